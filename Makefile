@@ -1,0 +1,55 @@
+# Everything happens in .venv; a machine needs only python3.11 or newer, pip and make.
+#
+# The lock holds a hash for every file and no address, so it installs from whatever index pip or uv is set up to use.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types bench lock clean
+
+help: ## Say what there is
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: $(READY) ## Create .venv with everything in it
+
+demo: $(READY) ## Solve the built-in city: a table, a map and the gain of the best dispatch
+	@$(BIN)/runcard demo
+
+test: lint types ## Lint, types and the whole test suite
+	$(BIN)/pytest -n $(WORKERS)
+
+lint: $(READY) ## Lint and formatting only
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(READY) ## Types only
+	$(BIN)/mypy
+
+bench: $(READY) ## Measure against the targets and the peers, with every answer asserted
+	@$(BIN)/python -m benchmarks
+
+lock: $(READY) ## Resolve the dependencies again and pin the newest
+	$(BIN)/uv pip compile pyproject.toml --extra report --extra dev --upgrade --universal --generate-hashes \
+	    --no-header --no-annotate --quiet --output-file requirements.lock
+	echo uv | $(BIN)/uv pip compile - --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-header --no-annotate --quiet --output-file requirements-uv.lock
+
+clean: ## Remove .venv and everything the tools made
+	rm -rf .venv build dist .hypothesis .benchmarks .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} + -o -name '*.egg-info' -prune -exec rm -rf {} +
+
+# Where uv cannot reach an index that only pip is set up for, pip installs the same lock, more slowly.
+$(READY): pyproject.toml requirements.lock requirements-uv.lock Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    echo "runcard needs python 3.11 or newer; found: $$($(PYTHON) --version 2>&1)." \
+	        "Name another with: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up .venv ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
+	@VIRTUAL_ENV=.venv $(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock \
+	    || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

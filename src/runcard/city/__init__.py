@@ -1,0 +1,25 @@
+"""What is there: the model of a city, its folder, the paper's random grids and a built-in town."""
+
+from runcard.city.check import OUTSIDE_ID, check_city, faults_of
+from runcard.city.demo import demo_city
+from runcard.city.files import read_city, write_city
+from runcard.city.grid import generate_grid
+from runcard.city.model import MINUTES_PER_DAY, City, DemandPoint, Driving, Link, Node, Outside, Station
+
+__all__ = [
+    "MINUTES_PER_DAY",
+    "OUTSIDE_ID",
+    "City",
+    "DemandPoint",
+    "Driving",
+    "Link",
+    "Node",
+    "Outside",
+    "Station",
+    "check_city",
+    "demo_city",
+    "faults_of",
+    "generate_grid",
+    "read_city",
+    "write_city",
+]

@@ -1,0 +1,303 @@
+"""What must hold for a city, checked once for every field, reference and route, with every fault collected.
+
+The same checks serve a city built in memory and one read from a folder. A `Fault` therefore names its table and the
+position in it; whoever raises the error turns that into words: `stations[1]` here, `station.csv row 3` in a folder.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import inf
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from runcard.errors import CityError
+
+if TYPE_CHECKING:
+    from runcard.city.model import City
+
+DRIVING_MODELS: Final = ("exponential",)
+MAX_TRUCKS_PER_INCIDENT: Final = 4
+OUTSIDE_ID: Final = "outside"
+"""How a truck from outside the region is named in a team; no station may be called so."""
+
+UNREAD: Final[Any] = object()
+"""Stands for a value that could not be read: its fault is known already, so every check passes over it."""
+
+_ATTRIBUTES: Final = {"node": "nodes", "link": "links", "station": "stations", "demand": "demand"}
+_MAX_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault: in which table (`city` for the settings), at which position (None: the table as a whole), and what."""
+
+    table: str
+    index: int | None
+    text: str
+    first: int | None = None
+
+
+class UnreadableError(ValueError):
+    """A file from which nothing can be read; the message says why. `read_city` makes a fault of it."""
+
+
+class Rule(NamedTuple):
+    """A condition on one field, and its words after "expected"."""
+
+    expected: str
+    holds: Callable[[Any], bool]
+
+
+def check_city(city: "City") -> None:
+    """Raise one CityError that lists every fault of the city; return nothing if there is none."""
+    faults = faults_of(city)
+    if faults:
+        raise CityError(f"city {city.name!r}", faults)
+
+
+def faults_of(city: "City") -> list[str]:
+    """Every fault of a city in memory, each as one line that says where, what was expected and what was found."""
+    settings = {
+        "name": city.name,
+        "busy_minutes": city.busy_minutes,
+        "target_minutes": city.target_minutes,
+        "trucks_per_incident": city.trucks_per_incident,
+        "shared_delay": city.shared_delay,
+        "driving.model": city.driving.model,
+        "driving.route_seed": city.driving.route_seed,
+        "outside.links": city.outside.links,
+        "outside.link_minutes": city.outside.link_minutes,
+    }
+    tables = {"node": city.nodes, "link": city.links, "station": city.stations, "demand": city.demand}
+
+    def place(table: str, index: int | None) -> str:
+        if table == "city":
+            return ""
+        return _ATTRIBUTES[table] if index is None else f"{_ATTRIBUTES[table]}[{index}]"
+
+    return [described(fault, place) for fault in find_faults(settings, tables)]
+
+
+def described(fault: Fault, place: Callable[[str, int | None], str]) -> str:
+    """A fault in words, with `place` saying where a table and a position in it are."""
+    where = place(fault.table, fault.index)
+    text = f"{where}: {fault.text}" if where else fault.text
+    return text if fault.first is None else f"{text} (first at {place(fault.table, fault.first)})"
+
+
+def find_faults(
+    settings: Mapping[str, Any], tables: Mapping[str, Sequence[Any]], *, routes: bool = True
+) -> list[Fault]:
+    """Every fault of a city given as settings and tables; a setting or table that is absent is not checked.
+
+    Routes are looked at only if `routes` is set and all else is sound: otherwise one link that could not be read would
+    make half the city unreachable.
+    """
+    faults = [Fault("city", None, text) for text in _setting_faults(settings)]
+    for table, rows in tables.items():
+        faults += _table_faults(table, rows)
+    if "node" in tables:
+        known = {node.node_id for node in tables["node"]}
+        for table, columns in REFERENCES.items():
+            faults += _reference_faults(table, tables.get(table, ()), columns, known)
+    if routes and not faults:
+        faults += _route_faults(tables["link"], tables["station"], tables["demand"])
+    return faults
+
+
+def near(word: str, choices: Iterable[str]) -> str:
+    """The end of a message that suggests what a misspelt word may have meant; empty if nothing is near."""
+    close = get_close_matches(word, list(choices), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _is_text(value: str) -> bool:
+    # The common case first: isprintable is one fast pass, but refuses harmless characters such as a no-break space.
+    return value.isprintable() or not any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in value)
+
+
+def _is_id(value: str) -> bool:
+    return bool(value) and value == value.strip() and _is_text(value)
+
+
+def _is_station_id(value: str) -> bool:
+    return _is_id(value) and "," not in value and value != OUTSIDE_ID
+
+
+def _is_finite(value: float) -> bool:
+    return -inf < value < inf
+
+
+def _is_positive(value: float) -> bool:
+    return 0.0 < value < inf
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral)
+
+
+def _is_count(value: int) -> bool:
+    return _is_whole(value) and value >= 1
+
+
+def _is_team_size(value: int) -> bool:
+    return _is_count(value) and value <= MAX_TRUCKS_PER_INCIDENT
+
+
+def _optional(rule: Rule) -> Rule:
+    return Rule(rule.expected, lambda value: value is None or rule.holds(value))
+
+
+def _text(field: str) -> Rule:
+    return Rule(f"{field} without control characters", _is_text)
+
+
+def _id(field: str) -> Rule:
+    return Rule(f"{field} not empty, without control characters or spaces around it", _is_id)
+
+
+def _finite(field: str) -> Rule:
+    return Rule(f"{field} to be a finite number", _is_finite)
+
+
+def _positive(field: str) -> Rule:
+    return Rule(f"{field} > 0", _is_positive)
+
+
+def _team_size(field: str) -> Rule:
+    return Rule(f"{field} to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", _is_team_size)
+
+
+SETTING_RULES: Final[Mapping[str, Rule]] = {
+    "name": _text("name"),
+    "busy_minutes": _positive("busy_minutes"),
+    "target_minutes": _positive("target_minutes"),
+    "trucks_per_incident": _team_size("trucks_per_incident"),
+    "shared_delay": Rule("shared_delay from 0 to 1", lambda value: 0.0 <= value <= 1.0),
+    "driving.model": Rule(f"driving.model to be {' or '.join(DRIVING_MODELS)}", lambda value: value in DRIVING_MODELS),
+    "driving.route_seed": Rule("driving.route_seed >= 0", lambda value: _is_whole(value) and value >= 0),
+    "outside.links": _optional(Rule("outside.links >= 1", _is_count)),
+    "outside.link_minutes": _optional(_positive("outside.link_minutes")),
+}
+
+COLUMN_RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
+    "node": {
+        "node_id": _id("node_id"),
+        "x_coord": _finite("x_coord"),
+        "y_coord": _finite("y_coord"),
+        "name": _text("name"),
+    },
+    "link": {
+        "link_id": _id("link_id"),
+        "mean_minutes": _positive("mean_minutes"),
+        "length_m": _optional(Rule("length_m >= 0", lambda value: 0.0 <= value < inf)),
+    },
+    "station": {
+        "station_id": Rule(f"station_id not empty, not {OUTSIDE_ID!r}, and without commas", _is_station_id),
+        "trucks": Rule("trucks >= 1", _is_count),
+        "name": _text("name"),
+    },
+    "demand": {
+        "incidents_per_day": Rule("incidents_per_day >= 0", lambda value: 0.0 <= value < inf),
+        "trucks": _optional(_team_size("trucks")),
+        "target_minutes": _optional(_positive("target_minutes")),
+        "name": _text("name"),
+    },
+}
+
+UNIQUE: Final[Mapping[str, str]] = {"node": "node_id", "link": "link_id", "station": "station_id"}
+"""The column of each table that may hold a value only once; a node may have several demand points."""
+
+REFERENCES: Final[Mapping[str, tuple[str, ...]]] = {
+    "link": ("from_node_id", "to_node_id"),
+    "station": ("node_id",),
+    "demand": ("node_id",),
+}
+"""The columns of each table that name a node."""
+
+
+def _setting_faults(settings: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in settings.items():
+        rule = SETTING_RULES[key]
+        if not rule.holds(value):
+            yield f"expected {rule.expected}, got {value!r}"
+
+
+def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
+    """The faults of one table on its own: no rows, a field out of range, an id twice, no incidents at all."""
+    if not rows:
+        yield Fault(table, None, "expected at least one row, got none")
+        return
+    for field, (expected, holds) in COLUMN_RULES[table].items():
+        for index, row in enumerate(rows):
+            value = getattr(row, field)
+            if value is not UNREAD and not holds(value):
+                yield Fault(table, index, f"expected {expected}, got {value!r}")
+    if table in UNIQUE:
+        yield from _duplicate_faults(table, UNIQUE[table], rows)
+    if table == "demand" and all(point.incidents_per_day == 0.0 for point in rows):
+        yield Fault(table, None, "expected at least one incidents_per_day > 0, got none")
+
+
+def _duplicate_faults(table: str, field: str, rows: Sequence[Any]) -> Iterator[Fault]:
+    first: dict[Any, int] = {}
+    for index, row in enumerate(rows):
+        value = getattr(row, field)
+        if value is not UNREAD and first.setdefault(value, index) != index:
+            yield Fault(table, index, f"expected {field} to be unique, got {value!r} again", first[value])
+
+
+def _reference_faults(table: str, rows: Sequence[Any], fields: tuple[str, ...], known: set[Any]) -> Iterator[Fault]:
+    for field in fields:
+        for index, row in enumerate(rows):
+            value = getattr(row, field)
+            if value not in known and value is not UNREAD:
+                yield Fault(table, index, f"expected {field} to be a known node, got {value!r}")
+
+
+def _route_faults(links: Sequence[Any], stations: Sequence[Any], demand: Sequence[Any]) -> Iterator[Fault]:
+    """A fault for every station without a route to some demand point.
+
+    A station with a route to one that reaches everything reaches everything too, so that in a sound city two searches
+    from the first station, one with and one against the direction of the links, settle the matter for all.
+    """
+    ahead, back = _neighbours(links)
+    wanted = dict.fromkeys(point.node_id for point in demand)
+    reached = _reachable(stations[0].node_id, ahead)
+    sound = _reachable(stations[0].node_id, back) if reached.issuperset(wanted) else set()
+    for index, station in enumerate(stations):
+        if station.node_id in sound:
+            continue
+        reached = _reachable(station.node_id, ahead)
+        missed = [node_id for node_id in wanted if node_id not in reached]
+        if missed:
+            named = ", ".join(missed[:_MAX_NAMED])
+            more = f" and {len(missed) - _MAX_NAMED} more" if len(missed) > _MAX_NAMED else ""
+            yield Fault("station", index, f"expected a route to every demand point, got none to {named}{more}")
+
+
+def _neighbours(links: Sequence[Any]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The nodes next to each node, along the direction of the links and against it."""
+    ahead: dict[str, list[str]] = defaultdict(list)
+    back: dict[str, list[str]] = defaultdict(list)
+    for link in links:
+        start, end = link.from_node_id, link.to_node_id
+        ahead[start].append(end)
+        back[end].append(start)
+        if not link.directed:
+            ahead[end].append(start)
+            back[start].append(end)
+    return ahead, back
+
+
+def _reachable(start: str, neighbours: Mapping[str, list[str]]) -> set[str]:
+    seen = {start}
+    waiting = [start]
+    while waiting:
+        for node_id in neighbours.get(waiting.pop(), ()):
+            if node_id not in seen:
+                seen.add(node_id)
+                waiting.append(node_id)
+    return seen

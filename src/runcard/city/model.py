@@ -1,0 +1,113 @@
+"""The city: a road graph, stations with trucks, and demand points with incident rates.
+
+Everything here is frozen. Making a `City` checks it (`check.py`), so that a city that exists is a valid one. Times are
+minutes, rates are per day, coordinates are in any unit that suits a map.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from runcard.city.check import check_city
+
+MINUTES_PER_DAY: Final = 1440.0
+
+Extra = tuple[tuple[str, str], ...]
+"""The cells of the columns that runcard does not use, as pairs of column and cell; kept, written back, not compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A junction or place of the road graph."""
+
+    node_id: str
+    x_coord: float
+    y_coord: float
+    name: str = ""
+    extra: Extra = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A road between two nodes; usable one way if `directed`, else both ways."""
+
+    link_id: str
+    from_node_id: str
+    to_node_id: str
+    directed: bool
+    mean_minutes: float
+    length_m: float | None = None
+    extra: Extra = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """A firehouse at a node and the number of its trucks."""
+
+    station_id: str
+    node_id: str
+    trucks: int
+    name: str = ""
+    extra: Extra = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DemandPoint:
+    """A place where incidents start. `trucks` and `target_minutes` are None where the city's own values hold."""
+
+    node_id: str
+    incidents_per_day: float
+    trucks: int | None = None
+    target_minutes: float | None = None
+    name: str = ""
+    extra: Extra = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Driving:
+    """How driving times are drawn, and the seed that breaks ties between equally short routes."""
+
+    model: str = "exponential"
+    route_seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The route of a truck from outside; None: twice as many links as the longest route, with the city's link mean."""
+
+    links: int | None = None
+    link_minutes: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class City:
+    """A city, as read from a folder or generated; raises one CityError with every fault if it is not valid."""
+
+    name: str
+    busy_minutes: float
+    target_minutes: float
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    stations: tuple[Station, ...]
+    demand: tuple[DemandPoint, ...]
+    trucks_per_incident: int = 2
+    shared_delay: float = 1.0
+    driving: Driving = Driving()
+    outside: Outside = Outside()
+
+    def __post_init__(self) -> None:
+        check_city(self)
+
+    @property
+    def num_trucks(self) -> int:
+        """The number of trucks of all stations together."""
+        return sum(station.trucks for station in self.stations)
+
+    @property
+    def incidents_per_day(self) -> float:
+        """The number of incidents a day of all demand points together."""
+        return sum(point.incidents_per_day for point in self.demand)
+
+    @property
+    def load(self) -> float:
+        """The incidents per truck and busy time: the paper's ρ = Σλ / (μ ΣC)."""
+        return self.incidents_per_day * self.busy_minutes / (MINUTES_PER_DAY * self.num_trucks)

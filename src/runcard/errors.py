@@ -1,0 +1,60 @@
+"""Every error that runcard raises on purpose, and the exit code each one means.
+
+    RuncardError                 1  something could not be done
+    ├── InputError               2  the person gave something that cannot be used
+    │   ├── CityError            2  a city folder has faults; lists all of them
+    │   ├── PolicyFileError      2  a policy file is damaged, or made for another city
+    │   ├── UnsupportedError     2  a valid request that this version does not model
+    │   └── SizeError            2  the problem would not fit in memory
+    ├── NotConvergedError        1  a solver met its limit before its tolerance
+    └── MissingExtraError        1  an optional dependency is not installed
+
+Messages are one readable sentence for the person who made the mistake: where, what was expected, what was found.
+"""
+
+from collections.abc import Sequence
+
+
+class RuncardError(Exception):
+    """The root of every error that runcard raises on purpose."""
+
+    exit_code = 1
+
+
+class InputError(RuncardError):
+    """What was given cannot be used as it stands."""
+
+    exit_code = 2
+
+
+class CityError(InputError):
+    """A city has faults; `faults` lists every one, each with its file and row."""
+
+    def __init__(self, where: str, faults: Sequence[str]) -> None:
+        self.where = where
+        self.faults = tuple(faults)
+        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
+        super().__init__(f"{where}: {count}: " + "; ".join(self.faults))
+
+
+class PolicyFileError(InputError):
+    """A policy file is damaged, truncated, of another version or made for another city."""
+
+
+class UnsupportedError(InputError):
+    """A valid request that this version does not model."""
+
+
+class SizeError(InputError):
+    """The problem would need more memory than there is."""
+
+
+class NotConvergedError(RuncardError):
+    """A solver met its limit before its tolerance."""
+
+
+class MissingExtraError(RuncardError):
+    """An optional dependency is not installed; the message names the install command."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {package}, which is not installed: pip install 'runcard[{extra}]'")

@@ -1,0 +1,97 @@
+"""Sweeps over the states for the linear equations of one policy, given its rows.
+
+With Λ = Σλ and the rows r(f, a), c(f) of the policy, the chain without its dummy transitions has
+
+    (Λ + μ Σ_i (C_i - f_i)) h(f) = c(f) - g + μ Σ_i (C_i - f_i) h(f+e_i) + Σ_a r(f, a) h(f-a)            (values)
+    (Λ + μ Σ_i (C_i - f_i)) p(f) = μ Σ_i (C_i - f_i + 1) p(f-e_i) + Σ_a r(f+a, a) p(f+a)           (probabilities)
+
+In the order of the state numbers f+e_i comes after f and f-a before it. So a sweep from the last state down takes all
+returns of the value equations at their new values (Gauss-Seidel), and a sweep up does so for the probabilities. Ranges
+of states whose high digits have the same sum do not reach each other by returns and may be swept at the same time.
+In state 0 no truck is idle: dispatching changes nothing there, and Λ drops out on both sides.
+"""
+
+import numpy as np
+from numba import njit
+
+from runcard.mdp.kernels.states import enter_state, next_state, previous_state
+
+FAST = {"reassoc", "contract", "nsz"}
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def value_sweep(start, stop, value, gain, last_state, space, offset, total_rate, rows):
+    """Update `value` in the states stop-1 down to start; the last state of all has value 0 and sets `gain[0]`."""
+    num_stations = len(space.trucks)
+    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
+    enter_state(stop - 1, space, idle, weight, step)
+    for f in range(stop - 1, start - 1, -1):
+        row = f - start
+        total = rows.cost[row]
+        for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
+            total += rows.rate[e] * value[np.uint64(f - offset[rows.team[e]])]
+        if f == last_state:
+            gain[0] = total
+            value[f] = 0.0
+        else:
+            leaving = total_rate
+            if f == 0:
+                total -= total_rate * value[0]
+                leaving = 0.0
+            total -= gain[0]
+            for i in range(num_stations):
+                total += weight[i] * value[np.uint64(f + step[i])]
+                leaving += weight[i]
+            value[f] = total / leaving
+        previous_state(space, idle, weight, step)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def residual_sweep(start, stop, value, space, offset, rows, lowest, highest):
+    """Bring `lowest` and `highest` [levels] to the residuals of the value equations, g left out."""
+    num_stations = len(space.trucks)
+    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
+    enter_state(start, space, idle, weight, step)
+    for f in range(start, stop):
+        row = f - start
+        own = value[f]
+        total = rows.cost[row]
+        for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
+            total += rows.rate[e] * (value[np.uint64(f - offset[rows.team[e]])] - own)
+        level = 0
+        for i in range(num_stations):
+            total += weight[i] * (value[np.uint64(f + step[i])] - own)
+            level += idle[i]
+        lowest[level] = min(lowest[level], total)
+        highest[level] = max(highest[level], total)
+        next_state(space, idle, weight, step)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def probability_sweep(start, stop, probability, arriving, next_arriving, space, offset, total_rate, rows, totals):
+    """Update `probability` in the states start up to stop-1, and add its dispatches to `next_arriving`.
+
+    `arriving` [slots, states] holds Σ_a r(f+a, a) p(f+a) of the sweep before, in parts that are added here;
+    `next_arriving` [states] is the part of this range for the sweep after. `totals` [levels] grows by p.
+    """
+    num_stations = len(space.trucks)
+    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
+    enter_state(start, space, idle, weight, step)
+    for f in range(start, stop):
+        row = f - start
+        total = 0.0
+        for part in range(len(arriving)):
+            total += arriving[part, f]
+        level = 0
+        leaving = total_rate if f > 0 else 0.0
+        for i in range(num_stations):
+            leaving += weight[i]
+            level += idle[i]
+            if idle[i] > 0:
+                total += (weight[i] + space.returns_per_day) * probability[np.uint64(f - space.stride[i])]
+        probability[f] = total / leaving
+        totals[level] += probability[f]
+        if f > 0:
+            for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
+                next_arriving[np.uint64(f - offset[rows.team[e]])] += rows.rate[e] * probability[f]
+        next_state(space, idle, weight, step)

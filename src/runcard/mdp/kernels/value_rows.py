@@ -1,0 +1,226 @@
+"""Rows of the policy that is greedy for a value function: the improvement step, for a range of states.
+
+The row of state f lists, for each team a that the policy sends from f, the rate Σ_j λ_j [a(f, j) = a]: demand points
+that get the same team are one entry, and that is all evaluation needs. With the rows come the residuals of the Bellman
+equation,
+
+    residual(f) = Σ_j λ_j min_a { cost(a, j) + h(f-a) - h(f) } + μ Σ_i (C_i - f_i) (h(f+e_i) - h(f)),
+
+whose lowest and highest values over the states with n idle trucks bound g (see `mdp/bounds.py`).
+
+States are taken in blocks of eight neighbours. The teams that are idle in any of them are listed once; a team that is
+not idle in one of the eight has the price NEVER there. Prices are h(f-a) - h(f), differences, so that few bits hold
+them; `packed_minimum` finds the best team of each demand point.
+"""
+
+import numpy as np
+from numba import njit
+
+from runcard.mdp.kernels.packed_minimum import STATES, packed_minimum
+from runcard.mdp.kernels.states import enter_state, next_state, state_mask, team_of_all
+
+NEVER = 1e300
+"""The price of a team that is not idle."""
+
+FAST = {"reassoc", "contract", "nsz"}
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def _look_at_states(first, num_here, value, space, idle, weight, step, own, mask, level, residual):
+    """Fill the masks, levels and own values of a block, and the part of its residuals that is due to returns.
+
+    Returns the union of the masks: what is idle in any of the states.
+    """
+    union = np.uint64(0)
+    mask[:] = 0
+    own[:] = 0.0
+    for s in range(num_here):
+        here = value[np.uint64(first + s)]
+        returns = 0.0
+        idle_here = 0
+        for i in range(len(idle)):
+            returns += weight[i] * (value[np.uint64(first + s + step[i])] - here)
+            idle_here += idle[i]
+        own[s], level[s], residual[s] = here, idle_here, returns
+        mask[s] = state_mask(space, idle)
+        union |= mask[s]
+        next_state(space, idle, weight, step)
+    return union
+
+
+@njit(nogil=True, cache=True)
+def _list_teams(first_team, last_team, union, teams, listed):
+    """List the teams that are idle in some state of the block; returns their number."""
+    num = 0
+    for team in range(first_team, last_team):
+        listed[num] = team - first_team
+        if teams.mask[team] & ~union == 0:
+            num += 1
+    return num
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def _price_teams(first, first_team, num, listed, value, teams, own, mask, scale, shift, difference, smallest, price):
+    """Fill `difference` with h(f-a) - h(f) and `price` with its keys, counted from the smallest of each state."""
+    smallest[:] = NEVER
+    for p in range(num):
+        team = first_team + listed[p]
+        team_mask = teams.mask[team]
+        # The states of the very first block that come before the team's offset do not have the team.
+        base = first - teams.offset[team]
+        before = max(0, -base)
+        for s in range(before):
+            difference[p, s] = NEVER
+        for s in range(before, STATES):
+            found = value[np.uint64(base + s)] - own[s]
+            found = found if team_mask & ~mask[s] == 0 else NEVER
+            difference[p, s] = found
+            smallest[s] = found if found < smallest[s] else smallest[s]
+    bits = 8 * price.itemsize
+    top = np.uint64(1) << np.uint64(bits - 1)
+    limit = float((np.int64(1) << (bits - 2 - shift)) - 1)
+    for p in range(num):
+        for s in range(STATES):
+            found = difference[p, s]
+            units = (found - smallest[s]) * scale
+            units = units if units < limit else limit
+            key = (np.uint64(np.int64(units)) << np.uint64(shift)) | np.uint64(p)
+            price[p, s] = key if found < NEVER else top
+
+
+@njit(nogil=True, cache=True)
+def _count_teams(best, rate, num, position_mask, rates):
+    """Fill `rates` [STATES, teams] with the rate at which each state of the block sends each team.
+
+    The states are in the innermost loop, by hand: neighbours often get the same team, and adds to the same number,
+    one after the other, wait for each other.
+    """
+    rates[:, :num] = 0.0
+    rates0, rates1, rates2, rates3 = rates[0], rates[1], rates[2], rates[3]
+    rates4, rates5, rates6, rates7 = rates[4], rates[5], rates[6], rates[7]
+    best0, best1, best2, best3 = best[0], best[1], best[2], best[3]
+    best4, best5, best6, best7 = best[4], best[5], best[6], best[7]
+    for j in range(len(rate)):
+        here = rate[j]
+        rates0[np.uint64(best0[j]) & position_mask] += here
+        rates1[np.uint64(best1[j]) & position_mask] += here
+        rates2[np.uint64(best2[j]) & position_mask] += here
+        rates3[np.uint64(best3[j]) & position_mask] += here
+        rates4[np.uint64(best4[j]) & position_mask] += here
+        rates5[np.uint64(best5[j]) & position_mask] += here
+        rates6[np.uint64(best6[j]) & position_mask] += here
+        rates7[np.uint64(best7[j]) & position_mask] += here
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def _total_units(best, rate, shift):
+    """Σ_j λ_j of the value part of the smallest keys of one state."""
+    total = 0.0
+    for j in range(len(rate)):
+        total += rate[j] * np.float64(np.int64(best[j]) >> shift)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _total_of(table, team, source, rate):
+    """Σ_j λ_j table[team, j] over the demand points of a class."""
+    total = 0.0
+    for j in range(len(source)):
+        if source[j] >= 0:
+            total += rate[j] * table[team, source[j]]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _total_of_chosen(table, first_team, listed, best, position_mask, source, rate):
+    """Σ_j λ_j table[a(f, j), j] over the demand points of a class, given the smallest keys of state f."""
+    total = 0.0
+    for j in range(len(source)):
+        if source[j] >= 0:
+            team = first_team + listed[np.uint64(best[j]) & position_mask]
+            total += rate[j] * table[team, source[j]]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def value_rows(start, stop, value, space, teams, points, keys, cost, minutes, rows, lowest, highest):
+    """Fill `rows` for the states start..stop-1 and bring `lowest` and `highest` [levels] to their residuals.
+
+    `value` [states + padding] is h; `cost` and `minutes` are [teams, points], `minutes` with no rows if it is not
+    wanted; `rows` are the arrays of `mdp.rows.Rows` for that range, long enough for every team of every class.
+    """
+    num_stations = len(space.trucks)
+    num_classes = len(points.needed)
+    tile = keys.cost.shape[1]
+    most_teams = max(1, np.max(points.last_team - points.first_team))
+    position_mask = (np.uint64(1) << np.uint64(keys.shift)) - np.uint64(1)
+    want_minutes = len(minutes) > 0
+    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
+    own, residual = np.zeros(STATES), np.zeros(STATES)
+    mask, level = np.zeros(STATES, np.uint64), np.zeros(STATES, np.int64)
+    num_listed = np.zeros(num_classes, np.int64)
+    listed = np.empty((num_classes, most_teams), np.int32)
+    difference = np.empty((num_classes, most_teams, STATES))
+    smallest = np.empty((num_classes, STATES))
+    price = np.empty((most_teams, STATES), keys.cost.dtype)
+    best = np.zeros((STATES, len(points.rate)), keys.cost.dtype)
+    rates = np.zeros((num_classes, STATES, most_teams))
+    end = 0
+    enter_state(start, space, idle, weight, step)
+
+    for first in range(start, stop, STATES):
+        num_here = min(STATES, stop - first)
+        union = _look_at_states(first, num_here, value, space, idle, weight, step, own, mask, level, residual)
+        for c in range(num_classes):
+            first_team, here = points.first_team[c], slice(points.first_point[c], points.first_point[c + 1])
+            num = _list_teams(first_team, points.last_team[c], union, teams, listed[c])
+            num_listed[c] = num
+            if num == 0:
+                continue
+            _price_teams(
+                first, first_team, num, listed[c], value, teams, own, mask, keys.scale[c], keys.shift,
+                difference[c], smallest[c], price,
+            )  # fmt: skip
+            row, num_teams = keys.first_row[c], points.last_team[c] - first_team
+            for first_point in range(points.first_point[c], points.first_point[c + 1], tile):
+                packed_minimum(best[:, first_point:], keys.cost[row:], listed[c], price, num)
+                row += num_teams
+            _count_teams(best[:, here], points.rate[here], num, position_mask, rates[c])
+
+        for s in range(num_here):
+            expected, response = 0.0, 0.0
+            for c in range(num_classes):
+                first_team, here = points.first_team[c], slice(points.first_point[c], points.first_point[c + 1])
+                source, rate = points.source[here], points.rate[here]
+                if level[s] < points.needed[c]:
+                    team = team_of_all(mask[s], level[s], teams)
+                    rows.team[end], rows.rate[end] = team, points.total_rate[c]
+                    end += 1
+                    now = _total_of(cost, team, source, rate)
+                    expected += now
+                    change = value[first + s - teams.offset[team]] - own[s]
+                    residual[s] += now + points.total_rate[c] * change
+                    if want_minutes:
+                        response += _total_of(minutes, team, source, rate)
+                    continue
+                # Both the cost and the price were rounded down, each by half a unit on average.
+                total = _total_units(best[s, here], rate, keys.shift) / keys.scale[c]
+                total += points.total_rate[c] * (keys.lowest[c] + smallest[c, s] + 1.0 / keys.scale[c])
+                residual[s] += total
+                expected += total
+                for p in range(num_listed[c]):
+                    sent = rates[c, s, p]
+                    rows.team[end], rows.rate[end] = first_team + listed[c, p], sent
+                    if sent > 0.0:
+                        end += 1
+                        expected -= sent * difference[c, p, s]
+                if want_minutes:
+                    response += _total_of_chosen(
+                        minutes, first_team, listed[c], best[s, here], position_mask, source, rate
+                    )
+            row = first + s - start
+            rows.end[row], rows.cost[row] = end, expected
+            if want_minutes:
+                rows.minutes[row] = response
+            lowest[level[s]] = min(lowest[level[s]], residual[s])
+            highest[level[s]] = max(highest[level[s]], residual[s])

@@ -1,0 +1,133 @@
+"""The problem laid out for the kernels: mixed-radix states, teams as bit masks, demand points in tiles.
+
+A state is one number, f = Σ f_i stride_i, so that f - a and f + e_i are subtractions and additions, smaller and larger
+numbers in turn. Whether a team is idle in a state is one bit operation: station i owns min(C_i, k) bits, of which the
+lowest min(f_i, k) are set in the mask of a state and the lowest a_i in the mask of a team.
+
+Demand points that need the same number of trucks form a class; a class is padded with points of rate zero to whole
+tiles. Costs become keys (see `packed_minimum`): with `shift` bits for the position of a team,
+
+    key(c) = floor((c - lowest) scale) 2^shift  <  2^(bits-2),
+
+and prices are cut off at the range of the costs, where they cannot win, so that a sum of the two stays below
+2^(bits-1), which marks a team that is not idle.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.problem import DispatchProblem
+
+VALUE_PADDING = 8
+"""Entries after the last state of a value array, so that a block of states may read past the end."""
+
+
+class Space(NamedTuple):
+    """The states: C_i, stride_i, bits per station, the first bit of each, μ."""
+
+    trucks: NDArray[np.int64]
+    stride: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    first_slot: NDArray[np.int64]
+    returns_per_day: float
+
+
+class Teams(NamedTuple):
+    """The teams: masks, the distance between f and f - a, sizes."""
+
+    mask: NDArray[np.uint64]
+    offset: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+class Points(NamedTuple):
+    """The demand points by class, padded to tiles. `rate` is 0 and `source` is -1 at the padding."""
+
+    needed: NDArray[np.int64]
+    """[classes] trucks that the class needs."""
+    first_team: NDArray[np.int64]
+    last_team: NDArray[np.int64]
+    """[classes] the teams of exactly that size are first_team..last_team-1."""
+    first_point: NDArray[np.int64]
+    """[classes + 1] where each class begins among the padded points."""
+    rate: NDArray[np.float64]
+    """[padded points] incidents per day."""
+    source: NDArray[np.int64]
+    """[padded points] the demand point of the problem."""
+    total_rate: NDArray[np.float64]
+    """[classes] incidents per day."""
+
+
+class Keys(NamedTuple):
+    """The costs of each class as keys, and how to read a key back."""
+
+    cost: NDArray[np.uint32] | NDArray[np.uint64]
+    """[rows, tile] for each class, for each tile of its points, a row for each team of the class."""
+    first_row: NDArray[np.int64]
+    """[classes] the first row of each class."""
+    lowest: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    """[classes] units per unit of cost."""
+    shift: int
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A problem as the kernels see it."""
+
+    problem: DispatchProblem
+
+    @cached_property
+    def space(self) -> Space:
+        """The states."""
+        problem = self.problem
+        stride = np.concatenate([np.cumprod((problem.trucks + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
+        slots = np.minimum(problem.trucks, problem.trucks_needed.max())
+        first_slot = np.concatenate([[0], np.cumsum(slots)[:-1]]).astype(np.int64)
+        return Space(problem.trucks, stride, slots, first_slot, float(problem.returns_per_day))
+
+    @cached_property
+    def teams(self) -> Teams:
+        """The teams."""
+        space, teams = self.space, self.problem.teams.astype(np.int64)
+        mask = (((1 << teams) - 1) << space.first_slot).sum(axis=1).astype(np.uint64)
+        return Teams(mask, teams @ space.stride, self.problem.team_sizes)
+
+    def points(self, tile: int) -> Points:
+        """The demand points in tiles of `tile` points."""
+        problem, sizes = self.problem, self.problem.team_sizes
+        needed = np.unique(problem.trucks_needed)
+        # Fewer trucks than an incident needs: no team of that size, and every state sends all that are idle.
+        first_team = np.searchsorted(sizes, needed, side="left")
+        last_team = np.searchsorted(sizes, needed, side="right")
+        sources = []
+        for k in needed:
+            members = np.flatnonzero(problem.trucks_needed == k)
+            sources.append(np.concatenate([members, np.full(-len(members) % tile, -1)]))
+        first_point = np.concatenate([[0], np.cumsum([len(source) for source in sources])])
+        source = np.concatenate(sources).astype(np.int64)
+        rate = np.where(source >= 0, problem.incidents_per_day[source], 0.0)
+        total_rate = np.array([problem.incidents_per_day[problem.trucks_needed == k].sum() for k in needed])
+        return Points(needed, first_team, last_team, first_point, rate, source, total_rate)
+
+    def keys(self, points: Points, bits: int, tile: int) -> Keys:
+        """The costs as keys of `bits` bits, in tiles of `tile` points."""
+        num_teams = points.last_team - points.first_team
+        shift = max(1, int(num_teams.max() - 1).bit_length())
+        first_row = np.concatenate([[0], np.cumsum(num_teams * np.diff(points.first_point) // tile)])
+        cost = np.zeros((first_row[-1], tile), np.uint32 if bits == 32 else np.uint64)
+        lowest, scale = np.zeros(len(num_teams)), np.ones(len(num_teams))
+        for c in np.flatnonzero(num_teams):
+            here = slice(points.first_point[c], points.first_point[c + 1])
+            costs = self.problem.cost[points.first_team[c] : points.last_team[c]][:, points.source[here]]
+            lowest[c] = costs.min()
+            # A range of zero (one team, or all alike) still needs a unit for the prices.
+            scale[c] = (2 ** (bits - 2 - shift) - 1) / max(costs.max() - lowest[c], 1e-3)
+            units = ((costs - lowest[c]) * scale[c]).astype(np.uint64) << np.uint64(shift)
+            by_tile = units.reshape(num_teams[c], -1, tile).transpose(1, 0, 2)
+            cost[first_row[c] : first_row[c + 1]] = by_tile.reshape(-1, tile)
+        return Keys(cost, first_row[:-1], lowest, scale, shift)

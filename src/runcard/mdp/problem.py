@@ -1,0 +1,113 @@
+"""The dispatch problem as plain arrays: the waist between the city and the solvers.
+
+With μ returns per truck and day, λ_j incidents per day at demand point j, C_i trucks at station i and states f (the
+number of idle trucks at each station), the optimal late rate g and relative values h solve
+
+    τ h(f) = -g + μ Σ_i (C_i - f_i) h(f+e_i) + μ Σ_i f_i h(f) + Σ_j λ_j min_a { cost(a, j) + h(f-a) },
+
+where a runs over the teams of min(k_j, |f|) idle trucks. Whatever the driving times, the objective or the incident
+classes are, they only change the numbers in `cost`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.errors import InputError
+
+MAX_TRUCKS_NEEDED = 3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DispatchProblem:
+    """Rates, teams and costs of a dispatch problem with I stations, J demand points and T teams.
+
+    `teams` holds every team of at most max(trucks_needed) trucks, by size and then by station. `cost` is +inf exactly
+    where a team has more trucks than the demand point needs. `order` lists the stations of each demand point from the
+    closest to the farthest. `response_minutes`, where given, is the mean time of the first arrival.
+    """
+
+    trucks: NDArray[np.int64]
+    """[I] trucks of each station."""
+    returns_per_day: float
+    """μ: the rate at which a busy truck becomes idle."""
+    incidents_per_day: NDArray[np.float64]
+    """[J] λ_j."""
+    trucks_needed: NDArray[np.int64]
+    """[J] k_j."""
+    teams: NDArray[np.int8]
+    """[T, I] trucks that each team takes from each station."""
+    cost: NDArray[np.float64]
+    """[T, J] P(late) of each team."""
+    order: NDArray[np.int64]
+    """[J, I] stations from the closest to the farthest."""
+    response_minutes: NDArray[np.float64] | None = None
+    """[T, J] mean time of the first arrival."""
+    station_ids: tuple[str, ...] = ()
+    point_ids: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the shapes and the numbers once, so that no kernel has to."""
+        num_stations, num_points, num_teams = len(self.trucks), len(self.incidents_per_day), len(self.teams)
+        shapes = {
+            "trucks_needed": (self.trucks_needed.shape, (num_points,)),
+            "teams": (self.teams.shape, (num_teams, num_stations)),
+            "cost": (self.cost.shape, (num_teams, num_points)),
+            "order": (self.order.shape, (num_points, num_stations)),
+        }
+        if self.response_minutes is not None:
+            shapes["response_minutes"] = (self.response_minutes.shape, (num_teams, num_points))
+        for name, (found, expected) in shapes.items():
+            if found != expected:
+                raise InputError(f"DispatchProblem: expected {name} of shape {expected}, got {found}")
+        if num_stations == 0 or num_points == 0 or self.trucks.min() < 1:
+            raise InputError("DispatchProblem: expected at least one demand point and stations of at least one truck")
+        if not (np.isfinite(self.returns_per_day) and self.returns_per_day > 0):
+            raise InputError(f"DispatchProblem: expected returns_per_day > 0, got {self.returns_per_day}")
+        if not np.isfinite(self.incidents_per_day).all() or self.incidents_per_day.min() < 0:
+            raise InputError("DispatchProblem: expected finite incidents_per_day >= 0")
+        if self.incidents_per_day.sum() <= 0:
+            raise InputError("DispatchProblem: expected some demand point with incidents_per_day > 0")
+        if self.trucks_needed.min() < 1 or self.trucks_needed.max() > MAX_TRUCKS_NEEDED:
+            raise InputError(f"DispatchProblem: expected trucks_needed of 1 to {MAX_TRUCKS_NEEDED}")
+        allowed = self.team_sizes[:, None] <= self.trucks_needed[None, :]
+        if not np.array_equal(np.isfinite(self.cost), allowed):
+            raise InputError("DispatchProblem: expected a finite cost exactly for teams of at most trucks_needed trucks")
+
+    @property
+    def num_stations(self) -> int:
+        """I."""
+        return len(self.trucks)
+
+    @property
+    def num_trucks(self) -> int:
+        """The trucks of all stations together."""
+        return int(self.trucks.sum())
+
+    @property
+    def num_points(self) -> int:
+        """J."""
+        return len(self.incidents_per_day)
+
+    @property
+    def num_teams(self) -> int:
+        """T."""
+        return len(self.teams)
+
+    @property
+    def num_states(self) -> int:
+        """Π (C_i + 1)."""
+        return int(np.prod(self.trucks.astype(object) + 1))
+
+    @cached_property
+    def team_sizes(self) -> NDArray[np.int64]:
+        """[T] trucks of each team."""
+        sizes: NDArray[np.int64] = self.teams.sum(axis=1, dtype=np.int64)
+        return sizes
+
+    @property
+    def total_incidents_per_day(self) -> float:
+        """Σλ."""
+        return float(self.incidents_per_day.sum())

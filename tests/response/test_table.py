@@ -1,0 +1,192 @@
+"""Tests of the response table: simulated links, golden cities, and what must hold for every city."""
+
+import json
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import gamma
+
+from runcard.city import City, DemandPoint, Outside, generate_grid, read_city
+from runcard.errors import UnsupportedError
+from runcard.response import ResponseTable, enumerate_teams, response_table, routes_to
+
+GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*/"))
+
+
+def simulate(city: City, team: NDArray[np.int8], demand_index: int, num_samples: int) -> NDArray[np.float64]:
+    """Return response times drawn link by link: each shared link is met together with chance `shared_delay`.
+
+    For teams of two own trucks, or of one and one from outside with the route that the city gives.
+    """
+    rng = np.random.default_rng(demand_index)
+    listed = routes_to(city, demand_index)
+    teammates = [listed[i] for i in np.repeat(np.arange(len(team)), team)]
+    mean = city.links[0].mean_minutes
+    drives = []
+    common: dict[str, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
+    for place, route in enumerate(teammates):
+        drive = np.zeros(num_samples)
+        for link in route:
+            own = rng.exponential(mean, num_samples)
+            if place == 0:
+                common[link] = own, rng.random(num_samples) < city.shared_delay
+            elif link in common:
+                first, together = common[link]
+                own = np.where(together, first, own)
+            drive += own
+        drives.append(drive)
+    for _ in range(city.trucks_per_incident - len(teammates)):
+        assert city.outside.links is not None
+        assert city.outside.link_minutes is not None
+        drives.append(sum(rng.exponential(city.outside.link_minutes, num_samples) for _ in range(city.outside.links)))
+    return np.min(drives, axis=0)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
+def test_simulated_links(make_grid: Any, q: float) -> None:
+    """P(late) and the mean of every team at four points lie in the 99.99 % intervals of times drawn link by link."""
+    outside = Outside(links=9, link_minutes=0.6)
+    city = make_grid(5, [0, 6, 12], trucks=[2, 1, 1], shared_delay=q, link_minutes=0.8, outside=outside)
+    table = response_table(city)
+    num_samples = 20_000
+    for j, row in product([3, 14, 22, 24], range(len(table.teams))):
+        times = simulate(city, table.teams[row], j, num_samples)
+        late = times > city.target_minutes
+        width = 3.9 * np.sqrt(table.p_late[row, j] * (1 - table.p_late[row, j]) / num_samples)
+        assert late.mean() == pytest.approx(table.p_late[row, j], abs=width + 1e-12)
+        assert times.mean() == pytest.approx(table.mean_minutes[row, j], abs=3.9 * times.std() / np.sqrt(num_samples))
+
+
+def closest_first_late_fraction(city: City, table: ResponseTable) -> float:
+    """Return the late fraction of closest-first, by dense linear algebra on the chain of idle trucks."""
+    available = [station.trucks for station in city.stations]
+    states = list(product(*(range(count + 1) for count in available)))
+    row_of_team = {tuple(team): row for row, team in enumerate(table.teams.tolist())}
+    rates = np.zeros((len(states), len(states)))
+    late_rate = np.zeros(len(states))
+    for here, idle in enumerate(states):
+        for i in range(len(idle)):
+            if idle[i] < available[i]:
+                back = tuple(count + (e == i) for e, count in enumerate(idle))
+                rates[here, states.index(back)] += (available[i] - idle[i]) * 1440.0 / city.busy_minutes
+        for j, point in enumerate(city.demand):
+            closest = np.argsort(table.routes.drive_minutes[:, j], kind="stable")
+            sent = np.repeat(closest, np.array(idle)[closest])[: city.trucks_per_incident]
+            team = np.bincount(sent, minlength=len(idle))
+            late_rate[here] += point.incidents_per_day * table.p_late[row_of_team[tuple(team.tolist())], j]
+            rates[here, states.index(tuple((np.array(idle) - team).tolist()))] += point.incidents_per_day
+    balance = (rates - np.diag(rates.sum(axis=1))).T
+    balance[0] = 1.0
+    stationary = np.linalg.solve(balance, np.eye(len(states))[0])
+    return float(stationary @ late_rate / city.incidents_per_day)
+
+
+@pytest.mark.parametrize("folder", GOLDEN, ids=lambda folder: folder.name)
+def test_golden_closest_first(folder: Path) -> None:
+    """With this table, a dense evaluation of closest-first gives the golden late fractions within 1e-9."""
+    city = read_city(folder)
+    answers = json.loads((folder / "answers.json").read_text())
+    found = closest_first_late_fraction(city, response_table(city))
+    assert found == pytest.approx(answers["late_fraction"]["closest-first"], rel=1e-9)
+
+
+def test_golden_cities_are_there() -> None:
+    """The golden cities were found, so that the test above is not empty."""
+    assert len(GOLDEN) == 12
+
+
+def test_rows_by_hand(make_city: Any) -> None:
+    """On one road, the entries for no, one and two own trucks are the closed forms of Erlang times."""
+    city = make_city([(0, 1), (1, 2)], [0, 1], [2], trucks=[2, 1], target_minutes=3.0)
+    table = response_table(city)
+    alone = gamma.sf(3.0, [2, 1])
+    outside = gamma.sf(3.0, 4)  # twice the longest route
+    assert table.teams.tolist() == [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1]]
+    assert table.p_late[:, 0] == pytest.approx([outside**2, *(alone * outside), alone[0], alone[1]], rel=1e-13)
+    assert table.mean_minutes[3:, 0] == pytest.approx([2.0, 1.0], rel=1e-13)
+    independent = response_table(replace(city, shared_delay=0.0))
+    assert independent.p_late[3:, 0] == pytest.approx([alone[0] ** 2, alone[0] * alone[1]], rel=1e-13)
+
+
+def test_one_truck_and_other_targets(make_city: Any) -> None:
+    """A demand point's own number of trucks and target stand; a larger team than it needs may not be sent."""
+    city = make_city([(0, 1), (1, 2)], [0, 1], [2], outside=Outside(links=3, link_minutes=2.0))
+    city = replace(city, demand=(*city.demand, DemandPoint("n2", 1.0, trucks=1, target_minutes=1.5)))
+    table = response_table(city)
+    assert table.p_late[:, 1] == pytest.approx([gamma.sf(0.75, 3), *gamma.sf(1.5, [2, 1]), np.inf], rel=1e-13)
+    assert table.mean_minutes[:, 1] == pytest.approx([6.0, 2.0, 1.0, np.inf], rel=1e-13)
+    assert np.isfinite(table.p_late[:, 0]).all()
+    alone = replace(city, trucks_per_incident=1)
+    assert response_table(alone).teams.tolist() == enumerate_teams([1, 1], 1).tolist()
+
+
+def test_every_target_its_own(make_grid: Any) -> None:
+    """Demand points with targets of their own get the entries that a city with that target everywhere has."""
+    city = make_grid(4, [0, 10, 15], shared_delay=0.4)
+    targets = [1.0 + (5 * j) % 7 for j in range(16)]
+    points = tuple(replace(point, target_minutes=target) for point, target in zip(city.demand, targets, strict=True))
+    table = response_table(replace(city, demand=points))
+    for j, target in enumerate(targets):
+        assert (table.p_late[:, j] == response_table(replace(city, target_minutes=target)).p_late[:, j]).all()
+
+
+def test_truck_at_the_incident(make_grid: Any) -> None:
+    """A team with a truck at the incident's own node is never late and takes no time."""
+    city = make_grid(3, [4, 0])
+    table = response_table(city)
+    there = table.teams[:, 0] > 0
+    assert (table.p_late[there, 4] == 0.0).all()
+    assert (table.mean_minutes[there, 4] == 0.0).all()
+
+
+@pytest.mark.parametrize("q", [0.0, 0.3, 1.0])
+def test_scaling_time_changes_nothing(make_grid: Any, q: float) -> None:
+    """Seconds for minutes: the same P(late), and sixty times the mean."""
+    slow = make_grid(5, [0, 12, 13], trucks=[2, 1, 1], shared_delay=q, target_minutes=4.0)
+    fast = make_grid(5, [0, 12, 13], trucks=[2, 1, 1], shared_delay=q, target_minutes=240.0, link_minutes=60.0)
+    minutes, seconds = response_table(slow), response_table(fast)
+    assert seconds.p_late == pytest.approx(minutes.p_late, rel=1e-12)
+    assert seconds.mean_minutes == pytest.approx(60.0 * minutes.mean_minutes, rel=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    delays=st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)),
+    factor=st.floats(0.1, 2.0),
+)
+def test_every_city(seed: int, delays: tuple[float, float], factor: float) -> None:
+    """P(late) is a probability, rises with the shared delay, and is never above that of one of the team's trucks."""
+    city = generate_grid(side=5, num_stations=4, load=0.1, seed=seed)
+    city = replace(city, target_minutes=factor * city.target_minutes)
+    low, high = (response_table(replace(city, shared_delay=delay)) for delay in sorted(delays))
+    assert (low.p_late >= 0.0).all()
+    assert (high.p_late <= 1.0).all()
+    assert (low.p_late <= high.p_late * (1 + 1e-12)).all()
+    assert (low.mean_minutes <= high.mean_minutes * (1 + 1e-12)).all()
+    lone = response_table(replace(city, trucks_per_incident=1)).p_late
+    for row, team in enumerate(high.teams):
+        for i in np.flatnonzero(team):
+            assert (high.p_late[row] <= lone[1 + i] * (1 + 1e-12)).all()
+
+
+def test_differing_means(make_city: Any) -> None:
+    """Links of differing means are refused with both means and both links."""
+    city = make_city([(0, 1, False, 0.5), (1, 2, False, 0.7)], [0], [2])
+    with pytest.raises(UnsupportedError, match=r"link.csv: .* found 0\.5 \(link e0\) and 0\.7 \(link e1\)"):
+        response_table(city)
+
+
+def test_three_trucks(make_grid: Any) -> None:
+    """A demand point that needs three trucks is refused with its row in the file, where the header is row 1."""
+    city = make_grid(2, [0, 3])
+    three = (*city.demand[:2], replace(city.demand[2], trucks=3), city.demand[3])
+    with pytest.raises(UnsupportedError, match=r"demand.csv row 4: .* n2 needs 3 trucks; .* later version"):
+        response_table(replace(city, demand=three))
