@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf
 from numbers import Integral
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from runcard.errors import CityError
@@ -25,7 +26,9 @@ OUTSIDE_ID: Final = "outside"
 UNREAD: Final[Any] = object()
 """Stands for a value that could not be read: its fault is known already, so every check passes over it."""
 
-_ATTRIBUTES: Final = {"node": "nodes", "link": "links", "station": "stations", "demand": "demand"}
+TABLE_ATTRIBUTES: Final = {"node": "nodes", "link": "links", "station": "stations", "demand": "demand"}
+"""The field of `City` that holds each table."""
+
 _MAX_NAMED: Final = 3
 
 
@@ -59,23 +62,13 @@ def check_city(city: "City") -> None:
 
 def faults_of(city: "City") -> list[str]:
     """Every fault of a city in memory, each as one line that says where, what was expected and what was found."""
-    settings = {
-        "name": city.name,
-        "busy_minutes": city.busy_minutes,
-        "target_minutes": city.target_minutes,
-        "trucks_per_incident": city.trucks_per_incident,
-        "shared_delay": city.shared_delay,
-        "driving.model": city.driving.model,
-        "driving.route_seed": city.driving.route_seed,
-        "outside.links": city.outside.links,
-        "outside.link_minutes": city.outside.link_minutes,
-    }
-    tables = {"node": city.nodes, "link": city.links, "station": city.stations, "demand": city.demand}
+    settings = {key: attrgetter(key)(city) for key in SETTING_RULES}
+    tables = {table: getattr(city, attribute) for table, attribute in TABLE_ATTRIBUTES.items()}
 
     def place(table: str, index: int | None) -> str:
         if table == "city":
             return ""
-        return _ATTRIBUTES[table] if index is None else f"{_ATTRIBUTES[table]}[{index}]"
+        return TABLE_ATTRIBUTES[table] + ("" if index is None else f"[{index}]")
 
     return [described(fault, place) for fault in find_faults(settings, tables)]
 
@@ -98,8 +91,8 @@ def find_faults(
     faults = [Fault("city", None, text) for text in _setting_faults(settings)]
     for table, rows in tables.items():
         faults += _table_faults(table, rows)
-    if "node" in tables:
-        known = {node.node_id for node in tables["node"]}
+    known = {node.node_id for node in tables.get("node", ())}
+    if known and UNREAD not in known:
         for table, columns in REFERENCES.items():
             faults += _reference_faults(table, tables.get(table, ()), columns, known)
     if routes and not faults:

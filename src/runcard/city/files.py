@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from runcard.city.check import Fault, UnreadableError, described, find_faults
+from runcard.city.check import TABLE_ATTRIBUTES, Fault, UnreadableError, described, find_faults
 from runcard.city.model import City
 from runcard.city.settings import city_fields, format_settings, parse_settings
 from runcard.city.tables import TABLES, ReadTable, format_table, parse_table
@@ -49,13 +49,8 @@ def read_city(folder: str | Path) -> City:
     faults += find_faults(settings, {name: table.rows for name, table in read.items()}, routes=not faults)
     if faults:
         raise CityError(str(folder), _in_words(faults, read))
-    return City(
-        nodes=read["node"].rows,
-        links=read["link"].rows,
-        stations=read["station"].rows,
-        demand=read["demand"].rows,
-        **city_fields(settings),
-    )
+    tables: dict[str, Any] = {attribute: read[name].rows for name, attribute in TABLE_ATTRIBUTES.items()}
+    return City(**tables, **city_fields(settings))
 
 
 def write_city(city: City, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -66,9 +61,8 @@ def write_city(city: City, folder: str | Path, *, overwrite: bool = False) -> Pa
     folder = Path(folder).resolve()
     _refuse_occupied(folder, overwrite=overwrite)
     texts = {SETTINGS_FILE: format_settings(city)}
-    rows: dict[str, Any] = {"node": city.nodes, "link": city.links, "station": city.stations, "demand": city.demand}
     for table in TABLES:
-        texts[table.file_name] = format_table(table, rows[table.name])
+        texts[table.file_name] = format_table(table, getattr(city, TABLE_ATTRIBUTES[table.name]))
     draft = folder.with_name(f".{folder.name}.{uuid4().hex}")
     try:
         draft.mkdir(parents=True)

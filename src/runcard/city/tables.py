@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from math import nan
 from typing import Any, Final
 
 from runcard.city.check import UNREAD, Fault, UnreadableError, near
@@ -69,7 +70,7 @@ def _read_number(cell: str) -> float:
 
 def _read_whole(cell: str) -> int:
     """The whole number in a cell; 2.0 is one too, because spreadsheets and data frames write it so."""
-    number = _read_number(cell)
+    number = float(cell) if _NUMBER.fullmatch(cell.strip()) else nan
     if not number.is_integer():
         raise ValueError("a whole number")
     return int(cell) if cell.strip().lstrip("+-").isdecimal() else int(number)
@@ -144,6 +145,9 @@ def parse_table(table: Table, text: str) -> ReadTable:
     if not records:
         raise UnreadableError("expected a header row, got an empty file")
     header = [name.strip() for name in records[0][1]]
+    separator = re.search(r"[;\t|]", header[0])
+    if separator and len(header) == 1:
+        raise UnreadableError(f"expected commas between the columns, got {separator[0]!r}")
     faults = list(_header_faults(table, header))
     rows = []
     for index, (_, cells) in enumerate(records[1:]):
@@ -172,13 +176,9 @@ def _header_faults(table: Table, header: list[str]) -> Iterator[Fault]:
     unknown = [name for name in header if name not in known]
     for name in dict.fromkeys(name for name in header if name and header.count(name) > 1):
         yield Fault(table.name, None, f"expected column {name} once, got it {header.count(name)} times")
-    missing = [column.name for column in table.columns if column.required and column.name not in header]
-    separator = re.search(r"[;\t|]", header[0])
-    if missing and separator and len(header) == 1:
-        yield Fault(table.name, None, f"expected commas between the columns, got {separator[0]!r}")
-        return
-    for name in missing:
-        yield Fault(table.name, None, f"missing column {name}{near(name, unknown)}")
+    for column in table.columns:
+        if column.required and column.name not in header:
+            yield Fault(table.name, None, f"missing column {column.name}{near(column.name, unknown)}")
 
 
 def _parse_row(table: Table, header: list[str], cells: list[str], index: int, faults: list[Fault]) -> Any:

@@ -1,0 +1,1 @@
+"""The dispatch problem as arrays, and its exact evaluation and solution."""

@@ -13,13 +13,14 @@ and prices are cut off at the range of the costs, where they cannot win, so that
 2^(bits-1), which marks a team that is not idle.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.kernels.packed_minimum import tile_points
 from runcard.mdp.problem import DispatchProblem
 
 VALUE_PADDING = 8
@@ -75,11 +76,19 @@ class Keys(NamedTuple):
     shift: int
 
 
+class Keyed(NamedTuple):
+    """The demand points and their costs, laid out for keys of one width."""
+
+    points: Points
+    keys: Keys
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
     """A problem as the kernels see it."""
 
     problem: DispatchProblem
+    _keyed: dict[int, Keyed] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def space(self) -> Space:
@@ -97,7 +106,44 @@ class Layout:
         mask = (((1 << teams) - 1) << space.first_slot).sum(axis=1).astype(np.uint64)
         return Teams(mask, teams @ space.stride, self.problem.team_sizes)
 
-    def points(self, tile: int) -> Points:
+    def mask_of(self, idle: NDArray[np.int64]) -> np.uint64:
+        """The mask of the state with `idle` [I] idle trucks: a team is idle if it has no bit that the state lacks."""
+        bits = ((1 << np.minimum(idle, self.space.slots)) - 1) << self.space.first_slot
+        return np.uint64(bits.sum())
+
+    @cached_property
+    def team_number(self) -> NDArray[np.int64]:
+        """The number of each team, found by its stations in rising order as digits i + 1 in base I + 1."""
+        teams, base = self.problem.teams, self.problem.num_stations + 1
+        numbers = np.full(base ** int(self.problem.trucks_needed.max()), -1, np.int64)
+        codes = np.zeros(len(teams), np.int64)
+        for i in range(self.problem.num_stations):
+            for taken in range(1, int(teams[:, i].max()) + 1):
+                codes = np.where(teams[:, i] >= taken, codes * base + i + 1, codes)
+        numbers[codes] = np.arange(len(teams))
+        return numbers
+
+    @cached_property
+    def most_teams_per_state(self) -> int:
+        """The number of teams that the row of one state can list at most."""
+        sizes, needed = np.unique(self.problem.trucks_needed, return_counts=True)
+        listed = [min(int((self.problem.team_sizes == k).sum()), n) for k, n in zip(sizes, needed, strict=True)]
+        return sum(max(1, number) for number in listed)
+
+    def minutes(self, *, wanted: bool) -> NDArray[np.float64]:
+        """[T, J] mean response minutes, or no rows if they are not wanted."""
+        minutes = self.problem.response_minutes
+        return minutes if wanted and minutes is not None else np.empty((0, 0))
+
+    def keyed(self, bits: int) -> Keyed:
+        """The demand points and costs in keys of `bits` bits, made once."""
+        if bits not in self._keyed:
+            tile = tile_points(bits)
+            points = self._points(tile)
+            self._keyed[bits] = Keyed(points, self._keys(points, bits, tile))
+        return self._keyed[bits]
+
+    def _points(self, tile: int) -> Points:
         """The demand points in tiles of `tile` points."""
         problem, sizes = self.problem, self.problem.team_sizes
         needed = np.unique(problem.trucks_needed)
@@ -114,7 +160,7 @@ class Layout:
         total_rate = np.array([problem.incidents_per_day[problem.trucks_needed == k].sum() for k in needed])
         return Points(needed, first_team, last_team, first_point, rate, source, total_rate)
 
-    def keys(self, points: Points, bits: int, tile: int) -> Keys:
+    def _keys(self, points: Points, bits: int, tile: int) -> Keys:
         """The costs as keys of `bits` bits, in tiles of `tile` points."""
         num_teams = points.last_team - points.first_team
         shift = max(1, int(num_teams.max() - 1).bit_length())

@@ -9,13 +9,17 @@ where a runs over the teams of min(k_j, |f|) idle trucks. Whatever the driving t
 classes are, they only change the numbers in `cost`.
 """
 
+import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
+from runcard.response.table import response_table
 
 MAX_TRUCKS_NEEDED = 3
 
@@ -107,7 +111,38 @@ class DispatchProblem:
         sizes: NDArray[np.int64] = self.teams.sum(axis=1, dtype=np.int64)
         return sizes
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of everything that decisions depend on: two problems are the same if theirs are."""
+        digest = hashlib.blake2b(digest_size=16)
+        arrays = (self.trucks, self.incidents_per_day, self.trucks_needed, self.teams, self.cost, self.order)
+        for array in arrays:
+            digest.update(str(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(json.dumps([self.returns_per_day, self.station_ids, self.point_ids]).encode())
+        return digest.hexdigest()
+
     @property
     def total_incidents_per_day(self) -> float:
         """Σλ."""
         return float(self.incidents_per_day.sum())
+
+
+def dispatch_problem(city: City) -> DispatchProblem:
+    """The dispatch problem of a city: its routes, P(late) of every team, and its rates per day."""
+    table = response_table(city)
+    needed = [point.trucks or city.trucks_per_incident for point in city.demand]
+    # A stable sort: of two stations equally close, the one listed first comes first.
+    order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
+    return DispatchProblem(
+        trucks=np.array([station.trucks for station in city.stations], np.int64),
+        returns_per_day=MINUTES_PER_DAY / city.busy_minutes,
+        incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
+        trucks_needed=np.array(needed, np.int64),
+        teams=table.teams,
+        cost=table.p_late,
+        order=np.ascontiguousarray(order),
+        response_minutes=table.mean_minutes,
+        station_ids=tuple(station.station_id for station in city.stations),
+        point_ids=tuple(point.node_id for point in city.demand),
+    )

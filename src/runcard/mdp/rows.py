@@ -1,23 +1,24 @@
-"""The rows of a policy in every state, by chunks of states, and the rules that make them.
+"""The rows of a policy, by chunks of states, and the rules that make them.
 
-A rule says how a policy chooses; evaluation asks it for rows (see `kernels/value_rows.py`) and never for a table of all
-states and demand points. A chunk is a range of states with the same high digits: kernels run over whole chunks, and
-chunks whose high digits have the same sum (a wave) do not reach each other by returns, so they may be swept together.
+A rule says how a policy chooses. Evaluation asks it for rows, one chunk at a time, and never for a table of all states
+and demand points. The row of state f lists, for each team a that the policy sends from f, the rate
+Σ_j λ_j [a(f, j) = a]; demand points that get the same team are one entry. A chunk is a range of states with the same
+high digits; chunks whose high digits have the same sum (a wave) do not reach each other by returns.
 """
 
-from collections.abc import Callable
+import threading
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.errors import SizeError
+from runcard.mdp.kernels.order_rows import order_rows, table_rows
+from runcard.mdp.kernels.value_rows import value_rows
 from runcard.mdp.layout import Layout
-from runcard.mdp.threads import run_each
 
-CHUNK_STATES = 4096
+CHUNK_STATES = 2048
+_scratch = threading.local()
 
 
 class Rows(NamedTuple):
@@ -32,70 +33,116 @@ class Rows(NamedTuple):
     minutes: NDArray[np.float64]
     """[states] Σ_j λ_j × mean response minutes; empty if not wanted."""
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that the rows take."""
+        return sum(array.nbytes for array in self)
+
 
 class Chunk(NamedTuple):
-    """The states start..stop-1."""
+    """The states start..stop-1, and the sum of their high digits."""
 
     start: int
     stop: int
     wave: int
 
 
+def chunks_of(trucks: NDArray[np.int64]) -> tuple[Chunk, ...]:
+    """Every chunk of the states of stations with `trucks` trucks, from the first state up."""
+    radix = trucks + 1
+    num_high, size = len(radix), 1
+    while num_high > 0 and size * int(radix[num_high - 1]) <= CHUNK_STATES:
+        num_high -= 1
+        size *= int(radix[num_high])
+    high = np.indices(tuple(radix[:num_high])).reshape(num_high, -1).sum(axis=0) if num_high else np.zeros(1)
+    return tuple(Chunk(n * size, (n + 1) * size, int(wave)) for n, wave in enumerate(high))
+
+
 class Rule(Protocol):
     """How a policy chooses its teams."""
 
-    def rows(self, chunk: Chunk, *, minutes: bool) -> Rows:
+    def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
         """The rows of a chunk, with the response minutes if wanted."""
         ...
 
 
-@dataclass(frozen=True)
-class Chunks:
-    """All states of a problem, cut into chunks."""
+@dataclass(frozen=True, eq=False)
+class OrderRule:
+    """The idle trucks that come first in the order [J, I] of each demand point."""
 
-    layout: Layout
+    order: NDArray[np.int64]
 
-    @cached_property
-    def all(self) -> tuple[Chunk, ...]:
-        """Every chunk, from the first state up."""
-        radix = self.layout.problem.trucks + 1
-        num_high, size = len(radix), 1
-        while num_high > 0 and size * int(radix[num_high - 1]) <= CHUNK_STATES:
-            num_high -= 1
-            size *= int(radix[num_high])
-        high = np.indices(tuple(radix[:num_high])).reshape(num_high, -1).sum(axis=0) if num_high else np.zeros(1)
-        return tuple(Chunk(n * size, (n + 1) * size, int(wave)) for n, wave in enumerate(high))
-
-    @cached_property
-    def waves(self) -> tuple[tuple[Chunk, ...], ...]:
-        """The chunks by wave, from no idle truck among the high digits up."""
-        grouped: dict[int, list[Chunk]] = {}
-        for chunk in self.all:
-            grouped.setdefault(chunk.wave, []).append(chunk)
-        return tuple(tuple(grouped[wave]) for wave in sorted(grouped))
+    def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
+        """The rows of a chunk, with the response minutes if wanted."""
+        problem = layout.problem
+        rows = empty_rows(layout, chunk.stop - chunk.start, minutes=minutes)
+        order_rows(
+            chunk.start, chunk.stop, layout.space, self.order, problem.trucks_needed, problem.incidents_per_day,
+            layout.team_number, problem.cost, layout.minutes(wanted=minutes), rows,
+        )  # fmt: skip
+        return trimmed(rows)
 
 
-def row_capacity(layout: Layout, num_states: int) -> int:
-    """Entries that the rows of `num_states` states can have at most, and one that a kernel may write and drop."""
-    points = layout.points(1)
-    members = np.diff(points.first_point)
-    per_state = np.maximum(1, np.minimum(points.last_team - points.first_team, members)).sum()
-    return int(per_state) * num_states + 1
+@dataclass(frozen=True, eq=False)
+class TableRule:
+    """The team number of every state and demand point, for policies that are given as a table."""
+
+    table: NDArray[np.int64]
+
+    def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
+        """The rows of a chunk, with the response minutes if wanted."""
+        problem = layout.problem
+        rows = empty_rows(layout, chunk.stop - chunk.start, minutes=minutes)
+        table = self.table[chunk.start : chunk.stop]
+        table_rows(table, problem.incidents_per_day, problem.cost, layout.minutes(wanted=minutes), rows)
+        return trimmed(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueRule:
+    """The team with the smallest cost(a, j) + h(f-a), for a value function h [states + padding]."""
+
+    value: NDArray[np.float64]
+    key_bits: int = 64
+
+    def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
+        """The rows of a chunk, with the response minutes if wanted."""
+        rows, _, _ = self.improvement(layout, chunk, minutes=minutes)
+        return rows
+
+    def improvement(
+        self, layout: Layout, chunk: Chunk, *, minutes: bool = False
+    ) -> tuple[Rows, NDArray[np.float64], NDArray[np.float64]]:
+        """The rows of a chunk, and the lowest and highest residual of its states at each level."""
+        rows = empty_rows(layout, chunk.stop - chunk.start, minutes=minutes)
+        lowest = np.full(layout.problem.num_trucks + 1, np.inf)
+        highest = -lowest
+        keyed = layout.keyed(self.key_bits)
+        value_rows(
+            chunk.start, chunk.stop, self.value, layout.space, layout.teams, keyed.points, keyed.keys,
+            layout.problem.cost, layout.minutes(wanted=minutes), rows, lowest, highest,
+        )  # fmt: skip
+        return trimmed(rows), lowest, highest
 
 
 def empty_rows(layout: Layout, num_states: int, *, minutes: bool) -> Rows:
-    """Rows to be filled by a kernel."""
-    capacity = row_capacity(layout, num_states)
+    """Rows to be filled by a kernel, with room for one entry more than there can be.
+
+    The entries are each thread's own scratch: fresh memory for every chunk would cost a tenth of an improvement.
+    """
+    capacity = layout.most_teams_per_state * num_states + 1
+    if getattr(_scratch, "capacity", 0) < capacity:
+        _scratch.capacity, _scratch.team, _scratch.rate = capacity, np.empty(capacity, np.uint16), np.empty(capacity)
     return Rows(
         np.empty(num_states, np.int64),
-        np.empty(capacity, np.uint16),
-        np.empty(capacity),
+        _scratch.team,
+        _scratch.rate,
         np.empty(num_states),
         np.empty(num_states if minutes else 0),
     )
 
 
 def trimmed(rows: Rows) -> Rows:
-    """The rows in arrays of their own length."""
+    """The rows in arrays of their own."""
     used = int(rows.end[-1])
     return rows._replace(team=rows.team[:used].copy(), rate=rows.rate[:used].copy())

@@ -211,9 +211,8 @@ def value_rows(start, stop, value, space, teams, points, keys, cost, minutes, ro
                 for p in range(num_listed[c]):
                     sent = rates[c, s, p]
                     rows.team[end], rows.rate[end] = first_team + listed[c, p], sent
-                    if sent > 0.0:
-                        end += 1
-                        expected -= sent * difference[c, p, s]
+                    expected -= sent * difference[c, p, s]
+                    end += sent > 0.0
                 if want_minutes:
                     response += _total_of_chosen(
                         minutes, first_team, listed[c], best[s, here], position_mask, source, rate

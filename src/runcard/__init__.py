@@ -1,0 +1,47 @@
+"""Which fire trucks to send: optimal, state-dependent dispatch under shared traffic delays.
+
+    city = runcard.read_city("my-city")            # or generate_grid(...), demo_city()
+    problem = runcard.dispatch_problem(city)       # P(late) of every team, as arrays
+    policy = runcard.solve(problem, "optimal")     # with certified bounds on its late fraction
+    runcard.evaluate(policy).late_fraction
+    policy.decide(idle, point).team
+
+Names are loaded when they are first used: importing this package compiles nothing and takes a few milliseconds.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "City": "runcard.city.model",
+    "Decision": "runcard.policy.base",
+    "DispatchProblem": "runcard.mdp.problem",
+    "Evaluation": "runcard.mdp.evaluate",
+    "Policy": "runcard.policy.base",
+    "RuncardError": "runcard.errors",
+    "demo_city": "runcard.city.demo",
+    "dispatch_problem": "runcard.mdp.problem",
+    "evaluate": "runcard.policy.solve",
+    "generate_grid": "runcard.city.grid",
+    "load_policy": "runcard.policy.files",
+    "read_city": "runcard.city.files",
+    "response_table": "runcard.response.table",
+    "save_policy": "runcard.policy.files",
+    "solve": "runcard.policy.solve",
+    "write_city": "runcard.city.files",
+}
+
+__version__ = "0.1.0"
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    """The public name, from the module where it lives."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'runcard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Every public name."""
+    return list(__all__)

@@ -1,0 +1,138 @@
+"""Exact evaluation of a policy: late rate with bounds, relative values, and the probability of every state.
+
+Values are swept (see `chain.py`) until the bounds on g are within `tolerance` of each other, relatively; probabilities
+until they stop changing. From the probabilities p(f) and the rows r(f, a) of the policy follow
+
+    dispatches per day of station i     d_i = Σ_f p(f) Σ_a r(f, a) a_i,
+    busy fraction of its trucks         d_i / (μ C_i)                                    (Little's law),
+    mean response minutes               Σ_f p(f) Σ_j λ_j minutes(a(f, j), j) / Λ.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.chain import Chain, StateSpace, state_space
+from runcard.mdp.kernels.order_rows import team_use
+from runcard.mdp.layout import VALUE_PADDING
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.rows import Chunk, Rows, Rule
+from runcard.mdp.threads import run_each
+
+ROUNDING = 1e-14
+"""Late fractions closer than this to each other, times the size of the values, are the same number in floating point."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PolicyValue:
+    """The values of a policy: g in [lower, upper] per day, and h [states + padding], 0 with every truck idle."""
+
+    value: NDArray[np.float64]
+    lower: float
+    upper: float
+    converged: bool
+    num_sweeps: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evaluation:
+    """What a policy achieves in the long run. Arrays are by station."""
+
+    late_fraction: float
+    late_per_day: float
+    lower: float
+    """The late fraction is certified to lie in [lower, upper]."""
+    upper: float
+    mean_response_minutes: float | None
+    dispatch_share: NDArray[np.float64]
+    """[I] share of all trucks sent that come from each station."""
+    outside_share: float
+    """Share of all trucks sent that come from outside."""
+    busy_fraction: NDArray[np.float64]
+    """[I] long-run fraction of time that a truck of the station is busy."""
+    idle_distribution: NDArray[np.float64]
+    """[N + 1] chance that n trucks are idle; the same for every policy."""
+    value: NDArray[np.float64]
+    """[states + padding] relative values h, 0 with every truck idle."""
+    probability: NDArray[np.float64]
+    """[states] long-run probability of each state."""
+    converged: bool
+    seconds: float
+
+
+def within(lower: float, upper: float, tolerance: float, problem: DispatchProblem, value: NDArray[np.float64]) -> bool:
+    """Whether two bounds on g are within `tolerance` relatively, or the same up to rounding."""
+    rounding = ROUNDING * problem.total_incidents_per_day * (1.0 + float(np.abs(value).max()))
+    return upper - lower <= tolerance * abs(upper) + rounding
+
+
+def policy_rows(space: StateSpace, rule: Rule, *, minutes: bool) -> list[Rows]:
+    """The rows of a policy in every state."""
+
+    def of_chunk(chunk: Chunk) -> Rows:
+        return rule.rows(space.layout, chunk, minutes=minutes)
+
+    return run_each(of_chunk, space.chunks, space.threads)
+
+
+def policy_value(
+    chain: Chain, *, start: NDArray[np.float64] | None = None, tolerance: float = 1e-11, max_cycles: int = 400
+) -> PolicyValue:
+    """The values of the policy of a chain, found from the values `start` if there are any close to them."""
+    problem = chain.space.layout.problem
+    value = np.zeros(problem.num_states + VALUE_PADDING) if start is None else start.copy()
+    for cycle in range(1, max_cycles + 1):
+        value = chain.improve_values(value)
+        lower, upper = chain.bounds(value)
+        converged = within(lower, upper, tolerance, problem, value)
+        if converged:
+            break
+    return PolicyValue(
+        value=value, lower=lower, upper=upper, converged=converged, num_sweeps=cycle * chain.sweeps_per_cycle
+    )
+
+
+def evaluate_rule(
+    problem: DispatchProblem,
+    rule: Rule,
+    *,
+    start: NDArray[np.float64] | None = None,
+    tolerance: float = 1e-11,
+    max_sweeps: int = 2000,
+    threads: int | None = None,
+) -> Evaluation:
+    """What the policy of a rule achieves in the long run; `start` are values close to its own, if there are any."""
+    began = time.perf_counter()
+    space = state_space(problem, threads)
+    total = problem.total_incidents_per_day
+    wants_minutes = problem.response_minutes is not None
+    chain = Chain(space, policy_rows(space, rule, minutes=wants_minutes))
+    solved = policy_value(chain, start=start, tolerance=tolerance, max_cycles=max_sweeps // chain.sweeps_per_cycle)
+    probability, _, steady = chain.probabilities(tolerance=max(tolerance, 1e-12), max_sweeps=max_sweeps)
+
+    use = np.zeros(problem.num_teams)
+    minutes = 0.0
+    for chunk, rows in zip(space.chunks, chain.rows, strict=True):
+        team_use(chunk.start, probability, rows, use)
+        if wants_minutes:
+            minutes += float(probability[chunk.start : chunk.stop] @ rows.minutes)
+    dispatches = use @ problem.teams
+    sent = float(problem.incidents_per_day @ problem.trucks_needed)
+    late_per_day = (solved.lower + solved.upper) / 2
+    return Evaluation(
+        late_fraction=late_per_day / total,
+        late_per_day=late_per_day,
+        lower=solved.lower / total,
+        upper=solved.upper / total,
+        mean_response_minutes=minutes / total if wants_minutes else None,
+        dispatch_share=dispatches / sent,
+        outside_share=1.0 - float(dispatches.sum()) / sent,
+        busy_fraction=dispatches / (problem.returns_per_day * problem.trucks),
+        idle_distribution=space.idle_distribution,
+        value=solved.value,
+        probability=probability,
+        converged=solved.converged and steady,
+        seconds=time.perf_counter() - began,
+    )

@@ -1,0 +1,1 @@
+"""Who goes: one file per policy, behind one protocol."""

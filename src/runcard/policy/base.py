@@ -1,0 +1,77 @@
+"""What every policy can do, and what a decision says.
+
+A policy decides for a state f and a demand point j. Its price for a team a is h(f-a) - h(f): the expected extra late
+incidents, from now on, of taking those trucks. The recommended team of a value policy minimises P(late now) + price.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.rows import Rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One team that could go: station ids (one for each truck, "outside" for the rest), P(late) and price."""
+
+    team: tuple[str, ...]
+    p_late: float
+    price: float
+
+    @property
+    def total(self) -> float:
+        """P(late now) + price: what a value policy makes smallest."""
+        return self.p_late + self.price
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision(Option):
+    """The team that goes, and the other teams that could, best first."""
+
+    alternatives: tuple[Option, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """Where the late fraction of a policy is proven to lie, and whether the solver met its tolerance."""
+
+    lower: float
+    upper: float
+    converged: bool
+
+
+class Policy(Protocol):
+    """Who goes: one method decides, and a rule lets the solver evaluate the policy in every state at once."""
+
+    @property
+    def name(self) -> str:
+        """The name on the command line."""
+        ...
+
+    @property
+    def problem(self) -> DispatchProblem:
+        """The problem that the policy was made for."""
+        ...
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """[states + padding] the values h that its prices come from."""
+        ...
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """Proven bounds on its late fraction, where solving gave them."""
+        ...
+
+    @property
+    def rule(self) -> Rule:
+        """How it chooses, for evaluation in every state."""
+        ...
+
+    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
+        """The team for an incident at demand point `point` when `idle` [I] trucks of each station are idle."""
+        ...
