@@ -5,10 +5,10 @@ threads. The equations are in `kernels/sweeps.py`, the bounds in `levels.py`, th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import ClassVar
+from typing import ClassVar, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,9 +18,9 @@ from runcard.mdp.extrapolate import extrapolated
 from runcard.mdp.kernels.sweeps import probability_sweep, residual_sweep, value_sweep
 from runcard.mdp.layout import VALUE_PADDING, Layout
 from runcard.mdp.levels import idle_distribution
-from runcard.mdp.memory import check_memory
+from runcard.mdp.memory import available_bytes, bytes_of_rows, bytes_of_values, check_memory
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Chunk, Rows, chunks_of
+from runcard.mdp.rows import Chunk, Rows, Rule, chunks_of
 from runcard.mdp.threads import available_threads, run_each
 
 ARRIVING_PARTS = 4
@@ -33,6 +33,8 @@ class StateSpace:
 
     layout: Layout
     threads: int
+    keeps_rows: bool = True
+    """Whether the rows of a policy are kept between sweeps, or made again for each when memory is short."""
 
     @cached_property
     def chunks(self) -> tuple[Chunk, ...]:
@@ -80,9 +82,7 @@ class StateSpace:
         """[states + padding] the square roots of the even probabilities."""
         return np.concatenate([np.sqrt(self.even_probability), np.zeros(VALUE_PADDING)])
 
-    def bounds(
-        self, ranges: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]
-    ) -> tuple[float, float]:
+    def bounds(self, ranges: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> tuple[float, float]:
         """The bounds on g from the lowest and highest residuals of each level in each chunk."""
         lowest = np.min([low for low, _ in ranges], axis=0)
         highest = np.max([high for _, high in ranges], axis=0)
@@ -98,8 +98,40 @@ def state_space(problem: DispatchProblem, threads: int | None = None) -> StateSp
     kept = _spaces.get(problem)
     if kept is None:
         check_memory(problem)
-        kept = _spaces[problem] = StateSpace(Layout(problem), wanted)
-    return kept if kept.threads == wanted else StateSpace(kept.layout, wanted)
+        keeps_rows = bytes_of_values(problem) + bytes_of_rows(problem) <= available_bytes()
+        kept = _spaces[problem] = StateSpace(Layout(problem), wanted, keeps_rows)
+    return kept if kept.threads == wanted else replace(kept, threads=wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOnDemand(Sequence[Rows]):
+    """The rows of a policy by number of chunk, made each time they are asked for: nothing is kept."""
+
+    space: StateSpace
+    rule: Rule
+
+    def __len__(self) -> int:
+        return len(self.space.chunks)
+
+    @overload
+    def __getitem__(self, number: int) -> Rows: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Rows]: ...
+    def __getitem__(self, number: int | slice) -> Rows | Sequence[Rows]:
+        if isinstance(number, slice):
+            return [self[position] for position in range(*number.indices(len(self)))]
+        return self.rule.rows(self.space.layout, self.space.chunks[number], minutes=True)
+
+
+def policy_rows(space: StateSpace, rule: Rule, *, minutes: bool) -> Sequence[Rows]:
+    """The rows of a policy in every state: kept, if there is memory for them."""
+    if not space.keeps_rows:
+        return RowsOnDemand(space, rule)
+
+    def of_chunk(chunk: Chunk) -> Rows:
+        return rule.rows(space.layout, chunk, minutes=minutes)
+
+    return run_each(of_chunk, space.chunks, space.threads)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.chain import Chain, StateSpace, state_space
+from runcard.mdp.chain import Chain, policy_rows, state_space
 from runcard.mdp.kernels.order_rows import team_use
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Chunk, Rows, Rule
-from runcard.mdp.threads import run_each
+from runcard.mdp.rows import Rule
 
 ROUNDING = 1e-14
-"""Late fractions closer than this to each other, times the size of the values, are the same number in floating point."""
+"""Late fractions this close to each other, times the size of the values, are one number in floating point."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,7 +32,6 @@ class PolicyValue:
     lower: float
     upper: float
     converged: bool
-    num_sweeps: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,30 +66,19 @@ def within(lower: float, upper: float, tolerance: float, problem: DispatchProble
     return upper - lower <= tolerance * abs(upper) + rounding
 
 
-def policy_rows(space: StateSpace, rule: Rule, *, minutes: bool) -> list[Rows]:
-    """The rows of a policy in every state."""
-
-    def of_chunk(chunk: Chunk) -> Rows:
-        return rule.rows(space.layout, chunk, minutes=minutes)
-
-    return run_each(of_chunk, space.chunks, space.threads)
-
-
 def policy_value(
     chain: Chain, *, start: NDArray[np.float64] | None = None, tolerance: float = 1e-11, max_cycles: int = 400
 ) -> PolicyValue:
     """The values of the policy of a chain, found from the values `start` if there are any close to them."""
     problem = chain.space.layout.problem
     value = np.zeros(problem.num_states + VALUE_PADDING) if start is None else start.copy()
-    for cycle in range(1, max_cycles + 1):
+    for _ in range(max_cycles):
         value = chain.improve_values(value)
         lower, upper = chain.bounds(value)
         converged = within(lower, upper, tolerance, problem, value)
         if converged:
             break
-    return PolicyValue(
-        value=value, lower=lower, upper=upper, converged=converged, num_sweeps=cycle * chain.sweeps_per_cycle
-    )
+    return PolicyValue(value=value, lower=lower, upper=upper, converged=converged)
 
 
 def evaluate_rule(

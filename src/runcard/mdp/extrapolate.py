@@ -30,7 +30,7 @@ def extrapolated(iterates: Sequence[NDArray[np.float64]], state_weights: NDArray
     weights /= weights.sum()
     if not np.isfinite(weights).all() or np.abs(weights).max() > LARGEST_WEIGHT:
         return iterates[-1]
-    result = weights[-1] * iterates[-1]
+    result: NDArray[np.float64] = weights[-1] * iterates[-1]
     for weight, iterate in zip(weights[:-1], iterates[1:-1], strict=True):
         result += weight * iterate
     return result

@@ -1,55 +1,59 @@
 """What an exact solution would take in memory, asked before anything is allocated."""
 
+import contextlib
 import math
 import os
+from pathlib import Path
 
 from runcard.errors import SizeError
 from runcard.mdp.problem import DispatchProblem
 
-BYTES_OF_VALUES = 96
+BYTES_OF_VALUES = 112
 """Per state: the iterates of a cycle of sweeps, probabilities, levels and weights."""
 
 BYTES_OF_ENTRY = 10
 """Per state and listed team: its number and its rate."""
 
 
-def needed_bytes(problem: DispatchProblem) -> float:
-    """The memory that solving and evaluating a policy of this problem exactly takes, roughly and not too low."""
-    sizes = problem.team_sizes
+def bytes_of_values(problem: DispatchProblem) -> float:
+    """The memory that an exact solution cannot do without: some numbers for each state."""
+    return float(problem.num_states) * BYTES_OF_VALUES
+
+
+def bytes_of_rows(problem: DispatchProblem) -> float:
+    """The memory that the rows of a policy take if they are all kept, roughly and not too low."""
+    radix = problem.trucks + 1
     entries = 0.0
     for k in set(problem.trucks_needed.tolist()):
-        # A team of k single-truck stations is idle in 2^-k of the states; stations with more trucks are idle longer.
-        idle = min(1.0, 2.0**-k * math.prod([2.0 * c / (c + 1.0) for c in sorted(problem.trucks, reverse=True)[:k]]))
-        entries += min(int((problem.trucks_needed == k).sum()), float((sizes == k).sum()) * idle)
-    return float(problem.num_states) * (BYTES_OF_VALUES + BYTES_OF_ENTRY * entries)
+        # The share of states in which a team is idle is the product of (C_i + 1 - a_i) / (C_i + 1) over its stations.
+        teams = problem.teams[problem.team_sizes == k]
+        idle = ((radix - teams) / radix).prod(axis=1).sum()
+        entries += min(int((problem.trucks_needed == k).sum()), float(idle) + 1.0)
+    return float(problem.num_states) * BYTES_OF_ENTRY * entries
 
 
 def available_bytes() -> float:
     """The memory that this process can still have, as the system says, within the limit of its container."""
-    pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else -1
-    found = float(pages) * os.sysconf("SC_PAGE_SIZE") if pages > 0 else math.inf
+    found = math.inf
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            fields = dict(line.split(":", 1) for line in lines)
+        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
         found = float(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
-        pass
-    try:
-        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
-            found = min(found, float(file.read()))
-    except (OSError, ValueError):
-        pass
+        if hasattr(os, "sysconf"):
+            found = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError):
+        found = min(found, float(Path("/sys/fs/cgroup/memory.max").read_text()))
     return found
 
 
 def check_memory(problem: DispatchProblem) -> None:
     """Raise a SizeError if an exact solution would not fit in memory."""
-    needed, available = needed_bytes(problem), available_bytes()
+    needed, available = bytes_of_values(problem), available_bytes()
     if needed > available:
         raise SizeError(
-            f"{problem.num_trucks} trucks at {problem.num_stations} stations make {problem.num_states:,} states: solving "
-            f"them exactly needs about {_in_words(needed)}, and {_in_words(available)} are free; "
-            "fewer trucks, or a machine with more memory"
+            f"{problem.num_trucks} trucks at {problem.num_stations} stations make {problem.num_states:,} states; to "
+            f"solve them exactly takes at least {_in_words(needed)} of memory and {_in_words(available)} are free: "
+            "expected fewer trucks, or a machine with more memory"
         )
 
 

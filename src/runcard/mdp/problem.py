@@ -78,7 +78,9 @@ class DispatchProblem:
             raise InputError(f"DispatchProblem: expected trucks_needed of 1 to {MAX_TRUCKS_NEEDED}")
         allowed = self.team_sizes[:, None] <= self.trucks_needed[None, :]
         if not np.array_equal(np.isfinite(self.cost), allowed):
-            raise InputError("DispatchProblem: expected a finite cost exactly for teams of at most trucks_needed trucks")
+            raise InputError(
+                "DispatchProblem: expected a finite cost exactly for teams of at most trucks_needed trucks"
+            )
 
     @property
     def num_stations(self) -> int:

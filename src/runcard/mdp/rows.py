@@ -131,6 +131,7 @@ def empty_rows(layout: Layout, num_states: int, *, minutes: bool) -> Rows:
     The entries are each thread's own scratch: fresh memory for every chunk would cost a tenth of an improvement.
     """
     capacity = layout.most_teams_per_state * num_states + 1
+    has_minutes = minutes and layout.problem.response_minutes is not None
     if getattr(_scratch, "capacity", 0) < capacity:
         _scratch.capacity, _scratch.team, _scratch.rate = capacity, np.empty(capacity, np.uint16), np.empty(capacity)
     return Rows(
@@ -138,7 +139,7 @@ def empty_rows(layout: Layout, num_states: int, *, minutes: bool) -> Rows:
         _scratch.team,
         _scratch.rate,
         np.empty(num_states),
-        np.empty(num_states if minutes else 0),
+        np.empty(num_states if has_minutes else 0),
     )
 
 

@@ -11,13 +11,13 @@ apart, keys of 32 bits choose the teams, at twice the speed; the step that stops
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.chain import Chain, StateSpace, state_space
+from runcard.mdp.chain import Chain, RowsOnDemand, StateSpace, state_space
 from runcard.mdp.evaluate import within
 from runcard.mdp.layout import VALUE_PADDING, Layout
 from runcard.mdp.problem import DispatchProblem
@@ -26,6 +26,9 @@ from runcard.mdp.threads import run_each
 
 UNITS_OF_32_BITS = 64.0
 """Keys of 32 bits are used while the bounds are at least this many of their units apart."""
+
+NEARLY_SETTLED = 1e-3
+"""Closer bounds than this, relatively, mean that few decisions still change: then more sweeps save an improvement."""
 
 SMALL = 1 << 20
 """Problems of fewer states × demand points than this use keys of 64 bits throughout."""
@@ -84,8 +87,9 @@ def solve_optimal(
         if key_bits == 32 and upper - lower < UNITS_OF_32_BITS * _unit_of_32_bits(space.layout):
             key_bits = 64
         chain = Chain(space, rows)
-        value = chain.improve_values(value)
-        sweeps += chain.sweeps_per_cycle
+        for _ in range(2 if upper - lower < NEARLY_SETTLED * upper else 1):
+            value = chain.improve_values(value)
+            sweeps += chain.sweeps_per_cycle
     return Solution(
         value=value,
         lower=lower / total,
@@ -98,16 +102,18 @@ def solve_optimal(
     )
 
 
-def _improve(space: StateSpace, value: NDArray[np.float64], key_bits: int) -> tuple[list[Rows], float, float]:
+def _improve(space: StateSpace, value: NDArray[np.float64], key_bits: int) -> tuple[Sequence[Rows], float, float]:
     """The rows of the greedy policy in every state, and the bounds on g that come with them."""
-    rule = ValueRule(value, key_bits)
+    rule = ValueRule(value if space.keeps_rows else value.copy(), key_bits)
 
-    def improve(chunk: Chunk) -> tuple[Rows, NDArray[np.float64], NDArray[np.float64]]:
-        return rule.improvement(space.layout, chunk)
+    def improve(chunk: Chunk) -> tuple[Rows | None, NDArray[np.float64], NDArray[np.float64]]:
+        rows, lowest, highest = rule.improvement(space.layout, chunk)
+        return rows if space.keeps_rows else None, lowest, highest
 
     improved = run_each(improve, space.chunks, space.threads)
     lower, upper = space.bounds([(lowest, highest) for _, lowest, highest in improved])
-    return [rows for rows, _, _ in improved], lower, upper
+    kept = [rows for rows, _, _ in improved if rows is not None]
+    return kept if space.keeps_rows else RowsOnDemand(space, rule), lower, upper
 
 
 def _unit_of_32_bits(layout: Layout) -> float:

@@ -1,6 +1,6 @@
 """A policy that is its value function: the team with the smallest P(late now) + price goes.
 
-    a(f, j) = argmin over teams a of { cost(a, j) + h(f-a) - h(f) };  of equal teams, the one listed first.
+a(f, j) = argmin over teams a of { cost(a, j) + h(f-a) - h(f) };  of equal teams, the one listed first.
 """
 
 from dataclasses import dataclass

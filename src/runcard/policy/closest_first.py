@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.chain import Chain, state_space
-from runcard.mdp.evaluate import PolicyValue, policy_rows, policy_value
+from runcard.mdp.chain import Chain, policy_rows, state_space
+from runcard.mdp.evaluate import PolicyValue, policy_value
 from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule

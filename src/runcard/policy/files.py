@@ -58,8 +58,8 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     os.close(handle)
     try:
         save_file(arrays, temporary, metadata={"runcard": json.dumps(about)})
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -97,7 +97,8 @@ def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     try:
         with safe_open(source, framework="numpy") as file:
             about = json.loads((file.metadata() or {}).get("runcard", "{}"))
-            arrays = {name: file.get_tensor(name) for name in file.keys() if name != "value"}
+            names = set(file.keys()) - {"value"}
+            arrays = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError as error:
         raise PolicyFileError(f"{source}: expected a policy file, found none") from error
     except (SafetensorError, OSError, ValueError) as error:
@@ -121,5 +122,5 @@ def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for name in sorted(arrays):
         digest.update(f"{name}{arrays[name].dtype.str}{arrays[name].shape}".encode())
-        digest.update(memoryview(arrays[name]).cast("B"))
+        digest.update(np.ascontiguousarray(arrays[name]).data)
     return digest.hexdigest()

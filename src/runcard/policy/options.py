@@ -25,9 +25,7 @@ class Options:
 
     def option(self, position: int) -> Option:
         """The team at a position, with station ids."""
-        return Option(
-            team=self._ids(position), p_late=float(self.p_late[position]), price=float(self.price[position])
-        )
+        return Option(team=self._ids(position), p_late=float(self.p_late[position]), price=float(self.price[position]))
 
     def decision(self, position: int) -> Decision:
         """The decision for the team at a position; the best others, by P(late) + price, are the alternatives."""

@@ -4,14 +4,20 @@ An order policy sends, for an incident at j, the first min(k_j, |f|) idle trucks
 station as it has. Closest-first is the order by expected driving time.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from runcard.mdp.kernels.states import enter_state, next_state
 
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
 
 @njit(nogil=True, cache=True)
-def _write_row(sent, used, num_used, row, end, rows):
+def _write_row(sent: Floats, used: Ints, num_used: int, row: int, end: int, rows: Any) -> int:
     """Write the teams used[:num_used] as one row and clear `sent`; returns where the row ends."""
     for u in range(num_used):
         team = used[u]
@@ -24,7 +30,18 @@ def _write_row(sent, used, num_used, row, end, rows):
 
 
 @njit(nogil=True, cache=True)
-def order_rows(start, stop, space, order, needed, rate, team_number, cost, minutes, rows):
+def order_rows(
+    start: int,
+    stop: int,
+    space: Any,
+    order: Ints,
+    needed: Ints,
+    rate: Floats,
+    team_number: Ints,
+    cost: Floats,
+    minutes: Floats,
+    rows: Any,
+) -> None:
     """Fill `rows` for the states start..stop-1 of the policy that follows `order` [points, stations].
 
     `team_number` finds a team from its stations: it is indexed by Σ_i (the stations of the team, as digits i + 1, in
@@ -75,7 +92,7 @@ def order_rows(start, stop, space, order, needed, rate, team_number, cost, minut
 
 
 @njit(nogil=True, cache=True)
-def table_rows(table, rate, cost, minutes, rows):
+def table_rows(table: Ints, rate: Floats, cost: Floats, minutes: Floats, rows: Any) -> None:
     """Fill `rows` from a `table` [states, points] of team numbers."""
     want_minutes = len(minutes) > 0
     sent = np.full(len(cost), -1.0)
@@ -100,7 +117,7 @@ def table_rows(table, rate, cost, minutes, rows):
 
 
 @njit(nogil=True, cache=True)
-def team_use(start, probability, rows, use):
+def team_use(start: int, probability: Floats, rows: Any, use: Floats) -> None:
     """Add to `use` [teams] the incidents per day that get each team, given the probability of each state."""
     for row in range(len(rows.end)):
         for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):

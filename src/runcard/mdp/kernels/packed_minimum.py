@@ -34,10 +34,12 @@ def tile_points(key_bits: int) -> int:
     return _VECTORS * _VECTOR_BITS // key_bits
 
 
-def _loop_for(key_bits: int) -> Callable[[Any, Any, Any, Any], Any]:
-    """The generator of the loop for keys of `key_bits` bits."""
+def _loop_for(key_bits: int, *, is_float: bool) -> Callable[[Any, Any, Any, Any], Any]:
+    """The generator of the loop for keys of `key_bits` bits, or floats of that size."""
     lanes = _VECTOR_BITS // key_bits
-    key, index, word = ir.IntType(key_bits), ir.IntType(32), ir.IntType(64)
+    key = (ir.FloatType() if key_bits == 32 else ir.DoubleType()) if is_float else ir.IntType(key_bits)
+    largest = float("inf") if is_float else (1 << key_bits) - 1
+    index, word = ir.IntType(32), ir.IntType(64)
     vector = ir.VectorType(key, lanes)
     align = key_bits // 8
 
@@ -64,7 +66,7 @@ def _loop_for(key_bits: int) -> Callable[[Any, Any, Any, Any], Any]:
         position.add_incoming(number(0), before)
         best = {sv: builder.phi(vector) for sv in tile}
         for phi in best.values():
-            phi.add_incoming(ir.Constant(vector, [(1 << key_bits) - 1] * lanes), before)
+            phi.add_incoming(ir.Constant(vector, [largest] * lanes), before)
 
         row = builder.mul(builder.zext(builder.load(builder.gep(team, [position])), word), number(_VECTORS))
         costs = []
@@ -78,8 +80,12 @@ def _loop_for(key_bits: int) -> Callable[[Any, Any, Any, Any], Any]:
             spread = builder.insert_element(undefined, one, ir.Constant(index, 0))
             spread = builder.shuffle_vector(spread, undefined, to_all_lanes)
             for v in range(_VECTORS):
-                total = builder.add(costs[v], spread)
-                smaller = builder.icmp_unsigned("<", total, best[s, v])
+                if is_float:
+                    total = builder.fadd(costs[v], spread)
+                    smaller = builder.fcmp_ordered("<", total, best[s, v])
+                else:
+                    total = builder.add(costs[v], spread)
+                    smaller = builder.icmp_unsigned("<", total, best[s, v])
                 better[s, v] = builder.select(smaller, total, best[s, v])
         for sv in tile:
             best[sv].add_incoming(better[sv], loop)
@@ -97,12 +103,16 @@ def _loop_for(key_bits: int) -> Callable[[Any, Any, Any, Any], Any]:
     return generate
 
 
-@intrinsic
-def packed_minimum(_typing: Any, out: Any, cost: Any, team: Any, price: Any, num: Any) -> Any:
+def _packed_minimum(_typing: Any, out: Any, cost: Any, team: Any, price: Any, num: Any) -> Any:
     """The loop of the module docstring, inside a numba function.
 
     `cost` [teams, tile] and `price` [>= num, STATES] are contiguous arrays of uint32 or uint64, like the rows of `out`
     [STATES, >= tile], whose first `tile` entries are written; `team` [>= num] is a contiguous array of int32; num >= 1.
+    Arrays of float32 or float64 work as well, as a plain minimum of sums: the benchmark measures the machine with them.
     """
     signature = types.void(out, cost, team, price, types.intp)
-    return signature, _loop_for(out.dtype.bitwidth)
+    return signature, _loop_for(out.dtype.bitwidth, is_float=isinstance(out.dtype, types.Float))
+
+
+# Not as a decorator: its type would be that of the definition above, which is not how a numba function calls it.
+packed_minimum: Callable[..., None] = intrinsic(_packed_minimum)

@@ -1,11 +1,17 @@
 """Walking through the states inside a kernel, without a division for each state."""
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
-def enter_state(state, space, idle, weight, step):
+def enter_state(state: int, space: Any, idle: Ints, weight: Floats, step: Ints) -> None:
     """Set the idle trucks of each station at `state`, with the rate and the distance of a return to it.
 
     `weight[i]` is μ (C_i - f_i); `step[i]` is stride_i, or 0 if no truck of the station is busy, so that
@@ -21,8 +27,8 @@ def enter_state(state, space, idle, weight, step):
 
 
 @njit(nogil=True, cache=True)
-def next_state(space, idle, weight, step):
-    """Move to the next state up; after the last one comes the first."""
+def next_state(space: Any, idle: Ints, weight: Floats, step: Ints) -> int:
+    """Move to the next state up; after the last one comes the first. Returns the first station that changed."""
     i = len(idle) - 1
     while i >= 0 and idle[i] == space.trucks[i]:
         idle[i] = 0
@@ -34,10 +40,11 @@ def next_state(space, idle, weight, step):
         busy = space.trucks[i] - idle[i]
         weight[i] = busy * space.returns_per_day
         step[i] = space.stride[i] if busy > 0 else 0
+    return max(i, 0)
 
 
 @njit(nogil=True, cache=True)
-def previous_state(space, idle, weight, step):
+def previous_state(space: Any, idle: Ints, weight: Floats, step: Ints) -> None:
     """Move to the next state down; after the first one comes the last."""
     i = len(idle) - 1
     while i >= 0 and idle[i] == 0:
@@ -52,17 +59,17 @@ def previous_state(space, idle, weight, step):
 
 
 @njit(nogil=True, cache=True)
-def state_mask(space, idle):
-    """The mask of a state: min(f_i, k) low bits of each station's slots."""
-    mask = np.uint64(0)
-    for i in range(len(idle)):
+def state_mask(space: Any, idle: Ints, first_station: int, mask: np.uint64) -> np.uint64:
+    """The mask of a state, given one that is right for the stations before `first_station`."""
+    mask &= (np.uint64(1) << np.uint64(space.first_slot[first_station])) - np.uint64(1)
+    for i in range(first_station, len(idle)):
         bits = np.uint64(min(idle[i], space.slots[i]))
         mask |= ((np.uint64(1) << bits) - np.uint64(1)) << np.uint64(space.first_slot[i])
     return mask
 
 
 @njit(nogil=True, cache=True)
-def team_of_all(mask, size, teams):
+def team_of_all(mask: np.uint64, size: int, teams: Any) -> int:
     """The one team of `size` trucks whose mask is that of the state: every idle truck."""
     for team in range(len(teams.mask)):
         if teams.size[team] == size and teams.mask[team] == mask:

@@ -11,17 +11,33 @@ of states whose high digits have the same sum do not reach each other by returns
 In state 0 no truck is idle: dispatching changes nothing there, and Λ drops out on both sides.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from runcard.mdp.kernels.states import enter_state, next_state, previous_state
 
 CONTRACT = {"contract", "nsz"}
 """Fused multiply-adds only: reassociation would make LLVM gather values in vectors, which is a third slower here."""
 
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
 
 @njit(nogil=True, cache=True, fastmath=CONTRACT)
-def value_sweep(start, stop, value, gain, last_state, space, offset, total_rate, rows):
+def value_sweep(
+    start: int,
+    stop: int,
+    value: Floats,
+    gain: Floats,
+    last_state: int,
+    space: Any,
+    offset: Ints,
+    total_rate: float,
+    rows: Any,
+) -> None:
     """Update `value` in the states stop-1 down to start; the last state of all has value 0 and sets `gain[0]`."""
     num_stations = len(space.trucks)
     idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
@@ -48,7 +64,16 @@ def value_sweep(start, stop, value, gain, last_state, space, offset, total_rate,
 
 
 @njit(nogil=True, cache=True, fastmath=CONTRACT)
-def residual_sweep(start, stop, value, space, offset, rows, lowest, highest):
+def residual_sweep(
+    start: int,
+    stop: int,
+    value: Floats,
+    space: Any,
+    offset: Ints,
+    rows: Any,
+    lowest: Floats,
+    highest: Floats,
+) -> None:
     """Bring `lowest` and `highest` [levels] to the residuals of the value equations, g left out."""
     num_stations = len(space.trucks)
     idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
@@ -69,7 +94,17 @@ def residual_sweep(start, stop, value, space, offset, rows, lowest, highest):
 
 
 @njit(nogil=True, cache=True, fastmath=CONTRACT)
-def probability_sweep(start, stop, probability, arriving, next_arriving, space, offset, total_rate, rows):
+def probability_sweep(
+    start: int,
+    stop: int,
+    probability: Floats,
+    arriving: Floats,
+    next_arriving: Floats,
+    space: Any,
+    offset: Ints,
+    total_rate: float,
+    rows: Any,
+) -> None:
     """Update `probability` in the states start up to stop-1, and add its dispatches to `next_arriving`.
 
     `arriving` [slots, states] holds Σ_a r(f+a, a) p(f+a) of the sweep before, in parts that are added here;

@@ -13,8 +13,11 @@ not idle in one of the eight has the price NEVER there. Prices are h(f-a) - h(f)
 them; `packed_minimum` finds the best team of each demand point.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from runcard.mdp.kernels.packed_minimum import STATES, packed_minimum
 from runcard.mdp.kernels.states import enter_state, next_state, state_mask, team_of_all
@@ -24,16 +27,35 @@ NEVER = 1e300
 
 FAST = {"reassoc", "contract", "nsz"}
 
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Keys: TypeAlias = NDArray[np.uint32] | NDArray[np.uint64]
+Masks: TypeAlias = NDArray[np.uint64]
+Positions: TypeAlias = NDArray[np.int32]
+
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def _look_at_states(first, num_here, value, space, idle, weight, step, own, mask, level, residual):
+def _look_at_states(
+    first: int,
+    num_here: int,
+    value: Floats,
+    space: Any,
+    idle: Ints,
+    weight: Floats,
+    step: Ints,
+    own: Floats,
+    mask: Masks,
+    level: Ints,
+    residual: Floats,
+) -> np.uint64:
     """Fill the masks, levels and own values of a block, and the part of its residuals that is due to returns.
 
     Returns the union of the masks: what is idle in any of the states.
     """
-    union = np.uint64(0)
     mask[:] = 0
     own[:] = 0.0
+    mask_here = state_mask(space, idle, 0, np.uint64(0))
+    union = mask_here
     for s in range(num_here):
         here = value[np.uint64(first + s)]
         returns = 0.0
@@ -42,14 +64,14 @@ def _look_at_states(first, num_here, value, space, idle, weight, step, own, mask
             returns += weight[i] * (value[np.uint64(first + s + step[i])] - here)
             idle_here += idle[i]
         own[s], level[s], residual[s] = here, idle_here, returns
-        mask[s] = state_mask(space, idle)
-        union |= mask[s]
-        next_state(space, idle, weight, step)
+        mask[s] = mask_here
+        union |= mask_here
+        mask_here = state_mask(space, idle, next_state(space, idle, weight, step), mask_here)
     return union
 
 
 @njit(nogil=True, cache=True)
-def _list_teams(first_team, last_team, union, teams, listed):
+def _list_teams(first_team: int, last_team: int, union: np.uint64, teams: Any, listed: Positions) -> int:
     """List the teams that are idle in some state of the block; returns their number."""
     num = 0
     for team in range(first_team, last_team):
@@ -60,18 +82,35 @@ def _list_teams(first_team, last_team, union, teams, listed):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def _price_teams(first, first_team, num, listed, value, teams, own, mask, scale, shift, difference, smallest, price):
+def _price_teams(
+    first: int,
+    first_team: int,
+    num: int,
+    listed: Positions,
+    value: Floats,
+    teams: Any,
+    own: Floats,
+    mask: Masks,
+    scale: float,
+    shift: int,
+    difference: Floats,
+    smallest: Floats,
+    price: Keys,
+) -> None:
     """Fill `difference` with h(f-a) - h(f) and `price` with its keys, counted from the smallest of each state."""
     smallest[:] = NEVER
     for p in range(num):
         team = first_team + listed[p]
         team_mask = teams.mask[team]
-        # The states of the very first block that come before the team's offset do not have the team.
         base = first - teams.offset[team]
-        before = max(0, -base)
-        for s in range(before):
-            difference[p, s] = NEVER
-        for s in range(before, STATES):
+        if base < 0:
+            # In the very first block: the states that come before the team's offset do not have the team.
+            for s in range(STATES):
+                idle_here = team_mask & ~mask[s] == 0
+                difference[p, s] = value[base + s] - own[s] if idle_here else NEVER
+                smallest[s] = min(smallest[s], difference[p, s])
+            continue
+        for s in range(STATES):
             found = value[np.uint64(base + s)] - own[s]
             found = found if team_mask & ~mask[s] == 0 else NEVER
             difference[p, s] = found
@@ -89,7 +128,7 @@ def _price_teams(first, first_team, num, listed, value, teams, own, mask, scale,
 
 
 @njit(nogil=True, cache=True)
-def _count_teams(best, rate, num, position_mask, rates):
+def _count_teams(best: Keys, rate: Floats, num: int, position_mask: np.uint64, rates: Floats) -> None:
     """Fill `rates` [STATES, teams] with the rate at which each state of the block sends each team.
 
     The states are in the innermost loop, by hand: neighbours often get the same team, and adds to the same number,
@@ -113,7 +152,7 @@ def _count_teams(best, rate, num, position_mask, rates):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def _total_units(best, rate, shift):
+def _total_units(best: Keys, rate: Floats, shift: int) -> float:
     """Σ_j λ_j of the value part of the smallest keys of one state."""
     total = 0.0
     for j in range(len(rate)):
@@ -122,7 +161,7 @@ def _total_units(best, rate, shift):
 
 
 @njit(nogil=True, cache=True)
-def _total_of(table, team, source, rate):
+def _total_of(table: Floats, team: int, source: Ints, rate: Floats) -> float:
     """Σ_j λ_j table[team, j] over the demand points of a class."""
     total = 0.0
     for j in range(len(source)):
@@ -132,7 +171,15 @@ def _total_of(table, team, source, rate):
 
 
 @njit(nogil=True, cache=True)
-def _total_of_chosen(table, first_team, listed, best, position_mask, source, rate):
+def _total_of_chosen(
+    table: Floats,
+    first_team: int,
+    listed: Positions,
+    best: Keys,
+    position_mask: np.uint64,
+    source: Ints,
+    rate: Floats,
+) -> float:
     """Σ_j λ_j table[a(f, j), j] over the demand points of a class, given the smallest keys of state f."""
     total = 0.0
     for j in range(len(source)):
@@ -143,7 +190,20 @@ def _total_of_chosen(table, first_team, listed, best, position_mask, source, rat
 
 
 @njit(nogil=True, cache=True)
-def value_rows(start, stop, value, space, teams, points, keys, cost, minutes, rows, lowest, highest):
+def value_rows(
+    start: int,
+    stop: int,
+    value: Floats,
+    space: Any,
+    teams: Any,
+    points: Any,
+    keys: Any,
+    cost: Floats,
+    minutes: Floats,
+    rows: Any,
+    lowest: Floats,
+    highest: Floats,
+) -> None:
     """Fill `rows` for the states start..stop-1 and bring `lowest` and `highest` [levels] to their residuals.
 
     `value` [states + padding] is h; `cost` and `minutes` are [teams, points], `minutes` with no rows if it is not

@@ -1,0 +1,64 @@
+"""`make bench`: every figure of the project against its target, printed as a table; `--write` adds it to the ledger."""
+
+import argparse
+import datetime
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.cases import Row, all_cases
+
+LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
+
+
+def machine() -> str:
+    """The processor that the figures are of."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []:
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def entry(rows: list[Row]) -> str:
+    """The ledger's entry for a run: date, commit, machine and the table."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    lines = [
+        f"### {datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}, commit {commit.stdout.strip() or 'unknown'}",
+        "",
+        f"`make bench` on 2 threads of {machine()}, Python {platform.python_version()}.",
+        "",
+        "| what | measured | target | |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [f"| {row.name} | {row.measured} | {row.target} | {'met' if row.met else '**missed**'} |" for row in rows]
+    return "\n".join([*lines, ""])
+
+
+def main() -> int:
+    """0 if every target was met."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="leave out what takes more than a few seconds")
+    parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
+    options = parser.parse_args()
+    console = Console()
+    rows = []
+    for row in all_cases(quick=options.quick):
+        rows.append(row)
+        console.print(
+            f"{'[green]met   ' if row.met else '[red]MISSED'}[/] {row.name}: {row.measured} (target {row.target})"
+        )
+    table = Table("what", "measured", "target", "", title="runcard benchmark")
+    for row in rows:
+        table.add_row(row.name, row.measured, row.target, "[green]met" if row.met else "[red]MISSED")
+    console.print(table)
+    if options.write:
+        LEDGER.write_text(LEDGER.read_text().rstrip("\n") + "\n\n" + entry(rows))
+    return 0 if all(row.met for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
