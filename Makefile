@@ -5,6 +5,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+FRESH := .venv/.kernels
+KERNELS := $(shell grep -rl njit src/runcard --include='*.py')
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
@@ -15,10 +17,10 @@ help: ## Say what there is
 
 setup: $(READY) ## Create .venv with everything in it
 
-demo: $(READY) ## Solve the built-in city: a table, a map and the gain of the best dispatch
+demo: $(FRESH) ## Solve the built-in city: a table, a map and the gain of the best dispatch
 	@$(BIN)/runcard demo
 
-test: lint types ## Lint, types and the whole test suite
+test: lint types $(FRESH) ## Lint, types and the whole test suite
 	$(BIN)/pytest -n $(WORKERS)
 
 lint: $(READY) ## Lint and formatting only
@@ -28,7 +30,7 @@ lint: $(READY) ## Lint and formatting only
 types: $(READY) ## Types only
 	$(BIN)/mypy
 
-bench: $(READY) ## Measure against the targets and the peers, with every answer asserted
+bench: $(FRESH) ## Measure against the targets and the peers, with every answer asserted
 	@$(BIN)/python -m benchmarks
 
 lock: $(READY) ## Resolve the dependencies again and pin the newest
@@ -40,6 +42,11 @@ lock: $(READY) ## Resolve the dependencies again and pin the newest
 clean: ## Remove .venv and everything the tools made
 	rm -rf .venv build dist .hypothesis .benchmarks .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} + -o -name '*.egg-info' -prune -exec rm -rf {} +
+
+# Compiled kernels are cached beside their files, and the cache does not notice a change in a file that it only calls.
+$(FRESH): $(KERNELS) | $(READY)
+	@find src benchmarks -name '*.nb[ci]' -delete
+	@touch $@
 
 # Where uv cannot reach an index that only pip is set up for, pip installs the same lock, more slowly.
 $(READY): pyproject.toml requirements.lock requirements-uv.lock Makefile

@@ -5,102 +5,21 @@ threads. The equations are in `kernels/sweeps.py`, the bounds in `levels.py`, th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import groupby
+from dataclasses import dataclass
 from typing import ClassVar, overload
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.extrapolate import extrapolated
 from runcard.mdp.kernels.sweeps import probability_sweep, residual_sweep, value_sweep
-from runcard.mdp.layout import VALUE_PADDING, Layout
-from runcard.mdp.levels import idle_distribution
-from runcard.mdp.memory import available_bytes, bytes_of_rows, bytes_of_values, check_memory
-from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Chunk, Rows, Rule, chunks_of
-from runcard.mdp.threads import available_threads, run_each
+from runcard.mdp.levels import Residuals
+from runcard.mdp.rows import Chunk, Rows, Rule
+from runcard.mdp.space import StateSpace
+from runcard.mdp.threads import run_each
 
 ARRIVING_PARTS = 4
 """Chunks of a wave write their dispatches to this many arrays, so that the sums do not depend on the threads."""
-
-
-@dataclass(frozen=True, eq=False)
-class StateSpace:
-    """What is the same for every policy of a problem: the layout, the chunks and the distribution of idle trucks."""
-
-    layout: Layout
-    threads: int
-    keeps_rows: bool = True
-    """Whether the rows of a policy are kept between sweeps, or made again for each when memory is short."""
-
-    @cached_property
-    def chunks(self) -> tuple[Chunk, ...]:
-        """Every chunk, from the first state up."""
-        return chunks_of(self.layout.problem.trucks)
-
-    @cached_property
-    def waves(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of the chunks of each wave, from the lowest up."""
-        by_wave = sorted(range(len(self.chunks)), key=lambda number: self.chunks[number].wave)
-        return tuple(tuple(group) for _, group in groupby(by_wave, key=lambda number: self.chunks[number].wave))
-
-    @cached_property
-    def idle_distribution(self) -> NDArray[np.float64]:
-        """[N + 1] the chance that n trucks are idle."""
-        return idle_distribution(self.layout.problem)
-
-    @cached_property
-    def levels(self) -> NDArray[np.uint8]:
-        """[states] the number of idle trucks."""
-        levels = np.zeros(1, np.uint8)
-        for trucks in self.layout.problem.trucks:
-            levels = (levels[:, None] + np.arange(trucks + 1, dtype=np.uint8)).ravel()
-        return levels
-
-    @cached_property
-    def even_probability(self) -> NDArray[np.float64]:
-        """[states] the probabilities if the states of a level were equally likely: a start, and a weight."""
-        per_state = self.idle_distribution / np.bincount(self.levels, minlength=len(self.idle_distribution))
-        return per_state[self.levels]
-
-    @cached_property
-    def even_arrivals(self) -> NDArray[np.float64]:
-        """[states] the rate of arrivals by dispatch if the states of a level were equally likely."""
-        problem, distribution = self.layout.problem, self.idle_distribution
-        arrivals = np.zeros(len(distribution))
-        idle = np.arange(1, len(distribution))
-        for k in np.unique(problem.trucks_needed):
-            rate = problem.incidents_per_day[problem.trucks_needed == k].sum()
-            np.add.at(arrivals, idle - np.minimum(idle, k), distribution[1:] * rate)
-        return (arrivals / np.bincount(self.levels, minlength=len(distribution)))[self.levels]
-
-    @cached_property
-    def state_weights(self) -> NDArray[np.float64]:
-        """[states + padding] the square roots of the even probabilities."""
-        return np.concatenate([np.sqrt(self.even_probability), np.zeros(VALUE_PADDING)])
-
-    def bounds(self, ranges: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> tuple[float, float]:
-        """The bounds on g from the lowest and highest residuals of each level in each chunk."""
-        lowest = np.min([low for low, _ in ranges], axis=0)
-        highest = np.max([high for _, high in ranges], axis=0)
-        return float(self.idle_distribution @ lowest), float(self.idle_distribution @ highest)
-
-
-_spaces: WeakKeyDictionary[DispatchProblem, StateSpace] = WeakKeyDictionary()
-
-
-def state_space(problem: DispatchProblem, threads: int | None = None) -> StateSpace:
-    """The states of a problem, kept as long as the problem is; on every processor there is unless told otherwise."""
-    wanted = available_threads() if threads is None else threads
-    kept = _spaces.get(problem)
-    if kept is None:
-        check_memory(problem)
-        keeps_rows = bytes_of_values(problem) + bytes_of_rows(problem) <= available_bytes()
-        kept = _spaces[problem] = StateSpace(Layout(problem), wanted, keeps_rows)
-    return kept if kept.threads == wanted else replace(kept, threads=wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +86,11 @@ class Chain:
         for wave in reversed(self.space.waves):
             run_each(sweep, wave, self.space.threads)
 
-    def bounds(self, value: NDArray[np.float64]) -> tuple[float, float]:
-        """Bounds on the late rate of the policy, from any values."""
+    def residuals(self, value: NDArray[np.float64]) -> Residuals:
+        """The residuals of the value equations of the policy, which bound its late rate, for any values."""
         layout = self.space.layout
 
-        def residuals(number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        def of_chunk(number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             lowest = np.full(layout.problem.num_trucks + 1, np.inf)
             highest = -lowest
             chunk = self.space.chunks[number]
@@ -180,13 +99,13 @@ class Chain:
             )
             return lowest, highest
 
-        return self.space.bounds(run_each(residuals, range(len(self.rows)), self.space.threads))
+        return Residuals.over(run_each(of_chunk, range(len(self.rows)), self.space.threads))
 
     def probabilities(self, *, tolerance: float, max_sweeps: int) -> tuple[NDArray[np.float64], int, bool]:
         """[states] the long-run probability of each state, the number of sweeps, and whether they converged.
 
         The start has the right total at every level, and sweeps keep it. The stopping rule is a total change of the
-        probabilities of at most `tolerance` in one sweep.
+        probabilities of at most `tolerance` in one sweep; not in the first, which still sees the even arrivals.
         """
         problem = self.space.layout.problem
         parts = min(ARRIVING_PARTS, max(len(wave) for wave in self.space.waves))
@@ -198,7 +117,7 @@ class Chain:
             next_arriving[:] = 0.0
             self._sweep_probabilities(probability, arriving, next_arriving)
             arriving, next_arriving = next_arriving, arriving
-            if np.abs(probability - before).sum() <= tolerance:
+            if sweeps > 1 and np.abs(probability - before).sum() <= tolerance:
                 return probability / probability.sum(), sweeps, True
         return probability / probability.sum(), max_sweeps, False
 

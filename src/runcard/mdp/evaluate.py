@@ -14,14 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.chain import Chain, policy_rows, state_space
+from runcard.mdp.chain import Chain, policy_rows
 from runcard.mdp.kernels.order_rows import team_use
 from runcard.mdp.layout import VALUE_PADDING
+from runcard.mdp.levels import Residuals
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Rule
+from runcard.mdp.space import StateSpace, state_space
 
 ROUNDING = 1e-14
 """Late fractions this close to each other, times the size of the values, are one number in floating point."""
+
+EVERYWHERE = 1e-6
+"""How close the residuals of all states with equally many idle trucks must be, as late fractions."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,10 +65,20 @@ class Evaluation:
     seconds: float
 
 
-def within(lower: float, upper: float, tolerance: float, problem: DispatchProblem, value: NDArray[np.float64]) -> bool:
-    """Whether two bounds on g are within `tolerance` relatively, or the same up to rounding."""
-    rounding = ROUNDING * problem.total_incidents_per_day * (1.0 + float(np.abs(value).max()))
-    return upper - lower <= tolerance * abs(upper) + rounding
+def within(
+    residuals: Residuals, tolerance: float, space: StateSpace, value: NDArray[np.float64]
+) -> tuple[float, float, bool]:
+    """The bounds on g, and whether they are within `tolerance` relatively, or the same up to rounding.
+
+    States that almost never occur count for almost nothing in the bounds. They count for whoever decides in one, so
+    the residuals of every level must be within EVERYWHERE of each other as well, as late fractions.
+    """
+    problem = space.layout.problem
+    lower, upper = residuals.bounds(space.idle_distribution)
+    largest = float(np.abs(value[: problem.num_states]).max())
+    rounding = ROUNDING * problem.total_incidents_per_day * (1.0 + largest)
+    everywhere = residuals.spread <= EVERYWHERE * problem.total_incidents_per_day + rounding
+    return lower, upper, everywhere and upper - lower <= tolerance * abs(upper) + rounding
 
 
 def policy_value(
@@ -72,13 +87,13 @@ def policy_value(
     """The values of the policy of a chain, found from the values `start` if there are any close to them."""
     problem = chain.space.layout.problem
     value = np.zeros(problem.num_states + VALUE_PADDING) if start is None else start.copy()
-    for _ in range(max_cycles):
+    for _ in range(max(1, max_cycles)):
         value = chain.improve_values(value)
-        lower, upper = chain.bounds(value)
-        converged = within(lower, upper, tolerance, problem, value)
+        residuals = chain.residuals(value)
+        lower, upper, converged = within(residuals, tolerance, chain.space, value)
         if converged:
             break
-    return PolicyValue(value=value, lower=lower, upper=upper, converged=converged)
+    return PolicyValue(value=chain.space.levelled(value, residuals), lower=lower, upper=upper, converged=converged)
 
 
 def evaluate_rule(

@@ -168,11 +168,13 @@ class Layout:
         cost = np.zeros((first_row[-1], tile), np.uint32 if bits == 32 else np.uint64)
         lowest, scale = np.zeros(len(num_teams)), np.ones(len(num_teams))
         for c in np.flatnonzero(num_teams):
-            here = slice(points.first_point[c], points.first_point[c + 1])
-            costs = self.problem.cost[points.first_team[c] : points.last_team[c]][:, points.source[here]]
+            source = points.source[points.first_point[c] : points.first_point[c + 1]]
+            # The padding has the costs of a point of its own class; its rate is zero.
+            costs = self.problem.cost[points.first_team[c] : points.last_team[c]][:, np.maximum(source, source[0])]
             lowest[c] = costs.min()
-            # A range of zero (one team, or all alike) still needs a unit for the prices.
-            scale[c] = (2 ** (bits - 2 - shift) - 1) / max(costs.max() - lowest[c], 1e-3)
+            # A range of zero (one team, or all alike) still needs a unit for the prices. The largest cost stays below
+            # the largest price, so that a price that was cut off loses to every team that has none.
+            scale[c] = 0.999 * 2.0 ** (bits - 2 - shift) / max(costs.max() - lowest[c], 1e-3)
             units = ((costs - lowest[c]) * scale[c]).astype(np.uint64) << np.uint64(shift)
             by_tile = units.reshape(num_teams[c], -1, tile).transpose(1, 0, 2)
             cost[first_row[c] : first_row[c + 1]] = by_tile.reshape(-1, tile)

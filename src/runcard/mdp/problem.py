@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.response.table import response_table
+from runcard.response.teams import enumerate_teams
 
 MAX_TRUCKS_NEEDED = 3
 
@@ -50,7 +51,9 @@ class DispatchProblem:
     response_minutes: NDArray[np.float64] | None = None
     """[T, J] mean time of the first arrival."""
     station_ids: tuple[str, ...] = ()
+    """[I] s0, s1, ... if left out."""
     point_ids: tuple[str, ...] = ()
+    """[J] the node of each demand point; n0, n1, ... if left out."""
 
     def __post_init__(self) -> None:
         """Check the shapes and the numbers once, so that no kernel has to."""
@@ -76,6 +79,10 @@ class DispatchProblem:
             raise InputError("DispatchProblem: expected some demand point with incidents_per_day > 0")
         if self.trucks_needed.min() < 1 or self.trucks_needed.max() > MAX_TRUCKS_NEEDED:
             raise InputError(f"DispatchProblem: expected trucks_needed of 1 to {MAX_TRUCKS_NEEDED}")
+        if not np.array_equal(self.teams, enumerate_teams(self.trucks.tolist(), int(self.trucks_needed.max()))):
+            raise InputError("DispatchProblem: expected every team of at most max(trucks_needed) trucks, by size")
+        if not (np.sort(self.order, axis=1) == np.arange(num_stations)).all():
+            raise InputError("DispatchProblem: expected every station once in the order of each demand point")
         allowed = self.team_sizes[:, None] <= self.trucks_needed[None, :]
         if not np.array_equal(np.isfinite(self.cost), allowed):
             raise InputError(
@@ -87,7 +94,7 @@ class DispatchProblem:
         """I."""
         return len(self.trucks)
 
-    @property
+    @cached_property
     def num_trucks(self) -> int:
         """The trucks of all stations together."""
         return int(self.trucks.sum())
@@ -102,7 +109,7 @@ class DispatchProblem:
         """T."""
         return len(self.teams)
 
-    @property
+    @cached_property
     def num_states(self) -> int:
         """Π (C_i + 1)."""
         return int(np.prod(self.trucks.astype(object) + 1))
@@ -124,7 +131,7 @@ class DispatchProblem:
         digest.update(json.dumps([self.returns_per_day, self.station_ids, self.point_ids]).encode())
         return digest.hexdigest()
 
-    @property
+    @cached_property
     def total_incidents_per_day(self) -> float:
         """Σλ."""
         return float(self.incidents_per_day.sum())

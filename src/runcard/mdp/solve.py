@@ -17,11 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.chain import Chain, RowsOnDemand, StateSpace, state_space
+from runcard.errors import InputError
+from runcard.mdp.chain import Chain, RowsOnDemand
 from runcard.mdp.evaluate import within
 from runcard.mdp.layout import VALUE_PADDING, Layout
+from runcard.mdp.levels import Residuals
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Chunk, Rows, ValueRule
+from runcard.mdp.space import StateSpace, state_space
 from runcard.mdp.threads import run_each
 
 UNITS_OF_32_BITS = 64.0
@@ -70,6 +73,8 @@ def solve_optimal(
     progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """The optimal policy of a problem."""
+    if max_improvements < 1:
+        raise InputError(f"expected max_improvements >= 1, got {max_improvements}")
     began = time.perf_counter()
     space = state_space(problem, threads)
     total = problem.total_incidents_per_day
@@ -77,11 +82,11 @@ def solve_optimal(
     key_bits = 64 if problem.num_states * problem.num_points < SMALL else 32
     sweeps = 0
     for improvements in range(1, max_improvements + 1):
-        rows, lower, upper = _improve(space, value, key_bits)
+        rows, residuals = _improve(space, value, key_bits)
+        lower, upper, met = within(residuals, tolerance, space, value)
+        converged = met and key_bits == 64
         if progress is not None:
-            now = Progress(improvements=improvements, lower=lower / total, upper=upper / total, tolerance=tolerance)
-            progress(now)
-        converged = key_bits == 64 and within(lower, upper, tolerance, problem, value)
+            progress(Progress(improvements=improvements, lower=lower / total, upper=upper / total, tolerance=tolerance))
         if converged or improvements == max_improvements:
             break
         if key_bits == 32 and upper - lower < UNITS_OF_32_BITS * _unit_of_32_bits(space.layout):
@@ -91,7 +96,7 @@ def solve_optimal(
             value = chain.improve_values(value)
             sweeps += chain.sweeps_per_cycle
     return Solution(
-        value=value,
+        value=space.levelled(value, residuals),
         lower=lower / total,
         upper=upper / total,
         tolerance=tolerance,
@@ -102,8 +107,8 @@ def solve_optimal(
     )
 
 
-def _improve(space: StateSpace, value: NDArray[np.float64], key_bits: int) -> tuple[Sequence[Rows], float, float]:
-    """The rows of the greedy policy in every state, and the bounds on g that come with them."""
+def _improve(space: StateSpace, value: NDArray[np.float64], key_bits: int) -> tuple[Sequence[Rows], Residuals]:
+    """The rows of the greedy policy in every state, and the residuals of the Bellman equation."""
     rule = ValueRule(value if space.keeps_rows else value.copy(), key_bits)
 
     def improve(chunk: Chunk) -> tuple[Rows | None, NDArray[np.float64], NDArray[np.float64]]:
@@ -111,9 +116,9 @@ def _improve(space: StateSpace, value: NDArray[np.float64], key_bits: int) -> tu
         return rows if space.keeps_rows else None, lowest, highest
 
     improved = run_each(improve, space.chunks, space.threads)
-    lower, upper = space.bounds([(lowest, highest) for _, lowest, highest in improved])
+    residuals = Residuals.over([(lowest, highest) for _, lowest, highest in improved])
     kept = [rows for rows, _, _ in improved if rows is not None]
-    return kept if space.keeps_rows else RowsOnDemand(space, rule), lower, upper
+    return kept if space.keeps_rows else RowsOnDemand(space, rule), residuals
 
 
 def _unit_of_32_bits(layout: Layout) -> float:

@@ -47,7 +47,9 @@ def run_each(work: Callable[[Item], Result], items: Sequence[Item], threads: int
     finally:
         # On an error, too: the helpers stop after the item they have, and none outlives this call.
         left = iter(())
-        wait(futures)
-    for future in futures:
+        # A helper that has not begun has nothing left to do, and in work that calls this again it never would.
+        running = [future for future in futures if not future.cancel()]
+        wait(running)
+    for future in running:
         future.result()
     return [results[number] for number in range(len(items))]

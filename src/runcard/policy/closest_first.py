@@ -10,11 +10,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.chain import Chain, policy_rows, state_space
+from runcard.mdp.chain import Chain, policy_rows
 from runcard.mdp.evaluate import PolicyValue, policy_value
 from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
+from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate, Decision
 from runcard.policy.options import options_at
 

@@ -1,8 +1,8 @@
 """Policy files: one safetensors file holds a solved policy and all that its decisions need.
 
 The values h are by far the largest part (8 bytes a state) and are memory-mapped, so that many processes of a dispatch
-centre share one copy. The rest, a few arrays and ids, is read at once. A digest of every array is kept in the header
-and checked on loading; the fingerprint of the problem says which city the policy is for. A file is written under
+centre share one copy. The rest, a few arrays and ids, is read at once. A digest of all of it is kept in the header and
+checked on loading; the fingerprint of the problem says which city the policy is for. A file is written under
 another name first and then renamed: whoever reads it sees all of it or none.
 """
 
@@ -21,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from runcard.errors import InputError, PolicyFileError
+from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Certificate, Policy
 from runcard.policy.by_value import ValuePolicy
@@ -39,7 +40,7 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         arrays["response_minutes"] = np.ascontiguousarray(problem.response_minutes)
     arrays["value"] = np.ascontiguousarray(policy.value)
     certificate = policy.certificate
-    about = {
+    about: dict[str, Any] = {
         "format": FORMAT,
         "policy": policy.name,
         "problem": problem.fingerprint,
@@ -47,8 +48,8 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         "station_ids": problem.station_ids,
         "point_ids": problem.point_ids,
         "certificate": None if certificate is None else [certificate.lower, certificate.upper, certificate.converged],
-        "digest": _digest(arrays),
     }
+    about["digest"] = _digest(about, arrays)
     if target.is_dir():
         raise InputError(f"{target}: expected the name of a file to write, found a folder")
     try:
@@ -70,22 +71,21 @@ def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | None = 
     """The policy in a file; with `problem`, only if it was made for that problem."""
     source = Path(path)
     about, arrays = _read(source)
-    if about["digest"] != _digest(arrays):
-        raise PolicyFileError(f"{source}: the file is damaged: its contents do not match their digest")
-    value = arrays.pop("value")
+    if problem is not None and about["problem"] != problem.fingerprint:
+        raise PolicyFileError(
+            f"{source}: the policy was made for another city, or for this one before it changed; solve it again"
+        )
+    name, bounds, value = about["policy"], about["certificate"], arrays.pop("value")
+    if name not in POLICY_NAMES:
+        raise PolicyFileError(f"{source}: expected a policy of {', '.join(POLICY_NAMES)}, found {name!r}")
     made_for = DispatchProblem(
         **arrays,
         returns_per_day=about["returns_per_day"],
         station_ids=tuple(about["station_ids"]),
         point_ids=tuple(about["point_ids"]),
     )
-    if problem is not None and about["problem"] != problem.fingerprint:
-        raise PolicyFileError(
-            f"{source}: the policy was made for another city, or for this one before it changed; solve it again"
-        )
-    name, bounds = about["policy"], about["certificate"]
-    if name not in POLICY_NAMES:
-        raise PolicyFileError(f"{source}: expected a policy of {', '.join(POLICY_NAMES)}, found {name!r}")
+    if len(value) != made_for.num_states + VALUE_PADDING:
+        raise PolicyFileError(f"{source}: expected values of {made_for.num_states} states, found {len(value)} numbers")
     certificate = None if bounds is None else Certificate(lower=bounds[0], upper=bounds[1], converged=bounds[2])
     if name == "closest-first":
         return ClosestFirst(problem=made_for, value=value, certificate=certificate)
@@ -93,19 +93,22 @@ def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | None = 
 
 
 def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What a policy file says of itself, and its arrays, of which `value` is memory-mapped."""
+    """What a policy file says of itself, and its arrays, of which `value` is memory-mapped; all as it was written."""
     try:
         with safe_open(source, framework="numpy") as file:
-            about = json.loads((file.metadata() or {}).get("runcard", "{}"))
+            about = json.loads((file.metadata() or {}).get("runcard", "null"))
             names = set(file.keys()) - {"value"}
             arrays = {name: file.get_tensor(name) for name in names}
+        arrays["value"] = _mapped(source, "value")
     except FileNotFoundError as error:
         raise PolicyFileError(f"{source}: expected a policy file, found none") from error
-    except (SafetensorError, OSError, ValueError) as error:
-        raise PolicyFileError(f"{source}: not a policy file, or damaged or cut short: {error}") from error
-    if about.get("format") != FORMAT:
-        raise PolicyFileError(f"{source}: expected a policy file of the format {FORMAT}, found {about.get('format')!r}")
-    arrays["value"] = _mapped(source, "value")
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise PolicyFileError(f"{source}: not a policy file, or damaged or cut short ({error})") from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        found = about.get("format") if isinstance(about, dict) else about
+        raise PolicyFileError(f"{source}: expected a policy file of the format {FORMAT}, found {found!r}")
+    if about.pop("digest", None) != _digest(about, arrays):
+        raise PolicyFileError(f"{source}: the file is damaged: its contents do not match their digest")
     return about, arrays
 
 
@@ -118,8 +121,9 @@ def _mapped(source: Path, name: str) -> NDArray[np.float64]:
     return np.memmap(source, np.float64, mode="r", offset=8 + header_bytes + first, shape=((last - first) // 8,))
 
 
-def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+def _digest(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """A digest of everything that a policy file says and holds."""
+    digest = hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=16)
     for name in sorted(arrays):
         digest.update(f"{name}{arrays[name].dtype.str}{arrays[name].shape}".encode())
         digest.update(np.ascontiguousarray(arrays[name]).data)

@@ -1,0 +1,265 @@
+"""The command line: arguments are parsed here, and everything else is imported by the command that needs it."""
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from runcard.errors import CityError, RuncardError
+
+app = typer.Typer(
+    help="Which fire trucks to send: optimal, state-dependent dispatch under shared traffic delays.",
+    epilog="Start with: runcard demo",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+INTERRUPTED: Final = 130
+"""What typer returns after Ctrl-C, and what a shell expects."""
+
+CityFolder = Annotated[Path, typer.Argument(metavar="CITY", help="A city folder.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Node = Annotated[str, typer.Option("--at", metavar="NODE", help="The node of the incident.", show_default=False)]
+Tolerance = Annotated[
+    float, typer.Option(metavar="X", help="How close the proven bounds of `optimal` must come, relatively.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Threads to use; one for each processor if left out.", show_default=False),
+]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from runcard import __version__
+
+        print(f"runcard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _runcard(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the map and the city are written.")
+    ] = Path("runcard-demo"),
+) -> None:
+    """Solve the built-in city and draw its map.
+
+    The folder also gets the city and its policy file, to try the other commands on.
+    """
+    from runcard.outputs.demo import run_demo
+
+    run_demo(output)
+
+
+@app.command()
+def generate(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write the city to.", show_default=False)],
+    side: Annotated[int, typer.Option(metavar="N", help="Nodes along each side of the grid.")] = 6,
+    stations: Annotated[int, typer.Option(metavar="N", help="Number of stations.")] = 5,
+    load: Annotated[float, typer.Option(metavar="X", help="Incidents per truck and busy time: the paper's ρ.")] = 0.1,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of everything random; the same seed gives the same city.")
+    ] = 1,
+    gamma: Annotated[
+        float, typer.Option(metavar="X", help="Target, as a part of the longest route's mean driving time.")
+    ] = 0.6,
+    sparseness: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="Part of the links that is kept; drawn from 0.4 to 1 if left out.", show_default=False
+        ),
+    ] = None,
+    shared_delay: Annotated[
+        float, typer.Option(metavar="X", help="Chance that trucks on one link meet the same delay.")
+    ] = 1.0,
+    busy_minutes: Annotated[
+        float, typer.Option(metavar="X", help="Mean minutes that a dispatched truck is busy.")
+    ] = 60.0,
+    trucks_per_station: Annotated[int, typer.Option(metavar="N", help="Trucks of each station.")] = 1,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a city that is there already.")] = False,
+) -> None:
+    """Write a random city as in the paper.
+
+    It is a square grid with some links removed, and stations and incident rates at random.
+    """
+    from runcard.outputs.commands import run_generate
+
+    run_generate(
+        folder,
+        side=side,
+        stations=stations,
+        load=load,
+        seed=seed,
+        gamma=gamma,
+        sparseness=sparseness,
+        shared_delay=shared_delay,
+        busy_minutes=busy_minutes,
+        trucks_per_station=trucks_per_station,
+        overwrite=overwrite,
+    )
+
+
+@app.command()
+def compare(
+    city: CityFolder,
+    policies: Annotated[
+        str, typer.Option(metavar="NAMES", help="Policies by name or paper label (CF, OSI, OPT), commas between.")
+    ] = "closest-first,one-step,optimal",
+    as_json: AsJson = False,
+    tolerance: Tolerance = 1e-9,
+    threads: Threads = None,
+) -> None:
+    """Compare policies exactly.
+
+    Shows the late fraction with its proof, the mean response time, and how much each station works.
+    """
+    from runcard.outputs.commands import run_compare
+
+    run_compare(city, _words(policies), as_json=as_json, tolerance=tolerance, threads=threads)
+
+
+@app.command()
+def lateness(
+    city: CityFolder,
+    at: Node,
+    top: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Teams that the table shows; JSON has all of them.")
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show P(late) of every team at a node, best first."""
+    from runcard.outputs.commands import run_lateness
+
+    run_lateness(city, at, top=top, as_json=as_json)
+
+
+@app.command()
+def solve(
+    city: CityFolder,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The policy file to write.", show_default=False)
+    ],
+    policy: Annotated[str, typer.Option(metavar="NAME", help="A policy by name or paper label.")] = "optimal",
+    tolerance: Tolerance = 1e-9,
+    threads: Threads = None,
+) -> None:
+    """Solve a policy and write its policy file.
+
+    The file decides for every demand point and every set of idle trucks.
+    """
+    from runcard.outputs.commands import run_solve
+
+    run_solve(city, policy, output, tolerance=tolerance, threads=threads)
+
+
+@app.command()
+def decide(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A policy file.", show_default=False)],
+    at: Node,
+    idle: Annotated[
+        str,
+        typer.Option(
+            metavar="STATIONS",
+            help="Stations with an idle truck, commas between, once for each truck (s1,s1,s3); or all, or none.",
+            show_default=False,
+        ),
+    ],
+    incident_class: Annotated[
+        int | None,
+        typer.Option("--class", metavar="N", help="Which row of the node in demand.csv, from 1.", show_default=False),
+    ] = None,
+    city: Annotated[
+        Path | None,
+        typer.Option(metavar="CITY", help="Refuse a file that was not made for this city.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which trucks to send, and why."""
+    from runcard.outputs.commands import run_decide
+
+    run_decide(file, at, idle, incident_class=incident_class, city_folder=city, as_json=as_json)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code of a command: 0 done, 1 could not do it, 2 bad input, 130 interrupted.
+
+    An error is a readable line on standard error; with RUNCARD_DEBUG=1 it is a traceback.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a letter that the terminal lacks is no reason to fail
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; what is still buffered must not fail at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    """The exit code of a command, after the error that ended it, if any, has been printed."""
+    try:
+        command = typer.main.get_command(app)
+        code = command.main(arguments, prog_name="runcard", standalone_mode=False) or 0
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if os.environ.get("RUNCARD_DEBUG") == "1":
+            raise
+        return _report(error)
+    if code == INTERRUPTED:
+        _say("interrupted")
+    return int(code)
+
+
+def _report(error: Exception) -> int:
+    """The exit code that an error means, after printing it."""
+    match error:
+        case CityError(faults=[fault]):
+            _say(f"{error.where}: {fault}")
+            return error.exit_code
+        case CityError():
+            _say(f"{error.where}: {len(error.faults)} faults", *error.faults)
+            return error.exit_code
+        case RuncardError():
+            _say(str(error))
+            return error.exit_code
+        case typer.TyperException():
+            context = getattr(error, "ctx", None)
+            _say(f"{error.format_message()} (see {context.command_path if context else 'runcard'} --help)")
+            return error.exit_code
+        case OSError():
+            _say(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        case MemoryError():
+            _say("there is not enough memory")
+        case _:
+            _say(f"internal error, {type(error).__name__}: {error} (RUNCARD_DEBUG=1 shows where)")
+    return 1
+
+
+def _say(line: str, *details: str) -> None:
+    """Print a line on standard error, and details below it."""
+    print(f"runcard: {' '.join(line.split())}", *(f"  - {detail}" for detail in details), sep="\n", file=sys.stderr)

@@ -1,0 +1,149 @@
+"""What each command of the command line does: read, work, print. `cli.py` only parses the arguments."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from runcard.city.files import read_city, write_city
+from runcard.city.grid import generate_grid
+from runcard.errors import NotConvergedError
+from runcard.mdp.problem import dispatch_problem
+from runcard.outputs.compare import Comparison, compare_policies
+from runcard.outputs.explain import PRICE_IN_WORDS, explain
+from runcard.outputs.files import check_output_file, size_in_words
+from runcard.outputs.lateness import lateness_at
+from runcard.outputs.progress import BoundBar
+from runcard.outputs.situation import find_point, idle_trucks
+from runcard.outputs.tables import (
+    city_line,
+    class_line,
+    comparison_table,
+    decision_table,
+    lateness_table,
+    station_table,
+)
+from runcard.outputs.terminal import make_console, print_json
+from runcard.outputs.words import outward
+from runcard.policy.files import load_policy, save_policy
+from runcard.policy.solve import policy_name, solve
+
+
+def run_generate(
+    folder: Path,
+    *,
+    side: int,
+    stations: int,
+    load: float,
+    seed: int,
+    gamma: float,
+    sparseness: float | None,
+    shared_delay: float,
+    busy_minutes: float,
+    trucks_per_station: int,
+    overwrite: bool,
+) -> None:
+    """Write one of the paper's random cities to a folder and say what it is."""
+    city = generate_grid(
+        side=side,
+        num_stations=stations,
+        load=load,
+        seed=seed,
+        gamma=gamma,
+        sparseness=sparseness,
+        shared_delay=shared_delay,
+        busy_minutes=busy_minutes,
+        trucks_per_station=trucks_per_station,
+    )
+    write_city(city, folder, overwrite=overwrite)
+    console = make_console()
+    console.print(city_line(city))
+    console.print(f"Wrote {folder}", soft_wrap=True)
+
+
+def run_compare(folder: Path, policies: Sequence[str], *, as_json: bool, tolerance: float, threads: int | None) -> None:
+    """Print how policies do in the city of a folder."""
+    city = read_city(folder)
+    with BoundBar() as bar:
+        comparison = compare_policies(
+            city, policies, tolerance=tolerance, threads=threads, begin=bar.begin, progress=bar.update
+        )
+    if as_json:
+        print_json(comparison.document())
+    else:
+        print_comparison(comparison)
+    failed = [result.name for result in comparison.results if not result.converged]
+    if failed:
+        raise NotConvergedError(f"{city.name}: not converged: {', '.join(failed)}; the proven intervals still hold")
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print the policies side by side, and then the stations."""
+    console = make_console()
+    console.print(city_line(comparison.city), style="bold")
+    console.print(comparison_table(comparison))
+    if any(result.name == "optimal" for result in comparison.results):
+        console.print("No policy can be late less often than the lower end of optimal's interval.\n")
+    console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
+    console.print(station_table(comparison))
+
+
+def run_lateness(folder: Path, node_id: str, *, top: int, as_json: bool) -> None:
+    """Print P(late) of every team at a node of the city of a folder."""
+    lateness = lateness_at(read_city(folder), node_id)
+    if as_json:
+        print_json(lateness.document())
+        return
+    console = make_console()
+    for number, one in enumerate(lateness.classes, start=1):
+        of_several = f" (incident class {number} of {len(lateness.classes)})" if len(lateness.classes) > 1 else ""
+        console.print(f"{node_id}{of_several}: {class_line(one)}", style="bold")
+        console.print(lateness_table(one, top=top))
+        if len(one.teams) > top:
+            console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")
+
+
+def run_solve(folder: Path, policy: str, path: Path, *, tolerance: float, threads: int | None) -> None:
+    """Write the file of a policy for the city of a folder, and say what was proven."""
+    name = policy_name(policy)
+    check_output_file(path)
+    city = read_city(folder)
+    began = time.perf_counter()
+    with BoundBar() as bar:
+        problem = dispatch_problem(city)
+        bar.begin(name)
+        solved = solve(problem, name, tolerance=tolerance, threads=threads, progress=bar.update)
+    seconds = time.perf_counter() - began
+    certificate = solved.certificate
+    if certificate is not None and not certificate.converged:
+        raise NotConvergedError(
+            f"{city.name}: {name} did not converge: late fraction proven to lie in "
+            f"{outward(certificate.lower, certificate.upper, 6)} %; nothing was written"
+        )
+    save_policy(solved, path)
+    console = make_console()
+    console.print(city_line(city), style="bold")
+    if certificate is not None:
+        console.print(f"{name}: late fraction proven to lie in {outward(certificate.lower, certificate.upper, 6)} %")
+    console.print(
+        f"Wrote {path} ({size_in_words(path)}, {problem.num_states:,} states) in {seconds:.1f} s", soft_wrap=True
+    )
+
+
+def run_decide(
+    path: Path, node_id: str, idle: str, *, incident_class: int | None, city_folder: Path | None, as_json: bool
+) -> None:
+    """Print which trucks to send, why, and what else could be sent."""
+    problem = None if city_folder is None else dispatch_problem(read_city(city_folder))
+    policy = load_policy(path, problem)
+    point = find_point(policy.problem, node_id, incident_class)
+    explanation = explain(policy, idle_trucks(policy.problem, idle), point)
+    if as_json:
+        print_json(explanation.document())
+        return
+    console = make_console()
+    console.print(explanation.headline, style="bold green")
+    for reason in explanation.reasons:
+        console.print(reason)
+    if explanation.decision.alternatives:
+        console.print(decision_table(explanation))
+        console.print(PRICE_IN_WORDS)

@@ -1,0 +1,133 @@
+"""Policies of one city side by side: late fraction with its proof, mean response time, and who does the work."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runcard.city.model import City
+from runcard.errors import InputError
+from runcard.mdp.evaluate import Evaluation
+from runcard.mdp.problem import DispatchProblem, dispatch_problem
+from runcard.mdp.solve import Progress
+from runcard.outputs.warm_up import load_kernels
+from runcard.policy.base import Policy
+from runcard.policy.solve import evaluate, policy_name, solve
+
+DEFAULT_POLICIES = ("closest-first", "one-step", "optimal")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PolicyResult:
+    """What one policy of a comparison achieves.
+
+    Its late fraction is proven to lie in [lower, upper]; where solving gave bounds on the best late fraction of any
+    policy, as for the optimal one, that lies in [lower, upper] too.
+    """
+
+    policy: Policy
+    evaluation: Evaluation
+    lower: float
+    upper: float
+    improvement_over_first: float
+    """The part of the first policy's late fraction that this one avoids."""
+    converged: bool
+    seconds: float
+    """Time to solve and evaluate."""
+
+    @property
+    def name(self) -> str:
+        """The name of the policy."""
+        return self.policy.name
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison:
+    """The results of several policies for one city, in the order in which they were asked for."""
+
+    city: City
+    problem: DispatchProblem
+    results: tuple[PolicyResult, ...]
+
+    @property
+    def converged(self) -> bool:
+        """Whether every result did."""
+        return all(result.converged for result in self.results)
+
+    def result(self, name: str) -> PolicyResult:
+        """The result of the policy of that name."""
+        return next(result for result in self.results if result.name == name)
+
+    def document(self) -> dict[str, Any]:
+        """The comparison as plain values, ready for JSON; fractions are fractions, not percentages."""
+        return {"city": self.city.name, "policies": [self._entry(result) for result in self.results]}
+
+    def _entry(self, result: PolicyResult) -> dict[str, Any]:
+        evaluation = result.evaluation
+        stations = zip(
+            self.problem.station_ids, evaluation.dispatch_share.tolist(), evaluation.busy_fraction.tolist(), strict=True
+        )
+        return {
+            "name": result.name,
+            "late_fraction": evaluation.late_fraction,
+            "late_per_day": evaluation.late_per_day,
+            "mean_response_minutes": evaluation.mean_response_minutes,
+            "lower": result.lower,
+            "upper": result.upper,
+            "improvement_over_first": result.improvement_over_first,
+            "seconds": result.seconds,
+            "converged": result.converged,
+            "stations": [
+                {"station_id": station_id, "dispatch_share": share, "busy_fraction": busy}
+                for station_id, share, busy in stations
+            ],
+            "outside_share": evaluation.outside_share,
+        }
+
+
+def compare_policies(
+    city: City,
+    policies: Sequence[str] = DEFAULT_POLICIES,
+    *,
+    tolerance: float = 1e-9,
+    threads: int | None = None,
+    begin: Callable[[str], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Comparison:
+    """The comparison of policies, given by name or paper label; one that is named twice is taken once.
+
+    `begin` is told the name of each policy before it is solved, and `progress` each time its bounds close.
+    """
+    names = list(dict.fromkeys(map(policy_name, policies)))
+    if not names:
+        raise InputError("expected at least one policy to compare, got none")
+    problem = dispatch_problem(city)
+    load_kernels(problem)
+    results: list[PolicyResult] = []
+    for name in names:
+        if begin is not None:
+            begin(name)
+        began = time.perf_counter()
+        policy = solve(problem, name, tolerance=tolerance, threads=threads, progress=progress)
+        evaluation = evaluate(policy, threads=threads)
+        first = results[0].evaluation if results else evaluation
+        results.append(_result(policy, evaluation, first, time.perf_counter() - began))
+    return Comparison(city=city, problem=problem, results=tuple(results))
+
+
+def _result(policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: float) -> PolicyResult:
+    late, certificate = evaluation.late_fraction, policy.certificate
+    lower, upper, converged = evaluation.lower, evaluation.upper, evaluation.converged
+    if certificate is not None:
+        # Evaluation is the closer upper bound, but only the certificate bounds what any policy can reach.
+        lower, upper = certificate.lower, min(upper, certificate.upper)
+        converged = converged and certificate.converged
+    return PolicyResult(
+        policy=policy,
+        evaluation=evaluation,
+        lower=min(max(lower, 0.0), late),
+        upper=max(upper, late),
+        improvement_over_first=1.0 - late / first.late_fraction if first.late_fraction > 0.0 else 0.0,
+        converged=converged,
+        seconds=seconds,
+    )

@@ -1,0 +1,90 @@
+"""The demonstration: the built-in city solved, compared and drawn, with files to try the other commands on."""
+
+import shutil
+import sys
+from collections.abc import Sequence
+from os.path import relpath
+from pathlib import Path
+from shlex import join
+from typing import Final
+
+from runcard.city.demo import demo_city
+from runcard.city.files import write_city
+from runcard.errors import InputError, RuncardError
+from runcard.outputs.commands import print_comparison
+from runcard.outputs.compare import Comparison, compare_policies
+from runcard.outputs.map import draw_policy_map
+from runcard.outputs.terminal import make_console, status
+from runcard.policy.files import save_policy
+
+CITY_FOLDER: Final = "city"
+POLICY_FILE: Final = "optimal.policy"
+MAP_FILES: Final = ("map.png", "map.svg")
+
+
+def run_demo(folder: Path) -> None:
+    """Print the comparison of the built-in city, write it with its policy and map to a folder, and say what is next."""
+    _make_folder(folder)
+    city = demo_city()
+    console = make_console()
+    console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.\n")
+    with status("Solving ..."):
+        comparison = compare_policies(city)
+    print_comparison(comparison)
+    with status("Drawing the map ..."):
+        written = write_demo(comparison, folder)
+    console.print("Written:")
+    for path in written:
+        console.print(f"  {path}", soft_wrap=True)
+    console.print("\nTry next:")
+    for command in next_commands(comparison, folder):
+        console.print(f"  {command}", soft_wrap=True)
+
+
+def write_demo(comparison: Comparison, folder: Path) -> list[Path]:
+    """The files of the demonstration, now written: the maps, the city folder and the policy file."""
+    optimal = comparison.result("optimal").policy
+    write_city(comparison.city, folder / CITY_FOLDER, overwrite=True)
+    save_policy(optimal, folder / POLICY_FILE)
+    maps = [folder / name for name in MAP_FILES]
+    results = {result.name: result.evaluation for result in comparison.results}
+    draw_policy_map(comparison.city, optimal, *maps, results=results)
+    return [*maps, folder / CITY_FOLDER, folder / POLICY_FILE]
+
+
+def next_commands(comparison: Comparison, folder: Path) -> list[str]:
+    """Commands that show more of the demonstration's city, as they can be typed here."""
+    node_id = _telling_node(comparison)
+    commands: Sequence[Sequence[str]] = (
+        ("decide", str(folder / POLICY_FILE), "--at", node_id, "--idle", "all"),
+        ("lateness", str(folder / CITY_FOLDER), "--at", node_id),
+        ("compare", str(folder / CITY_FOLDER), "--policies", "closest-first,optimal", "--json"),
+    )
+    return [join([_program(), *words]) for words in commands]
+
+
+def _telling_node(comparison: Comparison) -> str:
+    """The node where the optimal team of all idle trucks differs from closest-first and most incidents start."""
+    problem = comparison.problem
+    optimal, closest = (comparison.result(name).policy for name in ("optimal", "closest-first"))
+    differing = (
+        point
+        for point in range(problem.num_points)
+        if optimal.decide(problem.trucks, point).team != closest.decide(problem.trucks, point).team
+    )
+    return problem.point_ids[max(differing, key=problem.incidents_per_day.__getitem__, default=0)]
+
+
+def _program() -> str:
+    """How this program can be called from here: it may be in a virtual environment that is not active."""
+    called = Path(sys.argv[0])
+    return relpath(called) if called.name == "runcard" and not shutil.which("runcard") else "runcard"
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder for the demonstration, got a file")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RuncardError(f"{folder}: the folder could not be made: {error.strerror}") from error

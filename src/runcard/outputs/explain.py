@@ -1,0 +1,90 @@
+"""A decision explained: which team goes, what that costs now and later, and what else could have gone.
+
+The reason of a value policy is one sum, P(late now) + price, where the price h(f-a) - h(f) is the expected number of
+extra late incidents later from taking those trucks now. The team that is surest to be in time now and the team that
+closest-first would send are shown with the same two numbers, so that the difference can be seen.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.check import OUTSIDE_ID
+from runcard.mdp.layout import Layout
+from runcard.outputs.words import percent, team_words
+from runcard.policy.base import Decision, Option, Policy
+from runcard.policy.closest_first import ClosestFirst
+from runcard.policy.options import options_at
+
+PRICE_IN_WORDS: Final = "Price: the expected number of extra late incidents later from taking these trucks now."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """A decision and what it is compared with: the team surest to be in time now, and that of closest-first."""
+
+    node_id: str
+    policy: str
+    decision: Decision
+    surest: Option
+    closest: Option
+    num_teams: int
+    """How many teams could go."""
+
+    def document(self) -> dict[str, Any]:
+        """The decision as plain values, ready for JSON."""
+        return _plain(self.decision) | {"alternatives": [_plain(other) for other in self.decision.alternatives]}
+
+    @property
+    def headline(self) -> str:
+        """What to do, in one sentence."""
+        team = self.decision.team
+        if set(team) == {OUTSIDE_ID}:
+            return f"No truck is idle: {team_words(team)} must come to {self.node_id}."
+        return f"Send {team_words(team)} to {self.node_id}."
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why, in plain words: a few sentences."""
+        decision = self.decision
+        if self.num_teams == 1:
+            return [f"It is the only team that could go: P(late now) {percent(decision.p_late)}."]
+        if self.policy == "closest-first":
+            return [f"Of the {self.num_teams} teams that could go it is the closest: {_sum_of(decision)}."]
+        reasons = [f"{_sum_of(decision)}, the smallest of the {self.num_teams} teams that could go."]
+        surest, closest = self.surest.team, self.closest.team
+        if surest == decision.team:
+            reasons.append("No other team is surer to be in time now.")
+        else:
+            also = ", which closest-first would send" if closest == surest else ""
+            reasons.append(f"Surest to be in time now is {team_words(surest)}{also}: {_sum_of(self.surest)}.")
+        if closest not in (decision.team, surest):
+            reasons.append(f"Closest-first would send {team_words(closest)}: {_sum_of(self.closest)}.")
+        return reasons
+
+
+def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
+    """The decision of a policy for an incident at demand point `point` when `idle` [I] trucks are idle, explained."""
+    problem = policy.problem
+    options = options_at(Layout(problem), policy.value, idle, point)
+    # Of teams that are equally sure now, the one that costs less later.
+    surest = int(np.lexsort((options.price, options.p_late))[0])
+    closest = ClosestFirst(problem=problem, value=policy.value, certificate=None)
+    return Explanation(
+        node_id=problem.point_ids[point],
+        policy=policy.name,
+        decision=policy.decide(idle, point),
+        surest=options.option(surest),
+        closest=closest.decide(idle, point),
+        num_teams=len(options.team),
+    )
+
+
+def _plain(option: Option) -> dict[str, Any]:
+    return {"team": list(option.team), "p_late": option.p_late, "price": option.price}
+
+
+def _sum_of(option: Option) -> str:
+    return f"P(late now) {percent(option.p_late)} + price {percent(option.price)} = {percent(option.total)}"

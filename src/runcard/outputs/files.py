@@ -1,0 +1,48 @@
+"""Output files: refused before the work if they cannot be written, and written whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from runcard.errors import InputError, RuncardError
+
+
+def check_output_file(path: Path) -> None:
+    """Raise an InputError if a file could not be written there, so that a long solve does not end with that news."""
+    folder = path.parent
+    if path.is_dir():
+        raise InputError(f"{path}: expected the name of a file to write, got a folder")
+    if not folder.is_dir():
+        raise InputError(
+            f"{path}: expected an existing folder to write to, got {'a file' if folder.exists() else 'none'}"
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: its folder cannot be written to")
+
+
+def write_whole(path: Path, content: bytes) -> Path:
+    """The file that now holds the content; until all of it is there, the file stays as it was."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        draft = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            draft.chmod(0o644)
+            draft.replace(path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise RuncardError(f"{path}: could not be written: {error.strerror}") from error
+    return path
+
+
+def size_in_words(path: Path) -> str:
+    """The size of a file, such as "8.2 kB"."""
+    size = float(path.stat().st_size)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000.0:
+            return f"{size:.3g} {unit}"
+        size /= 1000.0
+    return f"{size:.3g} GB"

@@ -1,0 +1,108 @@
+"""P(late) of every team at one place, best first: what a choice is made from when nothing else matters."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from runcard.city.model import City, DemandPoint
+from runcard.errors import InputError
+from runcard.outputs.words import expected_one_of, team_ids
+from runcard.response.table import ResponseTable, response_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamLateness:
+    """One team: station ids ("outside" for the rest), P(late), mean minutes to the first arrival, and shared links.
+
+    `shared_links` counts the links that both of two trucks drive over; None where fewer than two come from stations.
+    """
+
+    team: tuple[str, ...]
+    p_late: float
+    mean_minutes: float
+    shared_links: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassLateness:
+    """The teams for one incident class (one row of demand.csv) of a node, best first."""
+
+    name: str
+    trucks: int
+    target_minutes: float
+    incidents_per_day: float
+    teams: tuple[TeamLateness, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lateness:
+    """The teams for a node, for each of its incident classes in the order of demand.csv."""
+
+    node_id: str
+    classes: tuple[ClassLateness, ...]
+
+    def document(self) -> dict[str, Any]:
+        """The teams as plain values, ready for JSON.
+
+        `teams` are those of the node's incident class. A node with several has `classes` as well, with the teams of
+        each, and `teams` are those of the first.
+        """
+        by_class = [
+            {
+                "name": one.name,
+                "trucks": one.trucks,
+                "target_minutes": one.target_minutes,
+                "incidents_per_day": one.incidents_per_day,
+                "teams": [{"team": list(team.team), "p_late": team.p_late} for team in one.teams],
+            }
+            for one in self.classes
+        ]
+        document = {"node": self.node_id, "teams": by_class[0]["teams"]}
+        return document if len(by_class) == 1 else document | {"classes": by_class}
+
+
+def lateness_at(city: City, node_id: str) -> Lateness:
+    """P(late) of every team that could be sent to a node."""
+    points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
+    if not points:
+        raise InputError(_no_demand_point(city, node_id))
+    table = response_table(city)
+    return Lateness(node_id=node_id, classes=tuple(_class_lateness(city, table, point) for point in points))
+
+
+def _no_demand_point(city: City, node_id: str) -> str:
+    if any(node.node_id == node_id for node in city.nodes):
+        return f"node {node_id!r} of {city.name} is no demand point: no row of demand.csv names it"
+    return expected_one_of(f"demand point of {city.name}", (point.node_id for point in city.demand), node_id)
+
+
+def _class_lateness(city: City, table: ResponseTable, index: int) -> ClassLateness:
+    point: DemandPoint = city.demand[index]
+    trucks = point.trucks or city.trucks_per_incident
+    station_ids = [station.station_id for station in city.stations]
+    p_late, mean_minutes = table.p_late[:, index], table.mean_minutes[:, index]
+    possible = np.flatnonzero(np.isfinite(p_late))
+    ranked = possible[np.argsort(p_late[possible], kind="stable")].tolist()
+    teams = tuple(
+        TeamLateness(
+            team=team_ids(station_ids, table.teams[number].tolist(), trucks),
+            p_late=float(p_late[number]),
+            mean_minutes=float(mean_minutes[number]),
+            shared_links=_shared_links(table, number, index),
+        )
+        for number in ranked
+    )
+    return ClassLateness(
+        name=point.name,
+        trucks=trucks,
+        target_minutes=point.target_minutes or city.target_minutes,
+        incidents_per_day=point.incidents_per_day,
+        teams=teams,
+    )
+
+
+def _shared_links(table: ResponseTable, number: int, index: int) -> int | None:
+    team = table.teams[number]
+    places = np.repeat(np.arange(len(team)), team).tolist()
+    return int(table.routes.shared_links[places[0], places[1], index]) if len(places) == 2 else None

@@ -1,0 +1,70 @@
+"""The progress of a solve: a bar that fills as the proven bounds on the late fraction close.
+
+With relative gaps d = (upper - lower) / upper, the bar shows log(d_first / d) / log(d_first / tolerance), because each
+step of policy iteration closes the gap by about the same factor.
+"""
+
+from math import log
+from types import TracebackType
+
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Display
+
+from runcard.mdp.solve import Progress
+from runcard.outputs.terminal import make_console
+
+
+class BoundBar:
+    """A bar on standard error that closes with the bounds; it shows nothing unless standard error is a terminal."""
+
+    def __init__(self) -> None:
+        console = make_console(stderr=True)
+        self._display = Display(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[bounds]}", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._display.add_task("getting ready", total=None, bounds="")
+        self._first_gap: float | None = None
+
+    def __enter__(self) -> "BoundBar":
+        self._display.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._display.stop()
+
+    def begin(self, name: str) -> None:
+        """Start again for the policy of that name."""
+        self._first_gap = None
+        self._display.reset(self._task, total=None, description=name, bounds="")
+
+    def update(self, progress: Progress) -> None:
+        """Show how far the bounds have closed."""
+        gap = relative_gap(progress)
+        if self._first_gap is None:
+            self._first_gap = gap
+        self._display.update(
+            self._task,
+            total=1.0,
+            completed=closed_part(self._first_gap, gap, progress.tolerance),
+            bounds=f"late {100.0 * max(0.0, progress.lower):.4f} to {100.0 * progress.upper:.4f} %",
+        )
+
+
+def relative_gap(progress: Progress) -> float:
+    """The distance between the bounds, relative to the upper one."""
+    return (progress.upper - progress.lower) / progress.upper if progress.upper > 0.0 else 0.0
+
+
+def closed_part(first_gap: float, gap: float, tolerance: float) -> float:
+    """The part of the way from the first gap to the tolerance that is done, on a logarithmic scale, from 0 to 1."""
+    if gap <= tolerance or first_gap <= tolerance:
+        return 1.0
+    return min(1.0, max(0.0, log(first_gap / gap) / log(first_gap / tolerance)))

@@ -1,0 +1,34 @@
+"""Compiled code made ready before a clock starts, so that a policy's seconds are those of solving it."""
+
+from runcard.city.model import City, DemandPoint, Link, Node, Station
+from runcard.mdp.layout import Layout
+from runcard.mdp.problem import DispatchProblem, dispatch_problem
+from runcard.mdp.rows import Chunk, ValueRule
+from runcard.mdp.solve import SMALL
+from runcard.policy.solve import POLICY_NAMES, evaluate, solve
+
+
+def load_kernels(problem: DispatchProblem) -> None:
+    """Run everything that comparing policies of `problem` will run, once, on the smallest city there is.
+
+    This loads the kernels from numba's cache, or compiles them: a fraction of a second, or some seconds the first time.
+    """
+    smallest = dispatch_problem(_smallest_city())
+    for name in POLICY_NAMES:
+        policy = solve(smallest, name)
+        evaluate(policy)
+    if problem.num_states * problem.num_points >= SMALL:
+        # Only large problems use the kernels for keys of 32 bits.
+        ValueRule(policy.value, 32).rows(Layout(smallest), Chunk(0, smallest.num_states, 0), minutes=False)
+
+
+def _smallest_city() -> City:
+    return City(
+        name="warm-up",
+        busy_minutes=60.0,
+        target_minutes=1.0,
+        nodes=(Node("a", 0.0, 0.0), Node("b", 1.0, 0.0)),
+        links=(Link("ab", "a", "b", False, 1.0),),
+        stations=(Station("s", "a", 1), Station("t", "b", 1)),
+        demand=(DemandPoint("b", 1.0),),
+    )

@@ -1,0 +1,67 @@
+"""Teams, numbers and choices in words, the same in every sentence, table and error."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from math import floor, log10
+from typing import Final
+
+from runcard.city.check import OUTSIDE_ID, near
+
+MAX_CHOICES: Final = 12
+"""Choices that an error names one by one; of more it says how many there are."""
+
+
+def team_ids(station_ids: Sequence[str], taken: Sequence[int], trucks_needed: int) -> tuple[str, ...]:
+    """The station ids of a team that takes `taken` [I] trucks, one for each truck, "outside" for those still needed."""
+    ids = [station_id for station_id, number in zip(station_ids, taken, strict=True) for _ in range(number)]
+    return (*ids, *[OUTSIDE_ID] * (trucks_needed - len(ids)))
+
+
+def team_words(team: Sequence[str]) -> str:
+    """A team as a phrase: "s1 and s3", "two from s1", "s1 and one from outside"."""
+    counts = Counter(team)
+    from_outside = counts.pop(OUTSIDE_ID, 0)
+    words = [one if number == 1 else f"{_number(number)} from {one}" for one, number in counts.items()]
+    if from_outside:
+        words.append(f"{_number(from_outside)} from outside")
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: "1 truck", "2 trucks"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a percentage with two decimals, or more where it is so close to 0 or 1 that they would not show."""
+    decimals = max(decimals_of(fraction, significant=2), decimals_of(1.0 - fraction, significant=1))
+    return f"{100.0 * fraction:.{decimals}f}%"
+
+
+def decimals_of(fraction: float, *, significant: int) -> int:
+    """The decimals (2 to 12) with which a percentage shows at least `significant` digits that are not leading zeros."""
+    if fraction == 0.0:
+        return 2
+    return min(12, max(2, significant - 1 - floor(log10(100.0 * abs(fraction)))))
+
+
+def outward(lower: float, upper: float, decimals: int) -> str:
+    """An interval in percent that is sure to hold the given one: its ends are rounded down and up."""
+    unit = Decimal(1).scaleb(-decimals)
+    low = (Decimal(lower) * 100).quantize(unit, ROUND_FLOOR)
+    high = (Decimal(upper) * 100).quantize(unit, ROUND_CEILING)
+    return f"{low:f}-{high:f}"
+
+
+def expected_one_of(noun: str, choices: Iterable[str], got: str) -> str:
+    """A message that says what could have been given instead of `got`, and what it may have meant."""
+    distinct = list(dict.fromkeys(choices))
+    named = ", ".join(distinct[:MAX_CHOICES])
+    if len(distinct) > MAX_CHOICES:
+        named += f", ... {len(distinct)} in all"
+    return f"expected a {noun} ({named}), got {got!r}{near(got, distinct)}"
+
+
+def _number(number: int) -> str:
+    return {1: "one", 2: "two", 3: "three"}.get(number, str(number))

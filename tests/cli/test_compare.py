@@ -1,0 +1,145 @@
+"""`runcard compare`."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runcard.city import read_city, write_city
+from runcard.outputs import compare as comparing
+from runcard.policy.base import Certificate
+
+CONTRACT = [
+    "name",
+    "late_fraction",
+    "late_per_day",
+    "mean_response_minutes",
+    "lower",
+    "upper",
+    "improvement_over_first",
+    "seconds",
+]
+
+
+def test_golden_cities_have_the_known_late_fractions(run, golden) -> None:
+    """The late fractions of the independent implementation come out of the command within 1e-9, and are bracketed."""
+    ran = run("compare", golden.folder, "--policies", "closest-first,optimal,one-step", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    document = json.loads(ran.out)
+    assert document["city"] == golden.city.name
+    assert [policy["name"] for policy in document["policies"]] == ["closest-first", "optimal", "one-step"]
+    for policy in document["policies"]:
+        known = golden.answers["late_fraction"][policy["name"]]
+        assert policy["late_fraction"] == pytest.approx(known, rel=1e-9)
+        assert policy["lower"] <= policy["late_fraction"] <= policy["upper"]
+        assert policy["upper"] - policy["lower"] <= 2e-9 * policy["upper"]
+
+
+def test_json_has_the_keys_of_the_contract(run, grid_folder: Path) -> None:
+    """The keys that programs rely on come first, and fractions are consistent with each other."""
+    document = json.loads(run("compare", grid_folder, "--json").out, parse_constant=pytest.fail)
+    assert list(document) == ["city", "policies"]
+    first, *_ = policies = document["policies"]
+    incidents_per_day = read_city(grid_folder).incidents_per_day
+    for policy in policies:
+        assert list(policy)[: len(CONTRACT)] == CONTRACT
+        assert policy["late_per_day"] == pytest.approx(policy["late_fraction"] * incidents_per_day, rel=1e-12)
+        gain = 1.0 - policy["late_fraction"] / first["late_fraction"]
+        assert policy["improvement_over_first"] == pytest.approx(gain, abs=1e-15)
+        shares = [station["dispatch_share"] for station in policy["stations"]]
+        assert sum(shares) + policy["outside_share"] == pytest.approx(1.0, abs=1e-12)
+        assert policy["converged"] is True
+        assert policy["seconds"] >= 0.0
+
+
+def test_the_default_is_all_three_policies(run, grid_folder: Path) -> None:
+    """Without --policies the baseline comes first and the best last."""
+    document = json.loads(run("compare", grid_folder, "--json").out)
+    assert [policy["name"] for policy in document["policies"]] == ["closest-first", "one-step", "optimal"]
+    late = [policy["late_fraction"] for policy in document["policies"]]
+    assert late[2] <= min(late[:2]) * (1.0 + 1e-9)
+
+
+def test_labels_of_the_paper_are_names_too_and_doubles_are_dropped(run, grid_folder: Path) -> None:
+    """OPT is the optimal policy, however it is spelt, and naming it twice compares it once."""
+    document = json.loads(run("compare", grid_folder, "--policies", " opt , CF,optimal", "--json").out)
+    assert [policy["name"] for policy in document["policies"]] == ["optimal", "closest-first"]
+
+
+def test_the_tables_show_lateness_and_response_of_every_policy(run, grid_folder: Path) -> None:
+    """A person sees both numbers of each policy, the stations, and the share of trucks from outside, in 80 columns."""
+    ran = run("compare", grid_folder)
+    assert ran.code == 0
+    document = json.loads(run("compare", grid_folder, "--json").out)
+    for policy in document["policies"]:
+        (line,) = [line for line in ran.out.splitlines() if line.startswith(f" {policy['name']} ")]
+        assert f"{100.0 * policy['late_fraction']:.3f}" in line
+        assert f"{policy['mean_response_minutes']:.3f}" in line
+    words = {line.split()[0] for line in ran.out.splitlines() if line.strip()}
+    assert {"s0", "s1", "s2", "s3", "outside"} <= words
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_names_are_printed_as_they_are(run, grid_folder: Path, tmp_path: Path) -> None:
+    """A station called [red] or :fire: is no markup."""
+    city = read_city(grid_folder)
+    first, second, *others = city.stations
+    stations = (replace(first, station_id="[red]"), replace(second, station_id=":fire:"), *others)
+    folder = write_city(replace(city, name="[bold]", stations=stations), tmp_path / "city")
+    out = run("compare", folder).out
+    assert all(name in out for name in ("[bold]: 4 stations", " [red] ", " :fire: "))
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_result_that_did_not_converge_says_so(
+    run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    """The results are still shown, marked, with a line on standard error and exit code 1."""
+    solve = comparing.solve
+
+    def give_up(*arguments: object, **options: object) -> object:
+        solved = solve(*arguments, **options)  # type: ignore[arg-type]
+        certificate = Certificate(lower=0.0, upper=1.0, converged=False)
+        return replace(solved, certificate=certificate) if solved.name == "optimal" else solved  # type: ignore[type-var]
+
+    monkeypatch.setattr(comparing, "solve", give_up)
+    ran = run("compare", grid_folder, *(["--json"] if as_json else []))
+    assert ran.code == 1
+    assert "not converged: optimal" in ran.err
+    assert len(ran.err.splitlines()) == 1
+    if as_json:
+        policies = json.loads(ran.out)["policies"]
+        assert [policy["converged"] for policy in policies] == [True, True, False]
+        assert policies[2]["lower"] == 0.0
+    else:
+        assert "not converged" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--policies", "optimel"], "did you mean optimal?"),
+        (["--policies", ","], "expected at least one policy"),
+        (["--tolerance", "0"], "expected a tolerance between 0 and 1"),
+        (["--tolerance", "nan"], "expected a tolerance between 0 and 1"),
+        (["--threads", "0"], "'--threads'"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(run, grid_folder: Path, options: list[str], words: str) -> None:
+    """The line says what was expected, and the exit code is 2."""
+    ran = run("compare", grid_folder, *options)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert words in ran.err
+
+
+def test_the_number_of_threads_changes_nothing(run, grid_folder: Path) -> None:
+    """Results are the same to the last bit."""
+    late = [
+        [
+            policy["late_fraction"]
+            for policy in json.loads(run("compare", grid_folder, "--json", *options).out)["policies"]
+        ]
+        for options in ([], ["--threads", "1"], ["--threads", "3"])
+    ]
+    assert late[0] == late[1] == late[2]

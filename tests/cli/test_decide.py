@@ -1,0 +1,129 @@
+"""`runcard decide`."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runcard.city import DemandPoint, demo_city, read_city, write_city
+
+
+def test_golden_teams_are_sent_when_every_truck_is_idle(run, golden, tmp_path: Path) -> None:
+    """Where the optimal team is unique, the command sends the one that the independent implementation found."""
+    path = tmp_path / "optimal.policy"
+    assert run("solve", golden.folder, "-o", path).code == 0
+    for node_id, team in golden.answers["optimal_team_all_idle"].items():
+        ran = run("decide", path, "--at", node_id, "--idle", "all", "--json")
+        assert (ran.code, ran.err) == (0, "")
+        assert sorted(json.loads(ran.out)["team"]) == sorted(team)
+
+
+def test_json_has_the_keys_of_the_contract(run, policy_file: Path) -> None:
+    """The team has the smallest P(late) + price, and the alternatives follow in that order."""
+    document = json.loads(run("decide", policy_file, "--at", "n5", "--idle", "s0,s1,s3", "--json").out)
+    assert list(document) == ["team", "p_late", "price", "alternatives"]
+    options = [document, *document["alternatives"]]
+    assert {tuple(option["team"]) for option in options} == {("s0", "s1"), ("s0", "s3"), ("s1", "s3")}
+    totals = [option["p_late"] + option["price"] for option in options]
+    assert totals == sorted(totals)
+
+
+def test_all_and_every_station_are_the_same(run, policy_file: Path) -> None:
+    """--idle all is short for every station; spaces do not matter."""
+    every = run("decide", policy_file, "--at", "n5", "--idle", "s3, s0,s1 ,s2", "--json")
+    assert every.out == run("decide", policy_file, "--at", "n5", "--idle", "all", "--json").out
+
+
+def test_trucks_come_from_outside_when_too_few_are_idle(run, policy_file: Path) -> None:
+    """With one idle truck one comes from outside; with none, both do."""
+    one = json.loads(run("decide", policy_file, "--at", "n5", "--idle", "s2", "--json").out)
+    assert (one["team"], one["alternatives"]) == (["s2", "outside"], [])
+    none = json.loads(run("decide", policy_file, "--at", "n5", "--idle", "none", "--json").out)
+    assert (none["team"], none["price"]) == (["outside", "outside"], 0.0)
+    assert "Send s2 and one from outside to n5." in run("decide", policy_file, "--at", "n5", "--idle", "s2").out
+    assert "No truck is idle: two from outside" in run("decide", policy_file, "--at", "n5", "--idle", "none").out
+
+
+def test_a_person_gets_a_reason(run, policy_file: Path) -> None:
+    """The sentence gives the sum, the table the alternatives, and the price is explained."""
+    ran = run("decide", policy_file, "--at", "n5", "--idle", "all")
+    document = json.loads(run("decide", policy_file, "--at", "n5", "--idle", "all", "--json").out)
+    words = " ".join(ran.out.split())
+    assert f"Send {' and '.join(document['team'])} to n5." in words
+    assert f"P(late now) {document['p_late']:.2%} + price {document['price']:.2%}" in words
+    assert "extra late incidents later" in words
+    for option in document["alternatives"]:
+        assert ", ".join(option["team"]) in ran.out
+
+
+def test_a_station_with_two_trucks_is_named_twice(run, tmp_path: Path) -> None:
+    """Each mention is one idle truck, and a third mention of a station with two trucks is refused."""
+    folder = write_city(demo_city(), tmp_path / "city")
+    path = tmp_path / "cf.policy"
+    run("solve", folder, "--policy", "closest-first", "-o", path)
+    node_id = demo_city().stations[0].node_id
+    twice = json.loads(run("decide", path, "--at", node_id, "--idle", "central,central", "--json").out)
+    assert twice["team"] == ["central", "central"]
+    once = json.loads(run("decide", path, "--at", node_id, "--idle", "central,harbour", "--json").out)
+    assert sorted(once["team"]) == ["central", "harbour"]
+    ran = run("decide", path, "--at", node_id, "--idle", "central,central,central")
+    assert ran.code == 2
+    assert "station central has 2 trucks, got it 3 times" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--at", "n5", "--idle", "s1,s9"], "expected a station (s0, s1, s2, s3), got 's9'; or say just all or none"),
+        (["--at", "n5", "--idle", "s1,s1"], "station s1 has 1 truck, got it 2 times"),
+        (["--at", "n5", "--idle", ""], "got ''"),
+        (["--at", "n5", "--idle", "all,s1"], "got 'all'"),
+        (["--at", "n55", "--idle", "all"], "did you mean n5?"),
+        (["--at", "n5", "--idle", "all", "--class", "2"], "only class 1"),
+        (["--at", "n5", "--idle", "all", "--class", "0"], "only class 1"),
+        (["--at", "n5"], "'--idle'"),
+        (["--idle", "all"], "'--at'"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(run, policy_file: Path, options: list[str], words: str) -> None:
+    """One line says what was expected and names the choices; the exit code is 2."""
+    ran = run("decide", policy_file, *options)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert words in ran.err
+
+
+def test_a_node_with_several_incident_classes_needs_one_chosen(run, grid_folder: Path, tmp_path: Path) -> None:
+    """Which class an incident is of must be said, and then decides how many trucks go."""
+    city = read_city(grid_folder)
+    demand = (*city.demand, DemandPoint("n5", 1.0, trucks=1))
+    folder = write_city(replace(city, demand=demand), tmp_path / "city")
+    path = tmp_path / "a.policy"
+    run("solve", folder, "-o", path)
+    ran = run("decide", path, "--at", "n5", "--idle", "all")
+    assert ran.code == 2
+    assert "choose one with --class: 1 (needs 2 trucks), 2 (needs 1 truck)" in ran.err
+    for number, trucks in ((1, 2), (2, 1)):
+        ran = run("decide", path, "--at", "n5", "--idle", "all", "--class", number, "--json")
+        assert len(json.loads(ran.out)["team"]) == trucks
+
+
+def test_a_policy_of_another_city_is_refused(run, policy_file: Path, grid_folder: Path, data_folder: Path) -> None:
+    """With --city the file must have been made for that city."""
+    assert run("decide", policy_file, "--at", "n5", "--idle", "all", "--city", grid_folder).code == 0
+    other = data_folder / "golden" / "city0-shared1"
+    ran = run("decide", policy_file, "--at", "n5", "--idle", "all", "--city", other)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert "made for another city" in ran.err
+
+
+def test_a_damaged_file_is_refused(run, policy_file: Path, tmp_path: Path) -> None:
+    """A file that is missing, cut short, changed or something else gives one line and exit code 2."""
+    content = policy_file.read_bytes()
+    (tmp_path / "cut").write_bytes(content[:-9])
+    (tmp_path / "changed").write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    (tmp_path / "letter").write_text("dear all")
+    for name in ("missing", "cut", "changed", "letter"):
+        ran = run("decide", tmp_path / name, "--at", "n5", "--idle", "all")
+        assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+        assert str(tmp_path / name) in ran.err

@@ -1,0 +1,43 @@
+"""`runcard demo`."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from runcard.city import demo_city, read_city
+
+
+def test_the_demo_writes_a_map_and_files_to_try(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is printed, the map and the city are written, and the commands that it suggests work."""
+    monkeypatch.chdir(tmp_path)
+    ran = run("demo")
+    assert (ran.code, ran.err) == (0, "")
+    assert "optimal" in ran.out
+    folder = tmp_path / "runcard-demo"
+    assert sorted(entry.name for entry in folder.iterdir()) == ["city", "map.png", "map.svg", "optimal.policy"]
+    assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert read_city(folder / "city") == demo_city()
+    commands = [shlex.split(line) for line in ran.out.split("Try next:")[1].splitlines() if line.strip()]
+    assert len(commands) >= 2
+    for _, *words in commands:
+        assert run(*words).code == 0
+
+
+def test_the_demo_can_be_run_again(run, tmp_path: Path) -> None:
+    """It overwrites its own files, byte for byte the same, and leaves others alone."""
+    (tmp_path / "notes.txt").write_text("mine")
+    contents = []
+    for _ in range(2):
+        assert run("demo", "-o", tmp_path).code == 0
+        contents.append({path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()})
+    assert contents[0] == contents[1]
+    assert contents[0]["notes.txt"] == b"mine"
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(run, tmp_path: Path) -> None:
+    """One line, exit code 2, and the file is untouched."""
+    (tmp_path / "demo").write_text("mine")
+    ran = run("demo", "-o", tmp_path / "demo")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert (tmp_path / "demo").read_text() == "mine"

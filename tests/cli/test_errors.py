@@ -1,0 +1,111 @@
+"""Errors on the command line: readable, on standard error, with the right exit code, and never a traceback."""
+
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from runcard import __version__
+from runcard.cli import app
+from runcard.errors import NotConvergedError
+
+BROKEN = sorted((Path(__file__).parents[1] / "data" / "broken").iterdir())
+COMMANDS = ["demo", "generate", "compare", "lateness", "solve", "decide"]
+
+
+@pytest.mark.parametrize("folder", BROKEN, ids=lambda folder: folder.name)
+def test_a_broken_city_is_refused_with_every_fault(run, folder: Path) -> None:
+    """Each fault is a line on standard error (a single one is on the first line), with exit code 2."""
+    ran = run("compare", folder)
+    faults = (folder / "expected.txt").read_text().splitlines()
+    assert (ran.code, ran.out) == (2, "")
+    if len(faults) == 1:
+        assert ran.err == f"runcard: {folder}: {faults[0]}\n"
+    else:
+        assert ran.err.splitlines() == [
+            f"runcard: {folder}: {len(faults)} faults", *(f"  - {fault}" for fault in faults)
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [["compare"], ["lateness", "--at", "n1"], ["solve", "-o", "x"]])
+def test_a_folder_that_is_not_there_is_said_to_be_missing(run, tmp_path: Path, command: list[str]) -> None:
+    """Every command that reads a city says so in one line."""
+    ran = run(command[0], tmp_path / "nowhere", *command[1:])
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"runcard: {tmp_path / 'nowhere'}: expected a city folder, got nothing\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["compar"], "Did you mean 'compare'?"),
+        (["compare"], "'CITY'"),
+        (["--nonsense"], "--nonsense"),
+        (["compare", "city", "--nonsense"], "--nonsense"),
+        (["compare", "city", "another"], "another"),
+        (["generate", "city", "--seed", "one"], "'--seed'"),
+        (["solve", "city"], "-o"),
+    ],
+)
+def test_wrong_usage_is_one_line_with_a_way_to_help(run, arguments: list[str], words: str) -> None:
+    """Exit code 2, what is wrong, and where to read on."""
+    ran = run(*arguments)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert words in ran.err
+    assert "--help)" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (NotConvergedError("no luck"), 1, "no luck"),
+        (PermissionError(13, "Permission denied", "secret.csv"), 1, "secret.csv: Permission denied"),
+        (OSError(28, "No space left on device"), 1, "No space left on device"),
+        (MemoryError(), 1, "there is not enough memory"),
+        (ZeroDivisionError("by zero"), 1, "internal error, ZeroDivisionError: by zero (RUNCARD_DEBUG=1 shows where)"),
+        (ValueError("two\nlines"), 1, "internal error, ValueError: two lines (RUNCARD_DEBUG=1 shows where)"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
+)
+def test_whatever_happens_is_one_line(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, line: str
+) -> None:
+    """Errors of runcard, of the system and of the programmer, and Ctrl-C, have an exit code and no traceback."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("runcard.outputs.commands.run_compare", fail)
+    ran = run("compare", tmp_path)
+    assert (ran.code, ran.out, ran.err) == (code, "", f"runcard: {line}\n")
+
+
+def test_a_programmer_can_ask_for_the_traceback(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RUNCARD_DEBUG=1 lets every error through."""
+    monkeypatch.setenv("RUNCARD_DEBUG", "1")
+    with pytest.raises(Exception, match="expected a city folder"):
+        run("compare", tmp_path / "nowhere")
+
+
+def test_help_names_every_command(run) -> None:
+    """`runcard`, `runcard -h` and `runcard --help` show the same, with exit code 0."""
+    shown = [run(*arguments) for arguments in ([], ["-h"], ["--help"])]
+    assert {(ran.code, ran.err) for ran in shown} == {(0, "")}
+    assert len({ran.out for ran in shown}) == 1
+    assert [line.split()[0] for line in shown[0].out.split("Commands:")[1].splitlines()[1:7]] == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_explained(run, command: str) -> None:
+    """Each command has a help page, and no option there is without words."""
+    ran = run(command, "--help")
+    assert ran.code == 0
+    (options,) = [one.params for name, one in get_command(app).commands.items() if name == command]
+    assert options
+    assert all(option.help for option in options)
+
+
+def test_the_version_is_that_of_the_package(run) -> None:
+    """`runcard --version` says it."""
+    assert run("--version").out == f"runcard {__version__}\n"

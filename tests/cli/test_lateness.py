@@ -1,0 +1,89 @@
+"""`runcard lateness`."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runcard.city import DemandPoint, read_city, write_city
+from runcard.response import response_table
+
+
+def test_json_lists_every_team_best_first(run, grid_folder: Path) -> None:
+    """All pairs of stations, every station with a truck from outside, and two from outside: sorted by P(late)."""
+    ran = run("lateness", grid_folder, "--at", "n5", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    document = json.loads(ran.out)
+    assert list(document) == ["node", "teams"]
+    assert document["node"] == "n5"
+    late = [team["p_late"] for team in document["teams"]]
+    assert late == sorted(late)
+    teams = {tuple(team["team"]) for team in document["teams"]}
+    stations = ["s0", "s1", "s2", "s3"]
+    pairs = {(one, other) for place, one in enumerate(stations) for other in stations[place + 1 :]}
+    assert teams == pairs | {(one, "outside") for one in stations} | {("outside", "outside")}
+    assert len(document["teams"]) == len(teams)
+
+
+def test_the_numbers_are_those_of_the_response_table(run, golden) -> None:
+    """Every entry of the response table's column is listed, and nothing else."""
+    node_id = golden.city.demand[3].node_id
+    document = json.loads(run("lateness", golden.folder, "--at", node_id, "--json").out)
+    table = response_table(golden.city)
+    assert [team["p_late"] for team in document["teams"]] == sorted(table.p_late[:, 3].tolist())
+
+
+def test_the_table_is_cut_and_says_so(run, grid_folder: Path) -> None:
+    """--top limits what a person sees, never the JSON."""
+    ran = run("lateness", grid_folder, "--at", "n5", "--top", "2")
+    assert "The first 2 of 11 teams" in ran.out
+    assert len([line for line in ran.out.splitlines() if line.startswith(" s")]) == 2
+    assert len(json.loads(run("lateness", grid_folder, "--at", "n5", "--top", "2", "--json").out)["teams"]) == 11
+
+
+def test_each_incident_class_of_a_node_is_shown(run, grid_folder: Path, tmp_path: Path) -> None:
+    """A node with two rows in demand.csv has two tables; JSON has `classes`, and `teams` are those of the first."""
+    city = read_city(grid_folder)
+    more = DemandPoint("n5", 1.0, trucks=1, target_minutes=2.0, name="small fires")
+    folder = write_city(replace(city, demand=(*city.demand, more)), tmp_path / "city")
+    document = json.loads(run("lateness", folder, "--at", "n5", "--json").out)
+    assert document["teams"] == document["classes"][0]["teams"]
+    small = document["classes"][1]
+    assert (small["name"], small["trucks"], small["target_minutes"]) == ("small fires", 1, 2.0)
+    assert sorted(team["team"][0] for team in small["teams"]) == ["outside", "s0", "s1", "s2", "s3"]
+    out = run("lateness", folder, "--at", "n5").out
+    assert "n5 (incident class 1 of 2): 2 trucks" in out
+    assert "n5 (incident class 2 of 2): small fires, 1 truck, target 2 min" in out
+
+
+def test_an_unknown_node_is_refused_with_a_near_one(run, grid_folder: Path) -> None:
+    """The line names the choices and the one that may have been meant."""
+    ran = run("lateness", grid_folder, "--at", "n55")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert "16 in all" in ran.err
+    assert "did you mean n5?" in ran.err
+
+
+def test_a_node_without_incidents_is_refused(run, grid_folder: Path, tmp_path: Path) -> None:
+    """A node that exists but has no row in demand.csv gets its own message."""
+    city = read_city(grid_folder)
+    folder = write_city(replace(city, demand=city.demand[1:]), tmp_path / "city")
+    ran = run("lateness", folder, "--at", "n0")
+    assert ran.code == 2
+    assert "is no demand point" in ran.err
+
+
+def test_at_is_required(run, grid_folder: Path) -> None:
+    """Without a node there is nothing to show."""
+    ran = run("lateness", grid_folder)
+    assert ran.code == 2
+    assert "--at" in ran.err
+    assert "runcard lateness --help" in ran.err
+
+
+@pytest.mark.parametrize("top", ["0", "-1", "many"])
+def test_top_is_a_positive_number(run, grid_folder: Path, top: str) -> None:
+    """Anything else is refused in one line."""
+    ran = run("lateness", grid_folder, "--at", "n5", "--top", top)
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1)

@@ -1,0 +1,111 @@
+"""The command line as a process of its own: start-up time, pipes, and being stopped half way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+RUN = "import sys; from runcard.cli import main; sys.exit(main())"
+
+STOP_HALF_WAY = """
+import sys, time
+from runcard.outputs.progress import BoundBar
+
+def half_way(self, progress):
+    print("half way", flush=True)
+    time.sleep(60)
+
+BoundBar.update = half_way
+from runcard.cli import main
+sys.exit(main())
+"""
+"""A solve that stands still after its first improvement and says so, so that a test can stop it just there."""
+
+
+def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """A process that runs some code with these arguments."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_help_is_quick() -> None:
+    """`runcard --help` takes less than half a second, in the better of three tries."""
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", RUN, "--help"], check=True, capture_output=True)
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 0.5
+
+
+def test_a_whole_session(tmp_path: Path) -> None:
+    """Generate, solve and decide work one after the other as separate processes, and print nothing odd."""
+    commands = [
+        ["generate", "city", "--side", "4", "--stations", "3"],
+        ["solve", "city", "-o", "a.policy"],
+        ["decide", "a.policy", "--at", "n3", "--idle", "s0,s2", "--json"],
+    ]
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, *command], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert done.stderr == ""
+    assert json.loads(done.stdout)["team"] == ["s0", "s2"]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_a_solve_that_is_stopped_leaves_no_file(grid_folder: Path, tmp_path: Path, stop: signal.Signals) -> None:
+    """Ctrl-C gives one line and exit code 130; even a kill leaves nothing half-written."""
+    process = start(STOP_HALF_WAY, "solve", grid_folder, "-o", tmp_path / "a.policy")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "half way\n"
+    process.send_signal(stop)
+    _, err = process.communicate(timeout=30)
+    assert list(tmp_path.iterdir()) == []
+    if stop == signal.SIGINT:
+        assert (process.returncode, err) == (130, "runcard: interrupted\n")
+
+
+def test_a_reader_that_leaves_early_is_no_error(grid_folder: Path) -> None:
+    """Output into a closed pipe ends quietly, for tables and for JSON."""
+    for options in ([], ["--json"]):
+        process = start(RUN, "lateness", grid_folder, "--at", "n5", *options)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=30) == 1
+        process.stderr.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_an_error(grid_folder: Path) -> None:
+    """A full disk behind standard output is one line and exit code 1."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, "lateness", grid_folder, "--at", "n5"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0] == "runcard: No space left on device"
+
+
+def test_a_terminal_without_our_letters_is_no_error(grid_folder: Path) -> None:
+    """With plain ASCII output the table is drawn with plain signs."""
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, "lateness", grid_folder, "--at", "n5"],
+        env=environment,
+        capture_output=True,
+        check=True,
+    )
+    assert b"s0, s1" in done.stdout.replace(b"s1, s0", b"s0, s1")
+    assert done.stdout.isascii()

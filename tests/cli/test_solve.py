@@ -1,0 +1,94 @@
+"""`runcard solve`."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runcard.city import read_city
+from runcard.mdp.problem import dispatch_problem
+from runcard.outputs import commands
+from runcard.policy.base import Certificate
+from runcard.policy.files import load_policy
+
+
+@pytest.mark.parametrize(("word", "name"), [("optimal", "optimal"), ("CF", "closest-first"), ("one-step", "one-step")])
+def test_the_file_holds_the_policy_of_the_city(run, grid_folder: Path, tmp_path: Path, word: str, name: str) -> None:
+    """What is written loads again as that policy, for that city."""
+    path = tmp_path / "a.policy"
+    ran = run("solve", grid_folder, "--policy", word, "-o", path)
+    assert (ran.code, ran.err) == (0, "")
+    assert "Wrote" in ran.out
+    policy = load_policy(path, dispatch_problem(read_city(grid_folder)))
+    assert policy.name == name
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.policy"]
+
+
+def test_a_solve_says_what_was_proven(run, grid_folder: Path, tmp_path: Path) -> None:
+    """The interval that is printed holds the late fraction that is stored."""
+    ran = run("solve", grid_folder, "-o", tmp_path / "a.policy")
+    (line,) = [line for line in ran.out.splitlines() if line.startswith("optimal: late fraction proven")]
+    lower, upper = (float(word) / 100.0 for word in line.split()[-2].split("-"))
+    certificate = load_policy(tmp_path / "a.policy").certificate
+    assert certificate is not None
+    assert lower <= certificate.lower <= certificate.upper <= upper
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_solving(
+    run, grid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder, a missing folder and a file in the place of one are refused at once, and nothing is made."""
+    monkeypatch.setattr(commands, "solve", lambda *_, **__: pytest.fail("should not have been solved"))
+    (tmp_path / "file").write_text("mine")
+    for path in (tmp_path, tmp_path / "missing" / "a.policy", tmp_path / "file" / "a.policy"):
+        ran = run("solve", grid_folder, "-o", path)
+        assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+        assert str(path) in ran.err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_full_disk_leaves_the_old_file(
+    run, grid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When writing fails half way, the policy that was there is still there, and nothing else."""
+    path = tmp_path / "a.policy"
+    path.write_text("old")
+
+    def full_disk(arrays: object, target: str, metadata: object) -> None:
+        Path(target).write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("runcard.policy.files.save_file", full_disk)
+    ran = run("solve", grid_folder, "-o", path)
+    assert ran.code == 1
+    assert ran.err == "runcard: No space left on device\n"
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.policy"]
+
+
+def test_a_policy_that_did_not_converge_is_not_written(
+    run, grid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A solve that stopped early ends with exit code 1, the bounds it reached, and no file."""
+    solve = commands.solve
+
+    def give_up(*arguments: object, **options: object) -> object:
+        solved = solve(*arguments, **options)  # type: ignore[arg-type]
+        return replace(solved, certificate=Certificate(lower=0.25, upper=0.5, converged=False))  # type: ignore[type-var]
+
+    monkeypatch.setattr(commands, "solve", give_up)
+    ran = run("solve", grid_folder, "-o", tmp_path / "a.policy")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1)
+    assert "did not converge" in ran.err
+    assert "25.000000-50.000000 %" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_city_too_large_for_memory_is_refused(run, tmp_path: Path) -> None:
+    """Forty trucks have a million million states: one line with exit code 2, and no file."""
+    assert run("generate", tmp_path / "city", "--side", "8", "--stations", "40").code == 0
+    for command in (["compare", tmp_path / "city"], ["solve", tmp_path / "city", "-o", tmp_path / "a.policy"]):
+        ran = run(*command)
+        assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+        assert "1,099,511,627,776 states" in ran.err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["city"]

@@ -1,0 +1,42 @@
+"""The documentation is run: every Python block and every command line in it."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from runcard.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def page_name(page: Path) -> str:
+    """The path of a page below the project's folder."""
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_example_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The blocks of a page run in order, in one folder and one namespace, and each command ends with exit code 0."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            exec(compile(text, page_name(page), "exec"), names)
+            continue
+        for line in text.splitlines():
+            if line.startswith("$ runcard "):
+                assert main(shlex.split(line)[2:]) == 0, f"{line}\n{capsys.readouterr().err}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    """A relative link names a file that exists."""
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target

@@ -1,0 +1,69 @@
+"""Tests of the innermost loop against numpy."""
+
+import numpy as np
+import pytest
+from numba import njit
+from numpy.typing import NDArray
+
+from runcard.mdp.kernels.packed_minimum import STATES, packed_minimum, tile_points
+
+
+@njit
+def call(out, cost, team, price, num):  # type: ignore[no-untyped-def]
+    """Call the intrinsic, which exists only inside compiled code."""
+    packed_minimum(out, cost, team, price, num)
+
+
+def random_keys(
+    rng: np.random.Generator, bits: int, shape: tuple[int, ...], *, top: bool = False
+) -> NDArray[np.unsignedinteger]:
+    """Keys of fewer than bits - 2 bits, some with the top bit that marks a team which is not idle."""
+    kind = np.uint32 if bits == 32 else np.uint64
+    keys = rng.integers(0, 1 << (bits - 2), shape, dtype=kind)
+    if top:
+        keys[rng.random(shape) < 0.3] = kind(1 << (bits - 1))
+    return keys
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("num", [1, 2, 3, 17, 100])
+def test_minimum_of_sums(bits: int, num: int) -> None:
+    """For every state and point of a tile, the loop finds the smallest cost + price, as unsigned numbers."""
+    rng = np.random.default_rng([bits, num])
+    tile = tile_points(bits)
+    cost = random_keys(rng, bits, (120, tile))
+    price = random_keys(rng, bits, (num, STATES), top=True)
+    team = rng.integers(0, 120, num).astype(np.int32)
+    out = np.zeros((STATES, tile), cost.dtype)
+    call(out, cost, team, price, num)
+    expected = (cost[team][:, None, :] + price[:, :, None]).min(axis=0)
+    assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_only_the_tile_is_written(bits: int) -> None:
+    """In a wider array the loop writes its own tile of each state and reads no more than `num` teams."""
+    rng = np.random.default_rng(bits)
+    tile = tile_points(bits)
+    cost, price = random_keys(rng, bits, (4, tile)), random_keys(rng, bits, (9, STATES))
+    price[3:] = 0  # would win if it were read
+    team = np.array([3, 0, 2, 1, 1, 1, 1, 1, 1], np.int32)
+    out = np.full((STATES, 3 * tile), 77, cost.dtype)
+    call(out[:, tile:], cost, team, price, 3)
+    assert (out[:, :tile] == 77).all()
+    assert (out[:, 2 * tile :] == 77).all()
+    expected = (cost[team[:3]][:, None, :] + price[:3, :, None]).min(axis=0)
+    assert np.array_equal(out[:, tile : 2 * tile], expected)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_the_winner_is_in_the_low_bits(bits: int) -> None:
+    """A price that carries its position makes the minimum carry the position of the first best team."""
+    tile = tile_points(bits)
+    kind = np.uint32 if bits == 32 else np.uint64
+    cost = np.full((3, tile), 5 << 4, kind)
+    cost[1] = 2 << 4
+    price = np.array([[0], [3], [0]], kind).repeat(STATES, axis=1) << kind(4) | np.arange(3, dtype=kind)[:, None]
+    out = np.zeros((STATES, tile), kind)
+    call(out, cost, np.arange(3, dtype=np.int32), price, 3)  # sums 5, 5 and 5: the first wins
+    assert (out == 5 << 4).all()

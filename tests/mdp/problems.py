@@ -1,0 +1,63 @@
+"""Dispatch problems made of random numbers, where no city stands behind the costs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.layout import VALUE_PADDING
+from runcard.mdp.problem import DispatchProblem
+from runcard.response.teams import enumerate_teams
+
+
+def make_problem(
+    trucks: Sequence[int],
+    needed: Sequence[int],
+    *,
+    load: float = 0.3,
+    seed: int = 0,
+    cost: Sequence[float] | None = None,
+    rates: Sequence[float] | None = None,
+    returns_per_day: float = 24.0,
+) -> DispatchProblem:
+    """A problem with random rates scaled to the load, costs from U(0, 1) or drawn from `cost`, and random orders.
+
+    Costs have no structure: a larger or closer team may well be later. Minutes are from U(1, 20).
+    """
+    rng = np.random.default_rng(seed)
+    num_stations, num_points = len(trucks), len(needed)
+    teams = enumerate_teams(trucks, max(needed))
+    too_large = teams.sum(axis=1)[:, None] > np.array(needed)
+    shape = (len(teams), num_points)
+    costs = rng.random(shape) if cost is None else rng.choice(np.array(cost), shape)
+    weights = rng.random(num_points) if rates is None else np.array(rates, float)
+    return DispatchProblem(
+        trucks=np.array(trucks, np.int64),
+        returns_per_day=returns_per_day,
+        incidents_per_day=weights * (load * sum(trucks) * returns_per_day / weights.sum()),
+        trucks_needed=np.array(needed, np.int64),
+        teams=teams,
+        cost=np.where(too_large, np.inf, costs),
+        order=np.array([rng.permutation(num_stations) for _ in range(num_points)]),
+        response_minutes=np.where(too_large, np.inf, rng.uniform(1.0, 20.0, shape)),
+        station_ids=tuple(f"s{i}" for i in range(num_stations)),
+        point_ids=tuple(f"n{j}" for j in range(num_points)),
+    )
+
+
+def random_problem(seed: int) -> DispatchProblem:
+    """A problem of 1 to 4 stations of 1 to 3 trucks, 1 to 6 points that need 1 to 3, and a load from 0.001 to 5."""
+    rng = np.random.default_rng([seed, 1])
+    trucks = rng.integers(1, 4, rng.integers(1, 5)).tolist()
+    needed = rng.integers(1, 4, rng.integers(1, 7)).tolist()
+    return make_problem(trucks, needed, load=float(10 ** rng.uniform(-3.0, np.log10(5.0))), seed=seed)
+
+
+def random_values(problem: DispatchProblem, seed: int, *, size: float = 1.0) -> NDArray[np.float64]:
+    """Values from U(0, size) for every state, padded as the kernels want them."""
+    return padded(np.random.default_rng([seed, 2]).random(problem.num_states) * size)
+
+
+def padded(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values [states] with the padding that the kernels want; what it holds must not matter."""
+    return np.concatenate([value, np.full(VALUE_PADDING, -1e9)])

@@ -1,0 +1,228 @@
+"""Tests of exact evaluation against dense linear algebra, and on problems that can be solved by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from runcard.mdp import rows as rows_module
+from runcard.mdp.evaluate import Evaluation, evaluate_rule
+from runcard.mdp.rows import OrderRule, TableRule, ValueRule
+
+from .problems import make_problem, random_problem, random_values
+from .reference import Dense, Exact, erlang_loss, level_distribution, value_error
+
+SEEDS = range(40)
+
+
+def assert_same(found: Evaluation, exact: Exact) -> None:
+    """Assert that an evaluation says what linear algebra says."""
+    assert found.converged
+    assert found.late_fraction == pytest.approx(exact.late_fraction, rel=1e-10, abs=1e-14)
+    rounding = 1e-13 * (1.0 + np.abs(exact.value).max())
+    assert found.lower - rounding <= exact.late_fraction <= found.upper + rounding
+    assert found.upper - found.lower <= 1e-11 * found.upper + 2 * rounding
+    np.testing.assert_allclose(found.probability, exact.probability, rtol=0, atol=1e-9)
+    assert found.mean_response_minutes == pytest.approx(exact.mean_response_minutes, rel=1e-9)
+    np.testing.assert_allclose(found.dispatch_share, exact.dispatch_share, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.busy_fraction, exact.busy_fraction, rtol=0, atol=1e-9)
+    assert found.outside_share == pytest.approx(exact.outside_share, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_order_is_evaluated_exactly(seed: int) -> None:
+    """Whatever the trucks, needs and loads, a fixed order of stations is worth what linear algebra says."""
+    problem = random_problem(seed)
+    dense = Dense(problem)
+    exact = dense.evaluate(dense.order_table(problem.order))
+    found = evaluate_rule(problem, OrderRule(problem.order), threads=1)
+    assert_same(found, exact)
+    assert value_error(found.value, exact, problem) <= 1e-8
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_table_of_any_teams_is_evaluated_exactly(seed: int) -> None:
+    """A policy without sense, a random team for each state and demand point, is worth what linear algebra says."""
+    problem = random_problem(seed)
+    dense = Dense(problem)
+    table = dense.random_table(np.random.default_rng(seed))
+    exact = dense.evaluate(table)
+    found = evaluate_rule(problem, TableRule(table), threads=1)
+    assert_same(found, exact)
+    assert value_error(found.value, exact, problem) <= 1e-8
+
+
+@pytest.mark.parametrize("size", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_greedy_policy_of_any_values_is_evaluated_exactly(seed: int, size: float) -> None:
+    """The policy that is greedy for random values, small or far larger than the costs, is worth what algebra says."""
+    problem = random_problem(seed)
+    dense = Dense(problem)
+    value = random_values(problem, seed, size=size)
+    exact = dense.evaluate(dense.greedy_table(value))
+    found = evaluate_rule(problem, ValueRule(value), threads=1)
+    assert_same(found, exact)
+    assert value_error(found.value, exact, problem) <= 1e-8
+
+
+@pytest.mark.parametrize("chunk_states", [1, 4, 12, 48])
+def test_the_size_of_a_chunk_does_not_matter(chunk_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """States cut into chunks of any size, also smaller than the eight of a block, give the same evaluation."""
+    monkeypatch.setattr(rows_module, "CHUNK_STATES", chunk_states)
+    problem = make_problem([2, 1, 3, 1], [2, 1, 3, 2, 2, 1], load=0.4, seed=5)
+    dense = Dense(problem)
+    value = random_values(problem, 5)
+    for rule, table in (
+        (OrderRule(problem.order), dense.order_table(problem.order)),
+        (ValueRule(value), dense.greedy_table(value)),
+    ):
+        assert_same(evaluate_rule(problem, rule, threads=2), dense.evaluate(table))
+
+
+def test_without_response_minutes_there_is_no_mean() -> None:
+    """A problem that gives no minutes has no mean response time, and the rest is the same."""
+    problem = make_problem([1, 2], [2, 1], seed=1)
+    full = evaluate_rule(problem, OrderRule(problem.order))
+    bare = evaluate_rule(replace(problem, response_minutes=None), OrderRule(problem.order))
+    assert bare.mean_response_minutes is None
+    assert bare.late_fraction == full.late_fraction
+    assert np.array_equal(bare.probability, full.probability)
+
+
+def test_one_truck_by_hand() -> None:
+    """One truck and ρ = λ/μ: busy with chance ρ/(1+ρ), late as the truck is if idle and as outside is if not."""
+    problem = make_problem([1], [1], load=0.25)
+    found = evaluate_rule(problem, OrderRule(problem.order))
+    busy = 0.25 / 1.25
+    outside, own = problem.cost[:, 0]
+    assert found.busy_fraction == pytest.approx([busy], rel=1e-12)
+    assert found.outside_share == pytest.approx(busy, rel=1e-12)
+    assert found.late_fraction == pytest.approx(busy * outside + (1 - busy) * own, rel=1e-12)
+    # h(0) - h(1): what a busy truck costs until it returns, against the cycle of an idle one.
+    assert found.value[0] - found.value[1] == pytest.approx(0.25 * (outside - own) / 1.25, rel=1e-10)
+
+
+def test_more_trucks_wanted_than_there_are() -> None:
+    """If every incident needs three trucks and there are two, all idle ones go and every policy is the same."""
+    problem = make_problem([1, 1], [3, 3, 3], load=0.6, seed=3)
+    found = evaluate_rule(problem, OrderRule(problem.order))
+    assert found.outside_share > 1 / 3
+    dense = Dense(problem)
+    for rule in (OrderRule(problem.order), ValueRule(random_values(problem, 3))):
+        assert_same(evaluate_rule(problem, rule), dense.evaluate(dense.first_table()))
+
+
+def test_points_without_incidents_change_nothing() -> None:
+    """Demand points of rate zero, of a class of their own too, are allowed and do not count."""
+    problem = make_problem([1, 2, 1], [2, 3, 2, 1], rates=[0.5, 0.0, 1.0, 0.0], load=0.4, seed=6)
+    dense = Dense(problem)
+    value = random_values(problem, 6)
+    assert_same(evaluate_rule(problem, ValueRule(value)), dense.evaluate(dense.greedy_table(value)))
+    assert_same(evaluate_rule(problem, OrderRule(problem.order)), dense.evaluate(dense.order_table(problem.order)))
+
+
+@pytest.mark.parametrize("load", [1e-6, 1e-4, 2.0, 12.0, 100.0])
+def test_extreme_loads(load: float) -> None:
+    """From one incident in a million busy times to a hundred at once, the evaluation stays exact and converges."""
+    problem = make_problem([2, 1, 1], [2, 1, 2], load=load, seed=8)
+    dense = Dense(problem)
+    found, exact = evaluate_rule(problem, OrderRule(problem.order)), dense.evaluate(dense.order_table(problem.order))
+    assert found.converged
+    assert found.late_fraction == pytest.approx(exact.late_fraction, rel=1e-9)
+    np.testing.assert_allclose(found.probability, exact.probability, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.busy_fraction, exact.busy_fraction, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("cost", [0.0, 1.0])
+def test_costs_all_alike(cost: float) -> None:
+    """If every team is surely on time, or surely late, so is every policy."""
+    problem = make_problem([1, 2], [2, 1], cost=[cost], load=0.5)
+    found = evaluate_rule(problem, ValueRule(random_values(problem, 1)))
+    assert found.converged
+    assert found.late_fraction == pytest.approx(cost, abs=1e-14)
+
+
+def test_a_price_far_above_every_cost_loses() -> None:
+    """A team whose price exceeds the whole range of costs is not sent, even if it is the surest and listed first.
+
+    Costs 0 and 1 and prices 0 and 5: the sum of the first team, cut off at the range of costs, ties with the second.
+    """
+    problem = make_problem([1, 1], [1], load=0.5, cost=[1.0])
+    problem.cost[1, 0] = 0.0  # station 0 is always in time, station 1 never
+    dense = Dense(problem)
+    value = np.array([5.0, 5.0, 0.0, 0.0])  # by idle trucks: 00, 01, 10, 11; taking station 0 from 11 costs 5
+    table = dense.greedy_table(value)
+    assert table[3, 0] == 2
+    assert_same(evaluate_rule(problem, ValueRule(np.concatenate([value, np.zeros(8)]))), dense.evaluate(table))
+
+
+def test_a_good_start_changes_nothing_but_the_time() -> None:
+    """Starting from the policy's own values, or from nonsense, leads to the same late fraction."""
+    problem = make_problem([2, 1, 2], [2, 1, 3], load=0.3, seed=4)
+    rule = OrderRule(problem.order)
+    cold = evaluate_rule(problem, rule)
+    for start in (cold.value, random_values(problem, 1, size=100.0)):
+        before = start.copy()
+        warm = evaluate_rule(problem, rule, start=start)
+        assert warm.converged
+        assert warm.late_fraction == pytest.approx(cold.late_fraction, rel=1e-10)
+        assert np.array_equal(start, before)
+
+
+@pytest.mark.parametrize("max_sweeps", [1, 5])
+def test_too_few_sweeps_are_reported(max_sweeps: int) -> None:
+    """With too few sweeps allowed the evaluation says that it did not converge, and its bounds still hold."""
+    problem = make_problem([1, 2, 1, 2], [2, 3, 1, 2], load=0.8, seed=2)
+    dense = Dense(problem)
+    found = evaluate_rule(problem, OrderRule(problem.order), max_sweeps=max_sweeps)
+    assert not found.converged
+    assert found.lower <= dense.evaluate(dense.order_table(problem.order)).late_fraction <= found.upper
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_policy_leaves_the_same_number_idle(seed: int) -> None:
+    """The number of idle trucks has one distribution, whatever the policy: it comes from counting trucks alone."""
+    problem = random_problem(seed)
+    dense = Dense(problem)
+    levels = np.array(dense.states).sum(axis=1)
+    expected = level_distribution(problem)
+    rules = (
+        OrderRule(problem.order),
+        TableRule(dense.random_table(np.random.default_rng(seed))),
+        ValueRule(random_values(problem, seed)),
+    )
+    for rule in rules:
+        found = evaluate_rule(problem, rule)
+        np.testing.assert_allclose(found.idle_distribution, expected, rtol=1e-9, atol=1e-14)
+        totals = np.bincount(levels, weights=found.probability, minlength=len(expected))
+        np.testing.assert_allclose(totals, expected, rtol=0, atol=1e-10)
+
+
+def test_one_truck_each_is_erlangs_loss_system() -> None:
+    """With one truck to an incident the idle trucks follow Erlang's loss formula, in the level totals too."""
+    problem = make_problem([2, 1, 3], [1, 1, 1, 1], load=0.7, seed=9)
+    found = evaluate_rule(problem, OrderRule(problem.order))
+    expected = erlang_loss(0.7 * 6, 6)
+    np.testing.assert_allclose(found.idle_distribution, expected, rtol=1e-12)
+    assert found.outside_share == pytest.approx(expected[0], rel=1e-9)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.3, 0.3), (0.8, 0.1), (0.05, 1.4)])
+def test_larsons_hypercube_of_two(first: float, second: float) -> None:
+    """Two districts with a truck each and the other as backup: the hypercube model's closed form.
+
+    With a, b the offered loads of the districts and r = a + b, idle both P = 1/(1 + r + r²/2), only truck 1 busy
+    P (a + r²/2)/(1 + r), only truck 2 busy P (b + r²/2)/(1 + r), both busy P r²/2. An incident is late here if its
+    own truck is busy.
+    """
+    problem = make_problem([1, 1], [1, 1], load=(first + second) / 2, rates=[first, second], cost=[1.0])
+    problem.cost[1, 0] = problem.cost[2, 1] = 0.0
+    order = np.array([[0, 1], [1, 0]])
+    found = evaluate_rule(replace(problem, order=order), OrderRule(order))
+    r = first + second
+    idle = 1 / (1 + r + r * r / 2)
+    one, two, both = idle * (first + r * r / 2) / (1 + r), idle * (second + r * r / 2) / (1 + r), idle * r * r / 2
+    np.testing.assert_allclose(found.probability, [both, one, two, idle], rtol=1e-9)
+    np.testing.assert_allclose(found.busy_fraction, [one + both, two + both], rtol=1e-9)
+    late = (first * (one + both) + second * (two + both)) / r
+    assert found.late_fraction == pytest.approx(late, rel=1e-11)

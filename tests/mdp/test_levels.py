@@ -1,0 +1,81 @@
+"""Tests of the distribution of idle trucks and of the bounds that rest on it."""
+
+import numpy as np
+import pytest
+
+from runcard.mdp.levels import Residuals, idle_distribution
+from runcard.mdp.rows import ValueRule
+from runcard.mdp.space import state_space
+
+from .problems import make_problem, random_problem, random_values
+from .reference import Dense, erlang_loss, level_distribution
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_distribution_solves_its_balance_equations(seed: int) -> None:
+    """The recursion agrees with the linear equations of the number of idle trucks, for mixed needs."""
+    problem = random_problem(seed)
+    np.testing.assert_allclose(idle_distribution(problem), level_distribution(problem), rtol=1e-8, atol=1e-15)
+
+
+@pytest.mark.parametrize("load", [1e-6, 0.01, 0.5, 1.0, 7.0])
+def test_erlangs_loss_formula(load: float) -> None:
+    """With one truck to an incident, b trucks are busy with a chance in proportion to ρ^b / b!."""
+    problem = make_problem([3, 2, 2], [1, 1], load=load)
+    np.testing.assert_allclose(idle_distribution(problem), erlang_loss(load * 7, 7), rtol=1e-12)
+
+
+@pytest.mark.parametrize("load", [0.05, 0.9])
+def test_two_trucks_that_go_together_by_hand(load: float) -> None:
+    """Two trucks, two to an incident, ρ = λ/μ: both, one and none idle are as 1 : ρ : ρ (1 + ρ) / 2."""
+    problem = make_problem([1, 1], [2], load=load)
+    rho = 2 * load
+    weights = np.array([rho * (1 + rho) / 2, rho, 1.0])
+    np.testing.assert_allclose(idle_distribution(problem), weights / weights.sum(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("load", [1e-9, 1e4])
+def test_loads_beyond_what_a_float_spans(load: float) -> None:
+    """With 60 trucks at a load of a billionth or ten thousand, the distribution is still one, without a warning."""
+    distribution = idle_distribution(make_problem([20, 20, 20], [1], load=load))
+    assert distribution.sum() == pytest.approx(1.0, abs=1e-14)
+    assert distribution.min() >= 0.0
+    assert distribution.argmax() == (60 if load < 1 else 0)
+
+
+@pytest.mark.parametrize("key_bits", [32, 64])
+@pytest.mark.parametrize("size", [0.0, 0.1, 10.0])
+@pytest.mark.parametrize("seed", range(12))
+def test_any_values_give_bounds_on_the_optimum(seed: int, size: float, key_bits: int) -> None:
+    """Whatever h is, the residuals of its greedy policy, weighed by level, bracket the optimum (and that policy)."""
+    problem = random_problem(seed)
+    dense = Dense(problem)
+    value = random_values(problem, seed, size=size)
+    space = state_space(problem, 1)
+    ranges = [ValueRule(value, key_bits).improvement(space.layout, chunk)[1:] for chunk in space.chunks]
+    lower, upper = Residuals.over(ranges).bounds(space.idle_distribution)
+    total = problem.total_incidents_per_day
+    # Keys of 32 bits round by 2^-30 of the range of costs, times the number of teams; they never certify.
+    slack = (1e-13 if key_bits == 64 else 1e-6) * total * (1.0 + size)
+    optimum = dense.optimum()[1].late_fraction * total
+    greedy = dense.values(dense.greedy_table(value))[0]
+    assert lower - slack <= optimum <= greedy + slack
+    assert greedy <= upper + slack
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bounds_are_the_extreme_residuals_of_each_level(seed: int) -> None:
+    """The bounds are Σ P(n) min v and Σ P(n) max v, with v the residual of the Bellman equation, state by state."""
+    problem = random_problem(seed)
+    dense = Dense(problem)
+    value = random_values(problem, seed)
+    table, h = dense.greedy_table(value), value[: problem.num_states]
+    residual = dense.rate_of(problem.cost, table) + dense.tau * (dense.matrix(table) @ h - h)
+    levels, weights = np.array(dense.states).sum(axis=1), level_distribution(problem)
+    expected = [
+        sum(weight * extreme(residual[levels == n]) for n, weight in enumerate(weights)) for extreme in (np.min, np.max)
+    ]
+    space = state_space(problem, 1)
+    ranges = [ValueRule(value).improvement(space.layout, chunk)[1:] for chunk in space.chunks]
+    found = Residuals.over(ranges).bounds(space.idle_distribution)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -1,0 +1,78 @@
+"""Tests of the guard against problems that do not fit in memory."""
+
+import time
+import tracemalloc
+
+import pytest
+
+from runcard.errors import SizeError
+from runcard.mdp import memory
+from runcard.mdp.chain import policy_rows
+from runcard.mdp.evaluate import evaluate_rule
+from runcard.mdp.memory import available_bytes, bytes_of_rows, bytes_of_values, check_memory
+from runcard.mdp.rows import OrderRule, ValueRule
+from runcard.mdp.solve import solve_optimal
+from runcard.mdp.space import state_space
+from runcard.policy.solve import POLICY_NAMES, solve
+
+from .problems import make_problem, random_values
+
+
+@pytest.mark.parametrize("policy", POLICY_NAMES)
+def test_forty_stations_are_refused_at_once(policy: str) -> None:
+    """A million million states are refused in no time and without memory, with the trucks and the memory named."""
+    problem = make_problem([1] * 40, [2] * 10)
+    tracemalloc.start()
+    began = time.perf_counter()
+    with pytest.raises(SizeError, match="40 trucks at 40 stations") as caught:
+        solve(problem, policy)
+    assert time.perf_counter() - began < 1.0
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**20
+    assert "1,099,511,627,776 states" in str(caught.value)
+    assert "iB" in str(caught.value)
+
+
+def test_more_states_than_a_number_holds() -> None:
+    """Even 2^80 states, more than 64 bits count, are a plain refusal."""
+    with pytest.raises(SizeError, match="80 trucks"):
+        solve(make_problem([1] * 80, [1] * 3))
+
+
+def test_evaluation_is_guarded_too() -> None:
+    """Evaluating a rule asks for memory first, like solving."""
+    problem = make_problem([1] * 40, [2])
+    with pytest.raises(SizeError):
+        evaluate_rule(problem, OrderRule(problem.order))
+
+
+def test_the_limit_is_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A problem that fits is refused where less memory is free than it needs."""
+    problem = make_problem([1, 2, 1], [2, 1])
+    check_memory(problem)
+    needed = bytes_of_values(problem)
+    monkeypatch.setattr(memory, "available_bytes", lambda: needed - 1.0)
+    with pytest.raises(SizeError, match="4 trucks at 3 stations make 12 states"):
+        solve_optimal(problem)
+
+
+def test_there_is_memory() -> None:
+    """The free memory of this machine is found, and is a sensible number."""
+    assert available_bytes() > 2**20
+
+
+def test_values_take_at_least_their_own_size() -> None:
+    """Nothing is promised that the values and probabilities alone, 16 bytes a state, would not fit into."""
+    problem = make_problem([1] * 10, [2] * 5)
+    assert bytes_of_values(problem) >= 16 * 1024
+
+
+@pytest.mark.parametrize("needed", [[1] * 4, [2] * 30, [3, 2, 1, 1], [3] * 9])
+def test_rows_take_no_more_than_was_thought(needed: list[int]) -> None:
+    """The estimate of the rows of a policy is not below what they take, whichever policy it is."""
+    problem = make_problem([2, 1, 3, 1], needed)
+    space = state_space(problem, 1)
+    for rule in (OrderRule(problem.order), ValueRule(random_values(problem, 1))):
+        taken = sum(rows.team.nbytes + rows.rate.nbytes for rows in policy_rows(space, rule, minutes=False))
+        assert taken <= bytes_of_rows(problem)

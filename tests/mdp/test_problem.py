@@ -1,0 +1,95 @@
+"""Tests of the dispatch problem: what it refuses, and how a city fills it."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runcard.city import DemandPoint, generate_grid
+from runcard.errors import InputError
+from runcard.mdp.problem import dispatch_problem
+from runcard.response import enumerate_teams, response_table
+
+from .problems import make_problem
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"trucks": np.array([1, 0])}, "at least one truck"),
+        ({"returns_per_day": 0.0}, "returns_per_day > 0"),
+        ({"returns_per_day": float("nan")}, "returns_per_day > 0"),
+        ({"incidents_per_day": np.array([1.0, -1.0])}, "incidents_per_day >= 0"),
+        ({"incidents_per_day": np.array([1.0, np.inf])}, "incidents_per_day >= 0"),
+        ({"incidents_per_day": np.zeros(2)}, "incidents_per_day > 0"),
+        ({"trucks_needed": np.array([2, 4])}, "trucks_needed of 1 to 3"),
+        ({"trucks_needed": np.array([2, 0])}, "trucks_needed of 1 to 3"),
+        ({"trucks_needed": np.array([2])}, "trucks_needed of shape"),
+        ({"trucks_needed": np.array([2, 2])}, "finite cost exactly"),
+        ({"cost": np.zeros((4, 2))}, "cost of shape"),
+        ({"order": np.zeros((2, 3), np.int64)}, "order of shape"),
+        ({"order": np.array([[0, 0], [0, 1]])}, "order"),
+        ({"order": np.array([[0, 1], [1, 2]])}, "order"),
+        ({"response_minutes": np.zeros((1, 1))}, "response_minutes of shape"),
+    ],
+)
+def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
+    """Arrays that do not fit together, or numbers without a meaning, are refused with a message that says which."""
+    problem = make_problem([1, 2], [2, 1])
+    with pytest.raises(InputError, match=message):
+        replace(problem, **changes)
+
+
+def test_costs_that_are_not_numbers_are_refused() -> None:
+    """A NaN among the costs would win or lose every comparison: it is refused."""
+    problem = make_problem([1, 2], [2, 1])
+    cost = problem.cost.copy()
+    cost[0, 0] = np.nan
+    with pytest.raises(InputError, match="finite cost"):
+        replace(problem, cost=cost)
+
+
+def test_a_city_as_arrays() -> None:
+    """A city's rates per day, needs, teams and P(late) arrive in the problem as they are in the city."""
+    city = generate_grid(side=4, num_stations=3, load=0.2, seed=4, trucks_per_station=2, busy_minutes=30.0)
+    demand = tuple(DemandPoint(p.node_id, p.incidents_per_day, trucks=1 + j % 2) for j, p in enumerate(city.demand))
+    city = replace(city, demand=demand)
+    problem, table = dispatch_problem(city), response_table(city)
+    assert problem.trucks.tolist() == [2, 2, 2]
+    assert problem.returns_per_day == 48.0
+    assert problem.incidents_per_day.tolist() == [point.incidents_per_day for point in demand]
+    assert problem.trucks_needed.tolist() == [1 + j % 2 for j in range(16)]
+    assert np.array_equal(problem.teams, enumerate_teams([2, 2, 2], 2))
+    assert np.array_equal(problem.cost, table.p_late)
+    assert problem.station_ids == ("s0", "s1", "s2")
+    assert problem.point_ids == tuple(f"n{j}" for j in range(16))
+    assert (problem.num_states, problem.num_trucks, problem.num_stations, problem.num_points) == (27, 6, 3, 16)
+
+
+def test_the_order_is_by_driving_time_and_then_as_listed() -> None:
+    """Stations come from the closest to the farthest; of two equally close, the one listed first comes first."""
+    city = generate_grid(side=4, num_stations=5, load=0.2, seed=4)
+    problem, minutes = dispatch_problem(city), response_table(city).routes.drive_minutes
+    num_ties = 0
+    for j, order in enumerate(problem.order.tolist()):
+        ranked = [(minutes[i, j], i) for i in order]
+        assert ranked == sorted(ranked)
+        num_ties += len(ranked) - len({time for time, _ in ranked})
+    assert num_ties > 0
+
+
+def test_the_fingerprint_tells_problems_apart() -> None:
+    """Anything that a decision depends on changes the fingerprint; making the same problem again does not."""
+    problem = make_problem([1, 2], [2, 1])
+    assert problem.fingerprint == make_problem([1, 2], [2, 1]).fingerprint
+    finite = np.isfinite(problem.cost)
+    others = [
+        replace(problem, cost=np.where(finite, problem.cost * (1 + 1e-15) + 1e-16, np.inf)),
+        replace(problem, incidents_per_day=problem.incidents_per_day[::-1].copy()),
+        replace(problem, returns_per_day=25.0),
+        replace(problem, order=problem.order[:, ::-1].copy()),
+        replace(problem, station_ids=("a", "b")),
+        replace(problem, point_ids=("a", "b")),
+    ]
+    assert len({problem.fingerprint, *[other.fingerprint for other in others]}) == 1 + len(others)

@@ -1,0 +1,81 @@
+"""Policies side by side."""
+
+from dataclasses import replace
+
+import pytest
+
+from runcard.city import City, demo_city, generate_grid
+from runcard.errors import InputError
+from runcard.mdp.solve import Progress
+from runcard.outputs.compare import compare_policies
+from runcard.outputs.warm_up import load_kernels
+from runcard.policy.solve import evaluate
+
+
+@pytest.fixture(scope="module")
+def grid() -> City:
+    """A grid city of five trucks."""
+    return generate_grid(side=5, num_stations=5, load=0.2, seed=3)
+
+
+def test_a_comparison_is_what_evaluation_says(grid: City) -> None:
+    """Every result holds the evaluation of its own policy."""
+    comparison = compare_policies(grid)
+    assert comparison.converged
+    for result in comparison.results:
+        assert comparison.result(result.name) is result
+        assert evaluate(result.policy).late_fraction == pytest.approx(result.evaluation.late_fraction, rel=1e-10)
+
+
+def test_the_bounds_of_the_optimal_policy_are_those_of_the_optimum(grid: City) -> None:
+    """With a loose tolerance the interval still holds the true optimum, which the evaluated policy may miss."""
+    best = compare_policies(grid, ["optimal"]).results[0].evaluation.late_fraction
+    loose = compare_policies(grid, ["optimal"], tolerance=0.5).results[0]
+    assert loose.lower <= best * (1.0 + 1e-9)
+    assert best <= loose.evaluation.late_fraction * (1.0 + 1e-9)
+    assert loose.lower <= loose.evaluation.late_fraction <= loose.upper
+
+
+def test_the_caller_is_told_what_goes_on(grid: City) -> None:
+    """`begin` hears each name once and in order, and `progress` hears bounds that hold the optimum."""
+    begun: list[str] = []
+    heard: list[Progress] = []
+    comparison = compare_policies(grid, ["OPT", "CF"], begin=begun.append, progress=heard.append)
+    assert begun == ["optimal", "closest-first"]
+    best = comparison.result("optimal").evaluation.late_fraction
+    assert heard
+    assert all(one.lower <= best * (1.0 + 1e-9) and best <= one.upper * (1.0 + 1e-9) for one in heard)
+
+
+def test_nothing_late_is_no_improvement(grid: City) -> None:
+    """A first policy that is never late leaves nothing to improve, and no division by zero."""
+    easy = replace(grid, target_minutes=1e6)
+    document = compare_policies(easy).document()
+    assert [policy["improvement_over_first"] for policy in document["policies"]] == [0.0, 0.0, 0.0]
+
+
+def test_no_policy_is_no_comparison(grid: City) -> None:
+    """An empty list is refused."""
+    with pytest.raises(InputError, match="expected at least one policy"):
+        compare_policies(grid, [])
+
+
+def test_kernels_of_large_problems_are_made_ready_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a problem is large enough for keys of 32 bits, their kernel runs before the clock starts."""
+    from runcard.mdp.problem import dispatch_problem
+    from runcard.mdp.rows import ValueRule
+    from runcard.outputs import warm_up
+
+    widths: list[int] = []
+    rows = ValueRule.rows
+    monkeypatch.setattr(
+        ValueRule,
+        "rows",
+        lambda self, *args, **options: (widths.append(self.key_bits), rows(self, *args, **options))[1],
+    )
+    problem = dispatch_problem(demo_city())
+    load_kernels(problem)
+    assert 32 not in widths
+    monkeypatch.setattr(warm_up, "SMALL", 1)
+    load_kernels(problem)
+    assert 32 in widths

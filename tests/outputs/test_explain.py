@@ -1,0 +1,80 @@
+"""Decisions explained."""
+
+import numpy as np
+import pytest
+
+from runcard.city import demo_city
+from runcard.mdp.problem import DispatchProblem, dispatch_problem
+from runcard.outputs.explain import Explanation, explain
+from runcard.policy.base import Decision, Option
+from runcard.policy.solve import solve
+
+
+@pytest.fixture(scope="module")
+def problem() -> DispatchProblem:
+    """The problem of the built-in city."""
+    return dispatch_problem(demo_city())
+
+
+def test_what_a_decision_is_compared_with_is_what_it_says(problem: DispatchProblem) -> None:
+    """In many states: the team is the policy's, the surest has the smallest P(late), the closest is closest-first's."""
+    optimal, closest_first = solve(problem, "optimal"), solve(problem, "closest-first")
+    random = np.random.default_rng(0)
+    differing = 0
+    for _ in range(200):
+        idle, point = random.integers(0, problem.trucks + 1), int(random.integers(problem.num_points))
+        explanation = explain(optimal, idle, point)
+        decision = explanation.decision
+        assert decision == optimal.decide(idle, point)
+        assert explanation.closest.team == closest_first.decide(idle, point).team
+        assert explanation.surest.p_late <= min(decision.p_late, explanation.closest.p_late)
+        assert decision.total <= min(explanation.surest.total, explanation.closest.total)
+        differing += explanation.surest.team != decision.team
+    assert differing > 10
+
+
+def made_up(policy: str, decision: str, surest: str, closest: str, num_teams: int = 6) -> Explanation:
+    """An explanation with teams of one truck, of which the decision is at 2 % + 1 % and the others at 1 % + 3 %."""
+    other = {"p_late": 0.01, "price": 0.03}
+    return Explanation(
+        node_id="n1",
+        policy=policy,
+        decision=Decision(team=(decision,), p_late=0.02, price=0.01, alternatives=()),
+        surest=Option(team=(surest,), **other),
+        closest=Option(team=(closest,), **other),
+        num_teams=num_teams,
+    )
+
+
+def test_the_best_team_now_needs_no_excuse() -> None:
+    """Where the same team is surest, closest and chosen, there is one sum and one remark."""
+    assert made_up("optimal", "a", "a", "a").reasons == [
+        "P(late now) 2.00% + price 1.00% = 3.00%, the smallest of the 6 teams that could go.",
+        "No other team is surer to be in time now.",
+    ]
+
+
+def test_a_team_held_back_is_named_with_its_price() -> None:
+    """Where another team is surer now, it is named with the same sum, and once if closest-first would send it."""
+    assert made_up("optimal", "a", "b", "b").reasons[1:] == [
+        "Surest to be in time now is b, which closest-first would send: P(late now) 1.00% + price 3.00% = 4.00%."
+    ]
+    assert made_up("optimal", "a", "b", "c").reasons[1:] == [
+        "Surest to be in time now is b: P(late now) 1.00% + price 3.00% = 4.00%.",
+        "Closest-first would send c: P(late now) 1.00% + price 3.00% = 4.00%.",
+    ]
+    assert len(made_up("optimal", "a", "b", "a").reasons) == 2
+
+
+def test_closest_first_gives_its_own_reason() -> None:
+    """It does not claim that its team has the smallest sum."""
+    assert made_up("closest-first", "a", "b", "a").reasons == [
+        "Of the 6 teams that could go it is the closest: P(late now) 2.00% + price 1.00% = 3.00%."
+    ]
+
+
+def test_where_there_is_no_choice_none_is_explained() -> None:
+    """A single team that could go is compared with nothing."""
+    assert made_up("optimal", "a", "a", "a", num_teams=1).reasons == [
+        "It is the only team that could go: P(late now) 2.00%."
+    ]

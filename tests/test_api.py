@@ -1,0 +1,68 @@
+"""Tests of the public names."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import runcard
+
+
+def test_names_are_sorted_and_few() -> None:
+    """The public list is sorted, without doubles, and short enough to read."""
+    assert list(runcard.__all__) == sorted(set(runcard.__all__))
+    assert len(runcard.__all__) <= 20
+
+
+@pytest.mark.parametrize("name", runcard.__all__)
+def test_every_name_can_be_had(name: str) -> None:
+    """Every public name leads to a class or function of that name, with a docstring."""
+    found = getattr(runcard, name)
+    assert callable(found)
+    assert found.__name__ == name
+    assert found.__doc__
+
+
+def test_dir_lists_the_names() -> None:
+    """`dir(runcard)` shows every public name, before any is used."""
+    assert set(runcard.__all__) <= set(dir(runcard))
+
+
+def test_star_import() -> None:
+    """`from runcard import *` brings every public name."""
+    names: dict[str, object] = {}
+    exec("from runcard import *", names)
+    assert set(runcard.__all__) <= names.keys()
+
+
+def test_a_name_that_does_not_exist() -> None:
+    """A wrong name is an AttributeError that names it."""
+    with pytest.raises(AttributeError, match="'nothing'"):
+        _ = runcard.nothing
+
+
+def test_importing_is_quick_and_quiet() -> None:
+    """Importing the package prints nothing, loads neither numba nor scipy nor numpy, and takes well under a second."""
+    code = (
+        "import sys, time; began = time.perf_counter(); import runcard; took = time.perf_counter() - began; "
+        "sys.exit(f'{took:.2f} s' if took > 0.5 else bool({'numba', 'scipy', 'numpy'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_five_lines_of_the_docstring() -> None:
+    """A city becomes a problem, a problem a policy, and a policy an evaluation and decisions."""
+    city = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
+    problem = runcard.dispatch_problem(city)
+    policy = runcard.solve(problem, "optimal")
+    assert 0.0 < runcard.evaluate(policy).late_fraction < 1.0
+    assert len(policy.decide(problem.trucks, 0).team) == 2
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    """The version in the package is the one in the project file."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert runcard.__version__ == project["project"]["version"]
