@@ -147,3 +147,9 @@ def test_a_large_grid_is_no_trouble() -> None:
     city = generate_grid(side=20, num_stations=20, load=0.1, seed=1)
     assert len(city.nodes) == 400
     assert nx.is_connected(graph_of(city))
+
+
+def test_a_grid_larger_than_memory_is_refused() -> None:
+    """A side that would take gigabytes is an error at once, not a machine that swaps."""
+    with pytest.raises(InputError, match="side <= 1000, got 100000"):
+        generate_grid(side=100_000, num_stations=2, load=0.1, seed=1)

@@ -27,6 +27,8 @@ from runcard.errors import InputError
 
 Edge = tuple[int, int]
 
+MAX_SIDE = 1000
+
 
 def generate_grid(
     *,
@@ -154,6 +156,7 @@ def _check_arguments(
     """Raise one InputError that lists every argument that makes no city; the city itself checks shared_delay."""
     conditions = (
         (side >= 2, f"side >= 2, got {side}"),
+        (side <= MAX_SIDE, f"side <= {MAX_SIDE}, got {side}"),
         (num_stations >= 1, f"at least one station, got {num_stations}"),
         (num_stations <= side * side, f"at most one station per node ({side * side} in all), got {num_stations}"),
         (0.0 < load < inf, f"load > 0, got {load}"),

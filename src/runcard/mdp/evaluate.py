@@ -130,7 +130,7 @@ def evaluate_rule(
         upper=solved.upper / total,
         mean_response_minutes=minutes / total if wants_minutes else None,
         dispatch_share=dispatches / sent,
-        outside_share=1.0 - float(dispatches.sum()) / sent,
+        outside_share=max(0.0, 1.0 - float(dispatches.sum()) / sent),
         busy_fraction=dispatches / (problem.returns_per_day * problem.trucks),
         idle_distribution=space.idle_distribution,
         value=solved.value,

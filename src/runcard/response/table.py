@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
-from runcard.errors import UnsupportedError
+from runcard.errors import SizeError, UnsupportedError
 from runcard.response.erlang import fill_response
 from runcard.response.routes import Routes, find_routes
 from runcard.response.teams import count_stations, list_stations
 
 MAX_TRUCKS_PER_INCIDENT = 2
+MAX_TRUCKS_PER_STATION = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,11 @@ def response_table(city: City) -> ResponseTable:
 
 def _check_trucks(city: City, trucks: NDArray[np.int32]) -> None:
     """Raise `UnsupportedError` for the first demand point that needs more trucks than this version models."""
+    for station in city.stations:
+        if station.trucks > MAX_TRUCKS_PER_STATION:
+            raise SizeError(
+                f"station {station.station_id}: expected at most {MAX_TRUCKS_PER_STATION} trucks, got {station.trucks}"
+            )
     (rows,) = np.nonzero(trucks > MAX_TRUCKS_PER_INCIDENT)
     if len(rows):
         row = int(rows[0])  # the file has its header in row 1
