@@ -13,22 +13,24 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.packed_minimum import STATES, packed_minimum, tile_points
+from runcard.mdp.kernels.packed_minimum import GROUPS, STATES, packed_minimum, tile_points
 
 NUM_TEAMS = 40
 REPEATS = 40_000
 
 
 @njit(nogil=True)
-def _repeat(repeats, out, cost, team, price):
+def _repeat(repeats, out, cost, team, price, ends):
     for _ in range(repeats):
-        packed_minimum(out, cost, team, price, len(team))
+        packed_minimum(out, cost, team, price, ends)
 
 
 def _arrays(dtype: type) -> tuple[NDArray[np.generic], ...]:
     tile = tile_points(8 * np.dtype(dtype).itemsize)
     team = np.arange(NUM_TEAMS, dtype=np.int32)
-    return np.zeros((STATES, tile), dtype), np.ones((NUM_TEAMS, tile), dtype), team, np.ones((NUM_TEAMS, STATES), dtype)
+    ends = np.full(len(GROUPS), NUM_TEAMS)
+    cost, price = np.ones((NUM_TEAMS, tile), dtype), np.ones((NUM_TEAMS, STATES), dtype)
+    return np.zeros((STATES, tile), dtype), cost, team, price, ends
 
 
 def sums_per_second(dtype: type, threads: int, tries: int = 7) -> float:

@@ -20,7 +20,7 @@ _HOMES = {
     "Policy": "runcard.policy.base",
     "RuncardError": "runcard.errors",
     "demo_city": "runcard.city.demo",
-    "dispatch_problem": "runcard.mdp.problem",
+    "dispatch_problem": "runcard.mdp.from_city",
     "evaluate": "runcard.policy.solve",
     "generate_grid": "runcard.city.grid",
     "load_policy": "runcard.policy.files",

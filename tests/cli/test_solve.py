@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from runcard.city import read_city
-from runcard.mdp.problem import dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs import commands
 from runcard.policy.base import Certificate
 from runcard.policy.files import load_policy

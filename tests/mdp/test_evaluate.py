@@ -148,7 +148,9 @@ def test_a_price_far_above_every_cost_loses() -> None:
     Costs 0 and 1 and prices 0 and 5: the sum of the first team, cut off at the range of costs, ties with the second.
     """
     problem = make_problem([1, 1], [1], load=0.5, cost=[1.0])
-    problem.cost[1, 0] = 0.0  # station 0 is always in time, station 1 never
+    cost = problem.cost.copy()
+    cost[1, 0] = 0.0  # station 0 is always in time, station 1 never
+    problem = replace(problem, cost=cost)
     dense = Dense(problem)
     value = np.array([5.0, 5.0, 0.0, 0.0])  # by idle trucks: 00, 01, 10, 11; taking station 0 from 11 costs 5
     table = dense.greedy_table(value)
@@ -216,7 +218,9 @@ def test_larsons_hypercube_of_two(first: float, second: float) -> None:
     own truck is busy.
     """
     problem = make_problem([1, 1], [1, 1], load=(first + second) / 2, rates=[first, second], cost=[1.0])
-    problem.cost[1, 0] = problem.cost[2, 1] = 0.0
+    cost = problem.cost.copy()
+    cost[1, 0] = cost[2, 1] = 0.0
+    problem = replace(problem, cost=cost)
     order = np.array([[0, 1], [1, 0]])
     found = evaluate_rule(replace(problem, order=order), OrderRule(order))
     r = first + second

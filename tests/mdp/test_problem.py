@@ -8,7 +8,7 @@ import pytest
 
 from runcard.city import DemandPoint, generate_grid
 from runcard.errors import InputError
-from runcard.mdp.problem import dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
 from runcard.response import enumerate_teams, response_table
 
 from .problems import make_problem

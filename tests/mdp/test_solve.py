@@ -161,7 +161,7 @@ def test_progress_shows_the_bounds_closing() -> None:
     problem = make_problem([1, 2, 1, 2], [2, 3, 1, 2], load=0.8, seed=2)
     steps: list[Progress] = []
     found = solve_optimal(problem, progress=steps.append)
-    assert [step.improvements for step in steps] == list(range(1, found.improvements + 1))
+    assert [now.step for now in steps] == list(range(1, found.improvements + 1))
     assert (steps[-1].lower, steps[-1].upper) == (found.lower, found.upper)
     assert steps[-1].upper - steps[-1].lower < steps[0].upper - steps[0].lower
     assert {step.tolerance for step in steps} == {found.tolerance}

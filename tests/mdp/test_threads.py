@@ -119,7 +119,7 @@ FORK = """
 import os, sys, warnings
 import numpy as np
 from runcard.city.grid import generate_grid
-from runcard.mdp.problem import dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
 from runcard.mdp import rows
 

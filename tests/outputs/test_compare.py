@@ -6,7 +6,7 @@ import pytest
 
 from runcard.city import City, demo_city, generate_grid
 from runcard.errors import InputError
-from runcard.mdp.solve import Progress
+from runcard.mdp.progress import Progress
 from runcard.outputs.compare import compare_policies
 from runcard.outputs.warm_up import load_kernels
 from runcard.policy.solve import evaluate
@@ -62,7 +62,7 @@ def test_no_policy_is_no_comparison(grid: City) -> None:
 
 def test_kernels_of_large_problems_are_made_ready_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a problem is large enough for keys of 32 bits, their kernel runs before the clock starts."""
-    from runcard.mdp.problem import dispatch_problem
+    from runcard.mdp.from_city import dispatch_problem
     from runcard.mdp.rows import ValueRule
     from runcard.outputs import warm_up
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from runcard.city import demo_city
-from runcard.mdp.problem import DispatchProblem, dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.explain import Explanation, explain
 from runcard.policy.base import Decision, Option
 from runcard.policy.solve import solve

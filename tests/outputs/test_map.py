@@ -9,7 +9,7 @@ from matplotlib.collections import PatchCollection
 
 from runcard.city import City, DemandPoint, demo_city, generate_grid
 from runcard.errors import InputError, MissingExtraError
-from runcard.mdp.problem import dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import PALETTE, canvas_of, colours_for, draw_policy_map, policy_map, sectors_of
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate, solve

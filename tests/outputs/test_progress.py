@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from runcard.city import demo_city
-from runcard.mdp.problem import dispatch_problem
-from runcard.mdp.solve import Progress
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.progress import Progress
 from runcard.outputs import progress as module
 from runcard.outputs.progress import BoundBar, closed_part, relative_gap
 from runcard.policy.solve import solve
@@ -27,7 +27,7 @@ def test_the_bar_stays_within_its_ends(gap: float, part: float) -> None:
 
 def test_nothing_late_is_no_gap() -> None:
     """Where the upper bound is zero there is nothing left to prove."""
-    assert relative_gap(Progress(improvements=1, lower=0.0, upper=0.0, tolerance=1e-9)) == 0.0
+    assert relative_gap(Progress(step=1, lower=0.0, upper=0.0, tolerance=1e-9)) == 0.0
 
 
 def test_a_person_sees_the_bounds_close(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,6 +50,6 @@ def test_nobody_looking_means_no_output(capsys: pytest.CaptureFixture[str]) -> N
     """Where standard error is no terminal, nothing is printed."""
     with BoundBar() as bar:
         bar.begin("optimal")
-        bar.update(Progress(improvements=1, lower=0.1, upper=0.2, tolerance=1e-9))
+        bar.update(Progress(step=1, lower=0.1, upper=0.2, tolerance=1e-9))
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")

@@ -7,7 +7,8 @@ import pytest
 
 from runcard.city import City, DemandPoint, Link, Node, Station, generate_grid
 from runcard.errors import InputError
-from runcard.mdp.problem import DispatchProblem, dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Decision, Policy
 from runcard.policy.options import NUM_ALTERNATIVES
 from runcard.policy.solve import POLICY_NAMES, evaluate, policy_name, solve

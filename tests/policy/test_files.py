@@ -14,7 +14,8 @@ from safetensors.numpy import save_file
 
 from runcard.city import generate_grid
 from runcard.errors import InputError, PolicyFileError
-from runcard.mdp.problem import DispatchProblem, dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Policy
 from runcard.policy.by_value import ValuePolicy
 from runcard.policy.files import FORMAT, load_policy, save_policy

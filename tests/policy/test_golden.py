@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from runcard.mdp.problem import DispatchProblem, dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import DispatchProblem
 from runcard.policy.solve import POLICY_NAMES, evaluate, solve
 
 from ..conftest import GoldenCity

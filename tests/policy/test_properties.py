@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runcard.city import City, generate_grid
-from runcard.mdp.problem import dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.solve import POLICY_NAMES, evaluate, solve
 
 

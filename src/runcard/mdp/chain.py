@@ -1,7 +1,7 @@
 """The Markov chain of one policy: its rows in every state, and the sweeps over them.
 
 Sweeps run wave by wave, the chunks of a wave on several threads; what they compute does not depend on the number of
-threads. The equations are in `kernels/sweeps.py`, the bounds in `levels.py`, the extrapolation in `extrapolate.py`.
+threads. The equations are in `kernels/sweeps.py`, the bounds in `bounds.py`, the extrapolation in `extrapolate.py`.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from typing import ClassVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.bounds import Residuals
 from runcard.mdp.extrapolate import extrapolated
 from runcard.mdp.kernels.sweeps import probability_sweep, residual_sweep, value_sweep
-from runcard.mdp.levels import Residuals
 from runcard.mdp.rows import Chunk, Rows, Rule
 from runcard.mdp.space import StateSpace
 from runcard.mdp.threads import run_each
@@ -28,6 +28,7 @@ class RowsOnDemand(Sequence[Rows]):
 
     space: StateSpace
     rule: Rule
+    minutes: bool
 
     def __len__(self) -> int:
         return len(self.space.chunks)
@@ -39,13 +40,13 @@ class RowsOnDemand(Sequence[Rows]):
     def __getitem__(self, number: int | slice) -> Rows | Sequence[Rows]:
         if isinstance(number, slice):
             return [self[position] for position in range(*number.indices(len(self)))]
-        return self.rule.rows(self.space.layout, self.space.chunks[number], minutes=True)
+        return self.rule.rows(self.space.layout, self.space.chunks[number], minutes=self.minutes)
 
 
 def policy_rows(space: StateSpace, rule: Rule, *, minutes: bool) -> Sequence[Rows]:
     """The rows of a policy in every state: kept, if there is memory for them."""
     if not space.keeps_rows:
-        return RowsOnDemand(space, rule)
+        return RowsOnDemand(space, rule, minutes)
 
     def of_chunk(chunk: Chunk) -> Rows:
         return rule.rows(space.layout, chunk, minutes=minutes)
@@ -90,14 +91,14 @@ class Chain:
         """The residuals of the value equations of the policy, which bound its late rate, for any values."""
         layout = self.space.layout
 
-        def of_chunk(number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            lowest = np.full(layout.problem.num_trucks + 1, np.inf)
-            highest = -lowest
+        def of_chunk(number: int) -> Residuals:
+            found = Residuals.none(layout.problem.num_trucks)
             chunk = self.space.chunks[number]
             residual_sweep(
-                chunk.start, chunk.stop, value, layout.space, layout.teams.offset, self.rows[number], lowest, highest
-            )
-            return lowest, highest
+                chunk.start, chunk.stop, value, layout.space, layout.teams.offset, self.rows[number],
+                found.lowest, found.highest, found.largest,
+            )  # fmt: skip
+            return found
 
         return Residuals.over(run_each(of_chunk, range(len(self.rows)), self.space.threads))
 

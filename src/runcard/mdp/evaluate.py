@@ -1,7 +1,7 @@
 """Exact evaluation of a policy: late rate with bounds, relative values, and the probability of every state.
 
-Values are swept (see `chain.py`) until the bounds on g are within `tolerance` of each other, relatively; probabilities
-until they stop changing. From the probabilities p(f) and the rows r(f, a) of the policy follow
+Values are swept (see `chain.py`) until the bounds on g (see `bounds.py`) are well within `tolerance` of each other,
+relatively; probabilities until they stop changing. From the probabilities p(f) and the policy's rows r(f, a) follow
 
     dispatches per day of station i     d_i = Σ_f p(f) Σ_a r(f, a) a_i,
     busy fraction of its trucks         d_i / (μ C_i)                                    (Little's law),
@@ -9,24 +9,23 @@ until they stop changing. From the probabilities p(f) and the rows r(f, a) of th
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.bounds import stalled
 from runcard.mdp.chain import Chain, policy_rows
 from runcard.mdp.kernels.order_rows import team_use
 from runcard.mdp.layout import VALUE_PADDING
-from runcard.mdp.levels import Residuals
 from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.progress import Progress
 from runcard.mdp.rows import Rule
-from runcard.mdp.space import StateSpace, state_space
+from runcard.mdp.space import state_space
 
-ROUNDING = 1e-14
-"""Late fractions this close to each other, times the size of the values, are one number in floating point."""
-
-EVERYWHERE = 1e-6
-"""How close the residuals of all states with equally many idle trucks must be, as late fractions."""
+AIM = 0.01
+"""Values are swept until the bounds are this part of the tolerance apart, or as close as rounding lets them be."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,35 +64,34 @@ class Evaluation:
     seconds: float
 
 
-def within(
-    residuals: Residuals, tolerance: float, space: StateSpace, value: NDArray[np.float64]
-) -> tuple[float, float, bool]:
-    """The bounds on g, and whether they are within `tolerance` relatively, or the same up to rounding.
-
-    States that almost never occur count for almost nothing in the bounds. They count for whoever decides in one, so
-    the residuals of every level must be within EVERYWHERE of each other as well, as late fractions.
-    """
-    problem = space.layout.problem
-    lower, upper = residuals.bounds(space.idle_distribution)
-    largest = float(np.abs(value[: problem.num_states]).max())
-    rounding = ROUNDING * problem.total_incidents_per_day * (1.0 + largest)
-    everywhere = residuals.spread <= EVERYWHERE * problem.total_incidents_per_day + rounding
-    return lower, upper, everywhere and upper - lower <= tolerance * abs(upper) + rounding
-
-
 def policy_value(
-    chain: Chain, *, start: NDArray[np.float64] | None = None, tolerance: float = 1e-11, max_cycles: int = 400
+    chain: Chain,
+    *,
+    start: NDArray[np.float64] | None = None,
+    tolerance: float = 1e-9,
+    max_cycles: int = 400,
+    progress: Callable[[Progress], None] | None = None,
 ) -> PolicyValue:
     """The values of the policy of a chain, found from the values `start` if there are any close to them."""
-    problem = chain.space.layout.problem
+    problem, space = chain.space.layout.problem, chain.space
+    total = problem.total_incidents_per_day
     value = np.zeros(problem.num_states + VALUE_PADDING) if start is None else start.copy()
-    for _ in range(max(1, max_cycles)):
+    gaps: list[float] = []
+    for step in range(1, max(1, max_cycles) + 1):
         value = chain.improve_values(value)
         residuals = chain.residuals(value)
-        lower, upper, converged = within(residuals, tolerance, chain.space, value)
-        if converged:
+        bounds = space.bounds(residuals)
+        gaps.append(bounds.gap)
+        if progress is not None:
+            progress(Progress(step=step, lower=bounds.lower / total, upper=bounds.upper / total, tolerance=tolerance))
+        if bounds.within(AIM * tolerance, total) or bounds.exhausted(total) or stalled(gaps):
             break
-    return PolicyValue(value=chain.space.levelled(value, residuals), lower=lower, upper=upper, converged=converged)
+    return PolicyValue(
+        value=space.levelled(value, residuals),
+        lower=bounds.lower,
+        upper=bounds.upper,
+        converged=bounds.within(tolerance, total),
+    )
 
 
 def evaluate_rule(
@@ -101,9 +99,10 @@ def evaluate_rule(
     rule: Rule,
     *,
     start: NDArray[np.float64] | None = None,
-    tolerance: float = 1e-11,
+    tolerance: float = 1e-9,
     max_sweeps: int = 2000,
     threads: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
     """What the policy of a rule achieves in the long run; `start` are values close to its own, if there are any."""
     began = time.perf_counter()
@@ -111,8 +110,9 @@ def evaluate_rule(
     total = problem.total_incidents_per_day
     wants_minutes = problem.response_minutes is not None
     chain = Chain(space, policy_rows(space, rule, minutes=wants_minutes))
-    solved = policy_value(chain, start=start, tolerance=tolerance, max_cycles=max_sweeps // chain.sweeps_per_cycle)
-    probability, _, steady = chain.probabilities(tolerance=max(tolerance, 1e-12), max_sweeps=max_sweeps)
+    max_cycles = max_sweeps // chain.sweeps_per_cycle
+    solved = policy_value(chain, start=start, tolerance=tolerance, max_cycles=max_cycles, progress=progress)
+    probability, _, steady = chain.probabilities(tolerance=1e-3 * tolerance, max_sweeps=max_sweeps)
 
     use = np.zeros(problem.num_teams)
     minutes = 0.0

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.packed_minimum import tile_points
+from runcard.mdp.kernels.packed_minimum import GROUPS, tile_points
 from runcard.mdp.problem import DispatchProblem
 
 VALUE_PADDING = 8
@@ -43,6 +43,8 @@ class Teams(NamedTuple):
     mask: NDArray[np.uint64]
     offset: NDArray[np.int64]
     size: NDArray[np.int64]
+    by_group: NDArray[np.int64]
+    """[T] the teams of each size, group by group (see `packed_minimum`)."""
 
 
 class Points(NamedTuple):
@@ -53,6 +55,8 @@ class Points(NamedTuple):
     first_team: NDArray[np.int64]
     last_team: NDArray[np.int64]
     """[classes] the teams of exactly that size are first_team..last_team-1."""
+    group_start: NDArray[np.int64]
+    """[classes, groups + 1] where each group of the class begins among `Teams.by_group`."""
     first_point: NDArray[np.int64]
     """[classes + 1] where each class begins among the padded points."""
     rate: NDArray[np.float64]
@@ -82,6 +86,11 @@ class Keyed(NamedTuple):
     points: Points
     keys: Keys
 
+    @property
+    def unit(self) -> float:
+        """How far a residual may be off because keys are whole numbers: one unit of each class, at its rate."""
+        return float((self.points.total_rate / self.keys.scale).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -104,7 +113,18 @@ class Layout:
         """The teams."""
         space, teams = self.space, self.problem.teams.astype(np.int64)
         mask = (((1 << teams) - 1) << space.first_slot).sum(axis=1).astype(np.uint64)
-        return Teams(mask, teams @ space.stride, self.problem.team_sizes)
+        by_group = np.lexsort([self._group, self.problem.team_sizes])
+        return Teams(mask, teams @ space.stride, self.problem.team_sizes, by_group)
+
+    @cached_property
+    def _group(self) -> NDArray[np.int64]:
+        """[T] the group of each team: which of the last three trucks it takes, if those are stations of one truck."""
+        trucks, teams = self.problem.trucks, self.problem.teams
+        groups = np.zeros(len(teams), np.int64)
+        if len(trucks) >= 3 and (trucks[-3:] == 1).all():
+            for group in (3, 2, 1):
+                groups[teams[:, group - 4] > 0] = group
+        return groups
 
     def mask_of(self, idle: NDArray[np.int64]) -> np.uint64:
         """The mask of the state with `idle` [I] idle trucks: a team is idle if it has no bit that the state lacks."""
@@ -150,6 +170,12 @@ class Layout:
         # Fewer trucks than an incident needs: no team of that size, and every state sends all that are idle.
         first_team = np.searchsorted(sizes, needed, side="left")
         last_team = np.searchsorted(sizes, needed, side="right")
+        groups = np.arange(len(GROUPS) + 1)
+        by_group = [
+            np.searchsorted(self._group[self.teams.by_group[a:b]], groups)
+            for a, b in zip(first_team, last_team, strict=True)
+        ]
+        group_start = first_team[:, None] + np.array(by_group)
         sources = []
         for k in needed:
             members = np.flatnonzero(problem.trucks_needed == k)
@@ -158,7 +184,7 @@ class Layout:
         source = np.concatenate(sources).astype(np.int64)
         rate = np.where(source >= 0, problem.incidents_per_day[source], 0.0)
         total_rate = np.array([problem.incidents_per_day[problem.trucks_needed == k].sum() for k in needed])
-        return Points(needed, first_team, last_team, first_point, rate, source, total_rate)
+        return Points(needed, first_team, last_team, group_start, first_point, rate, source, total_rate)
 
     def _keys(self, points: Points, bits: int, tile: int) -> Keys:
         """The costs as keys of `bits` bits, in tiles of `tile` points."""
@@ -166,7 +192,8 @@ class Layout:
         shift = max(1, int(num_teams.max() - 1).bit_length())
         first_row = np.concatenate([[0], np.cumsum(num_teams * np.diff(points.first_point) // tile)])
         cost = np.zeros((first_row[-1], tile), np.uint32 if bits == 32 else np.uint64)
-        lowest, scale = np.zeros(len(num_teams)), np.ones(len(num_teams))
+        # A class that needs more trucks than there are has no team to choose: no unit either.
+        lowest, scale = np.zeros(len(num_teams)), np.full(len(num_teams), np.inf)
         for c in np.flatnonzero(num_teams):
             source = points.source[points.first_point[c] : points.first_point[c + 1]]
             # The padding has the costs of a point of its own class; its rate is zero.

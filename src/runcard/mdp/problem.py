@@ -11,18 +11,45 @@ classes are, they only change the numbers in `cost`.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
-from runcard.response.table import response_table
 from runcard.response.teams import enumerate_teams
 
 MAX_TRUCKS_NEEDED = 3
+
+MAX_LOAD = 1000.0
+"""Incidents per truck and busy time. Above 1 most trucks come from outside; far above, the numbers mean nothing."""
+
+_DTYPES: Final[Mapping[str, type]] = {
+    "trucks": np.int64,
+    "incidents_per_day": np.float64,
+    "trucks_needed": np.int64,
+    "teams": np.int8,
+    "cost": np.float64,
+    "order": np.int64,
+    "response_minutes": np.float64,
+}
+
+
+def _read_only(name: str, given: Any, dtype: type) -> NDArray[Any]:
+    """A contiguous view or copy of an array that cannot be written through; whole numbers stay whole."""
+    try:
+        array = np.ascontiguousarray(given)
+        converted: NDArray[Any] = array.astype(dtype, copy=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"DispatchProblem: expected an array of numbers for {name}: {error}") from error
+    if np.issubdtype(dtype, np.integer) and not np.array_equal(converted, array):
+        raise InputError(f"DispatchProblem: expected whole numbers for {name}")
+    view = converted.view()
+    view.flags.writeable = False
+    return view
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,7 +83,11 @@ class DispatchProblem:
     """[J] the node of each demand point; n0, n1, ... if left out."""
 
     def __post_init__(self) -> None:
-        """Check the shapes and the numbers once, so that no kernel has to."""
+        """Check the shapes and the numbers once, so that no kernel has to, and make the arrays read-only."""
+        for name, dtype in _DTYPES.items():
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, _read_only(name, given, dtype))
         num_stations, num_points, num_teams = len(self.trucks), len(self.incidents_per_day), len(self.teams)
         shapes = {
             "trucks_needed": (self.trucks_needed.shape, (num_points,)),
@@ -77,6 +108,12 @@ class DispatchProblem:
             raise InputError("DispatchProblem: expected finite incidents_per_day >= 0")
         if self.incidents_per_day.sum() <= 0:
             raise InputError("DispatchProblem: expected some demand point with incidents_per_day > 0")
+        load = self.incidents_per_day.sum() / (self.returns_per_day * self.trucks.sum())
+        if load > MAX_LOAD:
+            raise InputError(
+                f"expected a load of at most {MAX_LOAD:g} incidents per truck and busy time, got {load:.3g}: "
+                "check incidents_per_day and busy_minutes"
+            )
         if self.trucks_needed.min() < 1 or self.trucks_needed.max() > MAX_TRUCKS_NEEDED:
             raise InputError(f"DispatchProblem: expected trucks_needed of 1 to {MAX_TRUCKS_NEEDED}")
         if not np.array_equal(self.teams, enumerate_teams(self.trucks.tolist(), int(self.trucks_needed.max()))):
@@ -88,6 +125,15 @@ class DispatchProblem:
             raise InputError(
                 "DispatchProblem: expected a finite cost exactly for teams of at most trucks_needed trucks"
             )
+        if self.response_minutes is not None and not np.isfinite(self.response_minutes[allowed]).all():
+            raise InputError(
+                "DispatchProblem: expected finite response_minutes for teams of at most trucks_needed trucks"
+            )
+        for name, prefix, count in (("station_ids", "s", num_stations), ("point_ids", "n", num_points)):
+            ids = getattr(self, name) or tuple(f"{prefix}{number}" for number in range(count))
+            if len(ids) != count:
+                raise InputError(f"DispatchProblem: expected {count} {name}, got {len(ids)}")
+            object.__setattr__(self, name, ids)
 
     @property
     def num_stations(self) -> int:
@@ -135,23 +181,3 @@ class DispatchProblem:
     def total_incidents_per_day(self) -> float:
         """Σλ."""
         return float(self.incidents_per_day.sum())
-
-
-def dispatch_problem(city: City) -> DispatchProblem:
-    """The dispatch problem of a city: its routes, P(late) of every team, and its rates per day."""
-    table = response_table(city)
-    needed = [point.trucks or city.trucks_per_incident for point in city.demand]
-    # A stable sort: of two stations equally close, the one listed first comes first.
-    order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
-    return DispatchProblem(
-        trucks=np.array([station.trucks for station in city.stations], np.int64),
-        returns_per_day=MINUTES_PER_DAY / city.busy_minutes,
-        incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
-        trucks_needed=np.array(needed, np.int64),
-        teams=table.teams,
-        cost=table.p_late,
-        order=np.ascontiguousarray(order),
-        response_minutes=table.mean_minutes,
-        station_ids=tuple(station.station_id for station in city.stations),
-        point_ids=tuple(point.node_id for point in city.demand),
-    )

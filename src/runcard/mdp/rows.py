@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.bounds import Residuals
 from runcard.mdp.kernels.order_rows import order_rows, table_rows
 from runcard.mdp.kernels.value_rows import value_rows
 from runcard.mdp.layout import Layout
@@ -32,11 +33,6 @@ class Rows(NamedTuple):
     """[states] expected late incidents per day."""
     minutes: NDArray[np.float64]
     """[states] Σ_j λ_j × mean response minutes; empty if not wanted."""
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the rows take."""
-        return sum(array.nbytes for array in self)
 
 
 class Chunk(NamedTuple):
@@ -107,22 +103,19 @@ class ValueRule:
 
     def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
         """The rows of a chunk, with the response minutes if wanted."""
-        rows, _, _ = self.improvement(layout, chunk, minutes=minutes)
+        rows, _ = self.improvement(layout, chunk, minutes=minutes)
         return rows
 
-    def improvement(
-        self, layout: Layout, chunk: Chunk, *, minutes: bool = False
-    ) -> tuple[Rows, NDArray[np.float64], NDArray[np.float64]]:
-        """The rows of a chunk, and the lowest and highest residual of its states at each level."""
+    def improvement(self, layout: Layout, chunk: Chunk, *, minutes: bool = False) -> tuple[Rows, Residuals]:
+        """The rows of a chunk, and the residuals of its states."""
         rows = empty_rows(layout, chunk.stop - chunk.start, minutes=minutes)
-        lowest = np.full(layout.problem.num_trucks + 1, np.inf)
-        highest = -lowest
+        found = Residuals.none(layout.problem.num_trucks)
         keyed = layout.keyed(self.key_bits)
         value_rows(
             chunk.start, chunk.stop, self.value, layout.space, layout.teams, keyed.points, keyed.keys,
-            layout.problem.cost, layout.minutes(wanted=minutes), rows, lowest, highest,
+            layout.problem.cost, layout.minutes(wanted=minutes), rows, found.lowest, found.highest, found.largest,
         )  # fmt: skip
-        return trimmed(rows), lowest, highest
+        return trimmed(rows), found
 
 
 def empty_rows(layout: Layout, num_states: int, *, minutes: bool) -> Rows:

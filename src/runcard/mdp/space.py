@@ -7,8 +7,9 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.bounds import Bounds, Residuals
 from runcard.mdp.layout import VALUE_PADDING, Layout
-from runcard.mdp.levels import Residuals, idle_distribution, level_generator
+from runcard.mdp.levels import idle_distribution, level_generator
 from runcard.mdp.memory import available_bytes, bytes_of_rows, bytes_of_values, check_memory
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Chunk, chunks_of
@@ -74,6 +75,10 @@ class StateSpace:
     def level_generator(self) -> NDArray[np.float64]:
         """[N + 1, N + 1] the rates at which the number of idle trucks changes."""
         return level_generator(self.layout.problem)
+
+    def bounds(self, residuals: Residuals) -> Bounds:
+        """The bounds on g that residuals give."""
+        return residuals.bounds(self.idle_distribution, self.level_generator)
 
     def levelled(self, value: NDArray[np.float64], residuals: Residuals) -> NDArray[np.float64]:
         """The values with the part that depends on the number of idle trucks alone set right."""

@@ -12,7 +12,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _pools: dict[int, ThreadPoolExecutor] = {}
-os.register_at_fork(after_in_child=_pools.clear)
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_pools.clear)
 
 
 def available_threads() -> int:

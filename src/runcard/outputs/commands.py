@@ -7,7 +7,7 @@ from pathlib import Path
 from runcard.city.files import read_city, write_city
 from runcard.city.grid import generate_grid
 from runcard.errors import NotConvergedError
-from runcard.mdp.problem import dispatch_problem
+from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.compare import Comparison, compare_policies
 from runcard.outputs.explain import PRICE_IN_WORDS, explain
 from runcard.outputs.files import check_output_file, size_in_words

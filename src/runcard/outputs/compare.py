@@ -8,8 +8,9 @@ from typing import Any
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
-from runcard.mdp.problem import DispatchProblem, dispatch_problem
-from runcard.mdp.solve import Progress
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.progress import Progress
 from runcard.outputs.warm_up import load_kernels
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate, policy_name, solve

@@ -10,7 +10,7 @@ from types import TracebackType
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Display
 
-from runcard.mdp.solve import Progress
+from runcard.mdp.progress import Progress
 from runcard.outputs.terminal import make_console
 
 

@@ -1,8 +1,9 @@
 """Compiled code made ready before a clock starts, so that a policy's seconds are those of solving it."""
 
 from runcard.city.model import City, DemandPoint, Link, Node, Station
+from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.layout import Layout
-from runcard.mdp.problem import DispatchProblem, dispatch_problem
+from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Chunk, ValueRule
 from runcard.mdp.solve import SMALL
 from runcard.policy.solve import POLICY_NAMES, evaluate, solve

@@ -27,8 +27,8 @@ class ValuePolicy:
 
     @cached_property
     def rule(self) -> ValueRule:
-        """The value function."""
-        return ValueRule(self.value)
+        """The value function, in memory: kernels are not compiled a second time for values of a mapped file."""
+        return ValueRule(np.array(self.value))
 
     @cached_property
     def _layout(self) -> Layout:

@@ -17,7 +17,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate, Decision
-from runcard.policy.options import options_at
+from runcard.policy.options import options_at, whole_numbers
 
 _values: WeakKeyDictionary[DispatchProblem, PolicyValue] = WeakKeyDictionary()
 
@@ -42,6 +42,7 @@ class ClosestFirst:
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The closest idle trucks for an incident at demand point `point`."""
+        idle = whole_numbers(idle)
         options = options_at(self._layout, self.value, idle, point)
         team, wanted = [0] * self.problem.num_stations, int(self.problem.trucks_needed[point])
         for i in self.problem.order[point].tolist():

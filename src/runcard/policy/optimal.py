@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.solve import Progress, solve_optimal
+from runcard.mdp.progress import Progress
+from runcard.mdp.solve import solve_optimal
 from runcard.policy.base import Certificate
 from runcard.policy.by_value import ValuePolicy
 

@@ -1,6 +1,8 @@
 """The teams that could go in one state, with P(late) and price: what every decision is chosen from."""
 
 from dataclasses import dataclass
+from operator import index
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +48,30 @@ class Options:
         return (*ids, *[OUTSIDE_ID] * (int(problem.trucks_needed[self.point]) - len(ids)))
 
 
+def whole_numbers(idle: Any) -> NDArray[np.int64]:
+    """Idle trucks by station as an array, whatever kind of whole numbers they came as."""
+    try:
+        given = np.asarray(idle)
+        converted = given.astype(np.int64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"expected the number of idle trucks of each station, got {idle!r}") from error
+    if given.dtype == np.bool_ or not np.array_equal(converted, given):
+        raise InputError(f"expected whole numbers of idle trucks by station, got {idle!r}")
+    return converted
+
+
+def whole_number(point: Any) -> int:
+    """The number of a demand point, if it is one."""
+    try:
+        return index(point)
+    except TypeError as error:
+        raise InputError(f"expected the number of a demand point, got {point!r}") from error
+
+
 def options_at(layout: Layout, value: NDArray[np.float64], idle: NDArray[np.int64], point: int) -> Options:
     """The teams of min(k, idle) idle trucks for an incident at `point`, when `idle` [I] trucks are idle."""
     problem, teams = layout.problem, layout.teams
+    idle, point = whole_numbers(idle), whole_number(point)
     if idle.shape != problem.trucks.shape or (idle < 0).any() or (idle > problem.trucks).any():
         raise InputError(f"expected 0 to {problem.trucks.tolist()} idle trucks by station, got {idle.tolist()}")
     if not 0 <= point < problem.num_points:

@@ -7,7 +7,7 @@ from typing import Final
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.solve import Progress
+from runcard.mdp.progress import Progress
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import solve_closest_first
 from runcard.policy.one_step import solve_one_step

@@ -1,17 +1,24 @@
 """Tests of the innermost loop against numpy."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.packed_minimum import STATES, packed_minimum, tile_points
+from runcard.mdp.kernels.packed_minimum import GROUPS, STATES, packed_minimum, tile_points
 
 
 @njit
-def call(out, cost, team, price, num):  # type: ignore[no-untyped-def]
+def compiled(out, cost, team, price, ends):  # type: ignore[no-untyped-def]
     """Call the intrinsic, which exists only inside compiled code."""
-    packed_minimum(out, cost, team, price, num)
+    packed_minimum(out, cost, team, price, ends)
+
+
+def call(out: Any, cost: Any, team: Any, price: Any, *ends: int) -> None:
+    """Call the loop with groups that end at `ends`; the groups left out are empty."""
+    compiled(out, cost, team, price, np.array([*ends, *[ends[-1]] * (len(GROUPS) - len(ends))]))
 
 
 def random_keys(
@@ -67,3 +74,22 @@ def test_the_winner_is_in_the_low_bits(bits: int) -> None:
     out = np.zeros((STATES, tile), kind)
     call(out, cost, np.arange(3, dtype=np.int32), price, 3)  # sums 5, 5 and 5: the first wins
     assert (out == 5 << 4).all()
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("ends", [(0, 0, 0, 0), (3, 3, 5, 9), (0, 2, 4, 9), (0, 0, 0, 4), (5, 9, 9, 9)])
+def test_a_group_is_tried_in_its_own_states(bits: int, ends: tuple[int, ...]) -> None:
+    """A team of a group changes the minima of the four states with that truck idle, and of no other."""
+    rng = np.random.default_rng([bits, *ends])
+    tile = tile_points(bits)
+    cost, price = random_keys(rng, bits, (20, tile)), random_keys(rng, bits, (9, STATES))
+    team = rng.integers(0, 20, 9).astype(np.int32)
+    out = np.zeros((STATES, tile), cost.dtype)
+    call(out, cost, team, price, *ends)
+    expected = np.full_like(out, np.iinfo(out.dtype).max)
+    for group, (first, last) in enumerate(zip((0, *ends), ends, strict=False)):
+        for p in range(first, last):
+            for s in range(STATES):
+                if group == 0 or s >> (3 - group) & 1:
+                    expected[s] = np.minimum(expected[s], cost[team[p]] + price[p, s])
+    assert np.array_equal(out, expected)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from runcard.mdp.bounds import Residuals
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Rows, ValueRule
 from runcard.mdp.space import state_space
@@ -12,7 +13,7 @@ from ..problems import make_problem, random_problem, random_values
 from ..reference import Dense, Table
 
 
-def improvement(problem: DispatchProblem, value: NDArray[np.float64], bits: int) -> tuple[Rows, ...]:
+def improvement(problem: DispatchProblem, value: NDArray[np.float64], bits: int) -> tuple[Rows, Residuals]:
     """The rows of every state, and the residuals at each level, of a problem of one chunk."""
     space = state_space(problem, 1)
     assert len(space.chunks) == 1
@@ -42,7 +43,7 @@ def test_rows_of_the_greedy_policy(seed: int, size: float) -> None:
     problem = random_problem(seed)
     dense = Dense(problem)
     value = random_values(problem, seed, size=size)
-    rows, lowest, highest = improvement(problem, value, 64)
+    rows, found = improvement(problem, value, 64)
     table = dense.greedy_table(value)
     np.testing.assert_allclose(sent(problem, rows), sent_by(problem, table), rtol=1e-12, atol=0)
     np.testing.assert_allclose(rows.cost, dense.rate_of(problem.cost, table), rtol=1e-11 * (1 + size))
@@ -53,7 +54,8 @@ def test_rows_of_the_greedy_policy(seed: int, size: float) -> None:
     levels = np.array(dense.states).sum(axis=1)
     for n in range(problem.num_trucks + 1):
         here = residual[levels == n]
-        np.testing.assert_allclose([lowest[n], highest[n]], [here.min(), here.max()], rtol=1e-9)
+        np.testing.assert_allclose([found.lowest[n], found.highest[n]], [here.min(), here.max()], rtol=1e-9)
+        assert found.largest[n] == np.abs(h[levels == n]).max()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -63,10 +65,10 @@ def test_keys_of_32_bits_agree_up_to_their_unit(seed: int) -> None:
     dense = Dense(problem)
     value = random_values(problem, seed)
     keyed = state_space(problem, 1).layout.keyed(32)
-    unit = float((keyed.points.total_rate / keyed.keys.scale).sum()) + 1e-12 * problem.total_incidents_per_day
+    unit = keyed.unit + 1e-12 * problem.total_incidents_per_day
     coarse, fine = improvement(problem, value, 32), improvement(problem, value, 64)
-    np.testing.assert_allclose(coarse[1], fine[1], rtol=0, atol=unit)
-    np.testing.assert_allclose(coarse[2], fine[2], rtol=0, atol=unit)
+    np.testing.assert_allclose(coarse[1].lowest, fine[1].lowest, rtol=0, atol=unit)
+    np.testing.assert_allclose(coarse[1].highest, fine[1].highest, rtol=0, atol=unit)
     after = np.array([[value[dense.after(f, team)] if (problem.teams[team] <= f).all() else 0.0
                        for team in range(problem.num_teams)] for f in dense.states])  # fmt: skip
     totals = [rows.cost + (sent(problem, rows) * after).sum(axis=1) for rows in (coarse[0], fine[0])]

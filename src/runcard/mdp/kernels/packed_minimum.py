@@ -11,6 +11,10 @@ For `STATES` states that share a list of teams, and one tile of demand points,
 
 with all the minima held in vector registers while the teams stream by. LLVM's loop vectoriser does not keep them
 there, so the loop is written in LLVM's own vector types; LLVM splits these for machines with narrower registers.
+
+Eight states whose last three stations have one truck each differ in those three trucks: bit b of s says whether the
+truck is idle. A team with one of them is idle in four of the eight states only. So the teams come in four groups, and
+those of the groups 1, 2 and 3 are tried in their four states alone: a quarter of the work is saved.
 """
 
 from collections.abc import Callable
@@ -23,6 +27,9 @@ from numba.extending import intrinsic
 
 STATES: Final = 8
 """States per block: their minima share every load of a cost."""
+
+GROUPS: Final = (tuple(range(STATES)), *(tuple(s for s in range(STATES) if s >> bit & 1) for bit in (2, 1, 0)))
+"""The states in which the teams of each group are tried: all, or those with the truck of one bit idle."""
 
 _WIDE: Final = bool(llvm.get_host_cpu_features().get("avx512f", False))
 _VECTOR_BITS: Final = 512 if _WIDE else 256
@@ -50,67 +57,85 @@ def _loop_for(key_bits: int, *, is_float: bool) -> Callable[[Any, Any, Any, Any]
         out_array = context.make_array(signature.args[0])(context, builder, arguments[0])
         out, out_stride = out_array.data, builder.extract_value(out_array.strides, 0)
         cost = builder.bitcast(data_of(1), vector.as_pointer())
-        team, price, num = data_of(2), data_of(3), arguments[4]
+        team, price, ends = data_of(2), data_of(3), data_of(4)
         undefined = ir.Constant(vector, ir.Undefined)
         to_all_lanes = ir.Constant(ir.VectorType(index, lanes), None)
-        tile = [(s, v) for s in range(STATES) for v in range(_VECTORS)]
 
         def number(value: int) -> Any:
             return ir.Constant(word, value)
 
-        before = builder.block
-        loop, done = builder.append_basic_block("teams"), builder.append_basic_block("done")
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        position = builder.phi(word)
-        position.add_incoming(number(0), before)
-        best = {sv: builder.phi(vector) for sv in tile}
-        for phi in best.values():
-            phi.add_incoming(ir.Constant(vector, [largest] * lanes), before)
+        def smaller_sum(best: Any, one_cost: Any, one_price: Any) -> Any:
+            if is_float:
+                total = builder.fadd(one_cost, one_price)
+                return builder.select(builder.fcmp_ordered("<", total, best), total, best)
+            total = builder.add(one_cost, one_price)
+            return builder.select(builder.icmp_unsigned("<", total, best), total, best)
 
-        row = builder.mul(builder.zext(builder.load(builder.gep(team, [position])), word), number(_VECTORS))
-        costs = []
-        for v in range(_VECTORS):
-            costs.append(builder.load(builder.gep(cost, [builder.add(row, number(v))])))
-            costs[v].align = align
-        first_price = builder.mul(position, number(STATES))
-        better = {}
-        for s in range(STATES):
-            one = builder.load(builder.gep(price, [builder.add(first_price, number(s))]))
-            spread = builder.insert_element(undefined, one, ir.Constant(index, 0))
-            spread = builder.shuffle_vector(spread, undefined, to_all_lanes)
-            for v in range(_VECTORS):
-                if is_float:
-                    total = builder.fadd(costs[v], spread)
-                    smaller = builder.fcmp_ordered("<", total, best[s, v])
-                else:
-                    total = builder.add(costs[v], spread)
-                    smaller = builder.icmp_unsigned("<", total, best[s, v])
-                better[s, v] = builder.select(smaller, total, best[s, v])
-        for sv in tile:
-            best[sv].add_incoming(better[sv], loop)
-        following = builder.add(position, number(1))
-        position.add_incoming(following, loop)
-        builder.cbranch(builder.icmp_signed("<", following, num), loop, done)
+        def try_team(position: Any, states: tuple[int, ...], best: dict[tuple[int, int], Any]) -> Any:
+            """The minima after the team at a position, in some of the states."""
+            row = builder.mul(builder.zext(builder.load(builder.gep(team, [position])), word), number(_VECTORS))
+            costs = [builder.load(builder.gep(cost, [builder.add(row, number(v))])) for v in range(_VECTORS)]
+            for load in costs:
+                load.align = align
+            first_price = builder.mul(position, number(STATES))
+            better = {}
+            for s in states:
+                one = builder.load(builder.gep(price, [builder.add(first_price, number(s))]))
+                spread = builder.insert_element(undefined, one, ir.Constant(index, 0))
+                spread = builder.shuffle_vector(spread, undefined, to_all_lanes)
+                for v in range(_VECTORS):
+                    better[s, v] = smaller_sum(best[s, v], costs[v], spread)
+            return better
 
-        builder.position_at_end(done)
-        for s, v in tile:
+        best: dict[tuple[int, int], Any] = {
+            (s, v): ir.Constant(vector, [largest] * lanes) for s in range(STATES) for v in range(_VECTORS)
+        }
+        begin = number(0)
+        for group, states in enumerate(GROUPS):
+            end = builder.load(builder.gep(ends, [number(group)]))
+            before = builder.block
+            loop, done = builder.append_basic_block("teams"), builder.append_basic_block("done")
+            builder.cbranch(builder.icmp_signed("<", begin, end), loop, done)
+            builder.position_at_end(loop)
+            position = builder.phi(word)
+            position.add_incoming(begin, before)
+            here = {}
+            for s in states:
+                for v in range(_VECTORS):
+                    here[s, v] = builder.phi(vector)
+                    here[s, v].add_incoming(best[s, v], before)
+            better = try_team(position, states, here)
+            for sv, phi in here.items():
+                phi.add_incoming(better[sv], loop)
+            following = builder.add(position, number(1))
+            position.add_incoming(following, loop)
+            builder.cbranch(builder.icmp_signed("<", following, end), loop, done)
+            builder.position_at_end(done)
+            for sv in here:
+                after = builder.phi(vector)
+                after.add_incoming(best[sv], before)
+                after.add_incoming(better[sv], loop)
+                best[sv] = after
+            begin = end
+
+        for (s, v), minimum in best.items():
             offset = builder.add(builder.mul(out_stride, number(s)), number(v * _VECTOR_BITS // 8))
             place = builder.inttoptr(builder.add(builder.ptrtoint(out, word), offset), vector.as_pointer())
-            builder.store(better[s, v], place).align = align
+            builder.store(minimum, place).align = align
         return context.get_dummy_value()
 
     return generate
 
 
-def _packed_minimum(_typing: Any, out: Any, cost: Any, team: Any, price: Any, num: Any) -> Any:
+def _packed_minimum(_typing: Any, out: Any, cost: Any, team: Any, price: Any, ends: Any) -> Any:
     """The loop of the module docstring, inside a numba function.
 
-    `cost` [teams, tile] and `price` [>= num, STATES] are contiguous arrays of uint32 or uint64, like the rows of `out`
-    [STATES, >= tile], whose first `tile` entries are written; `team` [>= num] is a contiguous array of int32; num >= 1.
-    Arrays of float32 or float64 work as well, as a plain minimum of sums: the benchmark measures the machine with them.
+    `cost` [teams, tile] and `price` [positions, STATES] are contiguous arrays of uint32 or uint64, like the rows of
+    `out` [STATES, >= tile], whose first `tile` entries are written; `team` [positions] is a contiguous array of int32;
+    `ends` [4] of int64 says where each group of teams ends. Without any team the minimum is the largest key. Arrays of
+    float32 or float64 work as well, as a plain minimum of sums: the benchmark measures the machine with them.
     """
-    signature = types.void(out, cost, team, price, types.intp)
+    signature = types.void(out, cost, team, price, ends)
     return signature, _loop_for(out.dtype.bitwidth, is_float=isinstance(out.dtype, types.Float))
 
 

@@ -73,8 +73,9 @@ def residual_sweep(
     rows: Any,
     lowest: Floats,
     highest: Floats,
+    largest: Floats,
 ) -> None:
-    """Bring `lowest` and `highest` [levels] to the residuals of the value equations, g left out."""
+    """Bring `lowest` and `highest` [levels] to the residuals, g left out, and `largest` [levels] to the largest |h|."""
     num_stations = len(space.trucks)
     idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
     enter_state(start, space, idle, weight, step)
@@ -90,6 +91,7 @@ def residual_sweep(
             level += idle[i]
         lowest[level] = min(lowest[level], total)
         highest[level] = max(highest[level], total)
+        largest[level] = max(largest[level], abs(own))
         next_state(space, idle, weight, step)
 
 
@@ -107,7 +109,7 @@ def probability_sweep(
 ) -> None:
     """Update `probability` in the states start up to stop-1, and add its dispatches to `next_arriving`.
 
-    `arriving` [slots, states] holds Σ_a r(f+a, a) p(f+a) of the sweep before, in parts that are added here;
+    `arriving` [parts, states] holds Σ_a r(f+a, a) p(f+a) of the sweep before, in parts that are added here;
     `next_arriving` [states] is the part of this range for the sweep after.
     """
     num_stations = len(space.trucks)

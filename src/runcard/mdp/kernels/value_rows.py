@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.packed_minimum import STATES, packed_minimum
+from runcard.mdp.kernels.packed_minimum import GROUPS, STATES, packed_minimum
 from runcard.mdp.kernels.states import enter_state, next_state, state_mask, team_of_all
 
 NEVER = 1e300
@@ -71,13 +71,16 @@ def _look_at_states(
 
 
 @njit(nogil=True, cache=True)
-def _list_teams(first_team: int, last_team: int, union: np.uint64, teams: Any, listed: Positions) -> int:
-    """List the teams that are idle in some state of the block; returns their number."""
+def _list_teams(first_team: int, group_start: Ints, union: np.uint64, teams: Any, listed: Positions, ends: Ints) -> int:
+    """List the teams that are idle in some state of the block, group by group; returns their number."""
     num = 0
-    for team in range(first_team, last_team):
-        listed[num] = team - first_team
-        if teams.mask[team] & ~union == 0:
-            num += 1
+    for group in range(len(ends)):
+        for place in range(group_start[group], group_start[group + 1]):
+            team = teams.by_group[place]
+            listed[num] = team - first_team
+            if teams.mask[team] & ~union == 0:
+                num += 1
+        ends[group] = num
     return num
 
 
@@ -123,32 +126,31 @@ def _price_teams(
             found = difference[p, s]
             units = (found - smallest[s]) * scale
             units = units if units < limit else limit
-            key = (np.uint64(np.int64(units)) << np.uint64(shift)) | np.uint64(p)
+            key = (np.uint64(np.int64(units)) << np.uint64(shift)) | np.uint64(listed[p])
             price[p, s] = key if found < NEVER else top
 
 
 @njit(nogil=True, cache=True)
-def _count_teams(best: Keys, rate: Floats, num: int, position_mask: np.uint64, rates: Floats) -> None:
-    """Fill `rates` [STATES, teams] with the rate at which each state of the block sends each team.
+def _count_teams(best: Keys, rate: Floats, team_mask: np.uint64, rates: Floats) -> None:
+    """Add to `rates` [STATES, teams] the rate at which each state of the block sends each team.
 
     The states are in the innermost loop, by hand: neighbours often get the same team, and adds to the same number,
     one after the other, wait for each other.
     """
-    rates[:, :num] = 0.0
     rates0, rates1, rates2, rates3 = rates[0], rates[1], rates[2], rates[3]
     rates4, rates5, rates6, rates7 = rates[4], rates[5], rates[6], rates[7]
     best0, best1, best2, best3 = best[0], best[1], best[2], best[3]
     best4, best5, best6, best7 = best[4], best[5], best[6], best[7]
     for j in range(len(rate)):
         here = rate[j]
-        rates0[np.uint64(best0[j]) & position_mask] += here
-        rates1[np.uint64(best1[j]) & position_mask] += here
-        rates2[np.uint64(best2[j]) & position_mask] += here
-        rates3[np.uint64(best3[j]) & position_mask] += here
-        rates4[np.uint64(best4[j]) & position_mask] += here
-        rates5[np.uint64(best5[j]) & position_mask] += here
-        rates6[np.uint64(best6[j]) & position_mask] += here
-        rates7[np.uint64(best7[j]) & position_mask] += here
+        rates0[np.uint64(best0[j]) & team_mask] += here
+        rates1[np.uint64(best1[j]) & team_mask] += here
+        rates2[np.uint64(best2[j]) & team_mask] += here
+        rates3[np.uint64(best3[j]) & team_mask] += here
+        rates4[np.uint64(best4[j]) & team_mask] += here
+        rates5[np.uint64(best5[j]) & team_mask] += here
+        rates6[np.uint64(best6[j]) & team_mask] += here
+        rates7[np.uint64(best7[j]) & team_mask] += here
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -158,6 +160,40 @@ def _total_units(best: Keys, rate: Floats, shift: int) -> float:
     for j in range(len(rate)):
         total += rate[j] * np.float64(np.int64(best[j]) >> shift)
     return total
+
+
+@njit(nogil=True, cache=True)
+def _write_teams(
+    s: int,
+    first_team: int,
+    listed: Positions,
+    ends: Ints,
+    rates: Floats,
+    difference: Floats,
+    row_team: NDArray[np.uint16],
+    row_rate: Floats,
+    end: int,
+) -> tuple[Any, float]:
+    """Write the teams that state s of the block sends, from `end` on, and clear `rates` [teams].
+
+    Returns where the row ends now, and Σ_a r(f, a) (h(f-a) - h(f)).
+    """
+    place = np.uint64(end)
+    prices = 0.0
+    begin = 0
+    for group in range(len(ends)):
+        if group == 0 or s >> (3 - group) & 1:
+            for p in range(begin, ends[group]):
+                team = np.uint64(listed[p])
+                rate = rates[team]
+                rates[team] = 0.0
+                prices += rate * difference[p, s]
+                row_team[place] = first_team + listed[p]
+                row_rate[place] = rate
+                # No branch: which teams are sent cannot be guessed.
+                place += np.uint64(rate > 0.0)
+        begin = ends[group]
+    return np.int64(place), prices
 
 
 @njit(nogil=True, cache=True)
@@ -176,7 +212,7 @@ def _total_of_chosen(
     first_team: int,
     listed: Positions,
     best: Keys,
-    position_mask: np.uint64,
+    team_mask: np.uint64,
     source: Ints,
     rate: Floats,
 ) -> float:
@@ -184,7 +220,7 @@ def _total_of_chosen(
     total = 0.0
     for j in range(len(source)):
         if source[j] >= 0:
-            team = first_team + listed[np.uint64(best[j]) & position_mask]
+            team = first_team + np.int64(np.uint64(best[j]) & team_mask)
             total += rate[j] * table[team, source[j]]
     return total
 
@@ -203,9 +239,11 @@ def value_rows(
     rows: Any,
     lowest: Floats,
     highest: Floats,
+    largest: Floats,
 ) -> None:
-    """Fill `rows` for the states start..stop-1 and bring `lowest` and `highest` [levels] to their residuals.
+    """Fill `rows` for the states start..stop-1, and bring `lowest` and `highest` [levels] to their residuals.
 
+    `largest` [levels] is brought to the largest |h|. `start` is a multiple of STATES, or no team has a group but 0.
     `value` [states + padding] is h; `cost` and `minutes` are [teams, points], `minutes` with no rows if it is not
     wanted; `rows` are the arrays of `mdp.rows.Rows` for that range, long enough for every team of every class.
     """
@@ -213,18 +251,18 @@ def value_rows(
     num_classes = len(points.needed)
     tile = keys.cost.shape[1]
     most_teams = max(1, np.max(points.last_team - points.first_team))
-    position_mask = (np.uint64(1) << np.uint64(keys.shift)) - np.uint64(1)
+    team_mask = (np.uint64(1) << np.uint64(keys.shift)) - np.uint64(1)
     want_minutes = len(minutes) > 0
     idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
     own, residual = np.zeros(STATES), np.zeros(STATES)
     mask, level = np.zeros(STATES, np.uint64), np.zeros(STATES, np.int64)
-    num_listed = np.zeros(num_classes, np.int64)
+    ends = np.zeros((num_classes, len(GROUPS)), np.int64)
     listed = np.empty((num_classes, most_teams), np.int32)
     difference = np.empty((num_classes, most_teams, STATES))
     smallest = np.empty((num_classes, STATES))
     price = np.empty((most_teams, STATES), keys.cost.dtype)
     best = np.zeros((STATES, len(points.rate)), keys.cost.dtype)
-    rates = np.zeros((num_classes, STATES, most_teams))
+    rates = np.zeros((num_classes, STATES, 1 << keys.shift))
     end = 0
     enter_state(start, space, idle, weight, step)
 
@@ -233,8 +271,7 @@ def value_rows(
         union = _look_at_states(first, num_here, value, space, idle, weight, step, own, mask, level, residual)
         for c in range(num_classes):
             first_team, here = points.first_team[c], slice(points.first_point[c], points.first_point[c + 1])
-            num = _list_teams(first_team, points.last_team[c], union, teams, listed[c])
-            num_listed[c] = num
+            num = _list_teams(first_team, points.group_start[c], union, teams, listed[c], ends[c])
             if num == 0:
                 continue
             _price_teams(
@@ -243,16 +280,18 @@ def value_rows(
             )  # fmt: skip
             row, num_teams = keys.first_row[c], points.last_team[c] - first_team
             for first_point in range(points.first_point[c], points.first_point[c + 1], tile):
-                packed_minimum(best[:, first_point:], keys.cost[row:], listed[c], price, num)
+                packed_minimum(best[:, first_point:], keys.cost[row:], listed[c], price, ends[c])
                 row += num_teams
-            _count_teams(best[:, here], points.rate[here], num, position_mask, rates[c])
+            _count_teams(best[:, here], points.rate[here], team_mask, rates[c])
 
+        rates[:, num_here:] = 0.0
         for s in range(num_here):
             expected, response = 0.0, 0.0
             for c in range(num_classes):
                 first_team, here = points.first_team[c], slice(points.first_point[c], points.first_point[c + 1])
                 source, rate = points.source[here], points.rate[here]
                 if level[s] < points.needed[c]:
+                    rates[c, s] = 0.0  # of teams that are not idle: nothing was found in this state
                     team = team_of_all(mask[s], level[s], teams)
                     rows.team[end], rows.rate[end] = team, points.total_rate[c]
                     end += 1
@@ -268,18 +307,16 @@ def value_rows(
                 total += points.total_rate[c] * (keys.lowest[c] + smallest[c, s] + 1.0 / keys.scale[c])
                 residual[s] += total
                 expected += total
-                for p in range(num_listed[c]):
-                    sent = rates[c, s, p]
-                    rows.team[end], rows.rate[end] = first_team + listed[c, p], sent
-                    expected -= sent * difference[c, p, s]
-                    end += sent > 0.0
+                end, prices = _write_teams(
+                    s, first_team, listed[c], ends[c], rates[c, s], difference[c], rows.team, rows.rate, end
+                )
+                expected -= prices
                 if want_minutes:
-                    response += _total_of_chosen(
-                        minutes, first_team, listed[c], best[s, here], position_mask, source, rate
-                    )
+                    response += _total_of_chosen(minutes, first_team, listed[c], best[s, here], team_mask, source, rate)
             row = first + s - start
             rows.end[row], rows.cost[row] = end, expected
             if want_minutes:
                 rows.minutes[row] = response
             lowest[level[s]] = min(lowest[level[s]], residual[s])
             highest[level[s]] = max(highest[level[s]], residual[s])
+            largest[level[s]] = max(largest[level[s]], abs(own[s]))

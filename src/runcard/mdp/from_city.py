@@ -1,0 +1,27 @@
+"""From a city to its dispatch problem: the last place that knows a road."""
+
+import numpy as np
+
+from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.mdp.problem import DispatchProblem
+from runcard.response.table import response_table
+
+
+def dispatch_problem(city: City) -> DispatchProblem:
+    """The dispatch problem of a city: its routes, P(late) of every team, and its rates per day."""
+    table = response_table(city)
+    needed = [point.trucks or city.trucks_per_incident for point in city.demand]
+    # A stable sort: of two stations equally close, the one listed first comes first.
+    order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
+    return DispatchProblem(
+        trucks=np.array([station.trucks for station in city.stations], np.int64),
+        returns_per_day=MINUTES_PER_DAY / city.busy_minutes,
+        incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
+        trucks_needed=np.array(needed, np.int64),
+        teams=table.teams,
+        cost=table.p_late,
+        order=np.ascontiguousarray(order),
+        response_minutes=table.mean_minutes,
+        station_ids=tuple(station.station_id for station in city.stations),
+        point_ids=tuple(point.node_id for point in city.demand),
+    )
