@@ -61,6 +61,7 @@ def test_without_memory_for_rows_they_are_made_again(monkeypatch: pytest.MonkeyP
     made_again = make_problem([2, 1, 3, 1], [2, 1, 3, 2], seed=4)
     monkeypatch.setattr(rows_module, "CHUNK_STATES", 12)
     assert state_space(kept).keeps_rows
+    monkeypatch.setattr(space_module, "SMALL_BYTES", 0)
     monkeypatch.setattr(space_module, "available_bytes", lambda: bytes_of_values(made_again) + 1.0)
     assert not state_space(made_again).keeps_rows
     one, other = solve_optimal(kept), solve_optimal(made_again)
@@ -79,6 +80,7 @@ def test_rows_made_again_without_minutes(monkeypatch: pytest.MonkeyPatch) -> Non
     problem = replace(make_problem([2, 1], [2, 1]), response_minutes=None)
     expected = evaluate_rule(problem, OrderRule(problem.order)).late_fraction
     again = replace(problem)
+    monkeypatch.setattr(space_module, "SMALL_BYTES", 0)
     monkeypatch.setattr(space_module, "available_bytes", lambda: bytes_of_values(again) + 1.0)
     assert evaluate_rule(again, OrderRule(again.order)).late_fraction == expected
 

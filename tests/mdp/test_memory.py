@@ -52,6 +52,7 @@ def test_the_limit_is_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem([1, 2, 1], [2, 1])
     check_memory(problem)
     needed = bytes_of_values(problem)
+    monkeypatch.setattr(memory, "SMALL_BYTES", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda: needed - 1.0)
     with pytest.raises(SizeError, match="4 trucks at 3 stations make 12 states"):
         solve_optimal(problem)

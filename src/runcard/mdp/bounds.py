@@ -101,7 +101,10 @@ class Residuals:
         and of costs, which the residual itself bounds.
         """
         leaving = -np.diag(generator)
-        near = np.lib.stride_tricks.sliding_window_view(np.pad(self.largest, (3, 1)), 5).max(axis=1)
+        near = self.largest.copy()
+        np.maximum(near[:-1], self.largest[1:], out=near[:-1])
+        for down in range(1, min(4, len(near))):
+            np.maximum(near[down:], self.largest[:-down], out=near[down:])
         size = np.maximum(np.abs(self.lowest), np.abs(self.highest)) + 2.0 * leaving * near
         rounding = float(distribution @ (ROUNDING * size)) + self.unit
         return Bounds(

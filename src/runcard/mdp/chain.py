@@ -18,6 +18,9 @@ from runcard.mdp.rows import Chunk, Rows, Rule
 from runcard.mdp.space import StateSpace
 from runcard.mdp.threads import run_each
 
+SWEEPS_PER_CHECK = 4
+"""Sweeps of the probabilities between two looks at whether they still change."""
+
 ARRIVING_PARTS = 4
 """Chunks of a wave write their dispatches to this many arrays, so that the sums do not depend on the threads."""
 
@@ -114,11 +117,12 @@ class Chain:
         arriving, next_arriving = np.zeros((parts, problem.num_states)), np.zeros((parts, problem.num_states))
         arriving[0] = self.space.even_arrivals
         for sweeps in range(1, max_sweeps + 1):
-            before = probability.copy()
+            checking = sweeps % SWEEPS_PER_CHECK == 0 or sweeps == max_sweeps
+            before = probability.copy() if checking else probability
             next_arriving[:] = 0.0
             self._sweep_probabilities(probability, arriving, next_arriving)
             arriving, next_arriving = next_arriving, arriving
-            if sweeps > 1 and np.abs(probability - before).sum() <= tolerance:
+            if checking and sweeps > 1 and np.abs(probability - before).sum() <= tolerance:
                 return probability / probability.sum(), sweeps, True
         return probability / probability.sum(), max_sweeps, False
 

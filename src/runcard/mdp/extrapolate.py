@@ -20,13 +20,14 @@ def extrapolated(iterates: Sequence[NDArray[np.float64]], state_weights: NDArray
     # An odd stride visits every pattern of the low digits; a few ten thousand states pin down a few weights.
     stride = max(1, len(state_weights) // SAMPLE_STATES) | 1
     sample = slice(0, len(state_weights), stride)
-    sampled = [iterate[sample] * state_weights[sample] for iterate in iterates]
-    differences = np.diff(np.stack(sampled), axis=0)
+    sampled = np.array([iterate[sample] for iterate in iterates]) * state_weights[sample]
+    differences = sampled[1:] - sampled[:-1]
     gram = differences @ differences.T
     scale = np.trace(gram)
     if not scale > 0.0:
         return iterates[-1]
-    weights = np.linalg.solve(gram + 1e-15 * scale * np.eye(len(gram)), np.full(len(gram), scale))
+    gram.flat[:: len(gram) + 1] += 1e-15 * scale
+    weights = np.linalg.solve(gram, np.full(len(gram), scale))
     weights /= weights.sum()
     if not np.isfinite(weights).all() or np.abs(weights).max() > LARGEST_WEIGHT:
         return iterates[-1]

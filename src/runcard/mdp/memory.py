@@ -8,8 +8,11 @@ from pathlib import Path
 from runcard.errors import SizeError
 from runcard.mdp.problem import DispatchProblem
 
-BYTES_OF_VALUES = 112
-"""Per state: the iterates of a cycle of sweeps, probabilities, levels and weights."""
+BYTES_OF_VALUES = 200
+"""Per state: the iterates of a cycle of sweeps, probabilities and arrivals, levels, weights, and the ends of rows."""
+
+SMALL_BYTES = 64 * 2**20
+"""What every machine has: asking for the free memory takes longer than solving a small problem."""
 
 BYTES_OF_ENTRY = 10
 """Per state and listed team: its number and its rate."""
@@ -48,7 +51,10 @@ def available_bytes() -> float:
 
 def check_memory(problem: DispatchProblem) -> None:
     """Raise a SizeError if an exact solution would not fit in memory."""
-    needed, available = bytes_of_values(problem), available_bytes()
+    needed = bytes_of_values(problem)
+    if needed <= SMALL_BYTES:
+        return
+    available = available_bytes()
     if needed > available:
         raise SizeError(
             f"{problem.num_trucks} trucks at {problem.num_stations} stations make {problem.num_states:,} states; to "

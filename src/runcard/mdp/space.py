@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from runcard.mdp.bounds import Bounds, Residuals
 from runcard.mdp.layout import VALUE_PADDING, Layout
 from runcard.mdp.levels import idle_distribution, level_generator
-from runcard.mdp.memory import available_bytes, bytes_of_rows, bytes_of_values, check_memory
+from runcard.mdp.memory import SMALL_BYTES, available_bytes, bytes_of_rows, bytes_of_values, check_memory
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Chunk, chunks_of
 from runcard.mdp.threads import available_threads
@@ -95,6 +95,7 @@ def state_space(problem: DispatchProblem, threads: int | None = None) -> StateSp
     kept: StateSpace | None = vars(problem).get("_state_space")
     if kept is None:
         check_memory(problem)
-        keeps_rows = bytes_of_values(problem) + bytes_of_rows(problem) <= available_bytes()
+        needed = bytes_of_values(problem) + bytes_of_rows(problem)
+        keeps_rows = needed <= SMALL_BYTES or needed <= available_bytes()
         kept = vars(problem)["_state_space"] = StateSpace(Layout(problem), wanted, keeps_rows)
     return kept if kept.threads == wanted else replace(kept, threads=wanted)
