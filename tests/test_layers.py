@@ -11,6 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "runcard"
 RANKS = {
     "errors": 0,
+    "memory": 0,
     "city": 1,
     "response": 2,
     "mdp": 3,

@@ -23,10 +23,10 @@ _HOMES = {
     "dispatch_problem": "runcard.mdp.from_city",
     "evaluate": "runcard.policy.solve",
     "generate_grid": "runcard.city.grid",
-    "load_policy": "runcard.policy.files",
+    "load_policy": "runcard.outputs.policy_file",
     "read_city": "runcard.city.files",
     "response_table": "runcard.response.table",
-    "save_policy": "runcard.policy.files",
+    "save_policy": "runcard.outputs.policy_file",
     "solve": "runcard.policy.solve",
     "write_city": "runcard.city.files",
 }

@@ -8,8 +8,8 @@ import pytest
 from runcard.city import read_city
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs import commands
+from runcard.outputs.policy_file import load_policy
 from runcard.policy.base import Certificate
-from runcard.policy.files import load_policy
 
 
 @pytest.mark.parametrize(("word", "name"), [("optimal", "optimal"), ("CF", "closest-first"), ("one-step", "one-step")])
@@ -54,14 +54,13 @@ def test_a_full_disk_leaves_the_old_file(
     path = tmp_path / "a.policy"
     path.write_text("old")
 
-    def full_disk(arrays: object, target: str, metadata: object) -> None:
-        Path(target).write_text("half")
+    def full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("runcard.policy.files.save_file", full_disk)
+    monkeypatch.setattr(Path, "replace", full_disk)
     ran = run("solve", grid_folder, "-o", path)
     assert ran.code == 1
-    assert ran.err == "runcard: No space left on device\n"
+    assert ran.err == f"runcard: {path}: could not be written: No space left on device\n"
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.policy"]
 

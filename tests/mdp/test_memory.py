@@ -9,10 +9,11 @@ from runcard.errors import SizeError
 from runcard.mdp import memory
 from runcard.mdp.chain import policy_rows
 from runcard.mdp.evaluate import evaluate_rule
-from runcard.mdp.memory import available_bytes, bytes_of_rows, bytes_of_values, check_memory
+from runcard.mdp.memory import bytes_of_rows, bytes_of_values, check_memory
 from runcard.mdp.rows import OrderRule, ValueRule
 from runcard.mdp.solve import solve_optimal
 from runcard.mdp.space import state_space
+from runcard.memory import available_bytes
 from runcard.policy.solve import POLICY_NAMES, solve
 
 from .problems import make_problem, random_values

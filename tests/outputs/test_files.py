@@ -1,5 +1,6 @@
 """Output files."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,29 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     """Writing below a folder that is not there fails in one line."""
-    with pytest.raises(RuncardError, match="could not be written: No such file or directory"):
+    with pytest.raises(InputError, match="expected an existing folder to write to, got none"):
         write_whole(tmp_path / "missing" / "map.png", b"new")
+
+
+def test_only_a_plain_file_is_replaced(tmp_path: Path) -> None:
+    """A pipe or a device is refused and left alone: as root, a rename would destroy it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for special in (pipe, Path("/dev/null")):
+        with pytest.raises(InputError, match="got a device or a pipe"):
+            check_output_file(special)
+    with pytest.raises(InputError, match="got a device or a pipe"):
+        write_whole(pipe, b"new")
+    assert pipe.is_fifo()
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    """Writing to a link changes the file that it leads to, and the link stays one."""
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    write_whole(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
 
 
 def test_a_place_that_cannot_be_written_is_known_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

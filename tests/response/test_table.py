@@ -185,11 +185,28 @@ def test_differing_means(make_city: Any) -> None:
 
 
 def test_three_trucks(make_grid: Any) -> None:
-    """A demand point that needs three trucks is refused with its row in the file, where the header is row 1."""
+    """A demand point or a city that needs three trucks is refused, and the message names the place that says so."""
     city = make_grid(2, [0, 3])
     three = (*city.demand[:2], replace(city.demand[2], trucks=3), city.demand[3])
-    with pytest.raises(UnsupportedError, match=r"demand.csv row 4: .* n2 needs 3 trucks; .* later version"):
+    with pytest.raises(UnsupportedError, match=r"demand.csv: node n2: trucks: expected 1 or 2 in this version, got 3"):
         response_table(replace(city, demand=three))
+    with pytest.raises(UnsupportedError, match=r"city.toml: trucks_per_incident: expected 1 or 2 .* got 3"):
+        response_table(replace(city, trucks_per_incident=3))
+
+
+def test_a_table_beyond_memory_is_refused(make_grid: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A city whose table would not fit is one clear error before anything is allocated."""
+    monkeypatch.setattr("runcard.response.table.SMALL_BYTES", 0)
+    monkeypatch.setattr("runcard.response.table.available_bytes", lambda: 100.0)
+    with pytest.raises(SizeError, match=r"2 stations and 4 demand points: .* of memory and 100 B are free"):
+        response_table(make_grid(2, [0, 3]))
+
+
+def test_outside_trucks_take_time_even_where_no_route_has_a_link(make_grid: Any) -> None:
+    """With the only demand point at the only station, a truck from outside has a link to drive all the same."""
+    city = make_grid(2, [0])
+    alone = replace(city, demand=city.demand[:1])
+    assert response_table(alone).p_late[0, 0] > 0.0
 
 
 def test_a_station_of_a_billion_trucks_is_refused() -> None:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 DRIVING_MODELS: Final = ("exponential",)
 MAX_TRUCKS_PER_INCIDENT: Final = 4
 OUTSIDE_ID: Final = "outside"
-"""How a truck from outside the region is named in a team; no station may be called so."""
+"""How a truck from outside the region is named in a team."""
+
+RESERVED_IDS: Final = (OUTSIDE_ID, "all", "none")
+"""No station may be called so: these words have a meaning where stations are listed."""
 
 UNREAD: Final[Any] = object()
 """Stands for a value that could not be read: its fault is known already, so every check passes over it."""
@@ -116,7 +119,7 @@ def _is_id(value: str) -> bool:
 
 
 def _is_station_id(value: str) -> bool:
-    return _is_id(value) and "," not in value and value != OUTSIDE_ID
+    return _is_id(value) and "," not in value and value not in RESERVED_IDS
 
 
 def _is_finite(value: float) -> bool:
@@ -188,7 +191,9 @@ COLUMN_RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
         "length_m": _optional(Rule("length_m >= 0", lambda value: 0.0 <= value < inf)),
     },
     "station": {
-        "station_id": Rule(f"station_id not empty, not {OUTSIDE_ID!r}, and without commas", _is_station_id),
+        "station_id": Rule(
+            "station_id not empty, without commas, and not one of " + ", ".join(RESERVED_IDS), _is_station_id
+        ),
         "trucks": Rule("trucks >= 1", _is_count),
         "name": _text("name"),
     },

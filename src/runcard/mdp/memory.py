@@ -1,18 +1,11 @@
 """What an exact solution would take in memory, asked before anything is allocated."""
 
-import contextlib
-import math
-import os
-from pathlib import Path
-
 from runcard.errors import SizeError
 from runcard.mdp.problem import DispatchProblem
+from runcard.memory import SMALL_BYTES, available_bytes, in_words
 
 BYTES_OF_VALUES = 200
 """Per state: the iterates of a cycle of sweeps, probabilities and arrivals, levels, weights, and the ends of rows."""
-
-SMALL_BYTES = 64 * 2**20
-"""What every machine has: asking for the free memory takes longer than solving a small problem."""
 
 BYTES_OF_ENTRY = 10
 """Per state and listed team: its number and its rate."""
@@ -35,20 +28,6 @@ def bytes_of_rows(problem: DispatchProblem) -> float:
     return float(problem.num_states) * BYTES_OF_ENTRY * entries
 
 
-def available_bytes() -> float:
-    """The memory that this process can still have, as the system says, within the limit of its container."""
-    found = math.inf
-    try:
-        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        found = float(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        if hasattr(os, "sysconf"):
-            found = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    with contextlib.suppress(OSError, ValueError):
-        found = min(found, float(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return found
-
-
 def check_memory(problem: DispatchProblem) -> None:
     """Raise a SizeError if an exact solution would not fit in memory."""
     needed = bytes_of_values(problem)
@@ -58,12 +37,6 @@ def check_memory(problem: DispatchProblem) -> None:
     if needed > available:
         raise SizeError(
             f"{problem.num_trucks} trucks at {problem.num_stations} stations make {problem.num_states:,} states; to "
-            f"solve them exactly takes at least {_in_words(needed)} of memory and {_in_words(available)} are free: "
+            f"solve them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: "
             "expected fewer trucks, or a machine with more memory"
         )
-
-
-def _in_words(size: float) -> str:
-    units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-    power = min(len(units) - 1, int(math.log(max(size, 1.0), 1024)))
-    return f"{size / 1024**power:.3g} {units[power]}"

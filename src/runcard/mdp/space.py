@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from runcard.mdp.bounds import Bounds, Residuals
 from runcard.mdp.layout import VALUE_PADDING, Layout
 from runcard.mdp.levels import idle_distribution, level_generator
-from runcard.mdp.memory import SMALL_BYTES, available_bytes, bytes_of_rows, bytes_of_values, check_memory
+from runcard.mdp.memory import bytes_of_rows, bytes_of_values, check_memory
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Chunk, chunks_of
 from runcard.mdp.threads import available_threads
+from runcard.memory import SMALL_BYTES, available_bytes
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from runcard.outputs.compare import Comparison, compare_policies
 from runcard.outputs.explain import PRICE_IN_WORDS, explain
 from runcard.outputs.files import check_output_file, size_in_words
 from runcard.outputs.lateness import lateness_at
+from runcard.outputs.policy_file import load_policy, save_policy
 from runcard.outputs.progress import BoundBar
 from runcard.outputs.situation import find_point, idle_trucks
 from runcard.outputs.tables import (
@@ -24,7 +25,6 @@ from runcard.outputs.tables import (
 )
 from runcard.outputs.terminal import make_console, print_json
 from runcard.outputs.words import outward
-from runcard.policy.files import load_policy, save_policy
 from runcard.policy.solve import policy_name, solve
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runcard.city.model import City
-from runcard.errors import InputError
+from runcard.errors import InputError, RuncardError
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
@@ -110,7 +110,7 @@ def compare_policies(
             begin(name)
         began = time.perf_counter()
         policy = solve(problem, name, tolerance=tolerance, threads=threads, progress=progress)
-        evaluation = evaluate(policy, threads=threads)
+        evaluation = evaluate(policy, threads=threads, progress=progress)
         first = results[0].evaluation if results else evaluation
         results.append(_result(policy, evaluation, first, time.perf_counter() - began))
     return Comparison(city=city, problem=problem, results=tuple(results))
@@ -120,7 +120,9 @@ def _result(policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: 
     late, certificate = evaluation.late_fraction, policy.certificate
     lower, upper, converged = evaluation.lower, evaluation.upper, evaluation.converged
     if certificate is not None:
-        # Evaluation is the closer upper bound, but only the certificate bounds what any policy can reach.
+        if max(lower, certificate.lower) > min(upper, certificate.upper):
+            raise RuncardError(f"{policy.name}: its certificate contradicts its evaluation; please report this")
+        # Evaluation gives the closer upper bound; the lower one of `optimal` holds for every policy, so it stays.
         lower, upper = certificate.lower, min(upper, certificate.upper)
         converged = converged and certificate.converged
     return PolicyResult(

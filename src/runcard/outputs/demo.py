@@ -14,8 +14,8 @@ from runcard.errors import InputError, RuncardError
 from runcard.outputs.commands import print_comparison
 from runcard.outputs.compare import Comparison, compare_policies
 from runcard.outputs.map import draw_policy_map
+from runcard.outputs.policy_file import save_policy
 from runcard.outputs.terminal import make_console, status
-from runcard.policy.files import save_policy
 
 CITY_FOLDER: Final = "city"
 POLICY_FILE: Final = "optimal.policy"

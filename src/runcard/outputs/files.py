@@ -7,29 +7,37 @@ from pathlib import Path
 from runcard.errors import InputError, RuncardError
 
 
-def check_output_file(path: Path) -> None:
-    """Raise an InputError if a file could not be written there, so that a long solve does not end with that news."""
-    folder = path.parent
-    if path.is_dir():
+def check_output_file(path: Path) -> Path:
+    """The file that is meant, links followed, or an InputError: a long solve does not end with the news that it failed.
+
+    Only a plain file is ever replaced. A device or a pipe would be destroyed by it.
+    """
+    target = path.resolve()
+    folder = target.parent
+    if target.is_dir():
         raise InputError(f"{path}: expected the name of a file to write, got a folder")
+    if target.exists() and not target.is_file():
+        raise InputError(f"{path}: expected the name of a file to write, got a device or a pipe")
     if not folder.is_dir():
         raise InputError(
             f"{path}: expected an existing folder to write to, got {'a file' if folder.exists() else 'none'}"
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"{path}: its folder cannot be written to")
+    return target
 
 
 def write_whole(path: Path, content: bytes) -> Path:
     """The file that now holds the content; until all of it is there, the file stays as it was."""
+    target = check_output_file(path)
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         draft = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
             draft.chmod(0o644)
-            draft.replace(path)
+            draft.replace(target)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise

@@ -3,6 +3,7 @@
 Its values h, from which its prices come, solve the Bellman equation with only its own teams allowed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -14,6 +15,7 @@ from runcard.mdp.chain import Chain, policy_rows
 from runcard.mdp.evaluate import PolicyValue, policy_value
 from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.progress import Progress
 from runcard.mdp.rows import OrderRule
 from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate, Decision
@@ -52,18 +54,22 @@ class ClosestFirst:
         return options.decision(int(chosen.argmax()))
 
 
-def closest_first_value(problem: DispatchProblem, *, threads: int | None = None) -> PolicyValue:
+def closest_first_value(
+    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
+) -> PolicyValue:
     """The exact values of closest-first, computed once for each problem."""
     if problem not in _values:
         space = state_space(problem, threads)
         chain = Chain(space, policy_rows(space, OrderRule(problem.order), minutes=False))
-        _values[problem] = policy_value(chain)
+        _values[problem] = policy_value(chain, progress=progress)
     return _values[problem]
 
 
-def solve_closest_first(problem: DispatchProblem, *, threads: int | None = None) -> ClosestFirst:
+def solve_closest_first(
+    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
+) -> ClosestFirst:
     """Closest-first with its exact values."""
-    solved = closest_first_value(problem, threads=threads)
+    solved = closest_first_value(problem, threads=threads, progress=progress)
     total = problem.total_incidents_per_day
     certificate = Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged)
     return ClosestFirst(problem=problem, value=solved.value, certificate=certificate)

@@ -1,14 +1,19 @@
 """One-step: one improvement step on the exact relative values of closest-first (the paper's OSI)."""
 
+from collections.abc import Callable
+
 from runcard.errors import NotConvergedError
 from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.progress import Progress
 from runcard.policy.by_value import ValuePolicy
 from runcard.policy.closest_first import closest_first_value
 
 
-def solve_one_step(problem: DispatchProblem, *, threads: int | None = None) -> ValuePolicy:
+def solve_one_step(
+    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
+) -> ValuePolicy:
     """The policy that is greedy for the values of closest-first; its own late fraction is left to evaluation."""
-    closest_first = closest_first_value(problem, threads=threads)
+    closest_first = closest_first_value(problem, threads=threads, progress=progress)
     if not closest_first.converged:
         raise NotConvergedError("one-step: the values of closest-first did not converge")
     return ValuePolicy(name="one-step", problem=problem, value=closest_first.value, certificate=None)

@@ -40,15 +40,19 @@ def solve(
 ) -> Policy:
     """The policy of that name or label for a problem; `progress` is told each time the bounds of a long solve close."""
     if not 0.0 < tolerance < 1.0:
-        raise InputError(f"expected a tolerance between 0 and 1, got {tolerance}")
+        raise InputError(f"expected a tolerance between 0 and 1, got {tolerance!r}")
+    if threads is not None and threads < 1:
+        raise InputError(f"expected threads >= 1, got {threads!r}")
     name = policy_name(policy)
     if name == "closest-first":
-        return solve_closest_first(problem, threads=threads)
+        return solve_closest_first(problem, threads=threads, progress=progress)
     if name == "one-step":
-        return solve_one_step(problem, threads=threads)
+        return solve_one_step(problem, threads=threads, progress=progress)
     return solve_to_optimality(problem, tolerance=tolerance, threads=threads, progress=progress)
 
 
-def evaluate(policy: Policy, *, threads: int | None = None) -> Evaluation:
+def evaluate(
+    policy: Policy, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
+) -> Evaluation:
     """What a policy achieves in the long run, exactly."""
-    return evaluate_rule(policy.problem, policy.rule, start=policy.value, threads=threads)
+    return evaluate_rule(policy.problem, policy.rule, start=policy.value, threads=threads, progress=progress)

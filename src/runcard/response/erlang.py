@@ -80,7 +80,7 @@ class Alone(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def erlang_tails(t: float, max_phases: int) -> Vector:
-    """Return P(Er(n) > t) for n = 0 to max_phases."""
+    """P(Er(n) > t) for n = 0 to max_phases."""
     tails = np.zeros(max_phases + 1)
     if max_phases == 0:
         return tails
@@ -98,7 +98,7 @@ def erlang_tails(t: float, max_phases: int) -> Vector:
 
 @njit(cache=True, nogil=True)
 def two_rate_tails(t: float, max_slow: int, max_fast: int) -> Matrix:
-    """Return A(a, b) for a = 0 to max_slow and b = 0 to max_fast, perhaps more columns."""
+    """A(a, b) for a = 0 to max_slow and b = 0 to max_fast, perhaps more columns."""
     surely_late = int(2.0 * t + 10.0 * math.sqrt(2.0 * t)) + 50  # P(Poisson(2t) >= this) < 1e-20
     last = max(max_fast, surely_late)
     table = np.empty((max_slow + 1, last + 1))
@@ -114,7 +114,7 @@ def two_rate_tails(t: float, max_slow: int, max_fast: int) -> Matrix:
 
 @njit(cache=True, nogil=True)
 def coin_table(max_heads: int) -> Matrix:
-    """Return c(w, m), the chance that the w-th head comes with flip m, for w <= max_heads and m <= 2 max_heads."""
+    """C(w, m), the chance that the w-th head comes with flip m, for w <= max_heads and m <= 2 max_heads."""
     table = np.zeros((max_heads + 1, 2 * max_heads + 1))
     table[0, 0] = 1.0
     for w in range(1, max_heads + 1):
@@ -125,7 +125,7 @@ def coin_table(max_heads: int) -> Matrix:
 
 @njit(cache=True, nogil=True)
 def binomial_table(max_trials: int, q: float) -> Matrix:
-    """Return P(Bin(s, q) = k) for s and k up to max_trials."""
+    """P(Bin(s, q) = k) for s and k up to max_trials."""
     table = np.zeros((max_trials + 1, max_trials + 1))
     table[0, 0] = 1.0
     for s in range(1, max_trials + 1):
@@ -137,7 +137,7 @@ def binomial_table(max_trials: int, q: float) -> Matrix:
 
 @njit(cache=True, nogil=True)
 def first_mean_table(max_phases: int) -> Matrix:
-    """Return E(w1, w2), the mean of the smaller of two Erlang times of rate 1, for w1, w2 <= max_phases."""
+    """E(w1, w2), the mean of the smaller of two Erlang times of rate 1, for w1, w2 <= max_phases."""
     table = np.zeros((max_phases + 1, max_phases + 1))
     for w1 in range(1, max_phases + 1):
         for w2 in range(1, max_phases + 1):
@@ -147,7 +147,7 @@ def first_mean_table(max_phases: int) -> Matrix:
 
 @njit(cache=True, nogil=True)
 def first_means(max_phases: int, rate: float, other_phases: int, other_rate: float) -> Vector:
-    """Return the mean of min(Er(n, rate), Er(other_phases, other_rate)) for n = 0 to max_phases."""
+    """The mean of min(Er(n, rate), Er(other_phases, other_rate)) for n = 0 to max_phases."""
     means = np.zeros(max_phases + 1)
     both = rate + other_rate
     for _ in range(other_phases):
@@ -158,7 +158,7 @@ def first_means(max_phases: int, rate: float, other_phases: int, other_rate: flo
 
 @njit(cache=True, nogil=True)
 def first_mean_of_equals(phases: int, rate: float) -> float:
-    """Return the mean of the smaller of two Er(phases, rate)."""
+    """The mean of the smaller of two Er(phases, rate)."""
     central = 1.0  # C(2w, w) 4^(-w)
     for w in range(1, phases + 1):
         central *= 1.0 - 0.5 / w
@@ -167,13 +167,13 @@ def first_mean_of_equals(phases: int, rate: float) -> float:
 
 @njit(cache=True, nogil=True)
 def sharing_tables(max_links: int, q: float) -> Sharing:
-    """Return the tables for routes of at most max_links links and shared delay q."""
+    """The tables for routes of at most max_links links and shared delay q."""
     return Sharing(coin_table(max_links), first_mean_table(max_links), binomial_table(max_links, q))
 
 
 @njit(cache=True, nogil=True)
 def target_tables(t: float, max_links: int) -> Target:
-    """Return the tables for routes of at most max_links links and a target of t links."""
+    """The tables for routes of at most max_links links and a target of t links."""
     tails = erlang_tails(t, max_links)
     if tails[max_links] == 0.0:  # below the smallest number there is; A would take memory and time in proportion to t
         return Target(tails, np.zeros((max_links + 1, 2 * max_links + 1)))
@@ -182,7 +182,7 @@ def target_tables(t: float, max_links: int) -> Target:
 
 @njit(cache=True, nogil=True)
 def tail_of_parts(target: Target, coin: Matrix, w0: int, w1: int, w2: int) -> float:
-    """Return P(Y0 + min(Y1, Y2) > t)."""
+    """P(Y0 + min(Y1, Y2) > t)."""
     if w1 == 0 or w2 == 0:
         return float(target.tails[w0])
     if w0 == 0:
@@ -198,7 +198,7 @@ def tail_of_parts(target: Target, coin: Matrix, w0: int, w1: int, w2: int) -> fl
 
 @njit(cache=True, nogil=True)
 def pair_response(target: Target, sharing: Sharing, n1: int, n2: int, shared: int) -> tuple[float, float]:
-    """Return P(R > t) and E[R] in links, of two trucks on routes of n1 and n2 links with some in common."""
+    """P(R > t) and E[R] in links, of two trucks on routes of n1 and n2 links with some in common."""
     late, mean = 0.0, 0.0
     for k in range(shared + 1):
         chance = sharing.binomial[shared, k]
@@ -210,7 +210,7 @@ def pair_response(target: Target, sharing: Sharing, n1: int, n2: int, shared: in
 
 @njit(cache=True, nogil=True)
 def alone_tables(max_links: int, link_minutes: float, outside_links: int, outside_minutes: float) -> Alone:
-    """Return the means of teams with at most one own truck; `fill_alone_late` adds P(late) for a target."""
+    """The means of teams with at most one own truck; `fill_alone_late` adds P(late) for a target."""
     mean = np.zeros((3, max_links + 2))
     first = first_means(max_links, 1.0 / link_minutes, outside_links, 1.0 / outside_minutes)
     for n in range(max_links + 1):

@@ -20,7 +20,7 @@ Rows = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 @njit(cache=True, nogil=True)
 def mix(value: np.uint64) -> np.uint64:
-    """Return the splitmix64 hash of a number."""
+    """The splitmix64 hash of a number."""
     z = value + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -29,7 +29,7 @@ def mix(value: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def route_key(seed: np.uint64, destination: int) -> np.uint64:
-    """Return the hash of seed and destination, to which `next_arc` adds the link."""
+    """The hash of seed and destination, to which `next_arc` adds the link."""
     return mix(mix(seed) + np.uint64(destination))
 
 
@@ -37,7 +37,7 @@ def route_key(seed: np.uint64, destination: int) -> np.uint64:
 def compress(
     from_node: NDArray[np.int32], to_node: NDArray[np.int32], directed: NDArray[np.bool_], num_nodes: int
 ) -> Rows:
-    """Return the arcs that leave each node, as compressed rows (start, other end, link)."""
+    """The arcs that leave each node, as compressed rows (start, other end, link)."""
     start = np.zeros(num_nodes + 1, dtype=np.int32)
     for link in range(len(from_node)):
         start[from_node[link] + 1] += 1
@@ -82,7 +82,7 @@ def fill_hops(arriving: Rows, destinations: NDArray[np.int32], out: NDArray[np.f
 
 @njit(cache=True, nogil=True)
 def next_arc(leaving: Rows, minutes: NDArray[np.float64], distance: NDArray[np.float64], u: int, key: np.uint64) -> int:
-    """Return the arc that a truck at node u takes, by the rule for ties; `key` is the hash of seed and destination."""
+    """The arc that a truck at node u takes, by the rule for ties; `key` is the hash of seed and destination."""
     start, end, links = leaving
     chosen = -1
     smallest = np.uint64(0)
@@ -165,7 +165,7 @@ def list_links(
     destination: int,
     seed: np.uint64,
 ) -> NDArray[np.int32]:
-    """Return the links of one route, from the station on."""
+    """The links of one route, from the station on."""
     key = route_key(seed, destination)
     route = np.empty(len(distance), dtype=np.int32)
     steps = 0

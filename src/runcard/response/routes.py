@@ -49,7 +49,7 @@ class _Roads:
         return bool((self.minutes == self.minutes[0]).all())
 
     def minutes_to(self, destinations: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the mean minutes to each destination from every node [destination, node]; inf: no way."""
+        """The mean minutes to each destination from every node [destination, node]; inf: no way."""
         arriving = kernels.compress(self.to_node, self.from_node, self.directed, self.num_nodes)
         if self.one_mean:
             hops = np.empty((len(destinations), self.num_nodes))
@@ -60,7 +60,7 @@ class _Roads:
 
 
 def find_routes(city: City) -> Routes:
-    """Return the routes from every station to every demand point; a valid city has one for each."""
+    """The routes from every station to every demand point; a valid city has one for each."""
     roads = _read_roads(city)
     leaving = roads.leaving
     distinct = np.array(list(dict.fromkeys(roads.demand.tolist())), dtype=np.int32)
@@ -94,7 +94,7 @@ def find_routes(city: City) -> Routes:
 
 
 def routes_to(city: City, demand_index: int) -> tuple[tuple[str, ...], ...]:
-    """Return the route of every station to one demand point, each as its link ids from the station on."""
+    """The route of every station to one demand point, each as its link ids from the station on."""
     roads = _read_roads(city)
     leaving = roads.leaving
     destination = roads.demand[demand_index]
@@ -109,12 +109,12 @@ def routes_to(city: City, demand_index: int) -> tuple[tuple[str, ...], ...]:
 
 
 def route_of(city: City, station_index: int, demand_index: int) -> tuple[str, ...]:
-    """Return the link ids of one route, from the station on."""
+    """The link ids of one route, from the station on."""
     return routes_to(city, demand_index)[station_index]
 
 
 def _read_roads(city: City) -> _Roads:
-    """Return the road graph of a city as arrays."""
+    """The road graph of a city as arrays."""
     index = {node.node_id: place for place, node in enumerate(city.nodes)}
     links = city.links
     return _Roads(
@@ -132,7 +132,7 @@ def _read_roads(city: City) -> _Roads:
 def _dijkstra(
     arriving: kernels.Rows, minutes: NDArray[np.float64], destinations: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Return the mean minutes to each destination from every node [destination, node], where means differ."""
+    """The mean minutes to each destination from every node [destination, node], where means differ."""
     from scipy.sparse import csr_array  # here, because cities of one mean do without it
     from scipy.sparse.csgraph import dijkstra
 

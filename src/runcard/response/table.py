@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.errors import SizeError, UnsupportedError
+from runcard.memory import SMALL_BYTES, available_bytes, in_words
 from runcard.response.erlang import fill_response
 from runcard.response.routes import Routes, find_routes
 from runcard.response.teams import count_stations, list_stations
@@ -34,13 +35,14 @@ class ResponseTable:
 
 
 def response_table(city: City) -> ResponseTable:
-    """Return P(late) and the mean response time of every team at every demand point.
+    """P(late) and the mean response time of every team at every demand point.
 
     Raises `UnsupportedError` where links differ in their mean, or an incident needs more than two trucks.
     """
     trucks = np.array([point.trucks or city.trucks_per_incident for point in city.demand], dtype=np.int32)
     targets = np.array([point.target_minutes or city.target_minutes for point in city.demand], dtype=np.float64)
     _check_trucks(city, trucks)
+    _check_size(city)
     link_minutes = _common_mean(city)
     routes = find_routes(city)
     stations = list_stations([station.trucks for station in city.stations], MAX_TRUCKS_PER_INCIDENT)
@@ -60,7 +62,7 @@ def response_table(city: City) -> ResponseTable:
         np.argsort(targets, kind="stable"),
         float(city.shared_delay),
         link_minutes,
-        2 * max_links if outside.links is None else int(outside.links),
+        max(1, 2 * max_links) if outside.links is None else int(outside.links),
         link_minutes if outside.link_minutes is None else float(outside.link_minutes),
         p_late,
         mean_minutes,
@@ -69,7 +71,7 @@ def response_table(city: City) -> ResponseTable:
 
 
 def _check_trucks(city: City, trucks: NDArray[np.int32]) -> None:
-    """Raise `UnsupportedError` for the first demand point that needs more trucks than this version models."""
+    """Raise an error for the first station or demand point with more trucks than this version models."""
     for station in city.stations:
         if station.trucks > MAX_TRUCKS_PER_STATION:
             raise SizeError(
@@ -77,15 +79,30 @@ def _check_trucks(city: City, trucks: NDArray[np.int32]) -> None:
             )
     (rows,) = np.nonzero(trucks > MAX_TRUCKS_PER_INCIDENT)
     if len(rows):
-        row = int(rows[0])  # the file has its header in row 1
+        point = city.demand[int(rows[0])]
+        where = (
+            "city.toml: trucks_per_incident" if point.trucks is None else f"demand.csv: node {point.node_id}: trucks"
+        )
         raise UnsupportedError(
-            f"demand.csv row {row + 2}: an incident at node {city.demand[row].node_id} needs {trucks[row]} trucks; "
+            f"{where}: expected 1 or 2 in this version, got {trucks[rows[0]]}; "
             "P(late) of teams of 3 or more comes with a later version"
         )
 
 
+def _check_size(city: City) -> None:
+    """Raise a SizeError if the table, or the links that routes share, would not fit in memory."""
+    num_stations, num_points = len(city.stations), len(city.demand)
+    num_teams = (num_stations + 1) * (num_stations + 2) // 2
+    needed = float(num_points) * (2 * 8 * num_teams + 4 * num_stations**2)
+    if needed > SMALL_BYTES and needed > available_bytes():
+        raise SizeError(
+            f"{num_stations} stations and {num_points} demand points: P(late) of every team takes {in_words(needed)} "
+            f"of memory and {in_words(available_bytes())} are free: expected fewer, or a machine with more memory"
+        )
+
+
 def _common_mean(city: City) -> float:
-    """Return the mean minutes of every link; raises `UnsupportedError` where two differ."""
+    """The mean minutes of every link; raises `UnsupportedError` where two differ."""
     first = city.links[0]
     for link in city.links:
         if link.mean_minutes != first.mean_minutes:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 def enumerate_teams(trucks: Sequence[int], max_size: int) -> NDArray[np.int8]:
-    """Return every team of at most `max_size` trucks, as counts per station [team, station].
+    """Every team of at most `max_size` trucks, as counts per station [team, station].
 
     Sorted by size, then by the list of stations: {}, {0}, {1}, ..., {0, 0}, {0, 1}, ...
     """
@@ -19,7 +19,7 @@ def enumerate_teams(trucks: Sequence[int], max_size: int) -> NDArray[np.int8]:
 
 
 def list_stations(trucks: Sequence[int], max_size: int) -> NDArray[np.int32]:
-    """Return the stations of every team, ascending [team, place], in the order of `enumerate_teams`; -1 fills up."""
+    """The stations of every team, ascending [team, place], in the order of `enumerate_teams`; -1 fills up."""
     available = np.asarray(trucks, dtype=np.int32)
     teams = np.empty((1, 0), dtype=np.int32)
     last, run = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)  # the last station, and how often it is there
@@ -40,7 +40,7 @@ def list_stations(trucks: Sequence[int], max_size: int) -> NDArray[np.int32]:
 
 
 def count_stations(stations: NDArray[np.int32], num_stations: int) -> NDArray[np.int8]:
-    """Return the teams of `list_stations` as counts per station [team, station]."""
+    """The teams of `list_stations` as counts per station [team, station]."""
     counts = np.zeros((len(stations), num_stations), dtype=np.int8)
     for place in stations.T:
         (rows,) = np.nonzero(place >= 0)

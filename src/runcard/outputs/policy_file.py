@@ -3,14 +3,14 @@
 The values h are by far the largest part (8 bytes a state) and are memory-mapped, so that many processes of a dispatch
 centre share one copy. The rest, a few arrays and ids, is read at once. A digest of all of it is kept in the header and
 checked on loading; the fingerprint of the problem says which city the policy is for. A file is written under
-another name first and then renamed: whoever reads it sees all of it or none.
+another name first and then renamed: whoever reads it sees all of it or none. A mapped file must never be written in
+place: whoever has it open would see numbers change that were checked.
 """
 
 import hashlib
 import json
 import os
 import struct
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,11 +18,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
-from runcard.errors import InputError, PolicyFileError
+from runcard.errors import PolicyFileError
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
+from runcard.outputs.files import write_whole
 from runcard.policy.base import Certificate, Policy
 from runcard.policy.by_value import ValuePolicy
 from runcard.policy.closest_first import ClosestFirst
@@ -34,7 +35,7 @@ _ARRAYS: Final = ("trucks", "incidents_per_day", "trucks_needed", "teams", "cost
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     """The file that now holds the policy."""
-    target, problem = Path(path), policy.problem
+    problem = policy.problem
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(problem, name)) for name in _ARRAYS}
     if problem.response_minutes is not None:
         arrays["response_minutes"] = np.ascontiguousarray(problem.response_minutes)
@@ -50,21 +51,7 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         "certificate": None if certificate is None else [certificate.lower, certificate.upper, certificate.converged],
     }
     about["digest"] = _digest(about, arrays)
-    if target.is_dir():
-        raise InputError(f"{target}: expected the name of a file to write, found a folder")
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror}") from error
-    os.close(handle)
-    try:
-        save_file(arrays, temporary, metadata={"runcard": json.dumps(about)})
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target
+    return write_whole(Path(path), save(arrays, metadata={"runcard": json.dumps(about)}))
 
 
 def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | None = None) -> Policy:
