@@ -8,6 +8,7 @@ first-level cache, in single precision (the yardstick: what a plain program woul
 import time
 from concurrent.futures import ThreadPoolExecutor
 from math import comb
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -20,7 +21,7 @@ REPEATS = 40_000
 
 
 @njit(nogil=True)
-def _repeat(repeats, out, cost, team, price, ends):
+def _repeat(repeats: int, out: Any, cost: Any, team: Any, price: Any, ends: Any) -> None:
     for _ in range(repeats):
         packed_minimum(out, cost, team, price, ends)
 
@@ -33,7 +34,7 @@ def _arrays(dtype: type) -> tuple[NDArray[np.generic], ...]:
     return np.zeros((STATES, tile), dtype), cost, team, price, ends
 
 
-def sums_per_second(dtype: type, threads: int, tries: int = 7) -> float:
+def sums_per_second(dtype: type, threads: int, tries: int = 7, repeats: int = REPEATS) -> float:
     """The most sums that were added and compared per second in any of some tries."""
     work = [_arrays(dtype) for _ in range(threads)]
     _repeat(1, *work[0])
@@ -41,8 +42,8 @@ def sums_per_second(dtype: type, threads: int, tries: int = 7) -> float:
     with ThreadPoolExecutor(threads) as pool:
         for _ in range(tries):
             began = time.perf_counter()
-            list(pool.map(lambda arrays: _repeat(REPEATS, *arrays), work))
-            best = max(best, threads * REPEATS * work[0][0].size * NUM_TEAMS / (time.perf_counter() - began))
+            list(pool.map(lambda arrays: _repeat(repeats, *arrays), work))
+            best = max(best, threads * repeats * work[0][0].size * NUM_TEAMS / (time.perf_counter() - began))
     assert all((out == 2).all() for out, *_ in work)
     return best
 

@@ -20,10 +20,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+MAX_FAULTS: Final = 50
+"""Faults of a city that are printed; of more it is said how many there are."""
+
 INTERRUPTED: Final = 130
 """What typer returns after Ctrl-C, and what a shell expects."""
 
-CityFolder = Annotated[Path, typer.Argument(metavar="CITY", help="A city folder.", show_default=False)]
+
+def _path(text: str | Path) -> Path:
+    """The path that is meant; an empty one is a mistake, such as a variable that is not set, and not this folder."""
+    if text == "":
+        raise typer.BadParameter("expected a name, got an empty one")
+    return Path(text)
+
+
+CityFolder = Annotated[Path, typer.Argument(parser=_path, metavar="CITY", help="A city folder.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Node = Annotated[str, typer.Option("--at", metavar="NODE", help="The node of the incident.", show_default=False)]
 Tolerance = Annotated[
@@ -55,7 +66,8 @@ def _runcard(
 @app.command()
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the map and the city are written.")
+        Path,
+        typer.Option("--output", "-o", parser=_path, metavar="FOLDER", help="Where the map and the city are written."),
     ] = Path("runcard-demo"),
 ) -> None:
     """Solve the built-in city and draw its map.
@@ -69,7 +81,9 @@ def demo(
 
 @app.command()
 def generate(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write the city to.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(parser=_path, metavar="DIR", help="The folder to write the city to.", show_default=False)
+    ],
     side: Annotated[int, typer.Option(metavar="N", help="Nodes along each side of the grid.")] = 6,
     stations: Annotated[int, typer.Option(metavar="N", help="Number of stations.")] = 5,
     load: Annotated[float, typer.Option(metavar="X", help="Incidents per truck and busy time: the paper's ρ.")] = 0.1,
@@ -153,7 +167,10 @@ def lateness(
 def solve(
     city: CityFolder,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The policy file to write.", show_default=False)
+        Path,
+        typer.Option(
+            "--output", "-o", parser=_path, metavar="FILE", help="The policy file to write.", show_default=False
+        ),
     ],
     policy: Annotated[str, typer.Option(metavar="NAME", help="A policy by name or paper label.")] = "optimal",
     tolerance: Tolerance = 1e-9,
@@ -170,7 +187,7 @@ def solve(
 
 @app.command()
 def decide(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A policy file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(parser=_path, metavar="FILE", help="A policy file.", show_default=False)],
     at: Node,
     idle: Annotated[
         str,
@@ -186,7 +203,9 @@ def decide(
     ] = None,
     city: Annotated[
         Path | None,
-        typer.Option(metavar="CITY", help="Refuse a file that was not made for this city.", show_default=False),
+        typer.Option(
+            parser=_path, metavar="CITY", help="Refuse a file that was not made for this city.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -242,7 +261,7 @@ def _report(error: Exception) -> int:
             _say(f"{error.where}: {fault}")
             return error.exit_code
         case CityError():
-            _say(f"{error.where}: {len(error.faults)} faults", *error.faults)
+            _say(f"{error.where}: {len(error.faults)} faults", *_listed(error.faults))
             return error.exit_code
         case RuncardError():
             _say(str(error))
@@ -260,6 +279,13 @@ def _report(error: Exception) -> int:
     return 1
 
 
+def _listed(faults: Sequence[str]) -> list[str]:
+    """The lines of a list of faults: the first ones, and the number of the others."""
+    lines = [f"  - {fault}" for fault in faults[:MAX_FAULTS]]
+    more = len(faults) - len(lines)
+    return [*lines, f"  and {more} more fault{'s' if more > 1 else ''}"] if more else lines
+
+
 def _say(line: str, *details: str) -> None:
-    """Print a line on standard error, and details below it."""
-    print(f"runcard: {' '.join(line.split())}", *(f"  - {detail}" for detail in details), sep="\n", file=sys.stderr)
+    """Print a line on standard error, and the lines of details below it."""
+    print(f"runcard: {' '.join(line.split())}", *details, sep="\n", file=sys.stderr)

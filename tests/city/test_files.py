@@ -23,7 +23,7 @@ from runcard.city import (
     read_city,
     write_city,
 )
-from runcard.city.check import SETTING_RULES
+from runcard.city.check import RESERVED_IDS, SETTING_RULES
 from runcard.city.settings import KEYS
 from runcard.errors import CityError, InputError, RuncardError
 
@@ -33,7 +33,7 @@ positive = st.floats(min_value=0.0, exclude_min=True, allow_infinity=False)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
 ids = words.map(str.strip).filter(bool)
-station_ids = ids.filter(lambda text: "," not in text and text != "outside")
+station_ids = ids.filter(lambda text: "," not in text and text not in RESERVED_IDS)
 cells = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 

@@ -81,6 +81,49 @@ def test_the_tables_show_lateness_and_response_of_every_policy(run, grid_folder:
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("columns", [120, 80, 60, 40, 30])
+def test_no_name_and_no_number_is_lost_on_a_narrow_terminal(
+    run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """What does not fit is shown below, beside the names once more; every line fits."""
+    document = json.loads(run("compare", grid_folder, "--json").out)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = run("compare", grid_folder).out
+    assert max(map(len, out.splitlines())) <= columns
+    for policy in document["policies"]:
+        cells = {cell for line in out.splitlines() if line.startswith(f" {policy['name']} ") for cell in line.split()}
+        assert cells >= {f"{100.0 * policy['late_fraction']:.3f}", f"{policy['mean_response_minutes']:.3f}"}
+        for station in policy["stations"]:
+            pair = f"{100.0 * station['dispatch_share']:6.2f}  {100.0 * station['busy_fraction']:6.2f}"
+            assert any(line.startswith(f" {station['station_id']} ") and pair in line for line in out.splitlines())
+
+
+def test_tiny_numbers_stay_short(run, grid_folder: Path, tmp_path: Path) -> None:
+    """A late fraction far below a millionth is shown in scientific notation beside its policy, in 80 columns."""
+    city = read_city(grid_folder)
+    demand = tuple(replace(point, incidents_per_day=1e-6) for point in city.demand)
+    folder = write_city(replace(city, target_minutes=60.0, demand=demand), tmp_path / "city")
+    out = run("compare", folder).out
+    late = {
+        policy["name"]: policy["late_fraction"]
+        for policy in json.loads(run("compare", folder, "--json").out)["policies"]
+    }
+    assert 0.0 < late["optimal"] < 1e-9
+    assert max(map(len, out.splitlines())) <= 80
+    for name, fraction in late.items():
+        line = next(line for line in out.splitlines() if line.startswith(f" {name} "))
+        assert line.split()[1] == f"{100.0 * fraction:.2e}"
+
+
+def test_a_policy_that_is_late_more_often_has_a_negative_gain(run, grid_folder: Path) -> None:
+    """The heading then says what the sign means."""
+    out = run("compare", grid_folder, "--policies", "OPT,CF").out
+    (line,) = [line for line in out.splitlines() if line.startswith(" closest-first ")]
+    assert float(line.split()[-2]) < 0.0
+    assert "(-: more), %" in out
+    assert "(-: more), %" not in run("compare", grid_folder, "--policies", "CF,OPT").out
+
+
 def test_names_are_printed_as_they_are(run, grid_folder: Path, tmp_path: Path) -> None:
     """A station called [red] or :fire: is no markup."""
     city = read_city(grid_folder)

@@ -102,8 +102,12 @@ def test_a_node_with_several_incident_classes_needs_one_chosen(run, grid_folder:
     run("solve", folder, "-o", path)
     ran = run("decide", path, "--at", "n5", "--idle", "all")
     assert ran.code == 2
-    assert "choose one with --class: 1 (needs 2 trucks), 2 (needs 1 truck)" in ran.err
+    rate = f"{next(point for point in city.demand if point.node_id == 'n5').incidents_per_day:.6g}"
+    classes = [f"needs 2 trucks, {rate} incidents a day", "needs 1 truck, 1 incident a day"]
+    assert f"choose one with --class: 1 ({classes[0]}), 2 ({classes[1]})" in ran.err
     for number, trucks in ((1, 2), (2, 1)):
+        words = " ".join(run("decide", path, "--at", "n5", "--idle", "all", "--class", number).out.split())
+        assert f" to n5 (incident class {number} of 2: {classes[number - 1]})." in words
         ran = run("decide", path, "--at", "n5", "--idle", "all", "--class", number, "--json")
         assert len(json.loads(ran.out)["team"]) == trucks
 
@@ -115,6 +119,12 @@ def test_a_policy_of_another_city_is_refused(run, policy_file: Path, grid_folder
     ran = run("decide", policy_file, "--at", "n5", "--idle", "all", "--city", other)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
     assert "made for another city" in ran.err
+
+
+def test_a_folder_is_no_policy_file(run, grid_folder: Path) -> None:
+    """It is called a folder, and not by what the system says of it."""
+    ran = run("decide", grid_folder, "--at", "n5", "--idle", "all")
+    assert (ran.code, ran.err) == (2, f"runcard: {grid_folder}: expected a policy file, found a folder\n")
 
 
 def test_a_damaged_file_is_refused(run, policy_file: Path, tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 """Errors on the command line: readable, on standard error, with the right exit code, and never a traceback."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
 from runcard import __version__
+from runcard.city import read_city
 from runcard.cli import app
-from runcard.errors import NotConvergedError
+from runcard.errors import CityError, NotConvergedError
 
 BROKEN = sorted((Path(__file__).parents[1] / "data" / "broken").iterdir())
 COMMANDS = ["demo", "generate", "compare", "lateness", "solve", "decide"]
@@ -33,6 +35,36 @@ def test_a_folder_that_is_not_there_is_said_to_be_missing(run, tmp_path: Path, c
     ran = run(command[0], tmp_path / "nowhere", *command[1:])
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == f"runcard: {tmp_path / 'nowhere'}: expected a city folder, got nothing\n"
+
+
+def test_of_many_faults_the_first_are_printed_and_the_others_counted(run, grid_folder: Path, tmp_path: Path) -> None:
+    """Fifty lines are enough to start with; the error itself holds every fault."""
+    folder = shutil.copytree(grid_folder, tmp_path / "city")
+    rows = "".join(f"n{number},-1\n" for number in range(16)) * 4
+    for wanted, last in ((50, None), (51, "  and 1 more fault"), (64, "  and 14 more faults")):
+        (folder / "demand.csv").write_text("node_id,incidents_per_day\n" + "".join(rows.splitlines(True)[:wanted]))
+        ran = run("compare", folder)
+        lines = ran.err.splitlines()
+        assert (ran.code, lines[0]) == (2, f"runcard: {folder}: {wanted} faults")
+        assert [line.startswith("  - demand.csv row ") for line in lines[1:51]] == [True] * 50
+        assert lines[51:] == ([] if last is None else [last])
+        with pytest.raises(CityError) as caught:
+            read_city(folder)
+        assert len(caught.value.faults) == wanted
+
+
+@pytest.mark.parametrize(
+    "command", [["solve", "city", "-o", ""], ["demo", "-o", ""], ["generate", ""], ["compare", ""]]
+)
+def test_an_empty_name_is_not_this_folder(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """A variable that was not set is reported as an empty name, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    ran = run(*command)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert "expected a name, got an empty one" in ran.err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

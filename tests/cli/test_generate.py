@@ -35,6 +35,7 @@ def test_a_city_is_replaced_only_on_request(run, tmp_path: Path) -> None:
     assert run("generate", tmp_path / "city", "--seed", 1).code == 0
     ran = run("generate", tmp_path / "city", "--seed", 2)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert "--overwrite" in ran.err
     assert read_city(tmp_path / "city").driving.route_seed == 1
     assert run("generate", tmp_path / "city", "--seed", 2, "--overwrite").code == 0
     assert read_city(tmp_path / "city").driving.route_seed == 2

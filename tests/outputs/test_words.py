@@ -1,10 +1,12 @@
 """Teams, numbers and choices in words."""
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runcard.outputs.words import counted, expected_one_of, outward, percent, team_ids, team_words
+from runcard.outputs.words import counted, expected_one_of, incidents_a_day, outward, percent, team_ids, team_words
 
 
 def test_a_team_has_one_id_for_each_truck() -> None:
@@ -40,6 +42,8 @@ def test_a_team_reads_as_a_phrase(team: tuple[str, ...], words: str) -> None:
         (0.0000123, "0.0012%"),
         (-0.0000123, "-0.0012%"),
         (0.999997, "99.9997%"),
+        (2.34e-16, "2.3e-14%"),
+        (-2.34e-16, "-2.3e-14%"),
     ],
 )
 def test_a_percentage_shows_what_is_there(fraction: float, words: str) -> None:
@@ -47,13 +51,24 @@ def test_a_percentage_shows_what_is_there(fraction: float, words: str) -> None:
     assert percent(fraction) == words
 
 
-@given(st.floats(0.0, 1.0), st.floats(0.0, 1e-6), st.integers(0, 10))
+@given(st.floats(1.001e-6, 1.0), st.floats(0.0, 1e-6), st.integers(0, 10))
 def test_an_interval_is_rounded_outward(lower: float, width: float, decimals: int) -> None:
     """The interval that is shown holds the one that is proven."""
     low, high = (float(word) for word in outward(lower, lower + width, decimals).split("-"))
     assert low <= 100.0 * lower * (1.0 + 1e-15)
     assert high >= 100.0 * (lower + width) * (1.0 - 1e-15)
     assert high - low <= 100.0 * width + 2.001 * 10.0**-decimals
+
+
+@given(st.floats(0.0, 4e-7), st.floats(1e-300, 4e-7))
+def test_a_tiny_interval_is_rounded_outward_to_four_digits(lower: float, width: float) -> None:
+    """So small numbers have an exponent, and the interval that is shown still holds the one that is proven."""
+    upper = lower + width
+    words = outward(lower, upper, 6)
+    low, high = (Fraction(word) for word in words.split(" to "))
+    assert low <= 100 * Fraction(lower) <= low * Fraction(1001, 1000)
+    assert high * Fraction(999, 1000) <= 100 * Fraction(upper) <= high
+    assert len(words) <= 26
 
 
 def test_choices_are_named_and_a_near_one_is_suggested() -> None:
@@ -72,4 +87,10 @@ def test_numbers_agree_with_their_nouns() -> None:
         "1 truck",
         "2 trucks",
         "1,500 trucks",
+    ]
+    assert [incidents_a_day(rate) for rate in (0.5, 1.0, 1.001, 12.34)] == [
+        "0.5 incidents a day",
+        "1 incident a day",
+        "1 incident a day",
+        "12.3 incidents a day",
     ]

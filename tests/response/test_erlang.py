@@ -202,11 +202,13 @@ def test_rises_with_shared_delay(data: st.DataObject, n1: int, n2: int, t: float
     assert mean_high <= min(n1, n2) * (1 + 1e-13)
 
 
-@pytest.mark.parametrize("q", [0.25, 0.5, 0.9])
-def test_long_mixture_in_high_precision(q: float) -> None:
-    """With 0 < q < 1, routes of 60 links and a chance of 1e-20, the binomial mixture keeps an error below 1e-11."""
-    n1, n2, shared, t = 60, 50, 12, 150.0
-    late, _ = erlang.pair_response(erlang.target_tables(t, 60), erlang.sharing_tables(60, q), n1, n2, shared)
+@pytest.mark.parametrize(
+    ("q", "n1", "n2", "shared", "t"),
+    [(0.25, 60, 50, 12, 150.0), (0.5, 60, 50, 12, 150.0), (0.9, 60, 50, 12, 150.0), (0.5, 200, 180, 150, 420.0)],
+)
+def test_long_mixture_in_high_precision(q: float, n1: int, n2: int, shared: int, t: float) -> None:
+    """With 0 < q < 1 and long routes, up to 200 links, the binomial mixture keeps an error below 1e-11."""
+    late, _ = erlang.pair_response(erlang.target_tables(t, n1), erlang.sharing_tables(n1, q), n1, n2, shared)
     chances = [comb(shared, k) * mp.mpf(q) ** k * (1 - mp.mpf(q)) ** (shared - k) for k in range(shared + 1)]
     exact = mp.fsum(chance * reference(k, n1 - k, n2 - k, t) for k, chance in enumerate(chances))
     assert exact < 1e-20

@@ -50,10 +50,15 @@ class UnreadableError(ValueError):
 
 
 class Rule(NamedTuple):
-    """A condition on one field, and its words after "expected"."""
+    """A condition on one field, and its words after "expected"; others for infinity where those do not exclude it."""
 
     expected: str
     holds: Callable[[Any], bool]
+    finite: str | None = None
+
+    def fault(self, value: Any) -> str:
+        """What is wrong with a value for which the condition does not hold."""
+        return f"expected {self.finite if self.finite and value == inf else self.expected}, got {value!r}"
 
 
 def check_city(city: "City") -> None:
@@ -130,6 +135,10 @@ def _is_positive(value: float) -> bool:
     return 0.0 < value < inf
 
 
+def _is_not_negative(value: float) -> bool:
+    return 0.0 <= value < inf
+
+
 def _is_whole(value: object) -> bool:
     return isinstance(value, Integral)
 
@@ -143,7 +152,7 @@ def _is_team_size(value: int) -> bool:
 
 
 def _optional(rule: Rule) -> Rule:
-    return Rule(rule.expected, lambda value: value is None or rule.holds(value))
+    return rule._replace(holds=lambda value: value is None or rule.holds(value))
 
 
 def _text(field: str) -> Rule:
@@ -159,7 +168,11 @@ def _finite(field: str) -> Rule:
 
 
 def _positive(field: str) -> Rule:
-    return Rule(f"{field} > 0", _is_positive)
+    return Rule(f"{field} > 0", _is_positive, f"{field} to be a finite number > 0")
+
+
+def _not_negative(field: str) -> Rule:
+    return Rule(f"{field} >= 0", _is_not_negative, f"{field} to be a finite number >= 0")
 
 
 def _team_size(field: str) -> Rule:
@@ -188,7 +201,7 @@ COLUMN_RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
     "link": {
         "link_id": _id("link_id"),
         "mean_minutes": _positive("mean_minutes"),
-        "length_m": _optional(Rule("length_m >= 0", lambda value: 0.0 <= value < inf)),
+        "length_m": _optional(_not_negative("length_m")),
     },
     "station": {
         "station_id": Rule(
@@ -198,7 +211,7 @@ COLUMN_RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
         "name": _text("name"),
     },
     "demand": {
-        "incidents_per_day": Rule("incidents_per_day >= 0", lambda value: 0.0 <= value < inf),
+        "incidents_per_day": _not_negative("incidents_per_day"),
         "trucks": _optional(_team_size("trucks")),
         "target_minutes": _optional(_positive("target_minutes")),
         "name": _text("name"),
@@ -220,7 +233,7 @@ def _setting_faults(settings: Mapping[str, Any]) -> Iterator[str]:
     for key, value in settings.items():
         rule = SETTING_RULES[key]
         if not rule.holds(value):
-            yield f"expected {rule.expected}, got {value!r}"
+            yield rule.fault(value)
 
 
 def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
@@ -228,11 +241,11 @@ def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
     if not rows:
         yield Fault(table, None, "expected at least one row, got none")
         return
-    for field, (expected, holds) in COLUMN_RULES[table].items():
+    for field, rule in COLUMN_RULES[table].items():
         for index, row in enumerate(rows):
             value = getattr(row, field)
-            if value is not UNREAD and not holds(value):
-                yield Fault(table, index, f"expected {expected}, got {value!r}")
+            if value is not UNREAD and not rule.holds(value):
+                yield Fault(table, index, rule.fault(value))
     if table in UNIQUE:
         yield from _duplicate_faults(table, UNIQUE[table], rows)
     if table == "demand" and all(point.incidents_per_day == 0.0 for point in rows):

@@ -6,8 +6,10 @@
     station.csv   station_id, node_id, trucks
     demand.csv    node_id, incidents_per_day
 
-Reading finds every fault of all five files before it raises one `CityError`. Writing puts the whole city beside its
-place first and moves it there last, so that no city is ever half written.
+Reading finds every fault of all five files before it raises one `CityError`. Writing makes all five files in a draft
+folder beside the place of the city first. A new folder then appears by one rename: whole, or not at all. In a folder
+that exists, each file is replaced whole by a rename of its own: what fails before the first, such as a full disk,
+leaves the old city as it was, but between the renames the folder holds files of both cities.
 """
 
 import shutil
@@ -91,7 +93,9 @@ def _refuse_occupied(folder: Path, *, overwrite: bool) -> None:
     if not present.issuperset(FILE_NAMES):
         raise InputError(f"{folder}: expected an empty or new folder for the city, got one with other files in it")
     if not overwrite:
-        raise InputError(f"{folder}: there is a city here already; choose another folder or ask to overwrite it")
+        raise InputError(
+            f"{folder}: there is a city here already; choose another folder or replace it with --overwrite"
+        )
 
 
 def _read_text(path: Path) -> str:

@@ -149,9 +149,14 @@ def parse_table(table: Table, text: str) -> ReadTable:
     if separator and len(header) == 1:
         raise UnreadableError(f"expected commas between the columns, got {separator[0]!r}")
     faults = list(_header_faults(table, header))
+    lacking = any(column.required and column.name not in header for column in table.columns)
     rows = []
     for index, (_, cells) in enumerate(records[1:]):
         if len(cells) != len(header):
+            if lacking:
+                # Which cell belongs to which column cannot be known, and the header is to blame, not the row.
+                rows.append(_unread_row(table))
+                continue
             faults.append(Fault(table.name, index, f"expected {len(header)} cells, got {len(cells)}"))
         rows.append(_parse_row(table, header, cells, index, faults))
     return ReadTable(tuple(rows), tuple(number for number, _ in records[1:]), tuple(faults))
@@ -197,6 +202,10 @@ def _parse_row(table: Table, header: list[str], cells: list[str], index: int, fa
             values[column.name] = UNREAD
     found.pop("", None)
     return table.row(**values, extra=tuple(found.items()))
+
+
+def _unread_row(table: Table) -> Any:
+    return table.row(**{column.name: UNREAD for column in table.columns})
 
 
 def format_table(table: Table, rows: Sequence[Any]) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from runcard.city.check import OUTSIDE_ID
 from runcard.mdp.layout import Layout
+from runcard.outputs.situation import class_words
 from runcard.outputs.words import percent, team_words
 from runcard.policy.base import Decision, Option, Policy
 from runcard.policy.closest_first import ClosestFirst
@@ -32,6 +33,8 @@ class Explanation:
     closest: Option
     num_teams: int
     """How many teams could go."""
+    class_words: str = ""
+    """Which incident class of the node it is, in words; empty where the node has only one."""
 
     def document(self) -> dict[str, Any]:
         """The decision as plain values, ready for JSON."""
@@ -41,9 +44,10 @@ class Explanation:
     def headline(self) -> str:
         """What to do, in one sentence."""
         team = self.decision.team
+        place = f"{self.node_id} ({self.class_words})" if self.class_words else self.node_id
         if set(team) == {OUTSIDE_ID}:
-            return f"No truck is idle: {team_words(team)} must come to {self.node_id}."
-        return f"Send {team_words(team)} to {self.node_id}."
+            return f"No truck is idle: {team_words(team)} must come to {place}."
+        return f"Send {team_words(team)} to {place}."
 
     @property
     def reasons(self) -> list[str]:
@@ -79,6 +83,7 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
         surest=options.option(surest),
         closest=closest.decide(idle, point),
         num_teams=len(options.team),
+        class_words=class_words(problem, point),
     )
 
 

@@ -81,6 +81,8 @@ def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | None = 
 
 def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What a policy file says of itself, and its arrays, of which `value` is memory-mapped; all as it was written."""
+    if source.is_dir():
+        raise PolicyFileError(f"{source}: expected a policy file, found a folder")
     try:
         with safe_open(source, framework="numpy") as file:
             about = json.loads((file.metadata() or {}).get("runcard", "null"))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from runcard.errors import InputError
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.words import counted, expected_one_of
+from runcard.outputs.words import counted, expected_one_of, incidents_a_day
 
 
 def find_point(problem: DispatchProblem, node_id: str, incident_class: int | None = None) -> int:
@@ -17,8 +17,7 @@ def find_point(problem: DispatchProblem, node_id: str, incident_class: int | Non
         raise InputError(expected_one_of("demand point", problem.point_ids, node_id))
     if incident_class is None and len(points) > 1:
         classes = ", ".join(
-            f"{number} (needs {counted(int(problem.trucks_needed[point]), 'truck')})"
-            for number, point in enumerate(points, start=1)
+            f"{number} ({_class_facts(problem, point)})" for number, point in enumerate(points, start=1)
         )
         raise InputError(f"node {node_id} has {len(points)} incident classes; choose one with --class: {classes}")
     wanted = 1 if incident_class is None else incident_class
@@ -26,6 +25,19 @@ def find_point(problem: DispatchProblem, node_id: str, incident_class: int | Non
         found = "only class 1" if len(points) == 1 else f"the classes 1 to {len(points)}"
         raise InputError(f"node {node_id} has {found}, got --class {incident_class}")
     return points[wanted - 1]
+
+
+def class_words(problem: DispatchProblem, point: int) -> str:
+    """Which incident class of its node a demand point is, and what tells it apart; empty if the node has only one."""
+    points = [number for number, point_id in enumerate(problem.point_ids) if point_id == problem.point_ids[point]]
+    if len(points) == 1:
+        return ""
+    return f"incident class {points.index(point) + 1} of {len(points)}: {_class_facts(problem, point)}"
+
+
+def _class_facts(problem: DispatchProblem, point: int) -> str:
+    trucks, rate = int(problem.trucks_needed[point]), float(problem.incidents_per_day[point])
+    return f"needs {counted(trucks, 'truck')}, {incidents_a_day(rate, digits=6)}"
 
 
 def idle_trucks(problem: DispatchProblem, words: str) -> NDArray[np.int64]:

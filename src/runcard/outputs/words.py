@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import floor, log10
 from typing import Final
 
@@ -10,6 +10,10 @@ from runcard.city.check import OUTSIDE_ID, near
 
 MAX_CHOICES: Final = 12
 """Choices that an error names one by one; of more it says how many there are."""
+
+
+TINY: Final = 1e-4
+"""Numbers that are nearer to zero are shown in scientific notation: as decimals they would be rows of zeros."""
 
 
 def team_ids(station_ids: Sequence[str], taken: Sequence[int], trucks_needed: int) -> tuple[str, ...]:
@@ -33,10 +37,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def incidents_a_day(rate: float, *, digits: int = 3) -> str:
+    """A rate with so many digits: "1 incident a day", "2.5 incidents a day"."""
+    number = f"{rate:.{digits}g}"
+    return f"{number} incident a day" if number == "1" else f"{number} incidents a day"
+
+
 def percent(fraction: float) -> str:
     """A fraction as a percentage with two decimals, or more where it is so close to 0 or 1 that they would not show."""
     decimals = max(decimals_of(fraction, significant=2), decimals_of(1.0 - fraction, significant=1))
-    return f"{100.0 * fraction:.{decimals}f}%"
+    return f"{in_decimals(100.0 * fraction, decimals, significant=2)}%"
+
+
+def in_decimals(number: float, decimals: int, *, significant: int = 3) -> str:
+    """A number with so many decimals, or with `significant` digits in scientific notation if it is tiny but not 0."""
+    return f"{number:.{significant - 1}e}" if 0.0 < abs(number) < TINY else f"{number:.{decimals}f}"
 
 
 def decimals_of(fraction: float, *, significant: int) -> int:
@@ -47,7 +62,14 @@ def decimals_of(fraction: float, *, significant: int) -> int:
 
 
 def outward(lower: float, upper: float, decimals: int) -> str:
-    """An interval in percent that is sure to hold the given one: its ends are rounded down and up."""
+    """An interval in percent that is sure to hold the given one: its ends are rounded down and up.
+
+    Where all of it is tiny, its ends have four digits in scientific notation.
+    """
+    if 0.0 < 100.0 * upper < TINY:
+        ends = ((lower, ROUND_FLOOR), (upper, ROUND_CEILING))
+        low, high = (Context(prec=4, rounding=way).multiply(Decimal(end), 100) for end, way in ends)
+        return f"{low:.3e} to {high:.3e}" if low else f"0 to {high:.3e}"
     unit = Decimal(1).scaleb(-decimals)
     low = (Decimal(lower) * 100).quantize(unit, ROUND_FLOOR)
     high = (Decimal(upper) * 100).quantize(unit, ROUND_CEILING)

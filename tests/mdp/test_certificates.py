@@ -1,0 +1,90 @@
+"""What `converged` promises, and how small a late fraction can be for it."""
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from runcard.city import generate_grid
+from runcard.errors import InputError
+from runcard.mdp import solve as solve_module
+from runcard.mdp.evaluate import evaluate_rule
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.memory import bytes_of_rows, bytes_of_values
+from runcard.mdp.rows import OrderRule, ValueRule
+from runcard.mdp.solve import solve_optimal
+
+from .problems import make_problem, random_problem
+from .reference import Dense
+
+
+@pytest.mark.parametrize(
+    ("side", "num_stations", "gamma", "load"),
+    [
+        (6, 6, 0.6, 0.1),
+        (6, 6, 3.0, 0.01),
+        (5, 4, 4.0, 1e-6),
+        (5, 12, 0.6, 20.0),
+        (5, 8, 0.6, 300.0),
+        (4, 4, 0.6, 900.0),
+    ],
+)
+def test_converged_means_within_the_tolerance(side: int, num_stations: int, gamma: float, load: float) -> None:
+    """From one late incident in 10^16 to a city that is overrun: what converged is within its tolerance, or never late.
+
+    And what did not is said to have not; the bounds hold either way, and no policy beats the lower one.
+    """
+    problem = dispatch_problem(generate_grid(side=side, num_stations=num_stations, load=load, seed=3, gamma=gamma))
+    found = solve_optimal(problem, tolerance=1e-9)
+    if found.converged:
+        assert found.upper - found.lower <= 1e-9 * found.upper or found.upper <= 1e-15
+    closest = evaluate_rule(problem, OrderRule(problem.order))
+    optimal = evaluate_rule(problem, ValueRule(found.value), start=found.value)
+    assert found.lower <= optimal.upper
+    assert optimal.lower <= found.upper
+    assert optimal.lower <= closest.upper
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("max_improvements", [1, 2])
+def test_bounds_of_32_bits_hold(seed: int, max_improvements: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solve that is cut short among its steps of 32 bits has valid bounds too, and says that it did not converge."""
+    monkeypatch.setattr(solve_module, "SMALL", 0)
+    problem = random_problem(seed)
+    found = solve_optimal(problem, max_improvements=max_improvements, tolerance=1e-14)
+    optimum = Dense(problem).optimum()[1].late_fraction
+    assert found.lower <= optimum * (1 + 1e-12)
+    assert optimum * (1 - 1e-12) <= found.upper
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_values_and_probabilities_agree(seed: int) -> None:
+    """The late rate from the values is the average of the costs under the probabilities, two computations apart."""
+    problem = random_problem(seed)
+    rule = OrderRule(problem.order)
+    found = evaluate_rule(problem, rule)
+    dense = Dense(problem)
+    costs = dense.rate_of(problem.cost, dense.order_table(problem.order))
+    assert found.probability @ costs == pytest.approx(found.late_per_day, rel=1e-9)
+
+
+def test_a_load_without_meaning_is_refused() -> None:
+    """A rate that is off by many orders of magnitude is an error in words, not a number."""
+    problem = make_problem([1, 1], [1, 2])
+    with pytest.raises(InputError, match="expected a load of at most 1000 incidents per truck and busy time, got 2"):
+        replace(problem, incidents_per_day=np.array([1e50, 1.0]))
+
+
+def test_no_more_memory_than_was_thought() -> None:
+    """Solving and evaluating take no more memory than the estimate that decides whether they may begin."""
+    problem = dispatch_problem(generate_grid(side=10, num_stations=14, load=0.1, seed=1))
+    solve_optimal(problem, max_improvements=2)  # compiles
+    fresh = replace(problem)
+    tracemalloc.start()
+    found = solve_optimal(fresh, tolerance=1e-6, threads=1)
+    evaluate_rule(fresh, ValueRule(found.value), threads=1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Besides what grows with the states there are the keys, and scratch for one chunk.
+    assert peak <= bytes_of_values(fresh) + bytes_of_rows(fresh) + 16 * 2**20
