@@ -6,7 +6,9 @@ threads. The equations are in `kernels/sweeps.py`, the bounds in `bounds.py`, th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, overload
+from functools import cached_property
+from math import ceil
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +65,15 @@ class Chain:
 
     space: StateSpace
     rows: Sequence[Rows]
-    sweeps_per_cycle: ClassVar[int] = 5
-    """Sweeps before each extrapolation; with more, an improvement gains nothing, with fewer it needs more of them."""
+
+    @cached_property
+    def sweeps_per_cycle(self) -> int:
+        """Sweeps before each extrapolation: with more, an improvement gains nothing; with fewer, it takes more of them.
+
+        A sweep shrinks the error to about Λ / (Λ + μ) of it, so that few are enough where incidents are few.
+        """
+        problem = self.space.layout.problem
+        return min(6, 3 + ceil(problem.total_incidents_per_day / problem.returns_per_day))
 
     def improve_values(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values after a cycle of sweeps from `value`, which is overwritten, and an extrapolation."""

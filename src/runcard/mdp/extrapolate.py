@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-SAMPLE_STATES = 1 << 15
+SAMPLE_STATES = 1 << 13
 LARGEST_WEIGHT = 1e4
 
 
 def extrapolated(iterates: Sequence[NDArray[np.float64]], state_weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """The extrapolated limit of at least three iterates, or the last one where that would amplify rounding errors."""
-    # An odd stride visits every pattern of the low digits; a few ten thousand states pin down a few weights.
+    # An odd stride visits every pattern of the low digits; a few thousand states pin down a few weights.
     stride = max(1, len(state_weights) // SAMPLE_STATES) | 1
     sample = slice(0, len(state_weights), stride)
     sampled = np.array([iterate[sample] for iterate in iterates]) * state_weights[sample]

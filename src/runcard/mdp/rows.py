@@ -104,18 +104,23 @@ class ValueRule:
     def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
         """The rows of a chunk, with the response minutes if wanted."""
         rows, _ = self.improvement(layout, chunk, minutes=minutes)
+        assert rows is not None
         return rows
 
-    def improvement(self, layout: Layout, chunk: Chunk, *, minutes: bool = False) -> tuple[Rows, Residuals]:
-        """The rows of a chunk, and the residuals of its states."""
+    def improvement(
+        self, layout: Layout, chunk: Chunk, *, minutes: bool = False, want_rows: bool = True
+    ) -> tuple[Rows | None, Residuals]:
+        """The rows of a chunk, or None if they are not wanted, and the residuals of its states."""
         rows = empty_rows(layout, chunk.stop - chunk.start, minutes=minutes)
+        if not want_rows:
+            rows = rows._replace(team=rows.team[:0], rate=rows.rate[:0])
         found = Residuals.none(layout.problem.num_trucks)
         keyed = layout.keyed(self.key_bits)
         value_rows(
             chunk.start, chunk.stop, self.value, layout.space, layout.teams, keyed.points, keyed.keys,
             layout.problem.cost, layout.minutes(wanted=minutes), rows, found.lowest, found.highest, found.largest,
         )  # fmt: skip
-        return trimmed(rows), found
+        return trimmed(rows) if want_rows else None, found
 
 
 def empty_rows(layout: Layout, num_states: int, *, minutes: bool) -> Rows:

@@ -6,8 +6,9 @@ residuals of the Bellman equation and so (see `bounds.py`)
     lower = Σ_n P(n) min_{|f|=n} residual(f)  <=  g*  <=  g of the greedy policy  <=  Σ_n P(n) max_{|f|=n} residual(f).
 
 It stops when upper - lower <= tolerance × upper. Otherwise a few sweeps and an extrapolation move h most of the way to
-the values of that policy; solving for them exactly takes many more sweeps and saves no step. While the bounds are far
-apart, keys of 32 bits choose the teams, at twice the speed; their rounding is part of the bounds, too.
+the values of that policy; solving for them exactly takes many more sweeps and saves no step. A step that is likely the
+last, by how fast the bounds closed before, looks at the residuals only. While the bounds are far apart, keys of 32 bits
+choose the teams, at twice the speed; their rounding is part of the bounds, too.
 """
 
 import time
@@ -29,9 +30,6 @@ from runcard.mdp.threads import run_each
 
 UNITS_OF_32_BITS = 64.0
 """Keys of 32 bits are used while the bounds are at least this many of their units apart."""
-
-NEARLY_SETTLED = 1e-3
-"""Closer bounds than this, relatively, mean that few decisions still change: then more sweeps save an improvement."""
 
 SMALL = 1 << 20
 """Problems of fewer states × demand points than this use keys of 64 bits throughout."""
@@ -70,11 +68,13 @@ def solve_optimal(
     total = problem.total_incidents_per_day
     value = np.zeros(problem.num_states + VALUE_PADDING)
     key_bits = 64 if problem.num_states * problem.num_points < SMALL else 32
-    sweeps, gaps = 0, list[float]()
+    sweeps, gaps, wanted_gap = 0, list[float](), 0.0
     for improvements in range(1, max_improvements + 1):
-        rows, residuals = _improve(space, value, key_bits)
+        likely_last = key_bits == 64 and len(gaps) > 1 and gaps[-1] ** 2 < gaps[-2] * wanted_gap
+        rows, residuals = _improve(space, value, key_bits, want_rows=not likely_last)
         bounds = space.bounds(residuals)
         gaps.append(bounds.gap)
+        wanted_gap = tolerance * bounds.upper
         if progress is not None:
             lower, upper = bounds.lower / total, bounds.upper / total
             progress(Progress(step=improvements, lower=lower, upper=upper, tolerance=tolerance))
@@ -83,10 +83,11 @@ def solve_optimal(
             break
         if key_bits == 32 and bounds.gap < UNITS_OF_32_BITS * residuals.unit:
             key_bits = 64
+        if likely_last:
+            rows, _ = _improve(space, value, key_bits, want_rows=True)
         chain = Chain(space, rows)
-        for _ in range(2 if bounds.gap < NEARLY_SETTLED * bounds.upper else 1):
-            value = chain.improve_values(value)
-            sweeps += chain.sweeps_per_cycle
+        value = chain.improve_values(value)
+        sweeps += chain.sweeps_per_cycle
         del rows, chain  # else the next rows are made before these are let go
     return Solution(
         value=space.levelled(value, residuals),
@@ -100,13 +101,15 @@ def solve_optimal(
     )
 
 
-def _improve(space: StateSpace, value: NDArray[np.float64], key_bits: int) -> tuple[Sequence[Rows], Residuals]:
-    """The rows of the greedy policy in every state, and the residuals of the Bellman equation."""
+def _improve(
+    space: StateSpace, value: NDArray[np.float64], key_bits: int, *, want_rows: bool
+) -> tuple[Sequence[Rows], Residuals]:
+    """The rows of the greedy policy in every state, if wanted, and the residuals of the Bellman equation."""
     rule = ValueRule(value if space.keeps_rows else value.copy(), key_bits)
+    want_rows = want_rows and space.keeps_rows
 
     def improve(chunk: Chunk) -> tuple[Rows | None, Residuals]:
-        rows, residuals = rule.improvement(space.layout, chunk)
-        return rows if space.keeps_rows else None, residuals
+        return rule.improvement(space.layout, chunk, want_rows=want_rows)
 
     improved = run_each(improve, space.chunks, space.threads)
     residuals = Residuals.over([found for _, found in improved], space.layout.keyed(key_bits).unit)

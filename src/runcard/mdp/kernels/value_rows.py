@@ -245,7 +245,8 @@ def value_rows(
 
     `largest` [levels] is brought to the largest |h|. `start` is a multiple of STATES, or no team has a group but 0.
     `value` [states + padding] is h; `cost` and `minutes` are [teams, points], `minutes` with no rows if it is not
-    wanted; `rows` are the arrays of `mdp.rows.Rows` for that range, long enough for every team of every class.
+    wanted; `rows` are the arrays of `mdp.rows.Rows` for that range, long enough for every team of every class,
+    or with no room at all if only the residuals are wanted.
     """
     num_stations = len(space.trucks)
     num_classes = len(points.needed)
@@ -253,6 +254,7 @@ def value_rows(
     most_teams = max(1, np.max(points.last_team - points.first_team))
     team_mask = (np.uint64(1) << np.uint64(keys.shift)) - np.uint64(1)
     want_minutes = len(minutes) > 0
+    want_rows = len(rows.team) > 0
     idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
     own, residual = np.zeros(STATES), np.zeros(STATES)
     mask, level = np.zeros(STATES, np.uint64), np.zeros(STATES, np.int64)
@@ -282,7 +284,8 @@ def value_rows(
             for first_point in range(points.first_point[c], points.first_point[c + 1], tile):
                 packed_minimum(best[:, first_point:], keys.cost[row:], listed[c], price, ends[c])
                 row += num_teams
-            _count_teams(best[:, here], points.rate[here], team_mask, rates[c])
+            if want_rows:
+                _count_teams(best[:, here], points.rate[here], team_mask, rates[c])
 
         rates[:, num_here:] = 0.0
         for s in range(num_here):
@@ -293,8 +296,9 @@ def value_rows(
                 if level[s] < points.needed[c]:
                     rates[c, s] = 0.0  # of teams that are not idle: nothing was found in this state
                     team = team_of_all(mask[s], level[s], teams)
-                    rows.team[end], rows.rate[end] = team, points.total_rate[c]
-                    end += 1
+                    if want_rows:
+                        rows.team[end], rows.rate[end] = team, points.total_rate[c]
+                        end += 1
                     now = _total_of(cost, team, source, rate)
                     expected += now
                     change = value[first + s - teams.offset[team]] - own[s]
@@ -307,10 +311,11 @@ def value_rows(
                 total += points.total_rate[c] * (keys.lowest[c] + smallest[c, s] + 1.0 / keys.scale[c])
                 residual[s] += total
                 expected += total
-                end, prices = _write_teams(
-                    s, first_team, listed[c], ends[c], rates[c, s], difference[c], rows.team, rows.rate, end
-                )
-                expected -= prices
+                if want_rows:
+                    end, prices = _write_teams(
+                        s, first_team, listed[c], ends[c], rates[c, s], difference[c], rows.team, rows.rate, end
+                    )
+                    expected -= prices
                 if want_minutes:
                     response += _total_of_chosen(minutes, first_team, listed[c], best[s, here], team_mask, source, rate)
             row = first + s - start
