@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLE_STATES = 1 << 13
+"""Enough states to find the weights of a small problem; of a large one, every LARGEST_STRIDE-th is looked at."""
+
+LARGEST_STRIDE = 32
 LARGEST_WEIGHT = 1e4
 
 
 def extrapolated(iterates: Sequence[NDArray[np.float64]], state_weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """The extrapolated limit of at least three iterates, or the last one where that would amplify rounding errors."""
     # An odd stride visits every pattern of the low digits; a few thousand states pin down a few weights.
-    stride = max(1, len(state_weights) // SAMPLE_STATES) | 1
+    stride = min(LARGEST_STRIDE, max(1, len(state_weights) // SAMPLE_STATES)) | 1
     sample = slice(0, len(state_weights), stride)
     sampled = np.array([iterate[sample] for iterate in iterates]) * state_weights[sample]
     differences = sampled[1:] - sampled[:-1]
