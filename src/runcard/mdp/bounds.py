@@ -1,7 +1,8 @@
 """Bounds on g from the residuals of the Bellman equation, at any values h, whether or not anything has converged.
 
-Let v(f) be the residual of the value equations of a policy at any h, g left out. In the long run the
-changes of h cancel, so the policy's late rate is g = Σ_f p(f) v(f), and with the levels known
+Let v(f) be the residual of the value equations of a policy at any h, g left out. In the long run the changes of h
+cancel, so the policy's late rate is g = Σ_f p(f) v(f). The number of idle trucks has a known distribution P(n) (see
+`levels.py`), whatever the policy, so
 
     Σ_n P(n) min_{|f|=n} v(f)  <=  g  <=  Σ_n P(n) max_{|f|=n} v(f).
 
@@ -73,7 +74,7 @@ def stalled(gaps: Sequence[float]) -> bool:
 class Residuals:
     """The residuals of the states at each level [N + 1], g left out: the lowest, the highest, and the largest |h|.
 
-    `unit` is how far each may be off because keys are whole numbers, per unit of incident rate.
+    `unit` is how far each may be off because keys are whole numbers, as a late rate like the residuals.
     """
 
     lowest: NDArray[np.float64]

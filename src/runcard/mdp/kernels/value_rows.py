@@ -210,7 +210,6 @@ def _total_of(table: Floats, team: int, source: Ints, rate: Floats) -> float:
 def _total_of_chosen(
     table: Floats,
     first_team: int,
-    listed: Positions,
     best: Keys,
     team_mask: np.uint64,
     source: Ints,
@@ -317,7 +316,7 @@ def value_rows(
                     )
                     expected -= prices
                 if want_minutes:
-                    response += _total_of_chosen(minutes, first_team, listed[c], best[s, here], team_mask, source, rate)
+                    response += _total_of_chosen(minutes, first_team, best[s, here], team_mask, source, rate)
             row = first + s - start
             rows.end[row], rows.cost[row] = end, expected
             if want_minutes:
