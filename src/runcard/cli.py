@@ -117,7 +117,7 @@ def generate(
     run_generate(
         folder,
         side=side,
-        stations=stations,
+        num_stations=stations,
         load=load,
         seed=seed,
         gamma=gamma,

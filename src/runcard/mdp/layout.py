@@ -5,7 +5,7 @@ numbers in turn. Whether a team is idle in a state is one bit operation: station
 lowest min(f_i, k) are set in the mask of a state and the lowest a_i in the mask of a team.
 
 Demand points that need the same number of trucks form a class; a class is padded with points of rate zero to whole
-tiles. Costs become keys (see `packed_minimum`): with `shift` bits for the position of a team,
+tiles. Costs become keys (see `packed_minimum`): with `shift` bits for the number of a team within its class,
 
     key(c) = floor((c - lowest) scale) 2^shift  <  2^(bits-2),
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.packed_minimum import GROUPS, tile_points
+from runcard.mdp.levels import rates_by_need
 from runcard.mdp.problem import DispatchProblem
 
 VALUE_PADDING = 8
@@ -166,7 +167,7 @@ class Layout:
     def _points(self, tile: int) -> Points:
         """The demand points in tiles of `tile` points."""
         problem, sizes = self.problem, self.problem.team_sizes
-        needed = np.unique(problem.trucks_needed)
+        needed, total_rate = rates_by_need(problem)
         # Fewer trucks than an incident needs: no team of that size, and every state sends all that are idle.
         first_team = np.searchsorted(sizes, needed, side="left")
         last_team = np.searchsorted(sizes, needed, side="right")
@@ -183,7 +184,6 @@ class Layout:
         first_point = np.concatenate([[0], np.cumsum([len(source) for source in sources])])
         source = np.concatenate(sources).astype(np.int64)
         rate = np.where(source >= 0, problem.incidents_per_day[source], 0.0)
-        total_rate = np.array([problem.incidents_per_day[problem.trucks_needed == k].sum() for k in needed])
         return Points(needed, first_team, last_team, group_start, first_point, rate, source, total_rate)
 
     def _keys(self, points: Points, bits: int, tile: int) -> Keys:

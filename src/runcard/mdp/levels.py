@@ -18,7 +18,7 @@ from runcard.mdp.problem import DispatchProblem
 def idle_distribution(problem: DispatchProblem) -> NDArray[np.float64]:
     """[N + 1] the long-run chance that n trucks are idle, under every policy."""
     num_trucks = problem.num_trucks
-    needed, rates = _rates_by_need(problem)
+    needed, rates = rates_by_need(problem)
     weights = np.zeros(num_trucks + 1)
     weights[num_trucks] = 1.0
     for n in range(num_trucks - 1, -1, -1):
@@ -33,7 +33,7 @@ def idle_distribution(problem: DispatchProblem) -> NDArray[np.float64]:
     return distribution
 
 
-def _rates_by_need(problem: DispatchProblem) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def rates_by_need(problem: DispatchProblem) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The numbers of trucks that incidents need, and the rate of the incidents that need each."""
     needed = np.unique(problem.trucks_needed)
     return needed, np.array([problem.incidents_per_day[problem.trucks_needed == k].sum() for k in needed])
@@ -44,7 +44,7 @@ def level_generator(problem: DispatchProblem) -> NDArray[np.float64]:
     idle = np.arange(problem.num_trucks + 1)
     generator = np.zeros((len(idle), len(idle)))
     generator[idle[:-1], idle[1:]] = problem.returns_per_day * (problem.num_trucks - idle[:-1])
-    for k, rate in zip(*_rates_by_need(problem), strict=True):
+    for k, rate in zip(*rates_by_need(problem), strict=True):
         generator[idle, idle - np.minimum(idle, k)] += rate
     generator[idle, idle] -= generator.sum(axis=1)
     return generator

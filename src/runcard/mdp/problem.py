@@ -42,7 +42,8 @@ def _read_only(name: str, given: Any, dtype: type) -> NDArray[Any]:
     """A contiguous view or copy of an array that cannot be written through; whole numbers stay whole."""
     try:
         array = np.ascontiguousarray(given)
-        converted: NDArray[Any] = array.astype(dtype, copy=False)
+        with np.errstate(invalid="ignore"):  # what is no whole number differs from what it becomes, below
+            converted: NDArray[Any] = array.astype(dtype, copy=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"DispatchProblem: expected an array of numbers for {name}: {error}") from error
     if np.issubdtype(dtype, np.integer) and not np.array_equal(converted, array):

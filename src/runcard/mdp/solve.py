@@ -83,7 +83,7 @@ def solve_optimal(
             break
         if key_bits == 32 and bounds.gap < UNITS_OF_32_BITS * residuals.unit:
             key_bits = 64
-        if likely_last:
+        if likely_last and space.keeps_rows:
             rows, _ = _improve(space, value, key_bits, want_rows=True)
         chain = Chain(space, rows)
         value = chain.improve_values(value)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from runcard.mdp.bounds import Bounds, Residuals
 from runcard.mdp.layout import VALUE_PADDING, Layout
-from runcard.mdp.levels import idle_distribution, level_generator
+from runcard.mdp.levels import idle_distribution, level_generator, rates_by_need
 from runcard.mdp.memory import bytes_of_rows, bytes_of_values, check_memory
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Chunk, chunks_of
@@ -62,8 +62,7 @@ class StateSpace:
         problem, distribution = self.layout.problem, self.idle_distribution
         arrivals = np.zeros(len(distribution))
         idle = np.arange(1, len(distribution))
-        for k in np.unique(problem.trucks_needed):
-            rate = problem.incidents_per_day[problem.trucks_needed == k].sum()
+        for k, rate in zip(*rates_by_need(problem), strict=True):
             np.add.at(arrivals, idle - np.minimum(idle, k), distribution[1:] * rate)
         return (arrivals / np.bincount(self.levels, minlength=len(distribution)))[self.levels]
 
@@ -92,7 +91,8 @@ class StateSpace:
 def state_space(problem: DispatchProblem, threads: int | None = None) -> StateSpace:
     """The states of a problem, kept with the problem; on every processor there is unless told otherwise."""
     wanted = available_threads() if threads is None else threads
-    # In the problem's own dictionary, like a cached property: what a space refers to must not keep its problem alive.
+    # In the problem's own dictionary, like a cached property: a space refers to its problem, so that a dictionary of
+    # them elsewhere, even a weak one, would never let go of either.
     kept: StateSpace | None = vars(problem).get("_state_space")
     if kept is None:
         check_memory(problem)

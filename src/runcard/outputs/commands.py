@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from runcard.city.files import read_city, write_city
 from runcard.city.grid import generate_grid
@@ -28,32 +29,9 @@ from runcard.outputs.words import outward
 from runcard.policy.solve import policy_name, solve
 
 
-def run_generate(
-    folder: Path,
-    *,
-    side: int,
-    stations: int,
-    load: float,
-    seed: int,
-    gamma: float,
-    sparseness: float | None,
-    shared_delay: float,
-    busy_minutes: float,
-    trucks_per_station: int,
-    overwrite: bool,
-) -> None:
-    """Write one of the paper's random cities to a folder and say what it is."""
-    city = generate_grid(
-        side=side,
-        num_stations=stations,
-        load=load,
-        seed=seed,
-        gamma=gamma,
-        sparseness=sparseness,
-        shared_delay=shared_delay,
-        busy_minutes=busy_minutes,
-        trucks_per_station=trucks_per_station,
-    )
+def run_generate(folder: Path, *, overwrite: bool, **settings: Any) -> None:
+    """Write one of the paper's random cities, with the settings of `generate_grid`, to a folder and say what it is."""
+    city = generate_grid(**settings)
     write_city(city, folder, overwrite=overwrite)
     console = make_console()
     console.print(city_line(city))

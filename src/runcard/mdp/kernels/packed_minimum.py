@@ -1,7 +1,7 @@
 """The innermost loop: a register-blocked minimum of packed keys.
 
-A key is one unsigned integer that holds a value in fixed point in its high bits and the position of a team in its low
-bits. Adding a cost (low bits zero) to a price (low bits the position) gives the key of their sum, and the smallest of
+A key is one unsigned integer that holds a value in fixed point in its high bits and the number of a team in its low
+bits. Adding a cost (low bits zero) to a price (low bits the number) gives the key of their sum, and the smallest of
 several keys is the smallest sum *and* the team that attains it: one add and one minimum per team, no comparison apart.
 Integer adds and minima run at twice the speed of single-precision ones on the machines we measured.
 
