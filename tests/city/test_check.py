@@ -10,7 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runcard.city import City, DemandPoint, Driving, Link, Node, Outside, Station, check_city, demo_city, faults_of
+from runcard.city import (
+    City,
+    DemandPoint,
+    Driving,
+    Link,
+    Node,
+    Outside,
+    Station,
+    check_city,
+    demo_city,
+    faults_of,
+    generate_grid,
+)
 from runcard.errors import CityError
 
 FIELDS: dict[str, Any] = {
@@ -149,3 +161,11 @@ def test_the_two_bridges_alone_join_the_banks_of_the_demo_city() -> None:
     assert len(bridges) == 2
     graph.remove_edges_from(bridges)
     assert nx.number_connected_components(graph) == 2
+
+
+@pytest.mark.parametrize("word", ["outside", "all", "none"])
+def test_words_with_a_meaning_are_no_stations(word: str) -> None:
+    """A station cannot be called what `--idle` and a team use for something else."""
+    city = generate_grid(side=3, num_stations=2, load=0.1, seed=1)
+    with pytest.raises(CityError, match="not one of outside, all, none"):
+        replace(city, stations=(replace(city.stations[0], station_id=word), city.stations[1]))

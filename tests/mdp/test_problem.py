@@ -93,3 +93,33 @@ def test_the_fingerprint_tells_problems_apart() -> None:
         replace(problem, point_ids=("a", "b")),
     ]
     assert len({problem.fingerprint, *[other.fingerprint for other in others]}) == 1 + len(others)
+
+
+def test_the_arrays_cannot_be_written() -> None:
+    """A problem is frozen down to its arrays, without freezing those it was made from."""
+    problem = make_problem([2, 1], [2, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        problem.trucks[0] = 5
+    mine = np.array(problem.incidents_per_day)
+    replace(problem, incidents_per_day=mine)
+    mine[0] = 1.0
+
+
+def test_ids_are_made_up_if_left_out() -> None:
+    """Stations are s0, s1, ... and demand points n0, n1, ..., and decisions use them; too few are an error."""
+    problem = replace(make_problem([2, 1], [2, 1]), station_ids=(), point_ids=())
+    assert problem.station_ids == ("s0", "s1")
+    assert problem.point_ids == ("n0", "n1")
+    with pytest.raises(InputError, match="expected 2 station_ids, got 1"):
+        replace(problem, station_ids=("only",))
+
+
+def test_lists_will_do() -> None:
+    """Arrays may come as lists; numbers of trucks with a fraction are refused."""
+    problem = make_problem([2, 1], [2, 1])
+    assert (
+        replace(problem, trucks=problem.trucks.tolist(), cost=problem.cost.tolist()).fingerprint == problem.fingerprint
+    )
+    for wrong in ([1.5, 1], [np.nan, 1]):
+        with pytest.raises(InputError, match="expected whole numbers for trucks"):
+            replace(problem, trucks=wrong)

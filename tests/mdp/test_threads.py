@@ -140,3 +140,9 @@ sys.exit(os.waitstatus_to_exitcode(status))
 def test_a_forked_child_has_threads_of_its_own() -> None:
     """After the parent has used its threads, a forked child solves the same problem and does not hang."""
     assert subprocess.run([sys.executable, "-c", FORK], check=False, timeout=120).returncode == 0
+
+
+def test_work_may_call_for_threads_itself() -> None:
+    """Work that splits its own work over as many threads ends too: nobody waits for a helper that cannot begin."""
+    results = run_each(lambda n: sum(run_each(lambda m: n * m, range(5), 2)), range(6), 2)
+    assert results == [10 * n for n in range(6)]

@@ -1,6 +1,7 @@
 """Tests of decisions: in every state and at every demand point, against a search through all teams."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -191,3 +192,34 @@ def test_one_step_and_closest_first_have_the_same_values() -> None:
     problem = mixed_problem()
     assert solve(problem, "one-step").value is solve(problem, "closest-first").value
     assert solve(problem, "one-step").certificate is None
+
+
+@pytest.mark.parametrize("name", POLICY_NAMES)
+def test_idle_trucks_come_in_any_whole_numbers(name: str) -> None:
+    """A list, unsigned numbers or floats without a fraction are as good as an array of integers."""
+    policy = solve(make_problem([2, 1], [2, 1]), name)
+    expected = policy.decide(np.array([1, 1]), 0)
+    for idle in ([1, 1], (1, 1), np.array([1, 1], np.uint64), np.array([1.0, 1.0]), np.array([1, 1], np.int8)):
+        assert policy.decide(idle, np.int32(0)) == expected
+
+
+@pytest.mark.parametrize("name", POLICY_NAMES)
+@pytest.mark.parametrize(
+    ("idle", "point"),
+    [
+        ([0.5, 1], 0), ([np.nan, 1], 0), ([True, True], 0), (["s0", "s1"], 0), (None, 0), ([[1, 1]], 0), ([-1, 1], 0),
+        ([1, 1], 1.5), ([1, 1], "n0"), ([1, 1], None), ([1, 1], -1), ([1, 1], 2),
+    ],
+)  # fmt: skip
+def test_nonsense_is_an_error_of_ours(name: str, idle: Any, point: Any) -> None:
+    """Whatever is not a number of trucks or of a demand point is an InputError, which an integrator can catch."""
+    policy = solve(make_problem([2, 1], [2, 1]), name)
+    with pytest.raises(InputError):
+        policy.decide(idle, point)
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_no_threads_are_refused(threads: int) -> None:
+    """Solving on no thread is an InputError."""
+    with pytest.raises(InputError, match="expected threads >= 1"):
+        solve(make_problem([1], [1]), threads=threads)

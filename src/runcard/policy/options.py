@@ -52,7 +52,8 @@ def whole_numbers(idle: Any) -> NDArray[np.int64]:
     """Idle trucks by station as an array, whatever kind of whole numbers they came as."""
     try:
         given = np.asarray(idle)
-        converted = given.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # what is no number differs from what it becomes, below
+            converted = given.astype(np.int64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"expected the number of idle trucks of each station, got {idle!r}") from error
     if given.dtype == np.bool_ or not np.array_equal(converted, given):
