@@ -98,20 +98,19 @@ def evaluate_rule(
     problem: DispatchProblem,
     rule: Rule,
     *,
-    start: NDArray[np.float64] | None = None,
     tolerance: float = 1e-9,
     max_sweeps: int = 2000,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
-    """What the policy of a rule achieves in the long run; `start` are values close to its own, if there are any."""
+    """What the policy of a rule achieves in the long run."""
     began = time.perf_counter()
     space = state_space(problem, threads)
     total = problem.total_incidents_per_day
     wants_minutes = problem.response_minutes is not None
     chain = Chain(space, policy_rows(space, rule, minutes=wants_minutes))
     max_cycles = max_sweeps // chain.sweeps_per_cycle
-    solved = policy_value(chain, start=start, tolerance=tolerance, max_cycles=max_cycles, progress=progress)
+    solved = policy_value(chain, start=rule.start, tolerance=tolerance, max_cycles=max_cycles, progress=progress)
     probability, _, steady = chain.probabilities(tolerance=1e-3 * tolerance, max_sweeps=max_sweeps)
 
     use = np.zeros(problem.num_teams)

@@ -126,7 +126,7 @@ class DispatchProblem:
             raise InputError(
                 "DispatchProblem: expected a finite cost exactly for teams of at most trucks_needed trucks"
             )
-        if self.response_minutes is not None and not np.isfinite(self.response_minutes[allowed]).all():
+        if self.response_minutes is not None and not (np.isfinite(self.response_minutes) | ~allowed).all():
             raise InputError(
                 "DispatchProblem: expected finite response_minutes for teams of at most trucks_needed trucks"
             )
@@ -168,13 +168,24 @@ class DispatchProblem:
         return sizes
 
     @cached_property
+    def team_stations(self) -> NDArray[np.int16]:
+        """[T, max(k)] the station of each truck of each team in rising order, -1 where a team has fewer trucks."""
+        stations = np.full((self.num_teams, int(self.trucks_needed.max())), -1, np.int16)
+        team, station = np.nonzero(self.teams)
+        taken = self.teams[team, station]
+        team, station = np.repeat(team, taken), np.repeat(station, taken)
+        position = np.arange(len(team)) - np.searchsorted(team, team)
+        stations[team, position] = station
+        return stations
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of everything that decisions depend on: two problems are the same if theirs are."""
         digest = hashlib.blake2b(digest_size=16)
         arrays = (self.trucks, self.incidents_per_day, self.trucks_needed, self.teams, self.cost, self.order)
         for array in arrays:
             digest.update(str(array.shape).encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
+            digest.update(np.ascontiguousarray(array).data)
         digest.update(json.dumps([self.returns_per_day, self.station_ids, self.point_ids]).encode())
         return digest.hexdigest()
 

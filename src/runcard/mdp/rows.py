@@ -57,6 +57,11 @@ def chunks_of(trucks: NDArray[np.int64]) -> tuple[Chunk, ...]:
 class Rule(Protocol):
     """How a policy chooses its teams."""
 
+    @property
+    def start(self) -> NDArray[np.float64] | None:
+        """[states + padding] values close to those of the policy, for evaluation to start from, if there are any."""
+        ...
+
     def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
         """The rows of a chunk, with the response minutes if wanted."""
         ...
@@ -67,6 +72,7 @@ class OrderRule:
     """The idle trucks that come first in the order [J, I] of each demand point."""
 
     order: NDArray[np.int64]
+    start: NDArray[np.float64] | None = None
 
     def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
         """The rows of a chunk, with the response minutes if wanted."""
@@ -84,6 +90,7 @@ class TableRule:
     """The team number of every state and demand point, for policies that are given as a table."""
 
     table: NDArray[np.int64]
+    start: NDArray[np.float64] | None = None
 
     def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
         """The rows of a chunk, with the response minutes if wanted."""
@@ -100,6 +107,11 @@ class ValueRule:
 
     value: NDArray[np.float64]
     key_bits: int = 64
+
+    @property
+    def start(self) -> NDArray[np.float64]:
+        """The values themselves."""
+        return self.value
 
     def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
         """The rows of a chunk, with the response minutes if wanted."""

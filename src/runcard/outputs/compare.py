@@ -103,7 +103,7 @@ def compare_policies(
     if not names:
         raise InputError("expected at least one policy to compare, got none")
     problem = dispatch_problem(city)
-    load_kernels(problem)
+    load_kernels(problem, names)
     results: list[PolicyResult] = []
     for name in names:
         if begin is not None:

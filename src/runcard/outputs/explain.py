@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.check import OUTSIDE_ID
-from runcard.mdp.layout import Layout
 from runcard.outputs.situation import class_words
 from runcard.outputs.words import percent, team_words
 from runcard.policy.base import Decision, Option, Policy
-from runcard.policy.closest_first import ClosestFirst
-from runcard.policy.options import options_at
+from runcard.policy.options import checked_situation, first_in_order, idle_teams, option_of
 
+MOST_EQUALLY_SURE: Final = 32
 PRICE_IN_WORDS: Final = "Price: the expected number of extra late incidents later from taking these trucks now."
 
 
@@ -72,17 +71,22 @@ class Explanation:
 def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
     """The decision of a policy for an incident at demand point `point` when `idle` [I] trucks are idle, explained."""
     problem = policy.problem
-    options = options_at(Layout(problem), policy.value, idle, point)
-    # Of teams that are equally sure now, the one that costs less later.
-    surest = int(np.lexsort((options.price, options.p_late))[0])
-    closest = ClosestFirst(problem=problem, value=policy.value, certificate=None)
+    idle, point = checked_situation(problem, idle, point)
+    teams = idle_teams(problem, idle, point)
+    p_late = problem.cost[teams, point]
+    # Of teams that are equally sure now, the one that costs less later; a few of them are enough to look at.
+    equally_sure = teams[p_late == p_late.min()][:MOST_EQUALLY_SURE]
+    closest = first_in_order(problem, problem.order, idle, point)
+    asked = np.append(equally_sure, closest)
+    prices = policy.prices(idle, asked)
+    surest = int(prices[:-1].argmin())
     return Explanation(
         node_id=problem.point_ids[point],
         policy=policy.name,
         decision=policy.decide(idle, point),
-        surest=options.option(surest),
-        closest=closest.decide(idle, point),
-        num_teams=len(options.team),
+        surest=option_of(problem, point, int(asked[surest]), float(prices[surest])),
+        closest=option_of(problem, point, closest, float(prices[-1])),
+        num_teams=len(teams),
         class_words=class_words(problem, point),
     )
 

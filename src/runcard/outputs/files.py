@@ -2,7 +2,10 @@
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+
+from safetensors import SafetensorError
 
 from runcard.errors import InputError, RuncardError
 
@@ -29,20 +32,26 @@ def check_output_file(path: Path) -> Path:
 
 def write_whole(path: Path, content: bytes) -> Path:
     """The file that now holds the content; until all of it is there, the file stays as it was."""
+    return fill_whole(path, lambda draft: draft.write_bytes(content))
+
+
+def fill_whole(path: Path, write: Callable[[Path], object]) -> Path:
+    """The same for a file that `write` fills, given the name of a draft beside it."""
     target = check_output_file(path)
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         draft = Path(name)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
+            os.close(handle)
+            write(draft)
             draft.chmod(0o644)
             draft.replace(target)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
-    except OSError as error:
-        raise RuncardError(f"{path}: could not be written: {error.strerror}") from error
+    except (OSError, SafetensorError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise RuncardError(f"{path}: could not be written: {reason}") from error
     return path
 
 

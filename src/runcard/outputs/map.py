@@ -20,7 +20,6 @@ from runcard.city.check import OUTSIDE_ID
 from runcard.city.model import City, Station
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
-from runcard.mdp.layout import Layout
 from runcard.outputs.files import write_whole
 from runcard.outputs.words import percent
 from runcard.policy.base import Policy
@@ -240,8 +239,8 @@ def _draw_stations(axes: "Axes", canvas: Canvas) -> None:
 
 def _draw_prices(axes: "Axes", canvas: Canvas, policy: Policy) -> None:
     """Draw a bar for the price of one truck of each station, the highest on top."""
-    value, all_idle = policy.value, policy.problem.num_states - 1
-    prices = 100.0 * (value[all_idle - Layout(policy.problem).space.stride] - value[all_idle])
+    single_trucks = np.arange(1, policy.problem.num_stations + 1)
+    prices = 100.0 * policy.prices(policy.problem.trucks, single_trucks)
     ranked = np.argsort(prices, kind="stable").tolist()
     stations = [canvas.city.stations[i] for i in ranked]
     colours = [canvas.colours[station.station_id] for station in stations]

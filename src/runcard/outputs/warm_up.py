@@ -1,26 +1,32 @@
 """Compiled code made ready before a clock starts, so that a policy's seconds are those of solving it."""
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from runcard.city.model import City, DemandPoint, Link, Node, Station
+from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.layout import Layout
+from runcard.mdp.layout import VALUE_PADDING, Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Chunk, ValueRule
 from runcard.mdp.solve import SMALL
-from runcard.policy.solve import POLICY_NAMES, evaluate, solve
+from runcard.policy.solve import solve
 
 
-def load_kernels(problem: DispatchProblem) -> None:
-    """Run everything that comparing policies of `problem` will run, once, on the smallest city there is.
+def load_kernels(problem: DispatchProblem, names: Sequence[str]) -> None:
+    """Run everything that comparing these policies of `problem` will run, once, on the smallest city there is.
 
     This loads the kernels from numba's cache, or compiles them: a fraction of a second, or some seconds the first time.
     """
     smallest = dispatch_problem(_smallest_city())
-    for name in POLICY_NAMES:
-        policy = solve(smallest, name)
-        evaluate(policy)
+    for name in names:
+        rule = solve(smallest, name).rule
+        evaluate_rule(smallest, rule)
     if problem.num_states * problem.num_points >= SMALL:
         # Only large problems use the kernels for keys of 32 bits.
-        ValueRule(policy.value, 32).rows(Layout(smallest), Chunk(0, smallest.num_states, 0), minutes=False)
+        value = np.zeros(smallest.num_states + VALUE_PADDING)
+        ValueRule(value, 32).rows(Layout(smallest), Chunk(0, smallest.num_states, 0), minutes=False)
 
 
 def _smallest_city() -> City:

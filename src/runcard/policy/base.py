@@ -58,18 +58,17 @@ class Policy(Protocol):
         ...
 
     @property
-    def value(self) -> NDArray[np.float64]:
-        """[states + padding] the values h that its prices come from."""
-        ...
-
-    @property
     def certificate(self) -> Certificate | None:
         """Proven bounds on its late fraction, where solving gave them."""
         ...
 
     @property
     def rule(self) -> Rule:
-        """How it chooses, for evaluation in every state."""
+        """How it chooses, for evaluation in every state; a SizeError where there are too many states."""
+        ...
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The price of each team, by number, when `idle` [I] trucks of each station are idle, the teams' among them."""
         ...
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:

@@ -13,7 +13,25 @@ from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import Certificate, Decision
-from runcard.policy.options import options_at
+from runcard.policy.options import checked_idle, checked_situation, idle_teams, make_decision
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Prices from the value h [states + padding] of every state."""
+
+    problem: DispatchProblem
+    value: NDArray[np.float64]
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.problem)
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices h(f-a) - h(f) of teams."""
+        state = int(idle @ self._layout.space.stride)
+        prices: NDArray[np.float64] = self.value[state - self._layout.teams.offset[teams]] - self.value[state]
+        return prices
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,10 +49,16 @@ class ValuePolicy:
         return ValueRule(np.array(self.value))
 
     @cached_property
-    def _layout(self) -> Layout:
-        return Layout(self.problem)
+    def _values(self) -> Values:
+        return Values(self.problem, self.value)
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices h(f-a) - h(f) of teams."""
+        return self._values.prices(checked_idle(self.problem, idle), teams)
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The team with the smallest P(late now) + price for an incident at demand point `point`."""
-        options = options_at(self._layout, self.value, idle, point)
-        return options.decision(int((options.p_late + options.price).argmin()))
+        idle, point = checked_situation(self.problem, idle, point)
+        teams = idle_teams(self.problem, idle, point)
+        p_late, price = self.problem.cost[teams, point], self._values.prices(idle, teams)
+        return make_decision(self.problem, point, teams, p_late, price, int((p_late + price).argmin()))

@@ -1,6 +1,5 @@
-"""The teams that could go in one state, with P(late) and price: what every decision is chosen from."""
+"""The teams that could go in one state, and decisions made of them: what every policy has in common."""
 
-from dataclasses import dataclass
 from operator import index
 from typing import Any
 
@@ -9,43 +8,10 @@ from numpy.typing import NDArray
 
 from runcard.city.check import OUTSIDE_ID
 from runcard.errors import InputError
-from runcard.mdp.layout import Layout
+from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Decision, Option
 
 NUM_ALTERNATIVES = 4
-
-
-@dataclass(frozen=True, eq=False)
-class Options:
-    """The teams that could go to demand point `point`: their numbers, P(late) and prices h(f-a) - h(f)."""
-
-    layout: Layout
-    point: int
-    team: NDArray[np.int64]
-    p_late: NDArray[np.float64]
-    price: NDArray[np.float64]
-
-    def option(self, position: int) -> Option:
-        """The team at a position, with station ids."""
-        return Option(team=self._ids(position), p_late=float(self.p_late[position]), price=float(self.price[position]))
-
-    def decision(self, position: int) -> Decision:
-        """The decision for the team at a position; the best others, by P(late) + price, are the alternatives."""
-        total = self.p_late + self.price
-        ranked = np.argsort(total, kind="stable")[: NUM_ALTERNATIVES + 1].tolist()
-        others = [other for other in ranked if other != position][:NUM_ALTERNATIVES]
-        return Decision(
-            team=self._ids(position),
-            p_late=float(self.p_late[position]),
-            price=float(self.price[position]),
-            alternatives=tuple(self.option(other) for other in others),
-        )
-
-    def _ids(self, position: int) -> tuple[str, ...]:
-        problem = self.layout.problem
-        team = problem.teams[self.team[position]]
-        ids = [problem.station_ids[i] for i in np.flatnonzero(team) for _ in range(team[i])]
-        return (*ids, *[OUTSIDE_ID] * (int(problem.trucks_needed[self.point]) - len(ids)))
 
 
 def whole_numbers(idle: Any) -> NDArray[np.int64]:
@@ -69,19 +35,96 @@ def whole_number(point: Any) -> int:
         raise InputError(f"expected the number of a demand point, got {point!r}") from error
 
 
-def options_at(layout: Layout, value: NDArray[np.float64], idle: NDArray[np.int64], point: int) -> Options:
-    """The teams of min(k, idle) idle trucks for an incident at `point`, when `idle` [I] trucks are idle."""
-    problem, teams = layout.problem, layout.teams
-    idle, point = whole_numbers(idle), whole_number(point)
-    if idle.shape != problem.trucks.shape or (idle < 0).any() or (idle > problem.trucks).any():
-        raise InputError(f"expected 0 to {problem.trucks.tolist()} idle trucks by station, got {idle.tolist()}")
-    if not 0 <= point < problem.num_points:
-        raise InputError(f"expected a demand point from 0 to {problem.num_points - 1}, got {point}")
+def checked_idle(problem: DispatchProblem, idle: Any) -> NDArray[np.int64]:
+    """[I] the idle trucks of each station, if the problem has such a state."""
+    counts = whole_numbers(idle)
+    if counts.shape != problem.trucks.shape or (counts < 0).any() or (counts > problem.trucks).any():
+        raise InputError(f"expected 0 to {problem.trucks.tolist()} idle trucks by station, got {counts.tolist()}")
+    return counts
+
+
+def checked_situation(problem: DispatchProblem, idle: Any, point: Any) -> tuple[NDArray[np.int64], int]:
+    """The idle trucks of each station and the demand point, if the problem has such a state and such a point."""
+    counts, number = checked_idle(problem, idle), whole_number(point)
+    if not 0 <= number < problem.num_points:
+        raise InputError(f"expected a demand point from 0 to {problem.num_points - 1}, got {number}")
+    return counts, number
+
+
+def idle_teams(problem: DispatchProblem, idle: NDArray[np.int64], point: int) -> NDArray[np.int64]:
+    """The numbers of the teams of min(k, idle) idle trucks that could go to demand point `point`."""
     size = min(int(problem.trucks_needed[point]), int(idle.sum()))
-    first, last = np.searchsorted(teams.size, [size, size + 1])
-    missing = teams.mask[first:last] & ~layout.mask_of(idle)
-    numbers = first + np.flatnonzero(missing == 0)
-    state = int(idle @ layout.space.stride)
-    return Options(
-        layout, point, numbers, problem.cost[numbers, point], value[state - teams.offset[numbers]] - value[state]
+    return teams_of_size(problem, idle, size)
+
+
+def teams_of_size(problem: DispatchProblem, idle: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The numbers of the teams of `size` trucks that are idle."""
+    first, last = np.searchsorted(problem.team_sizes, [size, size + 1])
+    stations = problem.team_stations[first:last, :size]
+    # The r-th truck that a team takes from a station needs r idle ones there; stations stand in rising order.
+    enough = np.ones(len(stations), np.bool_)
+    nth = np.ones(len(stations), np.int64)
+    for position in range(size):
+        if position:
+            nth = np.where(stations[:, position] == stations[:, position - 1], nth + 1, 1)
+        enough &= idle[stations[:, position]] >= nth
+    numbers: NDArray[np.int64] = first + np.flatnonzero(enough)
+    return numbers
+
+
+def first_in_order(problem: DispatchProblem, order: NDArray[np.int64], idle: NDArray[np.int64], point: int) -> int:
+    """The number of the team of the first idle trucks in an order [J, I] of the stations of each demand point."""
+    wanted = int(problem.trucks_needed[point])
+    stations: list[int] = []
+    for i in order[point].tolist():
+        taken = min(int(idle[i]), wanted - len(stations))
+        stations += [i] * taken
+        if len(stations) == wanted:
+            break
+    return team_of(problem, stations)
+
+
+def team_of(problem: DispatchProblem, stations: list[int]) -> int:
+    """The number of the team that takes one truck from each of these stations."""
+    size = len(stations)
+    first, last = (int(end) for end in np.searchsorted(problem.team_sizes, [size, size + 1]))
+    # The teams of a size are listed from the most trucks of the first station down, so their stations rise.
+    wanted, listed = sorted(stations), problem.team_stations[:, :size]
+    while last - first > 1:
+        middle = (first + last) // 2
+        if listed[middle].tolist() <= wanted:
+            first = middle
+        else:
+            last = middle
+    return first
+
+
+def option_of(problem: DispatchProblem, point: int, team: int, price: float) -> Option:
+    """The team of a number as an option for a demand point."""
+    return Option(team=team_ids(problem, point, team), p_late=float(problem.cost[team, point]), price=float(price))
+
+
+def team_ids(problem: DispatchProblem, point: int, team: int) -> tuple[str, ...]:
+    """The station id of each truck of a team, and "outside" for those that are missing."""
+    ids = [problem.station_ids[i] for i in problem.team_stations[team].tolist() if i >= 0]
+    return (*ids, *[OUTSIDE_ID] * (int(problem.trucks_needed[point]) - len(ids)))
+
+
+def make_decision(
+    problem: DispatchProblem,
+    point: int,
+    teams: NDArray[np.int64],
+    p_late: NDArray[np.float64],
+    price: NDArray[np.float64],
+    position: int,
+) -> Decision:
+    """The decision for the team at a position; the best others, by P(late) + price, are the alternatives."""
+    ranked = np.argsort(p_late + price, kind="stable")[: NUM_ALTERNATIVES + 1].tolist()
+    others = [other for other in ranked if other != position][:NUM_ALTERNATIVES]
+    chosen = option_of(problem, point, int(teams[position]), price[position])
+    return Decision(
+        team=chosen.team,
+        p_late=chosen.p_late,
+        price=chosen.price,
+        alternatives=tuple(option_of(problem, point, int(teams[other]), price[other]) for other in others),
     )

@@ -10,13 +10,24 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import solve_closest_first
+from runcard.policy.fixed_card import solve_fixed_card
+from runcard.policy.mean_field import solve_mean_field
 from runcard.policy.one_step import solve_one_step
 from runcard.policy.optimal import solve_to_optimality
+from runcard.policy.queueing import solve_queueing, solve_queueing_printed
 
-LABELS: Final = {"CF": "closest-first", "OPT": "optimal", "OSI": "one-step"}
-"""The paper's label of each policy and our name for it."""
+POLICY_NAMES: Final = (
+    "closest-first",
+    "optimal",
+    "one-step",
+    "one-step-queueing",
+    "one-step-queueing-printed",
+    "one-step-mean-field",
+    "fixed-card",
+)
 
-POLICY_NAMES: Final = tuple(LABELS.values())
+LABELS: Final = {"CF": "closest-first", "OPT": "optimal", "OSI": "one-step", "OSIA": "one-step-queueing"}
+"""The paper's label of each policy that it has, and our name for it."""
 
 
 def policy_name(word: str) -> str:
@@ -25,7 +36,8 @@ def policy_name(word: str) -> str:
     if name not in POLICY_NAMES:
         near = get_close_matches(name, POLICY_NAMES, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        choices = ", ".join(f"{name} ({label})" for label, name in LABELS.items())
+        label_of = {name: f" ({label})" for label, name in LABELS.items()}
+        choices = ", ".join(name + label_of.get(name, "") for name in POLICY_NAMES)
         raise InputError(f"expected a policy, one of {choices}; got {word!r}{meant}")
     return name
 
@@ -35,24 +47,38 @@ def solve(
     policy: str = "optimal",
     *,
     tolerance: float = 1e-9,
+    horizon_busy_times: float | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Policy:
-    """The policy of that name or label for a problem; `progress` is told each time the bounds of a long solve close."""
+    """The policy of that name or label for a problem; `progress` is told each time the bounds of a long solve close.
+
+    `tolerance` is for `optimal` and `horizon_busy_times` for `one-step-queueing`: how long after a decision the number
+    of busy trucks is not yet the usual one, in busy times 1/μ; left out, it follows from how often a truck is asked.
+    """
     if not 0.0 < tolerance < 1.0:
         raise InputError(f"expected a tolerance between 0 and 1, got {tolerance!r}")
     if threads is not None and threads < 1:
         raise InputError(f"expected threads >= 1, got {threads!r}")
     name = policy_name(policy)
-    if name == "closest-first":
-        return solve_closest_first(problem, threads=threads, progress=progress)
-    if name == "one-step":
-        return solve_one_step(problem, threads=threads, progress=progress)
-    return solve_to_optimality(problem, tolerance=tolerance, threads=threads, progress=progress)
+    if horizon_busy_times is not None and name != "one-step-queueing":
+        raise InputError(f"{name} has no horizon: expected horizon_busy_times only for one-step-queueing")
+    if name == "optimal":
+        return solve_to_optimality(problem, tolerance=tolerance, threads=threads, progress=progress)
+    if name == "one-step-queueing":
+        return solve_queueing(problem, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress)
+    others: dict[str, Callable[..., Policy]] = {
+        "closest-first": solve_closest_first,
+        "one-step": solve_one_step,
+        "one-step-queueing-printed": solve_queueing_printed,
+        "one-step-mean-field": solve_mean_field,
+        "fixed-card": solve_fixed_card,
+    }
+    return others[name](problem, threads=threads, progress=progress)
 
 
 def evaluate(
     policy: Policy, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
 ) -> Evaluation:
     """What a policy achieves in the long run, exactly."""
-    return evaluate_rule(policy.problem, policy.rule, start=policy.value, threads=threads, progress=progress)
+    return evaluate_rule(policy.problem, policy.rule, threads=threads, progress=progress)

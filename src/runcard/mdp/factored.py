@@ -1,0 +1,215 @@
+"""Values of a department as a sum of small tables: h(f) = Σ_G H_G(f at the stations of G).
+
+A table is by the number of idle trucks at each of its stations, one mixed-radix number whose last station counts ones.
+The price h(f-a) - h(f) of a team is a sum over the tables that have a station of the team.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, combinations_with_replacement
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.layout import VALUE_PADDING
+from runcard.mdp.problem import DispatchProblem
+
+
+class Tables(NamedTuple):
+    """The tables one after another, as the kernels see them."""
+
+    value: NDArray[np.float64]
+    first_value: NDArray[np.int64]
+    """[G + 1] where each table begins in `value`."""
+    stride: NDArray[np.int64]
+    """[G, I] what a truck of each station adds to the state of a table; 0 if the table does not have the station."""
+    first_group: NDArray[np.int64]
+    """[I + 1] where the tables of each station begin in `group`."""
+    group: NDArray[np.int64]
+    least_price: NDArray[np.float64]
+    """[I] no truck of the station has a lower price, in any state."""
+    first_local: NDArray[np.int64]
+    """[G + 1] where the teams of each table begin in `local_team`."""
+    local_team: NDArray[np.int64]
+    """The number of each team of a table, smaller teams first."""
+    local_offset: NDArray[np.int64]
+    """What the team takes from the state of the table."""
+    local_parts: NDArray[np.int64]
+    """[, 6] which teams of the table are one truck of a pair, or one truck and one pair of three trucks; -1: none."""
+    first_removal: NDArray[np.int64]
+    """[G + 1] where the removals of each table begin: up to 2k - 1 of its trucks, none included."""
+    removal_offset: NDArray[np.int64]
+    removal_members: NDArray[np.int64]
+    """[, 2k - 1] the stations of the trucks, -1 where there are fewer."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredValues:
+    """The values h(f) = Σ_G H_G(f) of a problem."""
+
+    problem: DispatchProblem
+    stations: tuple[NDArray[np.int64], ...]
+    """The stations of each table, in rising order."""
+    points: tuple[NDArray[np.int64], ...]
+    """The demand points whose late incidents each table counts."""
+    value: NDArray[np.float64]
+    """The tables one after another."""
+    busy: NDArray[np.float64]
+    """[I] the chance that a truck of each station is busy, in the steady state that the values belong to."""
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables laid out for the kernels."""
+        trucks, num_stations = self.problem.trucks, self.problem.num_stations
+        stride = np.zeros((len(self.stations), num_stations), np.int64)
+        for g, stations in enumerate(self.stations):
+            stride[g, stations] = _local_stride(trucks[stations])
+        sizes = [int(np.prod(trucks[stations] + 1)) for stations in self.stations]
+        station, group = np.nonzero(stride.T)
+        least_price = np.zeros(num_stations)
+        first_value = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        for g, stations in enumerate(self.stations):
+            table = self.value[first_value[g] : first_value[g + 1]].reshape(trucks[stations] + 1)
+            for axis, i in enumerate(stations):
+                least_price[i] -= np.diff(table, axis=axis).max()
+        return Tables(
+            value=self.value,
+            first_value=first_value,
+            stride=stride,
+            first_group=np.searchsorted(station, np.arange(num_stations + 1)).astype(np.int64),
+            group=group.astype(np.int64),
+            least_price=least_price,
+            **self._local_teams(stride),
+        )
+
+    def _local_teams(self, stride: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+        """The teams of each table, for `Tables`."""
+        problem = self.problem
+        numbers = {tuple(i for i in members if i >= 0): t for t, members in enumerate(problem.team_stations.tolist())}
+        lengths, teams, offsets, parts = [], [], [], []
+        most = 2 * int(problem.trucks_needed.max()) - 1
+        num_removals, removal_offsets, removal_members = [], [], []
+        for g, stations in enumerate(self.stations):
+            local = _teams_of(stations.tolist(), problem.trucks, int(problem.trucks_needed.max()))
+            at = {team: n for n, team in enumerate(local)}
+            lengths.append(len(local))
+            teams += [numbers[team] for team in local]
+            offsets += [int(stride[g, list(team)].sum()) for team in local]
+            parts += [[at[part] for part in parts_of(team)] + [-1] * (6 - len(parts_of(team))) for team in local]
+            removals = [(), *_teams_of(stations.tolist(), problem.trucks, most)]
+            num_removals.append(len(removals))
+            removal_offsets += [int(stride[g, list(removal)].sum()) for removal in removals]
+            removal_members += [[*removal, *[-1] * (most - len(removal))] for removal in removals]
+        return {
+            "first_local": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            "local_team": np.array(teams, np.int64),
+            "local_offset": np.array(offsets, np.int64),
+            "local_parts": np.array(parts, np.int64),
+            "first_removal": np.concatenate([[0], np.cumsum(num_removals)]).astype(np.int64),
+            "removal_offset": np.array(removal_offsets, np.int64),
+            "removal_members": np.array(removal_members, np.int64),
+        }
+
+    def places(self, idle: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[G] where the state `idle` [I] stands in each table."""
+        places: NDArray[np.int64] = self.tables.first_value[:-1] + self.tables.stride @ idle
+        return places
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices h(f-a) - h(f) of teams, by number, when `idle` [I] trucks are idle."""
+        places = self.places(idle)
+        taken = self.tables.stride @ self.problem.teams[teams].T.astype(np.int64)
+        prices: NDArray[np.float64] = (self.value[places[:, None] - taken] - self.value[places][:, None]).sum(axis=0)
+        return prices
+
+    def steady_prices(self) -> NDArray[np.float64]:
+        """[T] the price of each team on the mean over the steady state, given that it is idle."""
+        prices = np.zeros(self.problem.num_teams)
+        trucks, teams = self.problem.trucks, self.problem.teams
+        for g, stations in enumerate(self.stations):
+            table = self._table(g)
+            parts, which = np.unique(teams[:, stations], axis=0, return_inverse=True)
+            of_part = np.empty(len(parts))
+            for n, part in enumerate(parts.tolist()):
+                # The trucks that the team leaves are busy or idle as ever; with y of them idle the state is y + part.
+                taken = table[tuple(slice(0, int(trucks[i]) + 1 - a) for i, a in zip(stations, part, strict=True))]
+                kept = table[tuple(slice(a, None) for a in part)]
+                mean = taken - kept
+                for i, a in zip(stations[::-1], part[::-1], strict=True):
+                    mean = mean @ _binomial(int(trucks[i]) - a, 1.0 - float(self.busy[i]))
+                of_part[n] = mean
+            prices += of_part[which.ravel()]
+        return prices
+
+    def local_prices(self, stations: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """[states, teams] the price of each team in each state of some stations, on the mean over all other trucks.
+
+        `teams` [teams, stations] are trucks of those stations; where a team is not idle the price means nothing.
+        """
+        trucks = self.problem.trucks
+        idle = local_idle(trucks[stations])
+        total = np.zeros(len(idle))
+        prices = np.zeros((len(idle), len(teams)))
+        for g, own in enumerate(self.stations):
+            shared = [i for i in own.tolist() if i in stations]
+            if not shared:
+                continue
+            mean = self._table(g)
+            # From the last station back, so that the axes in front keep their numbers.
+            for axis in range(len(own) - 1, -1, -1):
+                if own[axis] not in shared:
+                    chances = _binomial(int(trucks[own[axis]]), 1.0 - float(self.busy[own[axis]]))
+                    mean = np.tensordot(mean, chances, axes=(axis, 0))
+            columns = [int(np.flatnonzero(stations == i)[0]) for i in shared]
+            total += mean[tuple(idle[:, columns].T)]
+            for n, team in enumerate(teams):
+                left = np.maximum(idle[:, columns] - team[columns], 0)
+                prices[:, n] += mean[tuple(left.T)]
+        return prices - total[:, None]
+
+    def every_state(self) -> NDArray[np.float64]:
+        """[states + padding] h of every state of the department, where there are few enough; 0 with all idle."""
+        trucks = self.problem.trucks
+        total = np.zeros(tuple(trucks + 1))
+        for g, stations in enumerate(self.stations):
+            shape = np.ones(len(trucks), np.int64)
+            shape[stations] = trucks[stations] + 1
+            total += self._table(g).reshape(shape)
+        total -= total.flat[-1]
+        return np.concatenate([total.ravel(), np.zeros(VALUE_PADDING)])
+
+    def _table(self, g: int) -> NDArray[np.float64]:
+        """One table, with an axis for each of its stations."""
+        first, last = self.tables.first_value[g : g + 2]
+        table: NDArray[np.float64] = self.value[first:last].reshape(self.problem.trucks[self.stations[g]] + 1)
+        return table
+
+
+def parts_of(team: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The single trucks of a team of two; the single trucks and the pairs of a team of three; nothing else."""
+    return [part for size in range(1, len(team)) for part in combinations(team, size)]
+
+
+def _teams_of(stations: list[int], trucks: NDArray[np.int64], most: int) -> list[tuple[int, ...]]:
+    """The teams of 1 to `most` trucks of some stations, as the stations of their trucks, smaller teams first."""
+    every = [team for size in range(1, most + 1) for team in combinations_with_replacement(stations, size)]
+    return [team for team in every if all(team.count(i) <= trucks[i] for i in team)]
+
+
+def local_idle(trucks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[states, stations] the idle trucks of every state of stations with `trucks` trucks."""
+    return np.ascontiguousarray(np.indices(tuple(trucks + 1)).reshape(len(trucks), -1).T)
+
+
+def _local_stride(trucks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What a truck of each station adds to the number of a state."""
+    return np.concatenate([np.cumprod((trucks + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
+
+
+def _binomial(count: int, chance: float) -> NDArray[np.float64]:
+    """[count + 1] the chances of 0, 1, ... of `count` independent events of the same chance."""
+    chances = np.ones(1)
+    for _ in range(count):
+        chances = np.concatenate([chances * (1.0 - chance), [0.0]]) + np.concatenate([[0.0], chances * chance])
+    return chances

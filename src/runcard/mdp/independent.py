@@ -1,0 +1,186 @@
+"""The independent picture: an order of stations for each demand point, and trucks that are busy independently.
+
+Trucks are numbered station by station; those of one station are asked one after another, in rising number. Given a busy
+chance for each truck, the picture says how often each is asked and how many incidents are late (see
+`kernels.independent`). In the long run, if the trucks of a station share alike what their station is asked for,
+
+    p_i = D_i / (D_i + μ),    D_i = mean over the trucks of station i of the rate at which they are asked, given p.
+
+D rises with every p, so the map rises and its iterates from p = 0 rise to its smallest fixed point. They do so slowly
+when a city is short of trucks; therefore steps in log(p_i / (1 - p_i)) = log(D_i / μ) are extrapolated (Anderson's
+mixing), and dropped for plain steps where the residual does not fall. The search ends when every D_i repeats itself to
+`TOLERANCE`, relatively, or to what the kernel leaves out of an asked rate; if not within `MAX_STEPS`, it is an error.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.errors import NotConvergedError
+from runcard.mdp.kernels.block_sum import BLOCK, SETS
+from runcard.mdp.kernels.independent import follow_order, lay_out_costs, num_sets
+from runcard.mdp.layout import Layout
+from runcard.mdp.problem import DispatchProblem
+
+NEAR_TRUCKS = 32
+"""Trucks of each demand point whose costs are laid out; those behind them are rarely asked, and looked up then."""
+
+NEAR_BYTES = 64 << 20
+"""What the laid out costs may take."""
+
+TOLERANCE = 1e-12
+MAX_STEPS = 1000
+_REMEMBERED = 5
+_WORST_GROWTH = 2.0
+
+
+class Walks(NamedTuple):
+    """An order as the kernels see it; M = N + max k trucks, those from outside at the end."""
+
+    truck: NDArray[np.int64]
+    """[J, M] the trucks that each demand point asks, from the first to the last."""
+    station: NDArray[np.int64]
+    """[M] the station of each truck; -1 outside."""
+    needed: NDArray[np.int64]
+    rate: NDArray[np.float64]
+    """[J] k_j and λ_j."""
+    team_number: NDArray[np.int64]
+    """The number of each team, found by its stations as digits (see `Layout`)."""
+    base: int
+    cost: NDArray[np.float64]
+    """[T, J] P(late) of each team."""
+    stop: float
+    """The chance of going on at which a walk stops."""
+    depth: int
+    """The positions whose costs are laid out in `near_cost`, whole blocks."""
+    first_cost: NDArray[np.int64]
+    """[J + 1] where the costs of each demand point begin."""
+    near_cost: NDArray[np.float64]
+    """The costs of the teams of each demand point, by position (see `kernels.independent`)."""
+
+
+class Scratch(NamedTuple):
+    """Room for the kernels to work in; one for each thread."""
+
+    odds: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    ratio: NDArray[np.float64]
+    products: NDArray[np.float64]
+
+
+def _costs_per_point(needed: int, depth: int) -> int:
+    """The costs that a demand point lays out: for each block, one for each of its positions and each set below."""
+    return sum(BLOCK * num_sets(needed, start) for start in range(0, depth, BLOCK))
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentPicture:
+    """What the order [J, I] of each demand point asks and achieves under independent busy chances."""
+
+    problem: DispatchProblem
+    order: NDArray[np.int64]
+    stop: float = 1e-15
+    """The chance of going on at which the walk of a demand point along its order stops."""
+
+    @cached_property
+    def first_truck(self) -> NDArray[np.int64]:
+        """[I + 1] the first truck of each station."""
+        return np.concatenate([[0], np.cumsum(self.problem.trucks)]).astype(np.int64)
+
+    @cached_property
+    def num_outside(self) -> int:
+        """The trucks from outside at the end of every order: as many as an incident can need."""
+        return int(self.problem.trucks_needed.max())
+
+    @cached_property
+    def walks(self) -> Walks:
+        """The order laid out for the kernels."""
+        problem, num_trucks = self.problem, self.problem.num_trucks
+        station = np.repeat(np.arange(problem.num_stations), problem.trucks)
+        position = np.argsort(self.order, axis=1)
+        truck = np.argsort(position[:, station], axis=1, kind="stable")
+        outside = np.broadcast_to(num_trucks + np.arange(self.num_outside), (problem.num_points, self.num_outside))
+        truck = np.concatenate([truck, outside], axis=1).astype(np.int64)
+        station = np.concatenate([station, np.full(self.num_outside, -1)]).astype(np.int64)
+        needed = problem.trucks_needed.tolist()
+        depth = -(-min(truck.shape[1], NEAR_TRUCKS) // BLOCK) * BLOCK
+        while depth > BLOCK and 8 * sum(_costs_per_point(k, depth) for k in needed) > NEAR_BYTES:
+            depth -= BLOCK
+        first_cost = np.concatenate([[0], np.cumsum([_costs_per_point(k, depth) for k in needed])]).astype(np.int64)
+        walks = Walks(
+            truck, station, problem.trucks_needed, problem.incidents_per_day, Layout(problem).team_number,
+            problem.num_stations + 1, problem.cost, float(self.stop), depth, first_cost, np.zeros(int(first_cost[-1])),
+        )  # fmt: skip
+        lay_out_costs(0, problem.num_points, walks)
+        return walks
+
+    def scratch(self) -> Scratch:
+        """Room for one thread."""
+        positions, depth = self.walks.truck.shape[1] + BLOCK, self.walks.depth
+        products = np.empty(max(SETS, comb(depth, 2)))
+        return Scratch(np.empty(positions), np.empty(positions), np.empty(positions), products)
+
+    def with_outside(self, busy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[M] busy chances [N] followed by those of the trucks from outside, 0."""
+        return np.concatenate([busy, np.zeros(self.num_outside)])
+
+    def asked_and_late(self, busy: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """How often each truck is asked per day [N], and the late incidents per day, for busy chances [N]."""
+        every = self.with_outside(busy)
+        asked = np.zeros_like(every)
+        late = follow_order(0, self.problem.num_points, self.walks, every, *self.scratch(), asked)
+        return asked[: self.problem.num_trucks], float(late)
+
+    def station_demand(self, busy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[I] D_i: how often a truck of each station is asked per day, on the mean, when all have busy[i]."""
+        asked, _ = self.asked_and_late(np.repeat(busy, self.problem.trucks))
+        demand: NDArray[np.float64] = np.add.reduceat(asked, self.first_truck[:-1]) / self.problem.trucks
+        return demand
+
+    def steady_busy(self) -> NDArray[np.float64]:
+        """[I] the long-run busy chance of each truck of a station."""
+        problem = self.problem
+        demand = self._steady_demand(self.station_demand)
+        return demand / (demand + problem.returns_per_day)
+
+    def _steady_demand(self, demand_of: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """[I] the D that repeats itself."""
+        mu, total = self.problem.returns_per_day, self.problem.total_incidents_per_day
+        # What the kernel leaves out of an asked rate may come and go from step to step.
+        left_out = 10.0 * self.stop * total
+        tiny = 1e-30 * total
+        demand = demand_of(np.zeros(self.problem.num_stations))
+        points: list[NDArray[np.float64]] = []
+        steps: list[NDArray[np.float64]] = []
+        for _ in range(MAX_STEPS):
+            found = demand_of(demand / (demand + mu))
+            if (np.abs(found - demand) <= TOLERANCE * found + left_out).all():
+                return found
+            log_demand = np.log(np.maximum(demand, tiny))
+            step = np.log(np.maximum(found, tiny)) - log_demand
+            if steps and np.abs(step).max() > _WORST_GROWTH * np.abs(steps[-1]).max():
+                points, steps = [], []
+            points, steps = [*points, log_demand][-_REMEMBERED:], [*steps, step][-_REMEMBERED:]
+            demand = np.exp(_mixed(points, steps))
+        raise NotConvergedError(
+            f"the steady busy chances did not converge in {MAX_STEPS} steps at a load of "
+            f"{total / (mu * self.problem.num_trucks):.3g} incidents per truck and busy time"
+        )
+
+
+def _mixed(points: list[NDArray[np.float64]], steps: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The next point by Anderson's mixing: the last ones combined so that their steps cancel as far as they can."""
+    following = points[-1] + steps[-1]
+    if len(points) == 1:
+        return following
+    moves = np.diff(points, axis=0).T
+    changes = np.diff(steps, axis=0).T
+    weights, *_ = np.linalg.lstsq(changes, steps[-1], rcond=1e-10)
+    mixed: NDArray[np.float64] = following - (moves + changes) @ weights
+    # A step of many orders of magnitude is an artefact of nearly equal steps.
+    return np.clip(mixed, following - 2.0, following + 2.0)

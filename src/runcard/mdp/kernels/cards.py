@@ -1,0 +1,351 @@
+"""The best order of L stations for one demand point, exactly, by dynamic programming over sets of stations.
+
+A card sends the first k idle trucks along its order. In every state f with that many idle the last of them is found at
+one station b of the order. With P the *set* of stations before b and n_P(f) the idle trucks there,
+
+    n_P(f) < k <= n_P(f) + f_b,     and the team is  t = all that is idle at P, and k - n_P(f) trucks of b.
+
+The team depends on the set P and not on the order inside it. So with w(f, t) the weight of state f times what is lost
+if it gets team t, the score of an order is a sum over its stations,
+
+    Σ_f w(f, team) = Σ_b G(P_b, b),     G(P, b) = Σ_f w(f, t) [n_P(f) < k <= n_P(f) + f_b],
+
+and the order with the smallest score is found exactly by a recursion over sets,
+
+    best(P) = min_{b in P} best(P - b) + G(P - b, b).
+
+States with fewer than k idle trucks send them all, whatever the order: they count for nothing. What is lost is the cost
+of the team at the demand point and its price.
+
+**Windows.** With I stations there are 2^I sets. An order is therefore improved in windows of at most L stations that
+stand next to each other, from its end to its beginning, each overlapping half of the one before: in a window the
+stations before it are in every P and those behind it in none. With I <= L one window is the whole order.
+
+**Finishes.** A team t whose last truck was found at b is a finish. It happens in state f, with P before b, if P holds
+the other stations of t, these have exactly the trucks of t idle, b has at least t_b, and the rest Q of P has none:
+
+    G(P, b) = Σ_{t: b in t, t - b inside P} Z_tb(Q),
+    Z_tb(Q) = Σ_f w(f, t) [f_i = t_i at t - b, f_b >= t_b, f_Q = 0].
+
+Finishes are rows of `finishes`: `taken` [E, places], the trucks of the team; `last` [E], b; `others` [E], the other
+stations of the team, and `outside` [E], those that are not in it, as bit masks. Two kernels fill G: `summed_scores`
+from the sums Z over every state and every Q, and `independent_scores` for trucks that are busy independently.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+NEGLIGIBLE = 1e-15  # a chance of this much moves no score
+
+
+@njit(nogil=True, cache=True)
+def best_order(score: Floats, given: Ints, best: Floats, last: Ints, found: Ints) -> float:
+    """Fill `found` [L] with the order of the smallest score; returns by how much the order `given` [L] scores more.
+
+    `score` [L, 2^L] holds G by b and by the set P; `best` and `last` [2^L] are scratch.
+    """
+    num_places, num_sets = score.shape
+    best[0] = 0.0
+    for places in range(1, num_sets):
+        smallest, at = np.inf, 0
+        for place in range(num_places):
+            if places >> place & 1:
+                before = places - (1 << place)
+                total = best[before] + score[place, before]
+                if total < smallest:
+                    smallest, at = total, place
+        best[places], last[places] = smallest, at
+    places = num_sets - 1
+    for position in range(num_places - 1, -1, -1):
+        found[position] = last[places]
+        places -= 1 << last[places]
+    given_score, before = 0.0, 0
+    for place in given:
+        given_score += score[place, before]
+        before += 1 << place
+    return float(given_score - best[num_sets - 1])
+
+
+@njit(nogil=True, cache=True)
+def _sum_over_disjoint(values: Floats) -> None:
+    """Replace values[X] by the sum of values[Y] over the sets Y that share nothing with X, for every set X."""
+    bit = 1
+    while bit < len(values):
+        for block in range(0, len(values), 2 * bit):
+            for without in range(block, block + bit):
+                none = values[without]
+                values[without] = none + values[without + bit]
+                values[without + bit] = none
+        bit <<= 1
+
+
+@njit(nogil=True, cache=True)
+def finish_sums(
+    first: int, last: int, finishes: Any, space: Any, probability: Floats, value: Floats, start: Ints, mass: Floats,
+    price: Floats,
+) -> None:  # fmt: skip
+    """Fill the sums of the finishes first..last-1 from the probability and the value of every state.
+
+    mass[start[e]] and price[start[e]] and what follows are Z_tb(Q) for w(f, t) = p(f) and p(f) [h(f-t) - h(f)], with
+    the subsets Q of the stations outside t in rising order.
+    """
+    num_stations = len(space.trucks)
+    idle, least, most = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), space.trucks.copy()
+    bit = np.empty(num_stations, np.int64)
+    for e in range(first, last):
+        masses, prices = mass[start[e] : start[e + 1]], price[start[e] : start[e + 1]]
+        masses[:] = 0.0
+        prices[:] = 0.0
+        f, offset, num_outside = 0, 0, 0
+        for i in range(num_stations):
+            taken = finishes.taken[e, i]
+            least[i] = idle[i] = taken
+            most[i] = space.trucks[i] if taken == 0 or i == finishes.last[e] else taken
+            bit[i] = 0
+            if taken == 0:
+                bit[i] = 1 << num_outside
+                num_outside += 1
+            offset += taken * space.stride[i]
+        f, subset, i = offset, 0, 0
+        # An odometer over the states that fit: f, and the set of stations outside the team with an idle truck.
+        while i >= 0:
+            masses[subset] += probability[f]
+            prices[subset] += probability[f] * (value[f - offset] - value[f])
+            i = num_stations - 1
+            while i >= 0 and idle[i] == most[i]:
+                f -= (idle[i] - least[i]) * space.stride[i]
+                subset &= ~bit[i]
+                idle[i] = least[i]
+                i -= 1
+            if i >= 0:
+                idle[i] += 1
+                f += space.stride[i]
+                subset |= bit[i]
+        _sum_over_disjoint(masses)
+        _sum_over_disjoint(prices)
+
+
+@njit(nogil=True, cache=True)
+def summed_scores(
+    before: int, place: Ints, finishes: Any, cost: Floats, start: Ints, mass: Floats, price: Floats, score: Floats
+) -> None:
+    """Fill `score` [L, 2^L] for a window from the sums of all finishes; `cost` [E] is that of their teams.
+
+    `before` is the set of the stations before the window; place[i] is the place of station i in the window, -1 outside
+    it. Places must rise with the stations: the sets of the window and the sums are then met in the same order.
+    """
+    score[:] = 0.0
+    for e in range(len(cost)):
+        if place[finishes.last[e]] < 0:
+            continue
+        # The others of the team in the window; Q: its stations before the window, and those in it that may be in Q.
+        others, fixed, free, free_sums, bit, possible = 0, 0, 0, 0, 1, True
+        for i in range(len(place)):
+            if finishes.others[e] >> i & 1:
+                if place[i] >= 0:
+                    others |= 1 << place[i]
+                elif before >> i & 1 == 0:
+                    possible = False
+            elif finishes.outside[e] >> i & 1:
+                if place[i] >= 0:
+                    free |= 1 << place[i]
+                    free_sums |= bit
+                elif before >> i & 1:
+                    fixed |= bit
+                bit <<= 1
+        if not possible:
+            continue
+        row, rest, entry, late = score[place[finishes.last[e]]], 0, 0, cost[e]
+        while True:
+            z = start[e] + fixed + entry
+            row[others | rest] += mass[z] * late + price[z]
+            if rest == free:
+                break
+            # The next larger subset: the borrow runs through the bits that are not free.
+            rest, entry = (rest - free) & free, (entry - free_sums) & free_sums
+
+
+@njit(nogil=True, cache=True)
+def reorder_by_sums(
+    points: Ints, window: int, finishes: Any, team: Ints, cost: Floats, start: Ints, mass: Floats, price: Floats,
+    order: Ints, gain: Floats,
+) -> None:  # fmt: skip
+    """Improve the rows of `order` [J, I] for some points in place; gain[j] is by how much the score of row j falls.
+
+    `team` [E] is the number of the team of each finish, `cost` [T, J] that of each team at each demand point.
+    """
+    num_stations = order.shape[1]
+    size = min(window, num_stations)
+    score, best, last = np.empty((size, 1 << size)), np.empty(1 << size), np.empty(1 << size, np.int64)
+    given, found = np.empty(size, np.int64), np.empty(size, np.int64)
+    place, costs = np.empty(num_stations, np.int64), np.empty(len(team))
+    for j in points:
+        row = order[j]
+        gain[j] = 0.0
+        for e in range(len(team)):
+            costs[e] = cost[team[e], j]
+        first = num_stations - size
+        while True:
+            before = 0
+            for i in row[:first]:
+                before |= 1 << i
+            stations = np.sort(row[first : first + size])
+            place[:] = -1
+            for p in range(size):
+                place[stations[p]] = p
+            for p in range(size):
+                given[p] = place[row[first + p]]
+            summed_scores(before, place, finishes, costs, start, mass, price, score)
+            better = best_order(score, given, best, last, found)
+            if better > 0.0:
+                gain[j] += better
+                for p in range(size):
+                    row[first + p] = stations[found[p]]
+            if first == 0:
+                break
+            first = max(0, first - (size + 1) // 2)
+
+
+@njit(nogil=True, cache=True)
+def team_cost(picture: Any, j: int, first: int, second: int, third: int) -> float:
+    """The cost at j of the team with trucks of up to three stations, in any order; -1 stands for none."""
+    if first > second:
+        first, second = second, first
+    if second > third:
+        second, third = third, second
+    if first > second:
+        first, second = second, first
+    base = picture.base
+    return float(picture.cost[picture.team_number[((first + 1) * base + second + 1) * base + third + 1], j])
+
+
+@njit(nogil=True, cache=True)
+def _loss(picture: Any, j: int, first: int, second: int, third: int) -> float:
+    """The cost and the price of that team."""
+    lost = team_cost(picture, j, first, second, third)
+    for i in (first, second, third):
+        if i >= 0:
+            lost += picture.price[i]
+    return lost
+
+
+@njit(nogil=True, cache=True)
+def _loss_behind(picture: Any, j: int, ahead: Ints, none: float, missing: int, first: int, second: int) -> float:
+    """What is lost if trucks of up to two stations of the window go to j with all of the `missing` idle ones `ahead`.
+
+    It is the sum over whose those are, times the chance that they and no others are idle at the stations `ahead` of the
+    window; `none` is the chance that no truck is.
+    """
+    exactly, total = picture.exactly, 0.0
+    for position in range(len(ahead)):
+        a = ahead[position]
+        one = none / exactly[a, 0] * exactly[a, 1]
+        if missing == 1:
+            if one > NEGLIGIBLE:
+                total += one * _loss(picture, j, first, second, a)
+            continue
+        two = none / exactly[a, 0] * exactly[a, 2]
+        if two > NEGLIGIBLE:
+            total += two * _loss(picture, j, first, a, a)
+        for other in range(position):
+            c = ahead[other]
+            both = one / exactly[c, 0] * exactly[c, 1]
+            if both > NEGLIGIBLE:
+                total += both * _loss(picture, j, first, c, a)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def independent_scores(
+    j: int, needed: int, ahead: Ints, window: Ints, finishes: Any, picture: Any, empty: Floats, score: Floats
+) -> None:
+    """Fill `score` [L, 2^L] for the stations `window` [L] behind those `ahead`, with independent trucks.
+
+    `finishes` are those of all teams of 1 to k trucks of L places, team by team and by rising size; there `trucks`
+    [E, 3] are the places of the trucks, -1 for none. `empty` [2^L] is scratch. See `reorder_independent`.
+    """
+    exactly, at_least = picture.exactly, picture.at_least
+    none = 1.0
+    for a in ahead:
+        none *= exactly[a, 0]
+    empty[0] = 1.0
+    for place in range(len(window)):
+        for places in range(1 << place):
+            empty[places | 1 << place] = empty[places] * exactly[window[place], 0]
+    score[:] = 0.0
+    team, lost = -1, 0.0
+    for e in range(len(finishes.last)):
+        size = finishes.size[e]
+        b = finishes.last[e]
+        if size > needed:
+            break
+        chance = at_least[window[b], finishes.taken[e, b]]
+        for place in range(len(window)):
+            if finishes.others[e] >> place & 1:
+                chance *= exactly[window[place], finishes.taken[e, place]]
+        if chance <= NEGLIGIBLE:
+            continue
+        if finishes.team[e] != team:
+            team = finishes.team[e]
+            first = window[finishes.trucks[e, 0]]
+            second = window[finishes.trucks[e, 1]] if size > 1 else -1
+            third = window[finishes.trucks[e, 2]] if size > 2 else -1
+            if size == needed:
+                lost = none * _loss(picture, j, first, second, third)
+            else:
+                lost = _loss_behind(picture, j, ahead, none, needed - size, first, second)
+        others, outside, row, rest = finishes.others[e], finishes.outside[e], score[b], 0
+        while True:
+            row[others | rest] += chance * lost * empty[rest]
+            if rest == outside:
+                break
+            rest = (rest - outside) & outside
+
+
+@njit(nogil=True, cache=True)
+def _num_asked(row: Ints, needed: int, exactly: Floats) -> int:
+    """The number of stations of an order before which fewer than k trucks are idle with more than negligible chance."""
+    none, one, two = 1.0, 0.0, 0.0
+    for position in range(len(row)):
+        if none + (one if needed > 1 else 0.0) + (two if needed > 2 else 0.0) <= NEGLIGIBLE:
+            return position
+        i = row[position]
+        two = two * exactly[i, 0] + one * exactly[i, 1] + none * exactly[i, 2]
+        one = one * exactly[i, 0] + none * exactly[i, 1]
+        none *= exactly[i, 0]
+    return len(row)
+
+
+@njit(nogil=True, cache=True)
+def reorder_independent(
+    points: Ints, window: int, finishes: Any, needed: Ints, picture: Any, order: Ints, gain: Floats
+) -> None:
+    """Improve the rows of `order` [J, I] for some points in place; gain[j] is by how much the score of row j falls.
+
+    `picture` holds `exactly` [I, 3] and `at_least` [I, 4], the chances of that many idle trucks; `price` [I], that of
+    one truck; and `cost` [T, J] with `team_number` and its `base` to find teams in it.
+    """
+    size = min(window, order.shape[1])
+    score, best, last = np.empty((size, 1 << size)), np.empty(1 << size), np.empty(1 << size, np.int64)
+    given, found, empty = np.arange(size), np.empty(size, np.int64), np.empty(1 << size)
+    for j in points:
+        row = order[j]
+        gain[j] = 0.0
+        first = max(0, _num_asked(row, needed[j], picture.exactly) - size)
+        while True:
+            stations = row[first : first + size].copy()
+            independent_scores(j, needed[j], row[:first], stations, finishes, picture, empty, score)
+            better = best_order(score, given, best, last, found)
+            if better > 0.0:
+                gain[j] += better
+                for p in range(size):
+                    row[first + p] = stations[found[p]]
+            if first == 0:
+                break
+            first = max(0, first - (size + 1) // 2)

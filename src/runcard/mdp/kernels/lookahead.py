@@ -1,0 +1,333 @@
+"""Prices that look one event ahead, from values that are a sum of small tables.
+
+With h the sum of the tables, V_j(f) = min_b { cost(b, j) + h(f-b) } and B busy trucks in f, both f and f - a are followed
+to their next event, side by side: an incident at j, the return of a truck that is busy in both, or that of a truck of a,
+
+    (Λ + μ (B + |a|)) price(a) = Σ_j λ_j (V_j(f-a) - V_j(f)) + μ Σ_i (C_i - f_i) (h(f-a+e_i) - h(f+e_i))
+                                 + μ Σ_{i in a} (h(f-a+e_i) - h(f)).
+
+Every part is a sum of prices h(g-b) - h(g). The prices of all teams in a state come at once, from increments: with
+δ_G(b) = H_G(g-b) - H_G(g) for the teams b of a table G, and the price of a team the sum of the increments m of its parts,
+
+    price(i) = m(i),    price(i, j) = m(i) + m(j) + m(i, j),    price(i, j, l) = m(i) + .. + m(i, j) + .. + m(i, j, l),
+    m(i) = Σ_G δ_G(i),    m(i, j) = Σ_{G with i and j} (δ_G(i, j) - δ_G(i) - δ_G(j)),    and so on:
+
+only tables that have the trucks concerned take part, and nothing is of the size of the state space.
+
+The cheapest team b of V_j is sought among the teams of the stations in j's table (with fewer than k idle trucks there,
+it is the first idle ones in the order of j), and V_j(f-a) - V_j(f) is taken as h(f-a) - h(f) where that table has no
+truck of a: incidents there never ask for these trucks. If one table has all stations, nothing is left out.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@njit(nogil=True, cache=True)
+def is_idle(members: NDArray[np.integer[Any]], idle: Ints) -> bool:
+    """Whether every truck of a team, given by its stations in rising order, is idle."""
+    same = 0
+    for r in range(len(members)):
+        i = members[r]
+        if i < 0:
+            break
+        same = same + 1 if r > 0 and members[r - 1] == i else 1
+        if idle[i] < same:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def price_of(members: NDArray[np.int16], without: int, place: Ints, tables: Any) -> float:
+    """h(f-b) - h(f) of a team, less the truck at position `without` (-1: the whole team), in the state of `place`."""
+    price = 0.0
+    for r in range(len(members)):
+        i = members[r]
+        if i < 0:
+            break
+        if r == without:
+            continue
+        for n in range(tables.first_group[i], tables.first_group[i + 1]):
+            g = tables.group[n]
+            # A table is counted at the first truck of the team that it knows.
+            taken, counted = tables.stride[g, i], False
+            for s in range(len(members)):
+                if members[s] >= 0 and s != without and s != r:
+                    step = tables.stride[g, members[s]]
+                    if step > 0 and s < r:
+                        counted = True
+                        break
+                    taken += step
+            if not counted:
+                price += tables.value[place[g] - taken] - tables.value[place[g]]
+    return price
+
+
+@njit(nogil=True, cache=True)
+def _first_in_order(j: int, idle: Ints, teams: Any) -> int:
+    """The number of the team of the first idle trucks in the order of j."""
+    stations = np.empty(teams.needed[j], np.int64)
+    count = 0
+    for i in teams.order[j]:
+        for _ in range(min(idle[i], len(stations) - count)):
+            # Kept in rising order, as in the code of a team.
+            n = count
+            while n > 0 and stations[n - 1] > i:
+                stations[n] = stations[n - 1]
+                n -= 1
+            stations[n] = i
+            count += 1
+        if count == len(stations):
+            break
+    code = 0
+    for n in range(count):
+        code = code * teams.base + stations[n] + 1
+    return int(teams.number[code])
+
+
+@njit(nogil=True, cache=True)
+def all_prices(idle: Ints, place: Ints, delta: Floats, increment: Floats, prices: Floats, teams: Any, tables: Any) -> None:
+    """Set prices[t] for every team, inf if it is not idle; `delta` and `increment` are scratch."""
+    increment[:] = 0.0
+    for g in range(len(place)):
+        here = tables.value[place[g]]
+        first = tables.first_local[g]
+        for n in range(first, tables.first_local[g + 1]):
+            t = tables.local_team[n]
+            if not is_idle(teams.members[t], idle):
+                continue
+            delta[n] = tables.value[place[g] - tables.local_offset[n]] - here
+            own = delta[n]
+            parts = tables.local_parts[n]
+            if parts[0] >= 0:
+                if parts[2] < 0:
+                    own -= delta[first + parts[0]] + delta[first + parts[1]]
+                else:
+                    # Of three trucks: less the three pairs, which hold each truck twice.
+                    own += delta[first + parts[0]] + delta[first + parts[1]] + delta[first + parts[2]]
+                    own -= delta[first + parts[3]] + delta[first + parts[4]] + delta[first + parts[5]]
+            increment[t] += own
+    for t in range(len(prices)):
+        if is_idle(teams.members[t], idle):
+            price = increment[t]
+            for r in range(teams.parts.shape[1]):
+                if teams.parts[t, r] >= 0:
+                    price += increment[teams.parts[t, r]]
+            prices[t] = price
+        else:
+            prices[t] = np.inf
+
+
+@njit(nogil=True, cache=True)
+def _best_totals(g: int, idle: Ints, prices: Floats, teams: Any, tables: Any, totals: Floats) -> None:
+    """Set totals[n] to V_j(f) - h(f), the smallest cost + price of a team, for the n-th demand point of each group g."""
+    start, stop = teams.first_point[g], teams.first_point[g + 1]
+    width = stop - start
+    totals[start:stop] = np.inf
+    first = tables.first_local[g]
+    row = teams.first_cost[g]
+    for n in range(tables.first_local[g + 1] - first):
+        price = prices[tables.local_team[first + n]]
+        if price < np.inf:
+            # The cost of a team that is too small or too large for a point is inf there.
+            for m in range(width):
+                totals[start + m] = min(totals[start + m], teams.local_cost[row + n * width + m] + price)
+    for m in range(start, stop):
+        if totals[m] == np.inf:
+            j = teams.point[m]
+            t = _first_in_order(j, idle, teams)
+            totals[m] = teams.cost[t, j] + prices[t]
+
+
+@njit(nogil=True, cache=True)
+def _enter(members: NDArray[np.int16], sign: int, idle: Ints, place: Ints, tables: Any) -> None:
+    """Move the state by the trucks of a team: they leave (-1) or come back (1)."""
+    for r in range(len(members)):
+        i = members[r]
+        if i >= 0:
+            idle[i] += sign
+            for n in range(tables.first_group[i], tables.first_group[i + 1]):
+                g = tables.group[n]
+                place[g] += sign * tables.stride[g, i]
+
+
+@njit(nogil=True, cache=True)
+def _returned(i: int, sign: int, place: Ints, tables: Any) -> None:
+    """Move the state by a truck of station i that comes back (1) or is taken again (-1)."""
+    for n in range(tables.first_group[i], tables.first_group[i + 1]):
+        g = tables.group[n]
+        place[g] += sign * tables.stride[g, i]
+
+
+@njit(nogil=True, cache=True)
+def _touches(g: int, members: NDArray[np.int16], tables: Any) -> bool:
+    """Whether table g has a truck of the team."""
+    for r in range(len(members)):
+        if members[r] >= 0 and tables.stride[g, members[r]] > 0:
+            return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def _returns(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any, tables: Any) -> tuple[float, float]:
+    """The part of returns in the price of a team, and its weight: a truck that is busy anyway, or one of the team."""
+    mu, total, weight = teams.returns_per_day, 0.0, 0.0
+    whole = price_of(members, -1, place, tables)
+    for i in range(len(idle)):
+        busy = teams.trucks[i] - idle[i]
+        if busy > 0:
+            price = whole
+            if _share_a_table(i, members, tables):
+                _returned(i, 1, place, tables)
+                price = price_of(members, -1, place, tables)
+                _returned(i, -1, place, tables)
+            total += mu * busy * price
+            weight += mu * busy
+    for r in range(len(members)):
+        if members[r] >= 0:
+            total += mu * price_of(members, r, place, tables)
+            weight += mu
+    return total, weight
+
+
+@njit(nogil=True, cache=True)
+def _share_a_table(i: int, members: NDArray[np.int16], tables: Any) -> bool:
+    """Whether a table has station i and a station of the team."""
+    for n in range(tables.first_group[i], tables.first_group[i + 1]):
+        if _touches(tables.group[n], members, tables):
+            return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any) -> float:
+    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; room.before holds V_j(f) - h(f) of the groups of room.done."""
+    members = teams.members[a]
+    total = teams.total_rate * price_of(members, -1, place, tables)
+    for g in range(len(place)):
+        if not room.done[g] and _touches(g, members, tables):
+            _best_totals(g, idle, room.known, teams, tables, room.before)
+            room.done[g] = True
+    _enter(members, -1, idle, place, tables)
+    all_prices(idle, place, room.delta, room.increment, room.prices, teams, tables)
+    for g in range(len(place)):
+        if _touches(g, members, tables):
+            _best_totals(g, idle, room.prices, teams, tables, room.after)
+            for m in range(teams.first_point[g], teams.first_point[g + 1]):
+                total += teams.rate[m] * (room.after[m] - room.before[m])
+    _enter(members, 1, idle, place, tables)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _least_price(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any, tables: Any) -> float:
+    """A bound on the prices h(f-b-a) - h(f-b) of a team after any team b has left: table by table, the least of them."""
+    bound = 0.0
+    for g in range(len(place)):
+        taken = 0
+        for r in range(len(members)):
+            if members[r] >= 0:
+                taken += tables.stride[g, members[r]]
+        if taken > 0:
+            least = tables.value[place[g] - taken] - tables.value[place[g]]
+            for n in range(tables.first_local[g], tables.first_local[g + 1]):
+                if _both_idle(teams.members[tables.local_team[n]], members, idle):
+                    rest = place[g] - tables.local_offset[n]
+                    least = min(least, tables.value[rest - taken] - tables.value[rest])
+            bound += least
+    return bound
+
+
+@njit(nogil=True, cache=True)
+def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any, least: Floats) -> None:
+    """Set least[i] to a bound on the price of a truck of station i when up to 2k-1 trucks have left, or one returned."""
+    least[:] = 0.0
+    for g in range(len(place)):
+        for i in range(len(idle)):
+            step = tables.stride[g, i]
+            if step == 0 or idle[i] == 0:
+                continue
+            lowest = np.inf
+            idle[i] -= 1
+            for n in range(tables.first_removal[g], tables.first_removal[g + 1]):
+                if is_idle(tables.removal_members[n], idle):
+                    rest = place[g] - tables.removal_offset[n]
+                    lowest = min(lowest, tables.value[rest - step] - tables.value[rest])
+            idle[i] += 1
+            for s in range(len(idle)):
+                if tables.stride[g, s] > 0 and idle[s] < teams.trucks[s]:
+                    rest = place[g] + tables.stride[g, s]
+                    lowest = min(lowest, tables.value[rest - step] - tables.value[rest])
+            least[i] += lowest
+
+
+@njit(nogil=True, cache=True)
+def _both_idle(first: NDArray[np.int16], second: NDArray[np.int16], idle: Ints) -> bool:
+    """Whether the trucks of two teams are idle together."""
+    for r in range(len(first)):
+        i = first[r]
+        if i >= 0:
+            wanted = 0
+            for s in range(len(first)):
+                wanted += (first[s] == i) + (second[s] == i)
+            if wanted > idle[i]:
+                return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def prices_ahead(
+    candidates: Ints, p_late: Floats, keep: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any
+) -> Floats:
+    """The price of each candidate; nan for those that cannot be among the `keep` best by p_late + price (0: none).
+
+    The part of incidents in a price is at least Λ m(a) with m(a) = Σ_G min_c (H_G(f-c-a) - H_G(f-c)), the minimum over the
+    teams c of the table: where V_j(f-a) is reached by team b, V_j(f) is at most what b costs from f, and therefore
+    V_j(f-a) - V_j(f) >= h(f-a-b) - h(f-b) >= m(a). (Team b must be one that could also go from f, so f-a must have enough
+    idle trucks; where it has not, nobody is left out.) So a team whose p_late plus the price with Λ m(a) in it is above
+    the `keep`-th best total so far cannot be among the best. Before that, a coarser bound leaves most teams out: every
+    part is a sum of prices of single trucks with at most 2k-1 others gone or one returned, and `_least_truck_prices` has the
+    least of those; the part of a truck of the team that returns holds the prices of the others only.
+    Teams are looked at from the smallest p_late + h(f-a) - h(f) up, so that good totals come early.
+    """
+    all_prices(idle, place, room.delta, room.increment, room.known, teams, tables)
+    room.done[:] = False
+    total_idle = idle.sum()
+    found = np.full(len(candidates), np.nan)
+    best = np.full(max(keep, 1), np.inf)
+    least = np.zeros(len(idle))
+    busy_rate = teams.returns_per_day * (teams.trucks.sum() - total_idle)
+    if keep > 0:
+        _least_truck_prices(idle, place, teams, tables, least)
+    for n in np.argsort(p_late + room.known[candidates], kind="mergesort"):
+        members = teams.members[candidates[n]]
+        together, size = 0.0, 0
+        for r in range(len(members)):
+            if members[r] >= 0:
+                together += least[members[r]]
+                size += 1
+        may_leave_out = keep > 0 and total_idle - size >= teams.most_needed
+        own_rate = teams.returns_per_day * size
+        coarse = (teams.total_rate + busy_rate + own_rate) * together - teams.returns_per_day * together
+        if may_leave_out and p_late[n] + coarse / (teams.total_rate + busy_rate + own_rate) > best[-1]:
+            continue
+        returns, weight = _returns(members, idle, place, teams, tables)
+        weight += teams.total_rate
+        if may_leave_out and best[-1] < np.inf:
+            incidents = teams.total_rate * _least_price(members, idle, place, teams, tables)
+            if p_late[n] + (incidents + returns) / weight > best[-1]:
+                continue
+        found[n] = (_incidents(candidates[n], idle, place, room, teams, tables) + returns) / weight
+        total = p_late[n] + found[n]
+        for s in range(len(best)):
+            if total < best[s]:
+                best[s + 1 :] = best[s:-1].copy()
+                best[s] = total
+                break
+    return found

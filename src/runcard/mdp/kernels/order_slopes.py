@@ -1,0 +1,126 @@
+"""What an order asks of each station and how late it is when trucks are busy independently, and how both would change.
+
+The trucks of station i are busy with chance p_i. An incident at j asks the trucks n_0, n_1, ... of its order until k of
+them were idle. With P_b = Π_{c<b} p(n_c) and r_n = (1 - p_n) / p_n,
+
+    A_b = chance that fewer than k of n_0..n_{b-1} are idle: truck n_b is asked,
+    E_t = (1 - p(n_b)) P_b Π_{a in t - b} r(n_a) cost(t, j): the part in the cost of team t, whose last truck is n_b.
+
+Teams of fewer than k trucks, which the walk ends with, count as if one more truck stood behind the end, always idle.
+Both A and ΣE are linear in the chance of each truck n, so that
+
+    ∂A_b/∂p_n = chance that exactly k-1 of n_0..n_{b-1} other than n are idle                              (n before b),
+    ∂ΣE/∂p_n = (1/p_n) Σ E_t over teams without n whose last truck is behind n  -  (1/(1-p_n)) Σ E_t over teams with n.
+
+A walk stops when the chance that it goes on is at most `STOP`. No chance counts as less than `LEAST_BUSY`.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from runcard.mdp.kernels.cards import team_cost
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+STOP = 1e-15
+LEAST_BUSY = 1e-100  # the ratios of two trucks are still a number when multiplied
+
+
+@njit(nogil=True, cache=True)
+def asked_slopes(
+    points: Ints, order: Ints, needed: Ints, rate: Floats, trucks: Ints, busy: Floats, asked: Floats, slope: Floats
+) -> None:
+    """Add what some points ask: asked[i] per day, over all trucks of station i, and slope[i, m] = ∂asked[i]/∂p_m."""
+    num_trucks = np.sum(trucks)
+    station = np.empty(num_trucks, np.int64)
+    # The chances of no, one and two idle trucks so far: of all, and without each one of them.
+    none_but, one_but, two_but = np.empty(num_trucks), np.empty(num_trucks), np.empty(num_trucks)
+    for j in points:
+        k, num, none, one, two = needed[j], 0, 1.0, 0.0, 0.0
+        for i in order[j]:
+            p = busy[i]
+            q = 1.0 - p
+            if none + (one if k > 1 else 0.0) + (two if k > 2 else 0.0) <= STOP:
+                break
+            for _ in range(trucks[i]):
+                asked[i] += rate[j] * (none + (one if k > 1 else 0.0) + (two if k > 2 else 0.0))
+                for n in range(num):
+                    exactly = none_but[n] if k == 1 else one_but[n] if k == 2 else two_but[n]
+                    slope[i, station[n]] += rate[j] * exactly
+                    two_but[n] = two_but[n] * p + one_but[n] * q
+                    one_but[n] = one_but[n] * p + none_but[n] * q
+                    none_but[n] *= p
+                station[num], none_but[num], one_but[num], two_but[num] = i, none, one, two
+                num += 1
+                two = two * p + one * q
+                one = one * p + none * q
+                none *= p
+
+
+@njit(nogil=True, cache=True)
+def _add_teams(
+    picture: Any, j: int, size: int, limit: int, last: int, weight: float, station: Ints, ratio: Floats, part: Floats
+) -> float:
+    """Σ E_t over the teams of `size` trucks before position `limit` and one of station `last` (-1 for none).
+
+    `weight` is (1 - p) P at the limit. Adds E_t to part[a] for each truck a of the team but the last.
+    """
+    if size == 0:
+        return weight * team_cost(picture, j, -1, -1, last)
+    total = 0.0
+    for b in range(limit):
+        if size == 1:
+            term = weight * ratio[b] * team_cost(picture, j, -1, station[b], last)
+            part[b] += term
+            total += term
+            continue
+        for a in range(b):
+            term = weight * ratio[a] * ratio[b] * team_cost(picture, j, station[a], station[b], last)
+            part[a] += term
+            part[b] += term
+            total += term
+    return total
+
+
+@njit(nogil=True, cache=True)
+def late_slopes(
+    points: Ints, order: Ints, needed: Ints, rate: Floats, trucks: Ints, busy: Floats, picture: Any, slope: Floats
+) -> float:
+    """The late incidents per day of some points; adds to slope[m] how they change with p_m.
+
+    `picture` holds `cost` [T, J] with `team_number` and its `base` to find teams in it.
+    """
+    num_trucks = np.sum(trucks)
+    station, ratio = np.empty(num_trucks, np.int64), np.empty(num_trucks)
+    part, at = np.empty(num_trucks), np.empty(num_trucks + 1)
+    late = 0.0
+    for j in points:
+        k, num, none, one, two, all_busy = needed[j], 0, 1.0, 0.0, 0.0, 1.0
+        for i in order[j]:
+            if none + (one if k > 1 else 0.0) + (two if k > 2 else 0.0) <= STOP:
+                break
+            p = max(busy[i], LEAST_BUSY)
+            q = 1.0 - p
+            for _ in range(trucks[i]):
+                station[num], ratio[num], part[num] = i, q / p, 0.0
+                at[num] = _add_teams(picture, j, k - 1, num, i, q * all_busy, station, ratio, part)
+                num += 1
+                two = two * p + one * q
+                one = one * p + none * q
+                none *= p
+                all_busy *= p
+        at[num] = 0.0
+        if num == num_trucks:
+            for size in range(k):
+                at[num] += _add_teams(picture, j, size, num, -1, all_busy, station, ratio, part)
+        behind = at[num]
+        for n in range(num - 1, -1, -1):
+            p = max(busy[station[n]], LEAST_BUSY)
+            slope[station[n]] += rate[j] * ((behind - part[n]) / p - (part[n] + at[n]) / (1.0 - p))
+            behind += at[n]
+        late += rate[j] * behind
+    return late

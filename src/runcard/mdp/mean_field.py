@@ -1,0 +1,272 @@
+"""The mean field of a department: values for departments of any size as a sum of small tables.
+
+Demand points that ask for the same stations form a group, and those stations are its neighbourhood. While a neighbourhood
+has k idle trucks, its incidents take the cheapest idle team of it, P(late) + w(team), where w are prices that do not
+depend on the state (or the first idle trucks of an order); with fewer idle trucks they go along their order through
+the whole city. With p_i the chance that a truck of station i is busy, trucks being busy independently, group G is late
+
+    c_G(p) = Σ_x P(x; p) c_G(x)   times a day   and takes   R_Gi(p) = Σ_x P(x; p) r_Gi(x)   trucks of station i,
+
+over the states x of its neighbourhood. So a truck is asked at the rate D_i = Σ_G R_Gi / (expected idle trucks of i), and
+
+    dp_i/dt = D_i(p) (1 - p_i) - μ p_i.
+
+The table of a group is its share of the late incidents along that path, H_G(x) = ∫ c_G(p(t)) dt, when its neighbourhood
+starts in state x and the rest of the city with its steady chances; only differences matter, so that a horizon of 8/μ
+is enough. The value of a state of the department is the sum h(f) = Σ_G H_G(f at the stations of G).
+
+The prices w come from such values: first those of closest-first, and then w(team) is what taking the team costs on
+the mean in the steady state. A second round from the new values changes little.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.errors import NotConvergedError
+from runcard.mdp.factored import FactoredValues, local_idle
+from runcard.mdp.independent import IndependentPicture
+from runcard.mdp.kernels.mean_field import asked_by, fill_states, follow_paths, settle
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.threads import available_threads, run_each
+from runcard.response.teams import enumerate_teams
+
+LOCAL_STATES = 256
+WHOLE_STATES = 8192
+"""A department of at most this many states is one neighbourhood in the second round."""
+
+HORIZON = 8.0
+"""In busy times 1/μ."""
+
+STEPS = 6
+GRADING = 4.0
+MAX_STEADY_STEPS = 2000
+
+BATCH_STATES = 65536
+"""Paths are followed as many at once as have this many states together."""
+
+
+class Groups(NamedTuple):
+    """The groups as the kernels see them. `stations` is padded with -1."""
+
+    stations: NDArray[np.int64]
+    """[G, W]"""
+    num_stations: NDArray[np.int64]
+    first_state: NDArray[np.int64]
+    """[G + 1] where the states of each group begin in `rates`."""
+    rates: NDArray[np.float64]
+    """[states of all groups, 1 + W] late incidents per day, and trucks per day from each station of the group."""
+    first_short: NDArray[np.int64]
+    """[G + 1] where the states of each group that take from elsewhere begin in `short_state`."""
+    short_state: NDArray[np.int64]
+    first_entry: NDArray[np.int64]
+    """[short states + 1] where the stations that each takes from begin in `entry_station`."""
+    entry_station: NDArray[np.int64]
+    entry_taken: NDArray[np.float64]
+    """Trucks per day, while the stations are as idle as in the steady state."""
+    entry_scale: NDArray[np.float64]
+    """1 / the chance that the station has an idle truck in the steady state."""
+    short_gain: NDArray[np.float64]
+    """[short states] the late incidents per day that trucks from elsewhere avoid in the steady state."""
+    most_states: int
+
+
+@dataclass(frozen=True, eq=False)
+class MeanField:
+    """The mean field of a problem whose incidents go along `order` [J, I] where they do not follow prices."""
+
+    problem: DispatchProblem
+    order: NDArray[np.int64]
+    local_states: int = LOCAL_STATES
+    """A neighbourhood holds the stations that its points ask most often, as many as fit in this many states."""
+
+    @cached_property
+    def picture(self) -> IndependentPicture:
+        """The same order with every truck busy independently."""
+        return IndependentPicture(self.problem, self.order)
+
+    @cached_property
+    def busy(self) -> NDArray[np.float64]:
+        """[I] the steady busy chances along the order."""
+        return self.picture.steady_busy()
+
+    @cached_property
+    def members(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
+        """The stations and the demand points of each group; points without incidents are in none."""
+        alive = np.flatnonzero(self.problem.incidents_per_day > 0)
+        points_of: dict[tuple[int, ...], list[NDArray[np.int64]]] = {}
+        for first in np.unique(self.order[alive, 0]):
+            points = alive[self.order[alive, 0] == first]
+            points_of.setdefault(self._most_asked(points), []).append(points)
+        return tuple((np.array(stations), np.concatenate(points)) for stations, points in points_of.items())
+
+    def _most_asked(self, points: NDArray[np.int64]) -> tuple[int, ...]:
+        """The stations that points ask most often, as many as a neighbourhood holds, in rising order."""
+        picture, trucks = self.picture, self.problem.trucks
+        chance = picture.with_outside(np.repeat(self.busy, trucks))
+        asked = np.zeros_like(chance)
+        asked_by(points, picture.walks, chance, *picture.scratch(), asked)
+        by_station = np.add.reduceat(asked[: self.problem.num_trucks], picture.first_truck[:-1])
+        ranked = np.argsort(-by_station, kind="stable")
+        sizes = np.cumprod((trucks[ranked] + 1).astype(np.float64))
+        fitting = max(1, int(np.searchsorted(sizes, self.local_states, side="right")))
+        return tuple(sorted(ranked[:fitting].tolist()))
+
+    def values(self, before: FactoredValues | None = None, *, threads: int | None = None) -> FactoredValues:
+        """The values when incidents take the team with the smallest P(late) + prices[team], or follow the order."""
+        problem = self.problem
+        groups = self._groups(before)
+        steady, by_group = self.busy.copy(), np.zeros((len(self.members), problem.num_stations))
+        moved = settle(groups, problem.trucks, problem.returns_per_day, steady, MAX_STEADY_STEPS, by_group)
+        if moved > 1e-9:
+            raise NotConvergedError(f"the steady busy chances still change by {moved:.1e} after {MAX_STEADY_STEPS} steps")
+        # Steps grow with time: what differs between two states differs most at first.
+        grid = np.linspace(0.0, 1.0, STEPS + 1)
+        days = HORIZON / problem.returns_per_day * np.expm1(GRADING * grid) / np.expm1(GRADING)
+        has_station = np.zeros((len(self.members), problem.num_stations), np.bool_)
+        for g, (stations, _) in enumerate(self.members):
+            has_station[g, stations] = True
+
+        starts = [local_idle(problem.trucks[stations]) for stations, _ in self.members]
+        values = [np.empty(len(of_group)) for of_group in starts]
+
+        batch_paths = max(1, BATCH_STATES // groups.most_states)
+
+        def follow(batch: tuple[int, int]) -> None:
+            g, first = batch
+            part, stations = slice(first, first + batch_paths), self.members[g][0]
+            active = np.flatnonzero(has_station[:, stations].any(axis=1))
+            elsewhere = np.maximum(by_group.sum(axis=0) - by_group[active].sum(axis=0), 0.0)
+            follow_paths(
+                stations, starts[g][part], active, g, groups, problem.trucks, problem.returns_per_day, steady,
+                elsewhere, days, values[g][part],
+            )  # fmt: skip
+
+        batches = [(g, first) for g, of_group in enumerate(starts) for first in range(0, len(of_group), batch_paths)]
+        run_each(follow, batches, available_threads() if threads is None else threads)
+        tables = np.concatenate([of_group - of_group[-1] for of_group in values])
+        stations, points = zip(*self.members, strict=True)
+        return FactoredValues(problem, stations, points, tables, steady)
+
+    def _groups(self, before: FactoredValues | None) -> Groups:
+        """What each group costs and takes in every state of its neighbourhood."""
+        problem = self.problem
+        width = max(len(stations) for stations, _ in self.members)
+        padded = np.full((len(self.members), width), -1, np.int64)
+        rates = []
+        shorts: list[tuple[int, int, NDArray[np.int64], NDArray[np.float64], float]] = []
+        for g, (stations, points) in enumerate(self.members):
+            padded[g, : len(stations)] = stations
+            num_states = int(np.prod(problem.trucks[stations] + 1))
+            late, taken = np.zeros(num_states), np.zeros((num_states, width))
+            local = enumerate_teams(problem.trucks[stations].tolist(), int(problem.trucks_needed.max())).astype(np.int64)
+            teams = self._numbers(stations, local)
+            if before is None:
+                rank, price = _order_rank(self.order, stations, points, local), np.zeros((num_states, len(teams)))
+            else:
+                rank, price = problem.cost[teams][:, points], before.local_prices(stations, local)
+            fill_states(
+                stations, problem.trucks, points, problem.incidents_per_day[points], problem.trucks_needed[points],
+                problem.cost, rank, price, teams, problem.team_sizes[teams], local, late, taken,
+            )  # fmt: skip
+            shorts += [(g, *entry) for entry in self._short_states(stations, points, late, taken)]
+            rates.append(np.concatenate([late[:, None], taken], axis=1))
+        sizes = [len(of_group) for of_group in rates]
+        of_group = np.array([short[0] for short in shorts], np.int64)
+        entry_station = np.concatenate([short[2] for short in shorts]).astype(np.int64)
+        somebody_idle = 1.0 - self.busy**problem.trucks
+        return Groups(
+            stations=padded,
+            num_stations=np.array([len(stations) for stations, _ in self.members], np.int64),
+            first_state=_starts(sizes),
+            rates=np.concatenate(rates),
+            first_short=np.searchsorted(of_group, np.arange(len(self.members) + 1)).astype(np.int64),
+            short_state=np.array([short[1] for short in shorts], np.int64),
+            first_entry=_starts([len(short[2]) for short in shorts]),
+            entry_station=entry_station,
+            entry_taken=np.concatenate([short[3] for short in shorts]),
+            entry_scale=1.0 / somebody_idle[entry_station],
+            short_gain=np.array([short[4] for short in shorts]),
+            most_states=max(sizes),
+        )
+
+    def _numbers(self, stations: NDArray[np.int64], local: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of teams of a neighbourhood, given by the trucks of each of its stations [teams, stations]."""
+        walks = self.picture.walks
+        codes = np.zeros(len(local), np.int64)
+        for n, team in enumerate(local):
+            for i in np.repeat(stations, team).tolist():
+                codes[n] = codes[n] * walks.base + i + 1
+        numbers: NDArray[np.int64] = walks.team_number[codes]
+        return numbers
+
+    def _short_states(
+        self,
+        stations: NDArray[np.int64],
+        points: NDArray[np.int64],
+        late: NDArray[np.float64],
+        taken: NDArray[np.float64],
+    ) -> list[tuple[int, NDArray[np.int64], NDArray[np.float64], float]]:
+        """The states with too few idle trucks, and what they take and avoid elsewhere.
+
+        What they cost if nothing is idle elsewhere, and take here, is added to `late` and `taken`.
+        """
+        problem, picture = self.problem, self.picture
+        idle = local_idle(problem.trucks[stations])
+        total, needed = idle.sum(axis=1), problem.trucks_needed[points]
+        found = []
+        for x in np.flatnonzero(total < needed.max()).tolist():
+            chance = picture.with_outside(np.repeat(self.busy, problem.trucks))
+            for a, i in enumerate(stations):
+                first = picture.first_truck[i]
+                chance[first : first + idle[x, a]] = 0.0
+                chance[first + idle[x, a] : first + problem.trucks[i]] = 1.0
+            asked = np.zeros_like(chance)
+            short = points[needed > total[x]]
+            avoided = -asked_by(short, picture.walks, chance, *picture.scratch(), asked)
+            sent = np.add.reduceat((asked * (1.0 - chance))[: problem.num_trucks], picture.first_truck[:-1])
+            taken[x, : len(stations)] += sent[stations]
+            sent[stations] = 0.0
+            elsewhere = np.flatnonzero(sent > 1e-12 * problem.total_incidents_per_day)
+            # With nothing idle elsewhere, the idle trucks of the neighbourhood go alone.
+            team = int(self._numbers(stations, idle[x : x + 1])[0])
+            alone = float(problem.incidents_per_day[short] @ problem.cost[team, short])
+            late[x] += alone
+            found.append((x, elsewhere, sent[elsewhere], avoided + alone))
+        return found
+
+
+def mean_field_values(problem: DispatchProblem, *, threads: int | None = None) -> FactoredValues:
+    """The values of the mean field after two rounds, the first along the order of closest-first."""
+    first = MeanField(problem, problem.order)
+    closest_first = first.values(threads=threads)
+    if LOCAL_STATES < problem.num_states <= WHOLE_STATES:
+        return MeanField(problem, problem.order, WHOLE_STATES).values(closest_first, threads=threads)
+    return first.values(closest_first, threads=threads)
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Where each of several parts begins, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _order_rank(
+    order: NDArray[np.int64], stations: NDArray[np.int64], points: NDArray[np.int64], local: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """[teams, points] a number that is smallest for the idle team that comes first in the order of a point.
+
+    The first k idle trucks in an order have the lexicographically smallest sorted positions; as digits of a number.
+    """
+    position = np.argsort(np.argsort(np.argsort(order[points], axis=1)[:, stations], axis=1), axis=1)
+    rank = np.zeros((len(local), len(points)))
+    base = float(len(stations) + 1)
+    for n, team in enumerate(local):
+        trucks = np.repeat(np.arange(len(stations)), team)
+        digits = np.sort(position[:, trucks], axis=1)
+        for digit in digits.T:
+            rank[n] = rank[n] * base + digit
+    return rank

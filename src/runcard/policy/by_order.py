@@ -1,0 +1,53 @@
+"""A policy that is an order of the stations for each demand point: the first k idle trucks in it go.
+
+Its prices, which it does not look at, come from the values of following it: what taking a team now costs later.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.rows import OrderRule
+from runcard.policy.base import Certificate, Decision
+from runcard.policy.by_value import Values
+from runcard.policy.options import checked_idle, checked_situation, first_in_order, idle_teams, make_decision
+
+
+class Prices(Protocol):
+    """Where the prices of teams come from."""
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The price of each team, by number, when `idle` [I] trucks of each station are idle."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OrderPolicy:
+    """The policy that sends the idle trucks that come first in `order` [J, I]."""
+
+    name: str
+    problem: DispatchProblem
+    order: NDArray[np.int64]
+    values: Prices
+    certificate: Certificate | None
+
+    @cached_property
+    def rule(self) -> OrderRule:
+        """The order of the stations of each demand point."""
+        return OrderRule(self.order, self.values.value if isinstance(self.values, Values) else None)
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices of teams, if this policy is followed afterwards."""
+        return self.values.prices(checked_idle(self.problem, idle), teams)
+
+    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
+        """The first idle trucks in the order of demand point `point`."""
+        idle, point = checked_situation(self.problem, idle, point)
+        teams = idle_teams(self.problem, idle, point)
+        chosen = int(np.searchsorted(teams, first_in_order(self.problem, self.order, idle, point)))
+        prices = self.values.prices(idle, teams)
+        return make_decision(self.problem, point, teams, self.problem.cost[teams, point], prices, chosen)

@@ -1,0 +1,347 @@
+"""What a card achieves, and a better order for each demand point: exactly, or with trucks that are busy independently.
+
+With the probabilities p(f) and the values h of the present card, sending teams a(f) to demand point j and following the
+card otherwise scores Σ_f p(f) [cost(a(f), j) + h(f-a(f)) - h(f)]. Times λ_j, the difference of the scores of two orders
+is the first-order effect on the late rate g of changing one into the other. Each picture proposes, for every point, an
+order with a smaller score (see `mdp/kernels/cards.py`). When many points change at once, p and h change too; so a
+proposal has to be evaluated before it is taken.
+
+**Exact**: p and h of every state, g with certified bounds.
+
+**Independent**: trucks of station i are busy with chance p_i independently, p being steady (see `mdp/independent.py`),
+F_i(p) = D_i(p) (1-p_i) - μ p_i = 0, and g = c(p). A change of orders that takes Δ_i more trucks a day from station i
+moves g, to first order, by what it changes at the given p and by Σ_i w_i Δ_i, where w solves
+
+    Σ_i C_i w_i ∂F_i/∂p_m = -∂c/∂p_m     for every station m.
+
+So w_i is the price of one truck of station i, whatever the state. The derivatives are exact: D and c are linear in the
+chance of each truck.
+
+The independent picture is quick and knows departments of any size, but two trucks that left together are busy together
+far more often than it thinks. So it misjudges cards where incidents are few: it is for where there is nothing better.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.chain import Chain, policy_rows
+from runcard.mdp.evaluate import PolicyValue, policy_value
+from runcard.mdp.independent import IndependentPicture
+from runcard.mdp.kernels.cards import finish_sums, reorder_by_sums, reorder_independent
+from runcard.mdp.kernels.order_slopes import STOP, asked_slopes, late_slopes
+from runcard.mdp.layout import Layout
+from runcard.mdp.problem import MAX_TRUCKS_NEEDED, DispatchProblem
+from runcard.mdp.rows import OrderRule
+from runcard.mdp.space import state_space
+from runcard.mdp.threads import available_threads, run_each
+from runcard.response.teams import count_stations, list_stations
+
+WINDOW = 10
+"""Stations of an order that are put in the best order at once."""
+
+NUM_PARTS = 16
+"""Parts of the demand points that threads work on."""
+
+NEWTON_TOLERANCE = 1e-12
+MAX_NEWTON_STEPS = 20
+
+LEAST_CHANCE = 1e-100
+"""The smallest chance that no truck of a station is idle, so that a ratio of chances stays a number."""
+
+
+Result = TypeVar("Result")
+
+
+class Proposal(NamedTuple):
+    """An order of the stations for each demand point, and by how much it promises to lower g, to first order."""
+
+    order: NDArray[np.int64]
+    gain: NDArray[np.float64]
+
+
+class Picture(Protocol):
+    """What a card achieves, and how to improve it."""
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """[J, I] the card."""
+        ...
+
+    @property
+    def lower(self) -> float:
+        """The late incidents per day are at least this."""
+        ...
+
+    @property
+    def upper(self) -> float:
+        """The late incidents per day are at most this."""
+        ...
+
+    def propose(self) -> Proposal:
+        """A better order for each demand point, one by one."""
+        ...
+
+    def changed(self, order: NDArray[np.int64]) -> "Picture":
+        """The same of another card."""
+        ...
+
+
+class Finishes(NamedTuple):
+    """Teams and the station where their last truck is found, as `mdp/kernels/cards.py` wants them."""
+
+    team: NDArray[np.int64]
+    """[E] the number of the team among those given."""
+    trucks: NDArray[np.int64]
+    """[E, 3] the station of each truck, -1 for none."""
+    size: NDArray[np.int64]
+    taken: NDArray[np.int64]
+    last: NDArray[np.int64]
+    others: NDArray[np.int64]
+    outside: NDArray[np.int64]
+
+
+def finishes_of(trucks: NDArray[np.int32], num_stations: int) -> Finishes:
+    """The finishes of teams that are given by the stations of their trucks [teams, places], -1 for none."""
+    padded = np.full((len(trucks), MAX_TRUCKS_NEEDED), -1, np.int64)
+    padded[:, : trucks.shape[1]] = trucks
+    counts = count_stations(trucks, num_stations).astype(np.int64)
+    team, last = np.nonzero(counts)
+    bit = np.int64(1) << np.arange(num_stations)
+    whole = (counts > 0) @ bit
+    return Finishes(
+        team, padded[team], counts.sum(axis=1)[team], counts[team], last, whole[team] - bit[last],
+        bit.sum() - whole[team],
+    )  # fmt: skip
+
+
+def num_sums(problem: DispatchProblem) -> int:
+    """The number of sums over states that the exact picture of a card keeps."""
+    teams = problem.teams[np.isin(problem.team_sizes, problem.trucks_needed)] > 0
+    stations, count = np.unique(teams.sum(axis=1), return_counts=True)
+    return sum(
+        n * used * 2 ** (problem.num_stations - used) for used, n in zip(stations.tolist(), count.tolist(), strict=True)
+    )
+
+
+@lru_cache(maxsize=32)
+def _finishes_of_window(num_places: int, most: int, needed: int) -> Finishes:
+    """The finishes of all teams of 1 to `needed` trucks of a window, at most `most` from each place."""
+    return finishes_of(list_stations([most] * num_places, needed)[1:], num_places)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactCard:
+    """A card in every state of a problem that has few."""
+
+    problem: DispatchProblem
+    order: NDArray[np.int64]
+    threads: int | None = None
+    start: NDArray[np.float64] | None = None
+    """Values close to those of the card, if there are any."""
+
+    @cached_property
+    def _chain(self) -> Chain:
+        space = state_space(self.problem, self.threads)
+        return Chain(space, policy_rows(space, OrderRule(self.order), minutes=False))
+
+    @cached_property
+    def solved(self) -> PolicyValue:
+        """The values of the card and the bounds on its late rate."""
+        return policy_value(self._chain, start=self.start)
+
+    @property
+    def lower(self) -> float:
+        """The late incidents per day are at least this."""
+        return self.solved.lower
+
+    @property
+    def upper(self) -> float:
+        """The late incidents per day are at most this."""
+        return self.solved.upper
+
+    def changed(self, order: NDArray[np.int64]) -> "ExactCard":
+        """The same of another card."""
+        return ExactCard(self.problem, order, self.threads, self.solved.value)
+
+    def propose(self) -> Proposal:
+        """A better order for each demand point, one by one."""
+        problem = self.problem
+        probability, _, _ = self._chain.probabilities(tolerance=1e-9, max_sweeps=2000)
+        proposal = Proposal(self.order.copy(), np.zeros(problem.num_points))
+        for needed in np.unique(problem.trucks_needed).tolist():
+            points = np.flatnonzero((problem.trucks_needed == needed) & (problem.incidents_per_day > 0.0))
+            self._reorder(needed, points, probability, proposal)
+        return proposal._replace(gain=proposal.gain * problem.incidents_per_day)
+
+    def _reorder(
+        self, needed: int, points: NDArray[np.int64], probability: NDArray[np.float64], proposal: Proposal
+    ) -> None:
+        """Improve the orders of points that need equally many trucks."""
+        problem, space = self.problem, self._chain.space
+        first, last = np.searchsorted(problem.team_sizes, [needed, needed + 1])
+        stations = list_stations(problem.trucks.tolist(), int(problem.trucks_needed.max()))[first:last]
+        finishes = finishes_of(stations, problem.num_stations)
+        team = first + finishes.team
+        start = np.concatenate([[0], np.cumsum(1 << (finishes.taken == 0).sum(axis=1))]).astype(np.int64)
+        mass, price = np.empty(start[-1]), np.empty(start[-1])
+
+        def fill(part: NDArray[np.int64]) -> None:
+            finish_sums(
+                part[0], part[-1] + 1, finishes, space.layout.space, probability, self.solved.value, start, mass, price
+            )  # fmt: skip
+
+        def reorder(part: NDArray[np.int64]) -> None:
+            reorder_by_sums(
+                part, WINDOW, finishes, team, problem.cost, start, mass, price, proposal.order, proposal.gain
+            )
+
+        run_each(fill, _parts(np.arange(len(team))), space.threads)
+        run_each(reorder, _parts(points), space.threads)
+
+
+class Chances(NamedTuple):
+    """Chances of idle trucks, prices and costs, as `mdp/kernels/cards.py` wants them."""
+
+    exactly: NDArray[np.float64]
+    at_least: NDArray[np.float64]
+    price: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    team_number: NDArray[np.int64]
+    base: int
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentCard:
+    """A card whose trucks are busy independently: for problems of any size."""
+
+    problem: DispatchProblem
+    order: NDArray[np.int64]
+    threads: int | None = None
+    layout: Layout | None = None
+    start: NDArray[np.float64] | None = None
+    """Busy chances close to the steady ones of the card, if there are any."""
+
+    @cached_property
+    def busy(self) -> NDArray[np.float64]:
+        """[I] the steady busy chance of the trucks of each station."""
+        found = None if self.start is None else self._steady_from(self.start)
+        return IndependentPicture(self.problem, self.order).steady_busy() if found is None else found
+
+    def _steady_from(self, busy: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """The steady busy chances by Newton's method from near ones, or None where it does not get there quickly."""
+        for _ in range(MAX_NEWTON_STEPS):
+            flow, slope = self._flow(busy)
+            step = np.linalg.solve(slope, -flow)
+            busy = busy + step
+            if not ((busy >= 0.0) & (busy < 1.0)).all():
+                return None
+            if (np.abs(step) <= NEWTON_TOLERANCE * busy + STOP).all():
+                return busy
+        return None
+
+    def _flow(self, busy: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """[I] F_i(p), and [I, I] ∂F_i/∂p_m."""
+        problem = self.problem
+
+        def ask(points: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            asked, slope = np.zeros(problem.num_stations), np.zeros((problem.num_stations, problem.num_stations))
+            asked_slopes(
+                points, self.order, problem.trucks_needed, problem.incidents_per_day, problem.trucks, busy, asked, slope
+            )
+            return asked, slope
+
+        parts = self._each(ask)
+        demand = np.sum([asked for asked, _ in parts], axis=0) / problem.trucks
+        slope = np.sum([slope for _, slope in parts], axis=0) * ((1.0 - busy) / problem.trucks)[:, None]
+        slope[np.diag_indices(len(busy))] -= demand + problem.returns_per_day
+        return demand * (1.0 - busy) - problem.returns_per_day * busy, slope
+
+    @cached_property
+    def _late(self) -> tuple[float, NDArray[np.float64]]:
+        """c(p) and its derivatives [I]."""
+        problem, chances = self.problem, self._chances(np.zeros(self.problem.num_stations))
+
+        def follow(points: NDArray[np.int64]) -> tuple[float, NDArray[np.float64]]:
+            slope = np.zeros(problem.num_stations)
+            late = late_slopes(
+                points, self.order, problem.trucks_needed, problem.incidents_per_day, problem.trucks, self.busy,
+                chances, slope,
+            )  # fmt: skip
+            return late, slope
+
+        parts = self._each(follow)
+        return float(np.sum([late for late, _ in parts])), np.sum([slope for _, slope in parts], axis=0)
+
+    @property
+    def lower(self) -> float:
+        """The late incidents per day, less what the steady chances leave open."""
+        return self.upper * (1.0 - 1e-9)
+
+    @property
+    def upper(self) -> float:
+        """The late incidents per day at the steady busy chances."""
+        return self._late[0]
+
+    def changed(self, order: NDArray[np.int64]) -> "IndependentCard":
+        """The same of another card."""
+        return IndependentCard(self.problem, order, self.threads, self._layout, self.busy)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.problem) if self.layout is None else self.layout
+
+    def prices(self) -> NDArray[np.float64]:
+        """[I] w_i: the late incidents to come from taking one truck of each station."""
+        _, slope = self._flow(self.busy)
+        prices: NDArray[np.float64] = np.linalg.solve(slope.T, -self._late[1]) / self.problem.trucks
+        return prices
+
+    def propose(self) -> Proposal:
+        """A better order for each demand point, one by one."""
+        problem, chances = self.problem, self._chances(self.prices())
+        most = int(problem.trucks_needed.max())
+        finishes = _finishes_of_window(min(WINDOW, problem.num_stations), min(most, int(problem.trucks.max())), most)
+        proposal = Proposal(self.order.copy(), np.zeros(problem.num_points))
+
+        def reorder(points: NDArray[np.int64]) -> None:
+            reorder_independent(points, WINDOW, finishes, problem.trucks_needed, chances, proposal.order, proposal.gain)
+
+        self._each(reorder)
+        return proposal._replace(gain=proposal.gain * problem.incidents_per_day)
+
+    def _chances(self, price: NDArray[np.float64]) -> Chances:
+        exactly, at_least = idle_chances(self.problem.trucks, self.busy)
+        base = self.problem.num_stations + 1
+        return Chances(exactly, at_least, price, self.problem.cost, self._layout.team_number, base)
+
+    def _each(self, work: Callable[[NDArray[np.int64]], Result]) -> list[Result]:
+        """What `work` gives for parts of the demand points with incidents, on every thread."""
+        threads = available_threads() if self.threads is None else self.threads
+        return run_each(work, _parts(np.flatnonzero(self.problem.incidents_per_day > 0.0)), threads)
+
+
+def idle_chances(
+    trucks: NDArray[np.int64], busy: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[I, 3] the chances of exactly 0 to 2 idle trucks at each station, and [I, 4] those of at least 0 to 3."""
+    size = max(int(trucks.max()), MAX_TRUCKS_NEEDED) + 1
+    exactly = np.zeros((len(trucks), size))
+    exactly[:, 0] = 1.0
+    for truck in range(int(trucks.max())):
+        there = truck < trucks
+        fewer = np.concatenate([np.zeros((len(trucks), 1)), exactly[:, :-1]], axis=1)
+        exactly[there] = (exactly * busy[:, None] + fewer * (1.0 - busy[:, None]))[there]
+    at_least = np.cumsum(exactly[:, ::-1], axis=1)[:, ::-1]
+    few = exactly[:, :MAX_TRUCKS_NEEDED].copy()
+    few[:, 0] = np.maximum(few[:, 0], LEAST_CHANCE)
+    return few, at_least[:, : MAX_TRUCKS_NEEDED + 1].copy()
+
+
+def _parts(numbers: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+    """The numbers in parts for threads to take, none empty; always the same, so that sums of them are."""
+    return [part for part in np.array_split(numbers, NUM_PARTS) if len(part)]

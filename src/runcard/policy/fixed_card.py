@@ -1,0 +1,140 @@
+"""Fixed-card: the best fixed order of stations for each demand point, for dispatch that cannot look at the state.
+
+The search starts from closest-first and goes in rounds. In a round every demand point proposes the order that would be
+best for it if nothing else changed, with the first-order gain that it promises (see `card_pictures.py`). The proposals
+are tried together, those that promise most first, and the card is evaluated:
+
+    accepted   if g falls, provably where the evaluation has bounds, so that the card is never worse than closest-first
+    halved     if g falls by less than `TRUST` of what was promised, for as long as half as many proposals do better
+
+and the next round tries twice the share of proposals that this one took. The search ends when the proposals promise
+no more than `LEAST_GAIN` of g, when not even the one that promises most lowers g alone, or when `PATIENCE` rounds in a
+row added less than `SLOW` of all that was gained; it is cut short after `MAX_EVALUATIONS`, and `finished` says so.
+
+Cards are evaluated exactly where there are few states, else with trucks that are busy independently. Then closest-first
+and the card found are evaluated exactly in the end, if memory allows, and the better one is kept.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from runcard.errors import SizeError
+from runcard.mdp.bounds import NEVER_LATE
+from runcard.mdp.evaluate import PolicyValue
+from runcard.mdp.mean_field import MeanField
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.progress import Progress
+from runcard.policy.base import Certificate
+from runcard.policy.by_order import OrderPolicy
+from runcard.policy.by_value import Values
+from runcard.policy.card_pictures import ExactCard, IndependentCard, Picture, num_sums
+from runcard.policy.closest_first import closest_first_value
+
+MOST_STATES = 1 << 16
+MOST_SUMS = 1 << 23
+"""A search is exact with at most so many states, and so many sums over them (see `mdp/kernels/cards.py`)."""
+
+TRUST = 0.4
+LEAST_GAIN = 1e-6
+SLOW = 3e-4
+PATIENCE = 2
+MAX_EVALUATIONS = 200
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FixedCard(OrderPolicy):
+    """A fixed order of stations for each demand point."""
+
+    name: str = "fixed-card"
+    finished: bool
+    """Whether the search for the orders came to its end; the card is never worse than closest-first either way."""
+
+
+class Found(NamedTuple):
+    """The best card of a search, the number of cards evaluated, and whether the search came to its end."""
+
+    card: Picture
+    evaluations: int
+    finished: bool
+
+
+def improve_card(
+    card: Picture, *, max_evaluations: int = MAX_EVALUATIONS, accepted: Callable[[int, Picture], None] | None = None
+) -> Found:
+    """The best card found from `card` on; `accepted` is told the number of evaluations and the card of each round."""
+    first, share, slow_rounds, evaluations = card.upper, 1.0, 0, 1
+    while evaluations < max_evaluations:
+        proposal = card.propose()
+        ranked = np.argsort(-proposal.gain, kind="stable")
+        ranked = ranked[proposal.gain[ranked] > 0.0]
+        promised = np.cumsum(proposal.gain[ranked])
+        if len(ranked) == 0 or promised[-1] <= max(LEAST_GAIN * card.upper, NEVER_LATE * card.problem.total_incidents_per_day):
+            return Found(card, evaluations, True)
+        taken = min(len(ranked), ceil(2.0 * share * len(ranked)))
+        better = None
+        while taken > 0 and evaluations < max_evaluations:
+            order = card.order.copy()
+            order[ranked[:taken]] = proposal.order[ranked[:taken]]
+            tried, evaluations = card.changed(order), evaluations + 1
+            if better is not None and tried.upper >= better.upper:
+                break
+            if tried.upper < card.lower:
+                better, share = tried, taken / len(ranked)
+                if card.upper - tried.upper >= TRUST * promised[taken - 1]:
+                    break
+            taken //= 2
+        if better is None:
+            return Found(card, evaluations, taken == 0)
+        slow = card.upper - better.upper < SLOW * (first - better.upper)
+        slow_rounds = slow_rounds + 1 if slow else 0
+        card = better
+        if accepted is not None:
+            accepted(evaluations, card)
+        if slow_rounds == PATIENCE:
+            return Found(card, evaluations, True)
+    return Found(card, evaluations, False)
+
+
+def solve_fixed_card(
+    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
+) -> FixedCard:
+    """The best card found; its certificate bounds its late fraction where its states could be evaluated."""
+    total = problem.total_incidents_per_day
+
+    def accepted(step: int, card: Picture) -> None:
+        # The bounds of a card are always close; what moves from step to step is where they are.
+        if progress is not None:
+            progress(Progress(step=step, lower=card.lower / total, upper=card.upper / total, tolerance=1e-9))
+
+    if problem.num_states <= MOST_STATES and num_sums(problem) <= MOST_SUMS:
+        start = closest_first_value(problem, threads=threads, progress=progress).value
+        exact = ExactCard(problem, problem.order, threads, start)
+        found = improve_card(exact, accepted=accepted)
+        assert isinstance(found.card, ExactCard)
+        return _with_values(found.card, found.card.solved, finished=found.finished)
+    found = improve_card(IndependentCard(problem, problem.order, threads))
+    try:
+        closest_first = closest_first_value(problem, threads=threads, progress=progress)
+        exact = ExactCard(problem, found.card.order, threads, closest_first.value)
+        if exact.upper < closest_first.lower:
+            return _with_values(exact, exact.solved, finished=found.finished)
+        return _with_values(ExactCard(problem, problem.order), closest_first, finished=found.finished)
+    except SizeError:
+        values = MeanField(problem, found.card.order).values(threads=threads)
+    return FixedCard(problem=problem, order=found.card.order, values=values, certificate=None, finished=found.finished)
+
+
+def _with_values(card: ExactCard, solved: PolicyValue, *, finished: bool) -> FixedCard:
+    """The policy of a card with its exact values."""
+    problem, total = card.problem, card.problem.total_incidents_per_day
+    return FixedCard(
+        problem=problem,
+        order=card.order,
+        values=Values(problem, solved.value),
+        certificate=Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged),
+        finished=finished,
+    )

@@ -1,0 +1,165 @@
+"""One-step-mean-field: the next event exactly, and the mean field after it.
+
+The values are those of the mean field (see `mdp.mean_field`), in two rounds: the first follows closest-first, the second
+sends the teams that are cheapest by the values of the first. A price looks one event ahead before it relies on them
+(see `mdp.kernels.lookahead`): whatever happens next, an incident is given the team that is then the cheapest, or a
+truck returns. No parameter, and nothing of the size of the state space.
+
+What was tried and measured worse is in docs/background/heuristics.md.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.chain import Chain, policy_rows
+from runcard.mdp.factored import FactoredValues, parts_of
+from runcard.mdp.kernels.lookahead import prices_ahead
+from runcard.mdp.layout import Layout
+from runcard.mdp.mean_field import mean_field_values
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.progress import Progress
+from runcard.mdp.rows import ValueRule
+from runcard.mdp.space import state_space
+from runcard.policy.base import Certificate, Decision
+from runcard.policy.options import NUM_ALTERNATIVES, checked_idle, checked_situation, idle_teams, make_decision
+
+class Teams(NamedTuple):
+    """The teams and demand points as the kernels see them."""
+
+    members: NDArray[np.int16]
+    number: NDArray[np.int64]
+    base: int
+    cost: NDArray[np.float64]
+    order: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    """[T, 6] the single trucks of a pair, or the single trucks and the pairs of three, as teams; -1: none."""
+    needed: NDArray[np.int64]
+    most_needed: int
+    first_point: NDArray[np.int64]
+    """[G + 1] where the demand points of each table begin in `point`."""
+    point: NDArray[np.int64]
+    rate: NDArray[np.float64]
+    """Incidents per day of each entry of `point`."""
+    first_cost: NDArray[np.int64]
+    """[G] where the costs of the teams of each table at its points begin in `local_cost`."""
+    local_cost: NDArray[np.float64]
+    """For each table, a row for each of its teams; inf where a team is not of the size that a point needs."""
+    total_rate: float
+    trucks: NDArray[np.int64]
+    returns_per_day: float
+
+
+class Room(NamedTuple):
+    """Room for the kernels to work in."""
+
+    delta: NDArray[np.float64]
+    increment: NDArray[np.float64]
+    known: NDArray[np.float64]
+    prices: NDArray[np.float64]
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    done: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanFieldPolicy:
+    """The policy that minimises P(late now) + price, with prices that look one event ahead of the mean field."""
+
+    problem: DispatchProblem
+    values: FactoredValues
+    certificate: Certificate | None = None
+    prune: bool = True
+    """Whether teams that are proven not to be among the best are left out; the decisions are the same."""
+    threads: int | None = None
+    name: str = "one-step-mean-field"
+
+    @cached_property
+    def rule(self) -> ValueRule:
+        """The same decisions in every state: the values of the mean field after one exact event."""
+        space = state_space(self.problem, self.threads)
+        value = self.values.every_state()
+        return ValueRule(Chain(space, policy_rows(space, ValueRule(value), minutes=False)).next_event(value))
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices of teams that look one event ahead."""
+        teams = np.asarray(teams, np.int64)
+        return self._ahead(checked_idle(self.problem, idle), teams, np.zeros(len(teams)), keep=0)
+
+    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
+        """The team with the smallest P(late now) + price for an incident at demand point `point`."""
+        idle, point = checked_situation(self.problem, idle, point)
+        teams = idle_teams(self.problem, idle, point)
+        p_late = self.problem.cost[teams, point]
+        price = self._ahead(idle, teams, p_late, keep=NUM_ALTERNATIVES + 1 if self.prune else 0)
+        looked_at = ~np.isnan(price)
+        teams, p_late, price = teams[looked_at], p_late[looked_at], price[looked_at]
+        return make_decision(self.problem, point, teams, p_late, price, int((p_late + price).argmin()))
+
+    def _ahead(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], p_late: NDArray[np.float64], *, keep: int
+    ) -> NDArray[np.float64]:
+        """The prices of teams, nan for those that are proven not to be among the `keep` best (0: all are wanted)."""
+        tables, teams_laid_out, num_teams = self.values.tables, self._teams, self.problem.num_teams
+        room = Room(
+            delta=np.zeros(len(tables.local_team)),
+            increment=np.empty(num_teams),
+            known=np.empty(num_teams),
+            prices=np.empty(num_teams),
+            before=np.empty(len(teams_laid_out.point)),
+            after=np.empty(len(teams_laid_out.point)),
+            done=np.zeros(len(self.values.stations), np.bool_),
+        )
+        prices: NDArray[np.float64] = prices_ahead(
+            teams, p_late, keep, idle.copy(), self.values.places(idle), room, teams_laid_out, tables
+        )
+        return prices
+
+    @cached_property
+    def _teams(self) -> Teams:
+        problem, tables = self.problem, self.values.tables
+        costs = []
+        for g, points in enumerate(self.values.points):
+            teams = tables.local_team[tables.first_local[g] : tables.first_local[g + 1]]
+            fits = problem.team_sizes[teams][:, None] == problem.trucks_needed[points]
+            costs.append(np.where(fits, problem.cost[np.ix_(teams, points)], np.inf).ravel())
+        point = np.concatenate(self.values.points)
+        return Teams(
+            members=problem.team_stations,
+            number=Layout(problem).team_number,
+            base=problem.num_stations + 1,
+            cost=problem.cost,
+            order=problem.order,
+            parts=_parts(problem),
+            needed=problem.trucks_needed,
+            most_needed=int(problem.trucks_needed.max()),
+            first_point=np.concatenate([[0], np.cumsum([len(points) for points in self.values.points])]).astype(np.int64),
+            point=point,
+            rate=problem.incidents_per_day[point],
+            first_cost=np.concatenate([[0], np.cumsum([len(cost) for cost in costs])[:-1]]).astype(np.int64),
+            local_cost=np.concatenate(costs),
+            total_rate=problem.total_incidents_per_day,
+            trucks=problem.trucks,
+            returns_per_day=float(problem.returns_per_day),
+        )
+
+
+def _parts(problem: DispatchProblem) -> NDArray[np.int64]:
+    """[T, 6] the numbers of the parts of each team (see `parts_of`), -1 where there are fewer."""
+    numbers = {tuple(i for i in members if i >= 0): t for t, members in enumerate(problem.team_stations.tolist())}
+    found = np.full((problem.num_teams, 6), -1, np.int64)
+    for team, t in numbers.items():
+        parts = [numbers[part] for part in parts_of(team)]
+        found[t, : len(parts)] = parts
+    return found
+
+
+def solve_mean_field(
+    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
+) -> MeanFieldPolicy:
+    """The policy of the mean field of a problem; its late fraction is left to evaluation."""
+    return MeanFieldPolicy(problem=problem, values=mean_field_values(problem, threads=threads), threads=threads)

@@ -1,0 +1,227 @@
+"""Tests of the queues behind one-step-queueing: rates, fixed points, and bounds on prices."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from runcard.errors import NotConvergedError
+from runcard.mdp.kernels.queueing import request_rates, settle
+from runcard.mdp.kernels.queueing_bounds import find_slopes, num_below
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.queueing import QueueingPicture
+
+from .problems import make_problem, random_problem
+
+LOADS = [1e-6, 1e-3, 0.1, 0.6, 2.0, 10.0, 500.0]
+
+
+def picture_of(problem: DispatchProblem, kind: str = "relaxing", horizon: float = 2.0) -> QueueingPicture:
+    """The queues of a problem: "relaxing", "fixed" or "printed"."""
+    return QueueingPicture(
+        name=kind, problem=problem, horizon=horizon, relaxing=kind == "relaxing", printed=kind == "printed"
+    )
+
+
+def printed_rates(problem: DispatchProblem, busy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[N] the printed rates: an incident asks each team of own trucks that all other trucks before its last allow.
+
+    A team with fewer than k own trucks is filled up from outside: it is asked if all other trucks are busy.
+    """
+    station = np.repeat(np.arange(problem.num_stations), problem.trucks)
+    rates = np.zeros(problem.num_trucks)
+    for j, rate in enumerate(problem.incidents_per_day):
+        order = [n for i in problem.order[j] for n in np.flatnonzero(station == i)]
+        k = int(problem.trucks_needed[j])
+        for size in range(1, k + 1):
+            for team in combinations(range(len(order)), size):
+                end = team[-1] if size == k else len(order)
+                chance = np.prod([busy[order[c]] for c in range(end) if c not in team])
+                rates[[order[c] for c in team]] += rate * chance
+    return rates
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_printed_rates(seed: int) -> None:
+    """The printed rates, by polynomials, are those of listing every team that an incident may ask."""
+    problem = random_problem(seed)
+    picture = picture_of(problem, "printed", 1.0)
+    room = picture.room()
+    busy = np.random.default_rng(seed).random(problem.num_trucks)
+    request_rates(picture.queues, picture.independent.with_outside(busy), room, room.asked)
+    expected = printed_rates(problem, busy)
+    np.testing.assert_allclose(room.asked[: problem.num_trucks], expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize(("kind", "horizon"), [("relaxing", 2.0), ("fixed", 2.0), ("fixed", 0.7), ("printed", 1.0)])
+def test_fixed_points_at_any_load(kind: str, horizon: float, load: float) -> None:
+    """At every load each state has a fixed point: its rates give its chances, and those give the rates again."""
+    for trucks, needed, rates in (
+        ([1], [1], None),
+        ([1], [3, 2], None),
+        ([1, 1, 1, 1], [2] * 8, None),
+        ([3, 1, 2], [1, 2, 3, 2], [1.0, 0.0, 2.0, 1.0]),
+    ):
+        problem = make_problem(trucks, needed, load=load, seed=3, rates=rates)
+        picture = picture_of(problem, kind, horizon)
+        mu, room = problem.returns_per_day, picture.room()
+        for idle in product(*(range(count + 1) for count in trucks)):
+            state = picture.settle(np.array(idle))
+            request_rates(picture.queues, state.busy, room, room.asked)
+            asked, x = room.asked[: problem.num_trucks], np.maximum(state.demand / mu, 1e-30)
+            np.testing.assert_allclose(asked, state.demand, rtol=2e-10, atol=1e-13 * problem.total_incidents_per_day)
+            share, now = x / (1.0 + x), state.idle == 1
+            if kind == "relaxing":
+                expected = np.where(now, share - share / horizon, share + (1.0 - share) / horizon)
+            elif kind == "fixed":
+                cost = np.where(now, -(share**2), share - share**2)  # the relative costs of the queue, corrected
+                expected = share + cost / (x * horizon)
+            else:
+                cost = np.where(now, share**2 - share, share**2)  # as printed
+                expected = share + cost / (x * horizon)
+            np.testing.assert_allclose(state.busy[: problem.num_trucks], expected.clip(0.0, 1.0), rtol=1e-9, atol=1e-9)
+
+
+def test_trucks_that_are_never_asked() -> None:
+    """A truck without demand is no exception: idle it stays idle, and busy it is so for its share of the horizon."""
+    problem = make_problem([1, 1, 1], [1], rates=[1.0], load=1e-6)
+    last = int(problem.order[0, -1])
+    for kind, when_busy in (("relaxing", 0.5), ("fixed", 0.5), ("printed", 0.0)):
+        for idle in (0, 1):
+            state = np.ones(3, np.int64)
+            state[last] = idle
+            found = picture_of(problem, kind).settle(state)
+            assert found.busy[last] == pytest.approx(0.0 if idle else when_busy, abs=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "horizon"), [("relaxing", 1.0), ("relaxing", 2.0), ("fixed", 2.0), ("fixed", 5.0)])
+@pytest.mark.parametrize("seed", range(15))
+def test_one_fixed_point_that_rises(seed: int, kind: str, horizon: float) -> None:
+    """Where it is proven, any start leads to the same fixed point, and no chance falls when a truck becomes busy."""
+    problem = random_problem(seed)
+    picture, rng = picture_of(problem, kind, horizon), np.random.default_rng(seed)
+    assert picture.proven
+    idle = rng.integers(0, problem.trucks + 1)
+    state, room = picture.settle(idle), picture.room()
+    demand = rng.random(problem.num_trucks) * problem.total_incidents_per_day
+    late, steps = settle(state.idle, picture.queues, demand, room.busy, room)
+    assert steps > 0
+    np.testing.assert_allclose(room.busy, state.busy, rtol=1e-8, atol=1e-12)
+    assert late == pytest.approx(state.late, rel=1e-8)
+    for i in np.flatnonzero(idle):
+        fewer = idle.copy()
+        fewer[i] -= 1
+        assert (picture.settle(fewer).busy >= state.busy - 1e-9).all()
+
+
+def test_no_fixed_point_is_said() -> None:
+    """A search that does not end names the policy, the state and the load."""
+    picture = picture_of(make_problem([1, 2], [2, 1], load=0.3), "printed", 1.0)
+    vars(picture)["queues"] = picture.queues._replace(left_out=-1e9)
+    with pytest.raises(NotConvergedError, match=r"printed: no fixed point .* \[1, 0\] idle .* load of 0\.3 "):
+        picture.settle(np.array([1, 0]))
+    with pytest.raises(NotConvergedError, match=r"\[0, 0\] idle"):
+        picture.late_in(0, 6)
+
+
+def slopes(
+    picture: QueueingPicture, idle: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The derivatives at the fixed point of a state, and by how much each truck may rise."""
+    state, num_all = picture.settle(idle), picture.problem.num_trucks + picture.independent.num_outside
+    rise = np.append(state.idle * 0.5, np.zeros(picture.independent.num_outside))
+    single, pair, harm = np.zeros(num_all), np.zeros((num_all, num_all)), np.zeros((num_all, num_all))
+    find_slopes(
+        picture.independent.walks, picture._falls, state.busy, rise, size, single, pair, harm, picture._bounds_room()
+    )
+    return rise, single, pair + pair.T
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_slopes(seed: int) -> None:
+    """What a truck or two cost when their chances rise is what the derivatives say: lateness is linear in each."""
+    problem = random_problem(seed)
+    picture, rng = picture_of(problem), np.random.default_rng(seed)
+    idle = rng.integers(1, problem.trucks + 1)
+    rise, single, pair = slopes(picture, idle, 2)
+    state = picture.settle(idle)
+    for team in combinations(np.flatnonzero(state.idle).tolist(), min(2, int(state.idle.sum()))):
+        busy = state.busy[: problem.num_trucks].copy()
+        busy[list(team)] += rise[list(team)]
+        _, late = picture.independent.asked_and_late(busy)
+        found = sum(rise[n] * single[n] for n in team)
+        if len(team) == 2:
+            found += rise[team[0]] * rise[team[1]] * pair[team]
+        assert found == pytest.approx(late - state.late, abs=1e-10 * problem.total_incidents_per_day)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_falls(seed: int) -> None:
+    """The fall of a team is its cost less that of the best team that comes no earlier, by listing them all."""
+    problem = random_problem(seed)
+    picture = picture_of(problem)
+    walks, falls = picture.independent.walks, picture._falls
+    number = {tuple(team): n for n, team in enumerate(problem.teams.tolist())}
+    for j, k in enumerate(problem.trucks_needed.tolist()):
+        stations = walks.station[walks.truck[j]]
+        costs = {}
+        for places in combinations(range(len(stations)), k):
+            team = [0] * problem.num_stations
+            for i in stations[list(places)]:
+                if i >= 0:
+                    team[i] += 1
+            costs[places] = problem.cost[number[tuple(team)], j]
+        for rank, places in enumerate(sorted(costs, key=lambda places: places[::-1])):
+            later = [cost for other, cost in costs.items() if (np.array(other) >= places).all()]
+            assert falls.fall[falls.first_fall[j] + rank] == pytest.approx(costs[places] - min(later), abs=1e-15)
+        assert rank + 1 == num_below(k, len(stations))
+
+
+@pytest.mark.parametrize(("kind", "horizon"), [("relaxing", 2.0), ("fixed", 2.0), ("fixed", 4.0)])
+@pytest.mark.parametrize("seed", range(40))
+def test_prices_are_not_below_their_bounds(seed: int, kind: str, horizon: float) -> None:
+    """No price is smaller than its lower bound, though costs here have no structure and may well fall."""
+    problem = random_problem(seed)
+    picture, rng = picture_of(problem, kind, horizon), np.random.default_rng(seed)
+    for _ in range(3):
+        idle = rng.integers(0, problem.trucks + 1)
+        state = picture.settle(idle)
+        for size in range(1, int(min(problem.trucks_needed.max(), idle.sum())) + 1):
+            teams = np.flatnonzero((problem.team_sizes == size) & (problem.teams <= idle).all(axis=1))
+            least = picture.least_prices(state, picture.taken_trucks(idle, teams))
+            late = picture.late_without(state, idle, teams)
+            assert (picture.horizon_days * (late - state.late) >= least).all()
+
+
+def test_bounds_of_falling_costs_are_tight() -> None:
+    """With costs that never fall there is no harm, and a bound is what the trucks cost at unchanged demand."""
+    problem = make_problem([1] * 6, [2] * 10, load=0.1, seed=2)
+    station_late = (
+        np.random.default_rng(5).uniform(0.01, 0.5, (problem.num_points, problem.num_stations)).cumsum(axis=1)
+    )
+    lateness = np.empty_like(station_late)
+    np.put_along_axis(lateness, problem.order, station_late / station_late[:, -1:] * 0.9, axis=1)
+    cost = np.array([[np.prod(late[team > 0]) for late in lateness] for team in problem.teams])
+    names = ("trucks", "returns_per_day", "incidents_per_day", "trucks_needed", "teams", "order")
+    problem = DispatchProblem(**{name: getattr(problem, name) for name in names}, cost=cost)
+    picture, idle = picture_of(problem), np.ones(6, np.int64)
+    state = picture.settle(idle)
+    teams = np.flatnonzero(problem.team_sizes == 2)
+    taken = picture.taken_trucks(idle, teams)
+    for team, least in zip(taken, picture.least_prices(state, taken), strict=True):
+        busy = state.busy[:6].copy()
+        busy[team] += 0.5
+        _, late = picture.independent.asked_and_late(busy)
+        assert least == pytest.approx(picture.horizon_days * (late - state.late), rel=1e-6)
+
+
+def test_trucks_of_one_station() -> None:
+    """The idle trucks of a station are its first ones, and a team takes the last of them."""
+    problem = make_problem([3, 1, 2], [3], seed=0)
+    picture, idle = picture_of(problem), np.array([2, 1, 1])
+    np.testing.assert_array_equal(picture.idle_trucks(idle), [1, 1, 0, 1, 1, 0])
+    stations = problem.team_stations.tolist()
+    teams = np.array([stations.index([0, 0, 2]), stations.index([1, 2, -1]), stations.index([0, -1, -1])])
+    np.testing.assert_array_equal(picture.taken_trucks(idle, teams), [[1, 0, 4], [3, 4, -1], [1, -1, -1]])

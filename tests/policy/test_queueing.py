@@ -1,0 +1,203 @@
+"""Tests of one-step-queueing, corrected and as printed."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from runcard.city.grid import generate_grid
+from runcard.errors import InputError, SizeError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.layout import Layout
+from runcard.mdp.problem import DispatchProblem
+from runcard.policy.options import idle_teams
+from runcard.policy.queueing import QueueingPolicy, solve_queueing, solve_queueing_printed
+from runcard.policy.solve import evaluate
+
+from ..conftest import GoldenCity
+from ..mdp.problems import make_problem, random_problem
+
+
+def states(problem: DispatchProblem) -> list[NDArray[np.int64]]:
+    """Every state of a problem."""
+    return [np.array(idle) for idle in product(*(range(count + 1) for count in problem.trucks))]
+
+
+@pytest.fixture(scope="module")
+def problem(golden: GoldenCity) -> DispatchProblem:
+    """The dispatch problem of each golden city."""
+    return dispatch_problem(golden.city)
+
+
+def test_printed_late_fractions(golden: GoldenCity, problem: DispatchProblem) -> None:
+    """As printed, the late fraction is the golden one within 1e-6, in cities where every station has one truck."""
+    found = evaluate(solve_queueing_printed(problem))
+    assert found.converged
+    if (problem.trucks == 1).all():
+        expected = golden.answers["late_fraction"]["one-step-queueing-printed"]
+        assert found.late_fraction == pytest.approx(expected, rel=1e-6)
+
+
+def test_corrected_keeps_more(golden: GoldenCity, problem: DispatchProblem) -> None:
+    """Corrected, it keeps at least 90 % of the gain of the optimum over closest-first, and no less than as printed."""
+    answers = golden.answers["late_fraction"]
+    gain = answers["closest-first"] - answers["optimal"]
+    corrected, printed = evaluate(solve_queueing(problem)), evaluate(solve_queueing_printed(problem))
+    assert answers["closest-first"] - corrected.late_fraction >= 0.9 * gain
+    assert corrected.late_fraction <= printed.late_fraction * (1 + 1e-9)
+
+
+def test_prices_are_not_negative(problem: DispatchProblem) -> None:
+    """In the golden cities no team has a negative price: a truck that stays is worth something."""
+    for policy in (solve_queueing(problem), solve_queueing(problem, horizon_busy_times=2.0)):
+        for idle in states(problem):
+            teams = idle_teams(problem, idle, 0)
+            assert (policy.prices(idle, teams) >= -1e-10).all()
+
+
+def check_online(problem: DispatchProblem, policy: QueueingPolicy) -> None:
+    """Online prices are differences of the table, and the online team is best in the table, in every state."""
+    value, layout = policy.rule.value, Layout(problem)
+    for idle in states(problem):
+        state = int(idle @ layout.space.stride)
+        for point in range(problem.num_points):
+            teams = idle_teams(problem, idle, point)
+            table = value[state - layout.teams.offset[teams]] - value[state]
+            total = problem.cost[teams, point] + table
+            decision = policy.decide(idle, point)
+            best = int(total.argmin())
+            assert decision.total == pytest.approx(total[best], abs=1e-7)
+            if len(total) == 1 or np.partition(total, 1)[1] > total[best] + 1e-7:
+                counts = problem.teams[teams[best]]
+                sent = [problem.station_ids[i] for i in np.flatnonzero(counts) for _ in range(counts[i])]
+                assert [station for station in decision.team if station != "outside"] == sent
+            if point == 0:
+                np.testing.assert_allclose(policy.prices(idle, teams), table, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", [solve_queueing, solve_queueing_printed])
+def test_online_is_the_table_in_golden_cities(problem: DispatchProblem, solver: type[QueueingPolicy]) -> None:
+    """In every state of the golden cities, decisions and prices made online are those of the table."""
+    check_online(problem, solver(problem=problem))
+
+
+@pytest.mark.parametrize("horizon", [None, 2.0, 1.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_online_is_the_table(seed: int, horizon: float | None) -> None:
+    """The same with random costs, several trucks per station, needs of 1 to 3 and loads of 0.001 to 5."""
+    problem = random_problem(seed)
+    check_online(problem, QueueingPolicy(problem=problem, horizon_busy_times=horizon))
+
+
+def test_pruning_changes_nothing_in_golden_cities(problem: DispatchProblem) -> None:
+    """With pruning off, decisions are the same, alternatives included, in every state of the golden cities."""
+    pruned, full = QueueingPolicy(problem=problem), QueueingPolicy(problem=problem, prune=False)
+    for idle in states(problem):
+        for point in range(0, problem.num_points, 3):
+            assert pruned.decide(idle, point) == full.decide(idle, point)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pruning_changes_nothing(seed: int) -> None:
+    """The same with random costs, where a later team is as likely to be better."""
+    problem = random_problem(seed)
+    for horizon in (None, 3.0):
+        pruned = QueueingPolicy(problem=problem, horizon_busy_times=horizon)
+        full = QueueingPolicy(problem=problem, horizon_busy_times=horizon, prune=False)
+        for idle in states(problem)[:: max(1, problem.num_states // 20)]:
+            for point in range(problem.num_points):
+                assert pruned.decide(idle, point) == full.decide(idle, point)
+
+
+@pytest.mark.parametrize("shared_delay", [0.0, 1.0])
+def test_pruning_prunes(shared_delay: float) -> None:
+    """On a grid of 14 trucks decisions are the same with pruning, which looks at less than half of the teams."""
+    problem = dispatch_problem(
+        generate_grid(side=9, num_stations=14, load=0.1, seed=3, gamma=0.3, shared_delay=shared_delay)
+    )
+    pruned, full = QueueingPolicy(problem=problem), QueueingPolicy(problem=problem, prune=False)
+    rng, seen, listed = np.random.default_rng(0), 0, 0
+    for point in range(0, problem.num_points, 9):
+        idle = (rng.random(14) > 0.2).astype(np.int64)
+        assert pruned.decide(idle, point) == full.decide(idle, point)
+        teams = idle_teams(problem, idle, point)
+        picture = pruned.picture
+        late = picture.late_of_best(picture.settle(idle), idle, teams, problem.cost[teams, point], 5)
+        seen, listed = seen + int((~np.isnan(late)).sum()), listed + len(teams)
+    assert seen < 0.5 * listed
+
+
+def one_truck(load: float) -> tuple[DispatchProblem, float]:
+    """One truck that every incident needs, and by how much later the one from outside is."""
+    problem = make_problem([1], [1], load=load, cost=[0.2, 0.7], seed=1)
+    return problem, float(problem.cost[0, 0] - problem.cost[1, 0])
+
+
+@pytest.mark.parametrize("load", [1e-6, 0.01, 0.5, 3.0, 50.0])
+def test_one_truck_by_hand(load: float) -> None:
+    """The price of the only truck is exact, whatever the horizon: ρ/(1+ρ) of what it saves is lost."""
+    problem, saved = one_truck(load)
+    for horizon in (None, 1.0, 2.0, 7.5):
+        policy = solve_queueing(problem, horizon_busy_times=horizon)
+        price = policy.prices(np.array([1]), np.array([1]))
+        assert price == pytest.approx([load / (1 + load) * saved], rel=1e-8)
+
+
+@pytest.mark.parametrize("load", [1e-6, 0.01, 0.5, 3.0, 50.0])
+def test_one_truck_as_printed_by_hand(load: float) -> None:
+    """As printed, T = 1/μ, with h_0 = B² and h_1 = B² - B: chances cut off at 0, and a price from their difference."""
+    problem, saved = one_truck(load)
+    share = load / (1 + load)
+    when_idle, when_busy = max(0.0, share + (share**2 - share) / load), share + share**2 / load
+    price = solve_queueing_printed(problem).prices(np.array([1]), np.array([1]))
+    assert price == pytest.approx([load * (when_busy - when_idle) * saved], rel=1e-8)
+
+
+@pytest.mark.parametrize("load", [1e-6, 1e-3, 1.0, 10.0, 300.0])
+def test_extreme_loads(load: float) -> None:
+    """Far from any sensible load, decisions are still made: finite prices, the right number of trucks."""
+    problem = make_problem([2, 1, 3], [2, 1, 3, 2], load=load, seed=4, rates=[1.0, 2.0, 0.0, 1.0])
+    for policy in (solve_queueing(problem), solve_queueing_printed(problem)):
+        for idle in ([2, 1, 3], [0, 0, 1], [0, 0, 0]):
+            for point in range(4):
+                decision = policy.decide(np.array(idle), point)
+                assert np.isfinite(decision.price)
+                assert len(decision.team) == problem.trucks_needed[point]
+                assert decision.team.count("outside") == max(0, problem.trucks_needed[point] - sum(idle))
+        assert evaluate(policy).converged
+
+
+def test_any_size() -> None:
+    """Sixty stations have too many states for a table, but decisions and prices are made."""
+    problem = make_problem([1, 2] * 30, [2] * 50, load=0.1, seed=6)
+    policy = solve_queueing(problem)
+    decision = policy.decide(problem.trucks, 7)
+    assert len(decision.team) == 2
+    assert len(decision.alternatives) == 4
+    with pytest.raises(SizeError, match="states"):
+        _ = policy.rule
+
+
+def test_table_by_several_threads() -> None:
+    """The table does not depend on the number of threads, and is 0 with every truck idle."""
+    problem = make_problem([1] * 8, [2] * 12, load=0.2, seed=8)
+    one, two = (QueueingPolicy(problem=problem, threads=threads).rule.value for threads in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    assert one[problem.num_states - 1] == 0.0
+
+
+@pytest.mark.parametrize("horizon", [0.0, -1.0, float("nan"), float("inf")])
+def test_bad_horizons(horizon: float) -> None:
+    """A horizon that is no positive number of busy times is refused in one sentence."""
+    with pytest.raises(InputError, match="one-step-queueing: expected a horizon of more than 0 busy times, got"):
+        solve_queueing(make_problem([1], [1]), horizon_busy_times=horizon)
+
+
+def test_bad_states() -> None:
+    """States and demand points that the problem does not have are refused."""
+    policy = solve_queueing(make_problem([1, 2], [2]))
+    with pytest.raises(InputError, match="idle trucks by station"):
+        policy.decide(np.array([1, 3]), 0)
+    with pytest.raises(InputError, match="demand point"):
+        policy.decide(np.array([1, 2]), 1)
