@@ -5,13 +5,17 @@ import datetime
 import platform
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cases import Row, all_cases
+from benchmarks.heuristics import heuristic_cases
 
+PARTS: Final = {"exact": all_cases, "heuristics": heuristic_cases}
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
 
 
@@ -42,11 +46,13 @@ def main() -> int:
     """0 if every target was met."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="leave out what takes more than a few seconds")
+    parser.add_argument("--only", choices=PARTS, help="measure only the exact solver, or only the heuristics")
     parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
     options = parser.parse_args()
     console = Console()
     rows = []
-    for row in all_cases(quick=options.quick):
+    parts = [PARTS[options.only]] if options.only else list(PARTS.values())
+    for row in chain.from_iterable(part(quick=options.quick) for part in parts):
         rows.append(row)
         console.print(
             f"{'[green]met   ' if row.met else '[red]MISSED'}[/] {row.name}: {row.measured} (target {row.target})"

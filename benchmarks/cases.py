@@ -61,7 +61,7 @@ def exact_optimum(num_trucks: int, limit_seconds: float, limit_ratio: float | No
         solution = solve_optimal(problem, tolerance=1e-6, threads=THREADS)
         assert solution.converged
         assert solution.upper - solution.lower <= 1e-6 * solution.upper
-        exact = evaluate_rule(problem, ValueRule(solution.value), start=solution.value, threads=THREADS)
+        exact = evaluate_rule(problem, ValueRule(solution.value), threads=THREADS)
         assert exact.converged
         assert max(solution.lower, exact.lower) <= min(solution.upper, exact.upper)
         # A fresh copy each time, so that nothing which a problem keeps is used again.

@@ -40,6 +40,14 @@ Node = Annotated[str, typer.Option("--at", metavar="NODE", help="The node of the
 Tolerance = Annotated[
     float, typer.Option(metavar="X", help="How close the proven bounds of `optimal` must come, relatively.")
 ]
+Horizon = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="The horizon T of one-step-queueing in busy times; from the load if left out.",
+        show_default=False,
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Threads to use; one for each processor if left out.", show_default=False),
@@ -133,10 +141,11 @@ def generate(
 def compare(
     city: CityFolder,
     policies: Annotated[
-        str, typer.Option(metavar="NAMES", help="Policies by name or paper label (CF, OSI, OPT), commas between.")
+        str, typer.Option(metavar="NAMES", help="Policies by name or paper label (CF, OSI, OSIA, OPT), commas between.")
     ] = "closest-first,one-step,optimal",
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,
+    horizon_busy_times: Horizon = None,
     threads: Threads = None,
 ) -> None:
     """Compare policies exactly.
@@ -145,7 +154,14 @@ def compare(
     """
     from runcard.outputs.commands import run_compare
 
-    run_compare(city, _words(policies), as_json=as_json, tolerance=tolerance, threads=threads)
+    run_compare(
+        city,
+        _words(policies),
+        as_json=as_json,
+        tolerance=tolerance,
+        horizon_busy_times=horizon_busy_times,
+        threads=threads,
+    )
 
 
 @app.command()
@@ -174,6 +190,7 @@ def solve(
     ],
     policy: Annotated[str, typer.Option(metavar="NAME", help="A policy by name or paper label.")] = "optimal",
     tolerance: Tolerance = 1e-9,
+    horizon_busy_times: Horizon = None,
     threads: Threads = None,
 ) -> None:
     """Solve a policy and write its policy file.
@@ -182,7 +199,7 @@ def solve(
     """
     from runcard.outputs.commands import run_solve
 
-    run_solve(city, policy, output, tolerance=tolerance, threads=threads)
+    run_solve(city, policy, output, tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
 
 
 @app.command()

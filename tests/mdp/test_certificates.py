@@ -40,7 +40,7 @@ def test_converged_means_within_the_tolerance(side: int, num_stations: int, gamm
     if found.converged:
         assert found.upper - found.lower <= 1e-9 * found.upper or found.upper <= 1e-15
     closest = evaluate_rule(problem, OrderRule(problem.order))
-    optimal = evaluate_rule(problem, ValueRule(found.value), start=found.value)
+    optimal = evaluate_rule(problem, ValueRule(found.value))
     assert found.lower <= optimal.upper
     assert optimal.lower <= found.upper
     assert optimal.lower <= closest.upper

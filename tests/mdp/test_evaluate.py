@@ -161,11 +161,10 @@ def test_a_price_far_above_every_cost_loses() -> None:
 def test_a_good_start_changes_nothing_but_the_time() -> None:
     """Starting from the policy's own values, or from nonsense, leads to the same late fraction."""
     problem = make_problem([2, 1, 2], [2, 1, 3], load=0.3, seed=4)
-    rule = OrderRule(problem.order)
-    cold = evaluate_rule(problem, rule)
+    cold = evaluate_rule(problem, OrderRule(problem.order))
     for start in (cold.value, random_values(problem, 1, size=100.0)):
         before = start.copy()
-        warm = evaluate_rule(problem, rule, start=start)
+        warm = evaluate_rule(problem, OrderRule(problem.order, start))
         assert warm.converged
         assert warm.late_fraction == pytest.approx(cold.late_fraction, rel=1e-10)
         assert np.array_equal(start, before)

@@ -20,7 +20,7 @@ def assert_optimal(found: Solution, problem: DispatchProblem, exact: Exact) -> N
     rounding = 1e-13 * (1.0 + np.abs(exact.value).max())
     assert found.lower - rounding <= exact.late_fraction <= found.upper + rounding
     assert found.upper - found.lower <= found.tolerance * found.upper + 2 * rounding
-    attained = evaluate_rule(problem, ValueRule(found.value), start=found.value)
+    attained = evaluate_rule(problem, ValueRule(found.value))
     assert attained.late_fraction == pytest.approx(exact.late_fraction, rel=2 * found.tolerance, abs=rounding)
 
 

@@ -36,6 +36,30 @@ def test_the_bounds_of_the_optimal_policy_are_those_of_the_optimum(grid: City) -
     assert loose.lower <= loose.evaluation.late_fraction <= loose.upper
 
 
+def test_the_distance_to_the_optimum_is_a_bound(grid: City) -> None:
+    """Beside the optimum, every policy says how far it may be above it; without the optimum nobody knows."""
+    comparison = compare_policies(grid, ["closest-first", "optimal", "one-step-mean-field", "fixed-card"])
+    best = comparison.result("optimal").evaluation.late_fraction
+    for result in comparison.results:
+        gap = result.gap_to_optimum
+        assert gap is not None
+        assert gap == pytest.approx(result.evaluation.late_fraction / best - 1.0, abs=1e-8)
+        assert result.evaluation.late_fraction <= best * (1.0 + gap) * (1.0 + 1e-12)
+    assert [result.gap_to_optimum for result in compare_policies(grid, ["CF"]).results] == [None]
+
+
+def test_a_horizon_is_for_queueing_only(grid: City) -> None:
+    """A horizon changes one-step-queueing and no other policy; where that is not compared, it is refused."""
+    names = ["closest-first", "one-step-queueing", "one-step-queueing-printed"]
+    usual, other = (compare_policies(grid, names, horizon_busy_times=horizon) for horizon in (None, 0.05))
+    late = [[result.evaluation.late_fraction for result in comparison.results] for comparison in (usual, other)]
+    assert late[0][0] == late[1][0]
+    assert late[0][1] != late[1][1]
+    assert late[0][2] == late[1][2]
+    with pytest.raises(InputError, match="horizon"):
+        compare_policies(grid, ["closest-first"], horizon_busy_times=2.0)
+
+
 def test_the_caller_is_told_what_goes_on(grid: City) -> None:
     """`begin` hears each name once and in order, and `progress` hears bounds that hold the late fraction of each."""
     heard: dict[str, list[Progress]] = {}
@@ -79,8 +103,8 @@ def test_kernels_of_large_problems_are_made_ready_too(monkeypatch: pytest.Monkey
         lambda self, *args, **options: (widths.append(self.key_bits), rows(self, *args, **options))[1],
     )
     problem = dispatch_problem(demo_city())
-    load_kernels(problem)
+    load_kernels(problem, ["closest-first", "optimal"])
     assert 32 not in widths
     monkeypatch.setattr(warm_up, "SMALL", 1)
-    load_kernels(problem)
+    load_kernels(problem, ["closest-first", "optimal"])
     assert 32 in widths

@@ -8,7 +8,8 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.explain import Explanation, explain
 from runcard.policy.base import Decision, Option
-from runcard.policy.solve import solve
+from runcard.policy.options import team_of
+from runcard.policy.solve import POLICY_NAMES, solve
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,7 @@ def test_what_a_decision_is_compared_with_is_what_it_says(problem: DispatchProbl
         assert explanation.closest.team == closest_first.decide(idle, point).team
         assert explanation.surest.p_late <= min(decision.p_late, explanation.closest.p_late)
         assert decision.total <= min(explanation.surest.total, explanation.closest.total)
+        assert explanation.truck_prices.keys() == {problem.station_ids[i] for i in np.flatnonzero(idle)}
         differing += explanation.surest.team != decision.team
     assert differing > 10
 
@@ -44,13 +46,15 @@ def made_up(policy: str, decision: str, surest: str, closest: str, num_teams: in
         surest=Option(team=(surest,), **other),
         closest=Option(team=(closest,), **other),
         num_teams=num_teams,
+        truck_prices={decision: 0.01},
     )
 
 
 def test_the_best_team_now_needs_no_excuse() -> None:
     """Where the same team is surest, closest and chosen, there is one sum and one remark."""
     assert made_up("optimal", "a", "a", "a").reasons == [
-        "P(late now) 2.00% + price 1.00% = 3.00%, the smallest of the 6 teams that could go.",
+        "Of the 6 teams that could go it minimises P(late now) + price of the team: "
+        "P(late now) 2.00% + price 1.00% = 3.00%.",
         "No other team is surer to be in time now.",
     ]
 
@@ -72,6 +76,26 @@ def test_closest_first_gives_its_own_reason() -> None:
     assert made_up("closest-first", "a", "b", "a").reasons == [
         "Of the 6 teams that could go it is the closest: P(late now) 2.00% + price 1.00% = 3.00%."
     ]
+
+
+def test_a_card_gives_its_own_reason() -> None:
+    """A fixed card sends what comes first on it, whatever the sum."""
+    assert made_up("fixed-card", "a", "b", "a").reasons == [
+        "Of the 6 teams that could go it is the first on the card: P(late now) 2.00% + price 1.00% = 3.00%."
+    ]
+
+
+@pytest.mark.parametrize("name", POLICY_NAMES)
+def test_every_policy_explains_itself(problem: DispatchProblem, name: str) -> None:
+    """With all, some and no trucks idle, the price of a truck alone is that of the team of one, and words come out."""
+    policy = solve(problem, name)
+    for idle in (problem.trucks, np.where(np.arange(problem.num_stations) < 2, problem.trucks, 0), 0 * problem.trucks):
+        explanation = explain(policy, idle, 3)
+        assert explanation.decision == policy.decide(idle, 3)
+        assert all(explanation.reasons)
+        for station_id, price in explanation.truck_prices.items():
+            alone = team_of(problem, [problem.station_ids.index(station_id)])
+            assert price == policy.prices(idle, np.array([alone]))[0]
 
 
 def test_where_there_is_no_choice_none_is_explained() -> None:

@@ -11,7 +11,11 @@ from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Decision, Policy
+from runcard.policy.by_order import OrderPolicy
+from runcard.policy.by_value import ValuePolicy, Values
+from runcard.policy.mean_field import MeanFieldPolicy
 from runcard.policy.options import NUM_ALTERNATIVES
+from runcard.policy.queueing import QueueingPolicy
 from runcard.policy.solve import POLICY_NAMES, evaluate, policy_name, solve
 
 from ..mdp.problems import make_problem
@@ -36,27 +40,55 @@ def policy(request: pytest.FixtureRequest) -> Policy:
 
 
 def test_every_decision_is_the_best_of_all_teams(policy: Policy) -> None:
-    """In every state and at every point the team, P(late), price and alternatives are those of a search by hand."""
+    """In every state and at every point the team, P(late), price and alternatives are those of a search by hand.
+
+    Queueing reads its prices off a fixed point, found to 1e-9 or so. The prices of the mean field are differences of
+    values up to what all teams of a size have in common; tests/policy/test_mean_field.py has its prices themselves.
+    """
     problem, dense = policy.problem, Dense(policy.problem)
-    closest = dense.order_table(problem.order)
-    for place, j, teams, totals in dense.totals(policy.value):
+    by_order = dense.order_table(policy.order) if isinstance(policy, OrderPolicy) else None
+    value = policy.rule.start
+    assert value is not None
+    accuracy = 1e-8 if isinstance(policy, QueueingPolicy) else 1e-14
+    for place, j, teams, totals in dense.totals(value):
         decision = policy.decide(np.array(dense.states[place]), j)
-        team = closest[place, j] if policy.name == "closest-first" else teams[int(totals.argmin())]
+        team = by_order[place, j] if by_order is not None else teams[int(totals.argmin())]
         assert decision.team == ids_of(problem, team, j)
         assert decision.p_late == problem.cost[team, j]
-        assert decision.total == pytest.approx(totals[teams.index(team)] - policy.value[place], abs=1e-14)
+        if not isinstance(policy, MeanFieldPolicy):
+            assert decision.total == pytest.approx(totals[teams.index(team)] - value[place], abs=accuracy)
         ranked = [teams[rank] for rank in totals.argsort(kind="stable") if teams[rank] != team][:NUM_ALTERNATIVES]
         assert [option.team for option in decision.alternatives] == [ids_of(problem, other, j) for other in ranked]
         assert [option.p_late for option in decision.alternatives] == [problem.cost[other, j] for other in ranked]
 
 
-def test_the_price_is_the_future(policy: Policy) -> None:
+def test_decisions_make_p_late_and_price_smallest(policy: Policy) -> None:
+    """Policies by value send the team with the smallest P(late) + price, of the prices that they give for all teams."""
+    problem, dense = policy.problem, Dense(policy.problem)
+    for place, j in product(range(problem.num_states), range(problem.num_points)):
+        idle, teams = np.array(dense.states[place]), np.array(dense.choices[place][j])
+        totals = problem.cost[teams, j] + policy.prices(idle, teams)
+        decision = policy.decide(idle, j)
+        listed = [decision, *decision.alternatives]
+        by_team = {ids_of(problem, team, j): total for team, total in zip(teams.tolist(), totals, strict=True)}
+        assert [option.total for option in listed] == pytest.approx(
+            [by_team[option.team] for option in listed], abs=1e-12
+        )
+        if not isinstance(policy, OrderPolicy):
+            best = np.sort(totals)[: len(listed)]
+            assert [option.total for option in listed] == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["closest-first", "one-step", "optimal", "fixed-card"])
+def test_the_price_is_the_future(name: str) -> None:
     """The price of a team is h(f-a) - h(f), with h the exact values of the policy that the prices are made for.
 
-    One-step takes the prices of closest-first: it improves on them once.
+    One-step takes the prices of closest-first: it improves on them once. Policies with approximate values are left out.
     """
+    policy = solve(mixed_problem(), name)
     problem, dense = policy.problem, Dense(policy.problem)
-    table = dense.order_table(problem.order) if policy.name != "optimal" else dense.optimum()[0]
+    order = policy.order if isinstance(policy, OrderPolicy) else problem.order
+    table = dense.order_table(order) if policy.name != "optimal" else dense.optimum()[0]
     value = dense.values(table)[1]
     for place, j in product(range(problem.num_states), range(problem.num_points)):
         state = dense.states[place]
@@ -166,6 +198,9 @@ def test_decisions_of_a_city_make_its_late_fraction() -> None:
         ("OSI", "one-step"),
         (" Optimal ", "optimal"),
         ("one-step", "one-step"),
+        ("OSIA", "one-step-queueing"),
+        ("one-step-mean-field", "one-step-mean-field"),
+        ("Fixed-Card", "fixed-card"),
     ],
 )
 def test_names_and_labels(word: str, name: str) -> None:
@@ -190,8 +225,12 @@ def test_tolerances_without_meaning_are_refused(tolerance: float) -> None:
 def test_one_step_and_closest_first_have_the_same_values() -> None:
     """One-step is greedy for the values of closest-first, which are computed once."""
     problem = mixed_problem()
-    assert solve(problem, "one-step").value is solve(problem, "closest-first").value
-    assert solve(problem, "one-step").certificate is None
+    one_step, first = solve(problem, "one-step"), solve(problem, "closest-first")
+    assert isinstance(one_step, ValuePolicy)
+    assert isinstance(first, OrderPolicy)
+    assert isinstance(first.values, Values)
+    assert one_step.value is first.values.value
+    assert one_step.certificate is None
 
 
 @pytest.mark.parametrize("name", POLICY_NAMES)

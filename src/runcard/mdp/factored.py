@@ -123,25 +123,6 @@ class FactoredValues:
         prices: NDArray[np.float64] = (self.value[places[:, None] - taken] - self.value[places][:, None]).sum(axis=0)
         return prices
 
-    def steady_prices(self) -> NDArray[np.float64]:
-        """[T] the price of each team on the mean over the steady state, given that it is idle."""
-        prices = np.zeros(self.problem.num_teams)
-        trucks, teams = self.problem.trucks, self.problem.teams
-        for g, stations in enumerate(self.stations):
-            table = self._table(g)
-            parts, which = np.unique(teams[:, stations], axis=0, return_inverse=True)
-            of_part = np.empty(len(parts))
-            for n, part in enumerate(parts.tolist()):
-                # The trucks that the team leaves are busy or idle as ever; with y of them idle the state is y + part.
-                taken = table[tuple(slice(0, int(trucks[i]) + 1 - a) for i, a in zip(stations, part, strict=True))]
-                kept = table[tuple(slice(a, None) for a in part)]
-                mean = taken - kept
-                for i, a in zip(stations[::-1], part[::-1], strict=True):
-                    mean = mean @ _binomial(int(trucks[i]) - a, 1.0 - float(self.busy[i]))
-                of_part[n] = mean
-            prices += of_part[which.ravel()]
-        return prices
-
     def local_prices(self, stations: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """[states, teams] the price of each team in each state of some stations, on the mean over all other trucks.
 

@@ -7,9 +7,12 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.response.table import response_table
 
 
-def dispatch_problem(city: City) -> DispatchProblem:
-    """The dispatch problem of a city: its routes, P(late) of every team, and its rates per day."""
-    table = response_table(city)
+def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
+    """The dispatch problem of a city: its routes, P(late) of every team, and its rates per day.
+
+    Without the response minutes, which only evaluation reports, it takes half the memory.
+    """
+    table = response_table(city, minutes=minutes)
     needed = [point.trucks or city.trucks_per_incident for point in city.demand]
     # A stable sort: of two stations equally close, the one listed first comes first.
     order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
@@ -21,7 +24,7 @@ def dispatch_problem(city: City) -> DispatchProblem:
         teams=table.teams,
         cost=table.p_late,
         order=np.ascontiguousarray(order),
-        response_minutes=table.mean_minutes,
+        response_minutes=table.mean_minutes if minutes else None,
         station_ids=tuple(station.station_id for station in city.stations),
         point_ids=tuple(point.node_id for point in city.demand),
     )

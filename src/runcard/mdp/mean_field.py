@@ -1,22 +1,23 @@
-"""The mean field of a department: values for departments of any size as a sum of small tables.
+"""The mean field of a department: values for departments of any size, as a sum of small tables.
 
-Demand points that ask for the same stations form a group, and those stations are its neighbourhood. While a neighbourhood
-has k idle trucks, its incidents take the cheapest idle team of it, P(late) + w(team), where w are prices that do not
-depend on the state (or the first idle trucks of an order); with fewer idle trucks they go along their order through
-the whole city. With p_i the chance that a truck of station i is busy, trucks being busy independently, group G is late
+Demand points that are closest to the same station form a group. The stations that a group asks most often, as many as
+fit in `local_states` states, are its neighbourhood. While a neighbourhood has k idle trucks, an incident of the group
+takes an idle team of it: the first in its order, or, given values from before, the one with the smallest P(late) +
+price. With fewer idle trucks it goes along its order through the whole city. Trucks are busy independently, those of
+station i with chance p_i, so that group G is late c_G(p) times and takes R_Gi(p) trucks of station i a day,
 
-    c_G(p) = Σ_x P(x; p) c_G(x)   times a day   and takes   R_Gi(p) = Σ_x P(x; p) r_Gi(x)   trucks of station i,
+    c_G(p) = Σ_x P(x; p) c_G(x),        R_Gi(p) = Σ_x P(x; p) r_Gi(x),
 
-over the states x of its neighbourhood. So a truck is asked at the rate D_i = Σ_G R_Gi / (expected idle trucks of i), and
+sums over the states x of its neighbourhood. A truck is asked at the rate D_i = Σ_G R_Gi / (expected idle trucks of i),
 
     dp_i/dt = D_i(p) (1 - p_i) - μ p_i.
 
-The table of a group is its share of the late incidents along that path, H_G(x) = ∫ c_G(p(t)) dt, when its neighbourhood
-starts in state x and the rest of the city with its steady chances; only differences matter, so that a horizon of 8/μ
-is enough. The value of a state of the department is the sum h(f) = Σ_G H_G(f at the stations of G).
+The table of a group is its share of the late incidents along that path, H_G(x) = ∫ c_G(p(t)) dt, where its
+neighbourhood starts in state x and the rest of the city with its steady chances. Only differences matter, so that a
+horizon of 8/μ is enough. The value of a state of the department is h(f) = Σ_G H_G(f at the stations of G).
 
-The prices w come from such values: first those of closest-first, and then w(team) is what taking the team costs on
-the mean in the steady state. A second round from the new values changes little.
+`mean_field_values` goes two rounds: along the order of closest-first, and then with the teams that are cheapest by the
+values of the first round, so that the values are those of a policy that is nearly as good as the one they lead to.
 """
 
 from collections.abc import Sequence
@@ -43,7 +44,10 @@ HORIZON = 8.0
 """In busy times 1/μ."""
 
 STEPS = 6
+"""Of a path; more of them change the values, but not what the decisions achieve."""
+
 GRADING = 4.0
+"""The last step is about e^4 times as long as the first: what differs between two states differs most at first."""
 MAX_STEADY_STEPS = 2000
 
 BATCH_STATES = 65536
@@ -123,8 +127,9 @@ class MeanField:
         steady, by_group = self.busy.copy(), np.zeros((len(self.members), problem.num_stations))
         moved = settle(groups, problem.trucks, problem.returns_per_day, steady, MAX_STEADY_STEPS, by_group)
         if moved > 1e-9:
-            raise NotConvergedError(f"the steady busy chances still change by {moved:.1e} after {MAX_STEADY_STEPS} steps")
-        # Steps grow with time: what differs between two states differs most at first.
+            raise NotConvergedError(
+                f"the steady busy chances still change by {moved:.1e} after {MAX_STEADY_STEPS} steps"
+            )
         grid = np.linspace(0.0, 1.0, STEPS + 1)
         days = HORIZON / problem.returns_per_day * np.expm1(GRADING * grid) / np.expm1(GRADING)
         has_station = np.zeros((len(self.members), problem.num_stations), np.bool_)
@@ -149,8 +154,13 @@ class MeanField:
         batches = [(g, first) for g, of_group in enumerate(starts) for first in range(0, len(of_group), batch_paths)]
         run_each(follow, batches, available_threads() if threads is None else threads)
         tables = np.concatenate([of_group - of_group[-1] for of_group in values])
-        stations, points = zip(*self.members, strict=True)
-        return FactoredValues(problem, stations, points, tables, steady)
+        return FactoredValues(
+            problem,
+            tuple(stations for stations, _ in self.members),
+            tuple(points for _, points in self.members),
+            tables,
+            steady,
+        )
 
     def _groups(self, before: FactoredValues | None) -> Groups:
         """What each group costs and takes in every state of its neighbourhood."""
@@ -163,7 +173,9 @@ class MeanField:
             padded[g, : len(stations)] = stations
             num_states = int(np.prod(problem.trucks[stations] + 1))
             late, taken = np.zeros(num_states), np.zeros((num_states, width))
-            local = enumerate_teams(problem.trucks[stations].tolist(), int(problem.trucks_needed.max())).astype(np.int64)
+            local = enumerate_teams(problem.trucks[stations].tolist(), int(problem.trucks_needed.max())).astype(
+                np.int64
+            )
             teams = self._numbers(stations, local)
             if before is None:
                 rank, price = _order_rank(self.order, stations, points, local), np.zeros((num_states, len(teams)))

@@ -1,5 +1,6 @@
 """What each command of the command line does: read, work, print. `cli.py` only parses the arguments."""
 
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,8 @@ from runcard.outputs.terminal import make_console, print_json
 from runcard.outputs.words import outward
 from runcard.policy.solve import policy_name, solve
 
+MANY_STATES = 1 << 26
+
 
 def run_generate(folder: Path, *, overwrite: bool, **settings: Any) -> None:
     """Write one of the paper's random cities, with the settings of `generate_grid`, to a folder and say what it is."""
@@ -38,12 +41,26 @@ def run_generate(folder: Path, *, overwrite: bool, **settings: Any) -> None:
     console.print(f"Wrote {folder}", soft_wrap=True)
 
 
-def run_compare(folder: Path, policies: Sequence[str], *, as_json: bool, tolerance: float, threads: int | None) -> None:
+def run_compare(
+    folder: Path,
+    policies: Sequence[str],
+    *,
+    as_json: bool,
+    tolerance: float,
+    horizon_busy_times: float | None,
+    threads: int | None,
+) -> None:
     """Print how policies do in the city of a folder."""
     city = read_city(folder)
     with BoundBar() as bar:
         comparison = compare_policies(
-            city, policies, tolerance=tolerance, threads=threads, begin=bar.begin, progress=bar.update
+            city,
+            policies,
+            tolerance=tolerance,
+            horizon_busy_times=horizon_busy_times,
+            threads=threads,
+            begin=bar.begin,
+            progress=bar.update,
         )
     if as_json:
         print_json(comparison.document())
@@ -80,16 +97,34 @@ def run_lateness(folder: Path, node_id: str, *, top: int, as_json: bool) -> None
             console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")
 
 
-def run_solve(folder: Path, policy: str, path: Path, *, tolerance: float, threads: int | None) -> None:
+def run_solve(
+    folder: Path,
+    policy: str,
+    path: Path,
+    *,
+    tolerance: float,
+    horizon_busy_times: float | None,
+    threads: int | None,
+) -> None:
     """Write the file of a policy for the city of a folder, and say what was proven."""
     name = policy_name(policy)
     check_output_file(path)
     city = read_city(folder)
     began = time.perf_counter()
     with BoundBar() as bar:
-        problem = dispatch_problem(city)
+        # The mean minutes are for evaluation in every state, which a large department never has.
+        problem = dispatch_problem(
+            city, minutes=math.prod(station.trucks + 1 for station in city.stations) <= MANY_STATES
+        )
         bar.begin(name)
-        solved = solve(problem, name, tolerance=tolerance, threads=threads, progress=bar.update)
+        solved = solve(
+            problem,
+            name,
+            tolerance=tolerance,
+            horizon_busy_times=horizon_busy_times,
+            threads=threads,
+            progress=bar.update,
+        )
     seconds = time.perf_counter() - began
     certificate = solved.certificate
     if certificate is not None and not certificate.converged:
@@ -102,9 +137,8 @@ def run_solve(folder: Path, policy: str, path: Path, *, tolerance: float, thread
     console.print(city_line(city), style="bold")
     if certificate is not None:
         console.print(f"{name}: late fraction proven to lie in {outward(certificate.lower, certificate.upper, 6)} %")
-    console.print(
-        f"Wrote {path} ({size_in_words(path)}, {problem.num_states:,} states) in {seconds:.1f} s", soft_wrap=True
-    )
+    states = f"{problem.num_states:,}" if problem.num_states < 10**9 else f"{float(problem.num_states):.1e}"
+    console.print(f"Wrote {path} ({size_in_words(path)}, {states} states) in {seconds:.1f} s", soft_wrap=True)
 
 
 def run_decide(
@@ -125,3 +159,4 @@ def run_decide(
     if explanation.decision.alternatives:
         console.print(decision_table(explanation))
         console.print(PRICE_IN_WORDS)
+        console.print(f"Price of each truck alone: {explanation.truck_words}.")

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runcard.city.model import City
@@ -35,6 +35,8 @@ class PolicyResult:
     converged: bool
     seconds: float
     """Time to solve and evaluate."""
+    gap_to_optimum: float | None = None
+    """At most this part of the optimum is this policy late more often; None where `optimal` was not asked for."""
 
     @property
     def name(self) -> str:
@@ -78,6 +80,7 @@ class Comparison:
             "improvement_over_first": result.improvement_over_first,
             "seconds": result.seconds,
             "converged": result.converged,
+            "gap_to_optimum": result.gap_to_optimum,
             "stations": [
                 {"station_id": station_id, "dispatch_share": share, "busy_fraction": busy}
                 for station_id, share, busy in stations
@@ -91,6 +94,7 @@ def compare_policies(
     policies: Sequence[str] = DEFAULT_POLICIES,
     *,
     tolerance: float = 1e-9,
+    horizon_busy_times: float | None = None,
     threads: int | None = None,
     begin: Callable[[str], None] | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -102,6 +106,8 @@ def compare_policies(
     names = list(dict.fromkeys(map(policy_name, policies)))
     if not names:
         raise InputError("expected at least one policy to compare, got none")
+    if horizon_busy_times is not None and "one-step-queueing" not in names:
+        raise InputError("expected a horizon only where one-step-queueing is among the policies")
     problem = dispatch_problem(city)
     load_kernels(problem, names)
     results: list[PolicyResult] = []
@@ -109,11 +115,22 @@ def compare_policies(
         if begin is not None:
             begin(name)
         began = time.perf_counter()
-        policy = solve(problem, name, tolerance=tolerance, threads=threads, progress=progress)
+        horizon = horizon_busy_times if name == "one-step-queueing" else None
+        policy = solve(
+            problem, name, tolerance=tolerance, horizon_busy_times=horizon, threads=threads, progress=progress
+        )
         evaluation = evaluate(policy, threads=threads, progress=progress)
         first = results[0].evaluation if results else evaluation
         results.append(_result(policy, evaluation, first, time.perf_counter() - began))
-    return Comparison(city=city, problem=problem, results=tuple(results))
+    return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
+
+
+def _with_gaps(results: Sequence[PolicyResult]) -> list[PolicyResult]:
+    """The results with their distances to the optimum, if that is among them."""
+    lower = next((result.lower for result in results if result.name == "optimal"), 0.0)
+    if lower <= 0.0:
+        return list(results)
+    return [replace(result, gap_to_optimum=max(0.0, result.upper / lower - 1.0)) for result in results]
 
 
 def _result(policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: float) -> PolicyResult:

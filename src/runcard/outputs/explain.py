@@ -32,12 +32,15 @@ class Explanation:
     closest: Option
     num_teams: int
     """How many teams could go."""
+    truck_prices: dict[str, float]
+    """The price of one truck of each station that has an idle one."""
     class_words: str = ""
     """Which incident class of the node it is, in words; empty where the node has only one."""
 
     def document(self) -> dict[str, Any]:
         """The decision as plain values, ready for JSON."""
-        return _plain(self.decision) | {"alternatives": [_plain(other) for other in self.decision.alternatives]}
+        alternatives = [_plain(other) for other in self.decision.alternatives]
+        return _plain(self.decision) | {"alternatives": alternatives, "truck_prices": self.truck_prices}
 
     @property
     def headline(self) -> str:
@@ -56,7 +59,10 @@ class Explanation:
             return [f"It is the only team that could go: P(late now) {percent(decision.p_late)}."]
         if self.policy == "closest-first":
             return [f"Of the {self.num_teams} teams that could go it is the closest: {_sum_of(decision)}."]
-        reasons = [f"{_sum_of(decision)}, the smallest of the {self.num_teams} teams that could go."]
+        if self.policy == "fixed-card":
+            return [f"Of the {self.num_teams} teams that could go it is the first on the card: {_sum_of(decision)}."]
+        of_teams = f"Of the {self.num_teams} teams that could go"
+        reasons = [f"{of_teams} it minimises P(late now) + price of the team: {_sum_of(decision)}."]
         surest, closest = self.surest.team, self.closest.team
         if surest == decision.team:
             reasons.append("No other team is surer to be in time now.")
@@ -66,6 +72,12 @@ class Explanation:
         if closest not in (decision.team, surest):
             reasons.append(f"Closest-first would send {team_words(closest)}: {_sum_of(self.closest)}.")
         return reasons
+
+    @property
+    def truck_words(self) -> str:
+        """The prices of the trucks that go, one by one."""
+        going = dict.fromkeys(station_id for station_id in self.decision.team if station_id != OUTSIDE_ID)
+        return ", ".join(f"{station_id} {percent(self.truck_prices[station_id])}" for station_id in going)
 
 
 def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
@@ -77,6 +89,8 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
     # Of teams that are equally sure now, the one that costs less later; a few of them are enough to look at.
     equally_sure = teams[p_late == p_late.min()][:MOST_EQUALLY_SURE]
     closest = first_in_order(problem, problem.order, idle, point)
+    with_idle = np.flatnonzero(idle)
+    truck_prices = policy.prices(idle, 1 + with_idle)  # team 1 + i is one truck of station i
     asked = np.append(equally_sure, closest)
     prices = policy.prices(idle, asked)
     surest = int(prices[:-1].argmin())
@@ -87,6 +101,7 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
         surest=option_of(problem, point, int(asked[surest]), float(prices[surest])),
         closest=option_of(problem, point, closest, float(prices[-1])),
         num_teams=len(teams),
+        truck_prices={problem.station_ids[i]: float(price) for i, price in zip(with_idle, truck_prices, strict=True)},
         class_words=class_words(problem, point),
     )
 

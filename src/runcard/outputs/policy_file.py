@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from runcard.errors import PolicyFileError
+from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
@@ -68,23 +68,17 @@ def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | None = 
     """The policy in a file; with `problem`, only if it was made for that problem."""
     source = Path(path)
     about, arrays = _read(source)
-    if problem is not None and about["problem"] != problem.fingerprint:
+    if problem is not None and about.get("problem") != problem.fingerprint:
         raise PolicyFileError(
             f"{source}: the policy was made for another city, or for this one before it changed; solve it again"
         )
-    name, bounds = about["policy"], about["certificate"]
-    if name not in POLICY_NAMES:
-        raise PolicyFileError(f"{source}: expected a policy of {', '.join(POLICY_NAMES)}, found {name!r}")
-    minutes = arrays.get("response_minutes")
-    made_for = DispatchProblem(
-        **{name: arrays[name] for name in _ARRAYS},
-        response_minutes=minutes,
-        returns_per_day=about["returns_per_day"],
-        station_ids=tuple(about["station_ids"]),
-        point_ids=tuple(about["point_ids"]),
-    )
-    certificate = None if bounds is None else Certificate(lower=bounds[0], upper=bounds[1], converged=bounds[2])
-    return _policy(source, name, made_for, certificate, arrays, about["settings"])
+    try:
+        return _policy(about, arrays)
+    except PolicyFileError as error:
+        raise PolicyFileError(f"{source}: {error}") from error
+    except (InputError, KeyError, TypeError, ValueError, IndexError) as error:
+        # Whole, but not written by this version: an array or a word that it needs is missing, or of another kind.
+        raise PolicyFileError(f"{source}: not a policy file of this version, or damaged ({error!r})") from error
 
 
 def _contents(policy: Policy) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -103,27 +97,33 @@ def _contents(policy: Policy) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     raise PolicyFileError(f"{policy.name}: there is no file format for a policy of this kind")
 
 
-def _policy(
-    source: Path,
-    name: str,
-    problem: DispatchProblem,
-    certificate: Certificate | None,
-    arrays: Mapping[str, NDArray[Any]],
-    settings: Mapping[str, Any],
-) -> Policy:
-    """The policy of a name, from its arrays and settings."""
+def _policy(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Policy:
+    """The policy of a file, from what the file says of itself and its arrays."""
+    name, bounds, settings = about["policy"], about["certificate"], about["settings"]
+    if name not in POLICY_NAMES:
+        raise PolicyFileError(f"expected a policy of {', '.join(POLICY_NAMES)}, found {name!r}")
+    problem = DispatchProblem(
+        **{name: arrays[name] for name in _ARRAYS},
+        response_minutes=arrays.get("response_minutes"),
+        returns_per_day=about["returns_per_day"],
+        station_ids=tuple(about["station_ids"]),
+        point_ids=tuple(about["point_ids"]),
+    )
+    certificate = None
+    if bounds is not None:
+        lower, upper, converged = bounds
+        certificate = Certificate(lower=lower, upper=upper, converged=converged)
     if name.startswith("one-step-queueing"):
         horizon = settings["horizon_busy_times"]
         return QueueingPolicy(problem=problem, horizon_busy_times=horizon, printed=name.endswith("printed"))
-    if name in ("closest-first", "fixed-card"):
-        values = _values(source, problem, arrays)
-        if name == "closest-first":
-            return OrderPolicy(
-                name=name, problem=problem, order=problem.order, values=values, certificate=certificate
-            )
-        card, finished = arrays["card"], settings["finished"]
+    values = _values(problem, arrays)
+    if name == "closest-first":
+        return OrderPolicy(name=name, problem=problem, order=problem.order, values=values, certificate=certificate)
+    if name == "fixed-card":
+        card, finished = _card(problem, arrays), bool(settings["finished"])
         return FixedCard(problem=problem, order=card, values=values, certificate=certificate, finished=finished)
-    values = _values(source, problem, arrays)
+    if isinstance(values, FactoredValues) != (name == "one-step-mean-field"):
+        raise PolicyFileError(f"the file is damaged: it holds values that {name} does not have")
     if isinstance(values, FactoredValues):
         return MeanFieldPolicy(problem=problem, values=values, certificate=certificate)
     return ValuePolicy(name=name, problem=problem, value=values.value, certificate=certificate)
@@ -144,18 +144,42 @@ def _of_values(values: Prices) -> dict[str, NDArray[Any]]:
     }
 
 
-def _values(source: Path, problem: DispatchProblem, arrays: Mapping[str, NDArray[Any]]) -> Values | FactoredValues:
-    """The values of a policy, from their arrays."""
+def _values(problem: DispatchProblem, arrays: Mapping[str, NDArray[Any]]) -> Values | FactoredValues:
+    """The values of a policy, from their arrays; checked, because decisions read them without looking."""
     if "value" in arrays:
         value = arrays["value"]
-        if len(value) != problem.num_states + VALUE_PADDING:
-            raise PolicyFileError(
-                f"{source}: expected values of {problem.num_states} states, found {len(value)} numbers"
-            )
+        if value.shape != (problem.num_states + VALUE_PADDING,):
+            raise PolicyFileError(f"expected values of {problem.num_states} states, found {value.size} numbers")
         return Values(problem, value)
-    stations = np.split(arrays["table_stations"], np.cumsum(arrays["table_num_stations"])[:-1])
-    points = np.split(arrays["table_points"], np.cumsum(arrays["table_num_points"])[:-1])
-    return FactoredValues(problem, tuple(stations), tuple(points), arrays["table_value"], arrays["table_busy"])
+    stations = _split(arrays["table_stations"], arrays["table_num_stations"], problem.num_stations)
+    points = _split(arrays["table_points"], arrays["table_num_points"], problem.num_points)
+    num_values = sum(int(np.prod(problem.trucks[own].astype(object) + 1)) for own in stations)
+    value, busy = arrays["table_value"], arrays["table_busy"]
+    if len(points) != len(stations) or any((np.diff(own) <= 0).any() for own in stations):
+        raise PolicyFileError("expected demand points, and stations in rising order, for each table of values")
+    for name, array, length in (("values", value, num_values), ("busy chances", busy, problem.num_stations)):
+        if array.shape != (length,) or array.dtype != np.float64 or not np.isfinite(array).all():
+            raise PolicyFileError(f"expected {length} finite {name} for its tables, found {array.size}")
+    return FactoredValues(problem, stations, points, value, busy)
+
+
+def _split(numbers: NDArray[Any], lengths: NDArray[Any], limit: int) -> tuple[NDArray[np.int64], ...]:
+    """The numbers of each table, all of them from 0 to limit - 1."""
+    whole = numbers.dtype == lengths.dtype == np.int64 and numbers.ndim == lengths.ndim == 1
+    if not whole or len(lengths) == 0 or lengths.min() < 1 or lengths.sum() != len(numbers):
+        raise PolicyFileError("expected whole numbers of stations and demand points for each table of values")
+    if numbers.min() < 0 or numbers.max() >= limit:
+        raise PolicyFileError("expected stations and demand points of the city in each table of values")
+    return tuple(np.split(numbers, np.cumsum(lengths)[:-1]))
+
+
+def _card(problem: DispatchProblem, arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """[J, I] the orders of a card, if each of them lists every station once."""
+    card: NDArray[np.int64] = arrays["card"]
+    every = np.broadcast_to(np.arange(problem.num_stations), problem.order.shape)
+    if card.dtype != np.int64 or card.shape != every.shape or not np.array_equal(np.sort(card, axis=1), every):
+        raise PolicyFileError("expected every station once in the order of each demand point of the card")
+    return card
 
 
 def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -42,13 +42,15 @@ from runcard.mdp.threads import available_threads, run_each
 from runcard.response.teams import count_stations, list_stations
 
 WINDOW = 10
-"""Stations of an order that are put in the best order at once."""
+INDEPENDENT_WINDOW = 8
+"""Stations of an order that are put in the best order at once: orders of large departments have many windows."""
 
 NUM_PARTS = 16
 """Parts of the demand points that threads work on."""
 
 NEWTON_TOLERANCE = 1e-12
-MAX_NEWTON_STEPS = 20
+MAX_NEWTON_STEPS = 40
+MOST_BUSY_AT_FIRST = 0.9
 
 LEAST_CHANCE = 1e-100
 """The smallest chance that no truck of a station is idle, so that a ratio of chances stays a number."""
@@ -66,6 +68,11 @@ class Proposal(NamedTuple):
 
 class Picture(Protocol):
     """What a card achieves, and how to improve it."""
+
+    @property
+    def problem(self) -> DispatchProblem:
+        """The problem that the card is for."""
+        ...
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -229,17 +236,19 @@ class IndependentCard:
     @cached_property
     def busy(self) -> NDArray[np.float64]:
         """[I] the steady busy chance of the trucks of each station."""
-        found = None if self.start is None else self._steady_from(self.start)
-        return IndependentPicture(self.problem, self.order).steady_busy() if found is None else found
+        problem = self.problem
+        wanted = problem.incidents_per_day @ problem.trucks_needed / (problem.returns_per_day * problem.num_trucks)
+        even = np.full(problem.num_stations, min(float(wanted), MOST_BUSY_AT_FIRST))
+        found = self._steady_from(even if self.start is None else self.start)
+        return IndependentPicture(problem, self.order).steady_busy() if found is None else found
 
     def _steady_from(self, busy: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """The steady busy chances by Newton's method from near ones, or None where it does not get there quickly."""
         for _ in range(MAX_NEWTON_STEPS):
             flow, slope = self._flow(busy)
             step = np.linalg.solve(slope, -flow)
-            busy = busy + step
-            if not ((busy >= 0.0) & (busy < 1.0)).all():
-                return None
+            # A step that would leave [0, 1] goes half the way there.
+            busy = np.clip(busy + step, busy / 2.0, (1.0 + busy) / 2.0)
             if (np.abs(step) <= NEWTON_TOLERANCE * busy + STOP).all():
                 return busy
         return None
@@ -305,11 +314,15 @@ class IndependentCard:
         """A better order for each demand point, one by one."""
         problem, chances = self.problem, self._chances(self.prices())
         most = int(problem.trucks_needed.max())
-        finishes = _finishes_of_window(min(WINDOW, problem.num_stations), min(most, int(problem.trucks.max())), most)
+        finishes = _finishes_of_window(
+            min(INDEPENDENT_WINDOW, problem.num_stations), min(most, int(problem.trucks.max())), most
+        )
         proposal = Proposal(self.order.copy(), np.zeros(problem.num_points))
 
         def reorder(points: NDArray[np.int64]) -> None:
-            reorder_independent(points, WINDOW, finishes, problem.trucks_needed, chances, proposal.order, proposal.gain)
+            reorder_independent(
+                points, INDEPENDENT_WINDOW, finishes, problem.trucks_needed, chances, proposal.order, proposal.gain
+            )
 
         self._each(reorder)
         return proposal._replace(gain=proposal.gain * problem.incidents_per_day)

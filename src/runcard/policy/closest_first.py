@@ -1,13 +1,12 @@
 """Closest-first: the k idle trucks with the smallest expected driving time; ties go to the station listed first.
 
 Its values h, from which its prices come, solve the Bellman equation with only its own teams allowed. Where the states
-are too many for that, its prices come from the values of neighbourhoods.
+are too many for that, its prices come from the mean field.
 """
 
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
-from runcard.errors import SizeError
 from runcard.mdp.chain import Chain, policy_rows
 from runcard.mdp.evaluate import PolicyValue, policy_value
 from runcard.mdp.mean_field import MeanField
@@ -20,6 +19,9 @@ from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import Values
 
 NAME = "closest-first"
+EXACT_STATES = 1 << 21
+"""With more states than this, prices come from the mean field even where there is memory for exact ones."""
+
 _values: WeakKeyDictionary[DispatchProblem, PolicyValue] = WeakKeyDictionary()
 
 
@@ -37,12 +39,11 @@ def closest_first_value(
 def solve_closest_first(
     problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
 ) -> OrderPolicy:
-    """Closest-first with its exact values, or with those of neighbourhoods where there are too many states."""
-    try:
-        solved = closest_first_value(problem, threads=threads, progress=progress)
-    except SizeError:
+    """Closest-first with its exact values, or with those of the mean field where there are many states."""
+    if problem.num_states > EXACT_STATES:
         nearby = MeanField(problem, problem.order).values(threads=threads)
         return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=nearby, certificate=None)
+    solved = closest_first_value(problem, threads=threads, progress=progress)
     total = problem.total_incidents_per_day
     certificate = Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged)
     values = Values(problem, solved.value)

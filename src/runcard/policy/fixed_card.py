@@ -12,7 +12,7 @@ no more than `LEAST_GAIN` of g, when not even the one that promises most lowers 
 row added less than `SLOW` of all that was gained; it is cut short after `MAX_EVALUATIONS`, and `finished` says so.
 
 Cards are evaluated exactly where there are few states, else with trucks that are busy independently. Then closest-first
-and the card found are evaluated exactly in the end, if memory allows, and the better one is kept.
+and the card found are evaluated exactly in the end, if there are not too many states, and the better one is kept.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from runcard.errors import SizeError
 from runcard.mdp.bounds import NEVER_LATE
 from runcard.mdp.evaluate import PolicyValue
 from runcard.mdp.mean_field import MeanField
@@ -32,7 +31,7 @@ from runcard.policy.base import Certificate
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import Values
 from runcard.policy.card_pictures import ExactCard, IndependentCard, Picture, num_sums
-from runcard.policy.closest_first import closest_first_value
+from runcard.policy.closest_first import EXACT_STATES, closest_first_value
 
 MOST_STATES = 1 << 16
 MOST_SUMS = 1 << 23
@@ -67,18 +66,20 @@ def improve_card(
 ) -> Found:
     """The best card found from `card` on; `accepted` is told the number of evaluations and the card of each round."""
     first, share, slow_rounds, evaluations = card.upper, 1.0, 0, 1
+    never_late = NEVER_LATE * card.problem.total_incidents_per_day
     while evaluations < max_evaluations:
         proposal = card.propose()
         ranked = np.argsort(-proposal.gain, kind="stable")
         ranked = ranked[proposal.gain[ranked] > 0.0]
         promised = np.cumsum(proposal.gain[ranked])
-        if len(ranked) == 0 or promised[-1] <= max(LEAST_GAIN * card.upper, NEVER_LATE * card.problem.total_incidents_per_day):
+        if len(ranked) == 0 or promised[-1] <= max(LEAST_GAIN * card.upper, never_late):
             return Found(card, evaluations, True)
         taken = min(len(ranked), ceil(2.0 * share * len(ranked)))
         better = None
         while taken > 0 and evaluations < max_evaluations:
             order = card.order.copy()
             order[ranked[:taken]] = proposal.order[ranked[:taken]]
+            order.flags.writeable = False  # as that of the problem: kernels are not compiled a second time
             tried, evaluations = card.changed(order), evaluations + 1
             if better is not None and tried.upper >= better.upper:
                 break
@@ -117,14 +118,13 @@ def solve_fixed_card(
         assert isinstance(found.card, ExactCard)
         return _with_values(found.card, found.card.solved, finished=found.finished)
     found = improve_card(IndependentCard(problem, problem.order, threads))
-    try:
+    if problem.num_states <= EXACT_STATES:
         closest_first = closest_first_value(problem, threads=threads, progress=progress)
         exact = ExactCard(problem, found.card.order, threads, closest_first.value)
         if exact.upper < closest_first.lower:
             return _with_values(exact, exact.solved, finished=found.finished)
         return _with_values(ExactCard(problem, problem.order), closest_first, finished=found.finished)
-    except SizeError:
-        values = MeanField(problem, found.card.order).values(threads=threads)
+    values = MeanField(problem, found.card.order).values(threads=threads)
     return FixedCard(problem=problem, order=found.card.order, values=values, certificate=None, finished=found.finished)
 
 

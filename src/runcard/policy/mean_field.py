@@ -1,9 +1,9 @@
 """One-step-mean-field: the next event exactly, and the mean field after it.
 
-The values are those of the mean field (see `mdp.mean_field`), in two rounds: the first follows closest-first, the second
-sends the teams that are cheapest by the values of the first. A price looks one event ahead before it relies on them
-(see `mdp.kernels.lookahead`): whatever happens next, an incident is given the team that is then the cheapest, or a
-truck returns. No parameter, and nothing of the size of the state space.
+The values are those of the mean field (see `mdp.mean_field`), in two rounds: the first follows closest-first, the
+second sends the teams that are cheapest by the values of the first. A price looks one event ahead before it relies on
+them (see `mdp.kernels.lookahead`): whatever happens next, an incident is given the team that is then the cheapest, or
+a truck returns. No parameter, and nothing of the size of the state space.
 
 What was tried and measured worse is in docs/background/heuristics.md.
 """
@@ -27,6 +27,7 @@ from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate, Decision
 from runcard.policy.options import NUM_ALTERNATIVES, checked_idle, checked_situation, idle_teams, make_decision
+
 
 class Teams(NamedTuple):
     """The teams and demand points as the kernels see them."""
@@ -137,7 +138,9 @@ class MeanFieldPolicy:
             parts=_parts(problem),
             needed=problem.trucks_needed,
             most_needed=int(problem.trucks_needed.max()),
-            first_point=np.concatenate([[0], np.cumsum([len(points) for points in self.values.points])]).astype(np.int64),
+            first_point=np.concatenate([[0], np.cumsum([len(points) for points in self.values.points])]).astype(
+                np.int64
+            ),
             point=point,
             rate=problem.incidents_per_day[point],
             first_cost=np.concatenate([[0], np.cumsum([len(cost) for cost in costs])[:-1]]).astype(np.int64),

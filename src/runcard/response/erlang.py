@@ -249,6 +249,8 @@ def fill_response(
 ) -> None:
     """Fill p_late and mean_minutes [team, demand point]; inf where a team is larger than the demand point needs.
 
+    A `mean_minutes` without rows is not filled.
+
     `teams` [team, 2] lists the stations of each team, -1 where there is none; `trucks` [demand point] is how many are
     needed, 1 or 2, those missing from the team coming from outside; `order` sorts the demand points by target.
     """
@@ -276,5 +278,7 @@ def fill_response(
                     n1, n2, shared = num_links[i1, j], num_links[i2, j], shared_links[i1, i2, j]
                     late, mean = pair_response(target, sharing, n1, n2, shared)
                     mean *= link_minutes
-                p_late[row, j], mean_minutes[row, j] = late, mean
+                p_late[row, j] = late
+                if len(mean_minutes):
+                    mean_minutes[row, j] = mean
         low = high

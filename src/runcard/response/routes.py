@@ -86,9 +86,13 @@ def find_routes(city: City) -> Routes:
     row_of_node = np.empty(roads.num_nodes, dtype=np.int32)
     row_of_node[distinct] = np.arange(len(distinct), dtype=np.int32)
     rows = row_of_node[roads.demand]
+    # Station by station: the shared links are the largest array of all, and two copies of it are enough.
+    by_station = np.empty((num_stations, num_stations, len(rows)), dtype=np.int32)
+    for i in range(num_stations):
+        by_station[i] = shared_links[rows, i].T
     return Routes(
         np.ascontiguousarray(num_links[rows].T),
-        np.ascontiguousarray(shared_links[rows].transpose(1, 2, 0)),
+        by_station,
         np.ascontiguousarray(drive_minutes[rows].T),
     )
 

@@ -34,15 +34,15 @@ class ResponseTable:
     routes: Routes
 
 
-def response_table(city: City) -> ResponseTable:
-    """P(late) and the mean response time of every team at every demand point.
+def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
+    """P(late) and the mean response time of every team at every demand point; the latter has no rows if not wanted.
 
     Raises `UnsupportedError` where links differ in their mean, or an incident needs more than two trucks.
     """
     trucks = np.array([point.trucks or city.trucks_per_incident for point in city.demand], dtype=np.int32)
     targets = np.array([point.target_minutes or city.target_minutes for point in city.demand], dtype=np.float64)
     _check_trucks(city, trucks)
-    _check_size(city)
+    _check_size(city, minutes=minutes)
     link_minutes = _common_mean(city)
     routes = find_routes(city)
     stations = list_stations([station.trucks for station in city.stations], MAX_TRUCKS_PER_INCIDENT)
@@ -51,7 +51,7 @@ def response_table(city: City) -> ResponseTable:
     max_links = int(routes.num_links.max())
     outside = city.outside
     p_late = np.empty((len(stations), len(trucks)))
-    mean_minutes = np.empty_like(p_late)
+    mean_minutes = np.empty_like(p_late if minutes else p_late[:0])
     fill_response(
         stations,
         routes.num_links,
@@ -89,11 +89,11 @@ def _check_trucks(city: City, trucks: NDArray[np.int32]) -> None:
         )
 
 
-def _check_size(city: City) -> None:
+def _check_size(city: City, *, minutes: bool) -> None:
     """Raise a SizeError if the table, or the links that routes share, would not fit in memory."""
     num_stations, num_points = len(city.stations), len(city.demand)
     num_teams = (num_stations + 1) * (num_stations + 2) // 2
-    needed = float(num_points) * (2 * 8 * num_teams + 4 * num_stations**2)
+    needed = float(num_points) * ((16 if minutes else 8) * num_teams + 4 * num_stations**2)
     if needed > SMALL_BYTES and needed > available_bytes():
         raise SizeError(
             f"{num_stations} stations and {num_points} demand points: P(late) of every team takes {in_words(needed)} "

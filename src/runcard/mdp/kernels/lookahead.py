@@ -1,13 +1,13 @@
 """Prices that look one event ahead, from values that are a sum of small tables.
 
-With h the sum of the tables, V_j(f) = min_b { cost(b, j) + h(f-b) } and B busy trucks in f, both f and f - a are followed
-to their next event, side by side: an incident at j, the return of a truck that is busy in both, or that of a truck of a,
+With h the sum of the tables, V_j(f) = min_b { cost(b, j) + h(f-b) } and B busy trucks in f, both f and f-a are followed
+to their next event, side by side: an incident at j, the return of a truck that is busy in both, or of a truck of a,
 
     (Λ + μ (B + |a|)) price(a) = Σ_j λ_j (V_j(f-a) - V_j(f)) + μ Σ_i (C_i - f_i) (h(f-a+e_i) - h(f+e_i))
                                  + μ Σ_{i in a} (h(f-a+e_i) - h(f)).
 
 Every part is a sum of prices h(g-b) - h(g). The prices of all teams in a state come at once, from increments: with
-δ_G(b) = H_G(g-b) - H_G(g) for the teams b of a table G, and the price of a team the sum of the increments m of its parts,
+δ_G(b) = H_G(g-b) - H_G(g) for the teams b of a table G, the price of a team is the sum of the increments of its parts,
 
     price(i) = m(i),    price(i, j) = m(i) + m(j) + m(i, j),    price(i, j, l) = m(i) + .. + m(i, j) + .. + m(i, j, l),
     m(i) = Σ_G δ_G(i),    m(i, j) = Σ_{G with i and j} (δ_G(i, j) - δ_G(i) - δ_G(j)),    and so on:
@@ -92,7 +92,9 @@ def _first_in_order(j: int, idle: Ints, teams: Any) -> int:
 
 
 @njit(nogil=True, cache=True)
-def all_prices(idle: Ints, place: Ints, delta: Floats, increment: Floats, prices: Floats, teams: Any, tables: Any) -> None:
+def all_prices(
+    idle: Ints, place: Ints, delta: Floats, increment: Floats, prices: Floats, teams: Any, tables: Any
+) -> None:
     """Set prices[t] for every team, inf if it is not idle; `delta` and `increment` are scratch."""
     increment[:] = 0.0
     for g in range(len(place)):
@@ -126,7 +128,7 @@ def all_prices(idle: Ints, place: Ints, delta: Floats, increment: Floats, prices
 
 @njit(nogil=True, cache=True)
 def _best_totals(g: int, idle: Ints, prices: Floats, teams: Any, tables: Any, totals: Floats) -> None:
-    """Set totals[n] to V_j(f) - h(f), the smallest cost + price of a team, for the n-th demand point of each group g."""
+    """Set totals[n] to V_j(f) - h(f), the smallest cost + price of a team, for the demand points of table g."""
     start, stop = teams.first_point[g], teams.first_point[g + 1]
     width = stop - start
     totals[start:stop] = np.inf
@@ -168,10 +170,10 @@ def _returned(i: int, sign: int, place: Ints, tables: Any) -> None:
 @njit(nogil=True, cache=True)
 def _touches(g: int, members: NDArray[np.int16], tables: Any) -> bool:
     """Whether table g has a truck of the team."""
+    found = False
     for r in range(len(members)):
-        if members[r] >= 0 and tables.stride[g, members[r]] > 0:
-            return True
-    return False
+        found = found or (members[r] >= 0 and tables.stride[g, members[r]] > 0)
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -222,12 +224,12 @@ def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: A
             for m in range(teams.first_point[g], teams.first_point[g + 1]):
                 total += teams.rate[m] * (room.after[m] - room.before[m])
     _enter(members, 1, idle, place, tables)
-    return total
+    return float(total)
 
 
 @njit(nogil=True, cache=True)
 def _least_price(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any, tables: Any) -> float:
-    """A bound on the prices h(f-b-a) - h(f-b) of a team after any team b has left: table by table, the least of them."""
+    """A bound on the prices h(f-b-a) - h(f-b) of a team once any team b has left: table by table, the least."""
     bound = 0.0
     for g in range(len(place)):
         taken = 0
@@ -246,7 +248,7 @@ def _least_price(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any
 
 @njit(nogil=True, cache=True)
 def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any, least: Floats) -> None:
-    """Set least[i] to a bound on the price of a truck of station i when up to 2k-1 trucks have left, or one returned."""
+    """Set least[i] to a bound on the price of a truck of station i if up to 2k-1 trucks left, or one returned."""
     least[:] = 0.0
     for g in range(len(place)):
         for i in range(len(idle)):
@@ -287,13 +289,13 @@ def prices_ahead(
 ) -> Floats:
     """The price of each candidate; nan for those that cannot be among the `keep` best by p_late + price (0: none).
 
-    The part of incidents in a price is at least Λ m(a) with m(a) = Σ_G min_c (H_G(f-c-a) - H_G(f-c)), the minimum over the
-    teams c of the table: where V_j(f-a) is reached by team b, V_j(f) is at most what b costs from f, and therefore
-    V_j(f-a) - V_j(f) >= h(f-a-b) - h(f-b) >= m(a). (Team b must be one that could also go from f, so f-a must have enough
-    idle trucks; where it has not, nobody is left out.) So a team whose p_late plus the price with Λ m(a) in it is above
-    the `keep`-th best total so far cannot be among the best. Before that, a coarser bound leaves most teams out: every
-    part is a sum of prices of single trucks with at most 2k-1 others gone or one returned, and `_least_truck_prices` has the
-    least of those; the part of a truck of the team that returns holds the prices of the others only.
+    The part of incidents in a price is at least Λ m(a) with m(a) = Σ_G min_c (H_G(f-c-a) - H_G(f-c)), the minimum over
+    the teams c of the table: where V_j(f-a) is reached by team b, V_j(f) is at most what b costs from f, and therefore
+    V_j(f-a) - V_j(f) >= h(f-a-b) - h(f-b) >= m(a). (Team b must be one that could also go from f, so f-a must have
+    enough idle trucks; where it has not, nobody is left out.) So a team whose p_late plus the price with Λ m(a) in it
+    is above the `keep`-th best total so far cannot be among the best. Before that, a coarser bound leaves most teams
+    out: every part is a sum of prices of single trucks with at most 2k-1 others gone or one returned, and
+    `_least_truck_prices` has the least of those; where a truck of the team itself returns, only the others count.
     Teams are looked at from the smallest p_late + h(f-a) - h(f) up, so that good totals come early.
     """
     all_prices(idle, place, room.delta, room.increment, room.known, teams, tables)

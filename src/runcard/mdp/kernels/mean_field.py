@@ -1,4 +1,4 @@
-"""The mean field of a department: what groups of demand points take from their neighbourhoods, and paths of busy chances.
+"""The mean field of a department: what groups of demand points take from their neighbourhoods, and paths.
 
 A state x of a neighbourhood is the number of idle trucks at each of its stations, one mixed-radix number whose last
 station counts ones. Trucks are busy independently, so that the chance of x is a product over the stations.

@@ -1,0 +1,226 @@
+"""Tests of fixed cards: never worse than closest-first, close to the best card there is, and followed to the letter."""
+
+from dataclasses import replace
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+import runcard.policy.fixed_card
+from runcard.city import generate_grid
+from runcard.mdp.evaluate import evaluate_rule
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.progress import Progress
+from runcard.mdp.rows import OrderRule
+from runcard.policy.card_pictures import ExactCard, IndependentCard
+from runcard.policy.closest_first import closest_first_value
+from runcard.policy.fixed_card import FixedCard, improve_card, solve_fixed_card
+
+from ..conftest import GoldenCity
+from ..mdp.problems import make_problem, random_problem
+from ..mdp.reference import Dense
+
+
+def grid(seed: int, *, num_stations: int = 5, load: float = 0.1, side: int = 5) -> DispatchProblem:
+    """The problem of a small random grid."""
+    return dispatch_problem(generate_grid(side=side, num_stations=num_stations, load=load, seed=seed))
+
+
+def late_fraction(problem: DispatchProblem, order: np.ndarray) -> float:
+    """The late fraction of a card, by linear algebra."""
+    dense = Dense(problem)
+    return dense.values(dense.order_table(order))[0] / problem.total_incidents_per_day
+
+
+def check_card(card: FixedCard) -> None:
+    """A card is an order of all stations for each point, no worse than closest-first, with bounds that hold."""
+    problem = card.problem
+    assert (np.sort(card.order, axis=1) == np.arange(problem.num_stations)).all()
+    late = late_fraction(problem, card.order)
+    assert late <= late_fraction(problem, problem.order) * (1 + 1e-9) + 1e-14
+    assert card.certificate is not None
+    assert card.certificate.converged
+    assert card.certificate.lower * (1 - 1e-9) - 1e-14 <= late <= card.certificate.upper * (1 + 1e-9) + 1e-14
+
+
+def test_golden_cities(golden: GoldenCity) -> None:
+    """On each golden city the card lies between the optimum and closest-first."""
+    card = solve_fixed_card(dispatch_problem(golden.city))
+    check_card(card)
+    assert card.finished
+    assert card.certificate is not None
+    answers = golden.answers["late_fraction"]
+    assert answers["optimal"] * (1 - 1e-9) <= card.certificate.upper
+    assert card.certificate.lower <= answers["closest-first"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_never_worse_than_closest_first(seed: int) -> None:
+    """On random problems of any k and any number of trucks the card is no worse than the order it started from."""
+    check_card(solve_fixed_card(random_problem(seed)))
+
+
+@pytest.mark.parametrize("needed", [1, 2, 3])
+def test_how_close_to_the_best_of_all_cards(needed: int) -> None:
+    """On tiny cities, of all cards there are, none is better than the one found by much, and often none at all."""
+    shares = []
+    for seed in range(8):
+        problem = make_problem([1, 1, 2], [needed, 2, 1], load=0.3, seed=seed)
+        first = late_fraction(problem, problem.order)
+        cards = product(list(permutations(range(3))), repeat=3)
+        best = min(late_fraction(problem, np.array(card)) for card in cards)
+        found = late_fraction(problem, solve_fixed_card(problem).order)
+        assert found >= best * (1 - 1e-9)
+        shares.append((first - found) / (first - best))
+    assert min(shares) > 0.95
+    assert np.mean(np.array(shares) > 1 - 1e-6) >= 0.75
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_single_order_would_do_better(seed: int) -> None:
+    """With the card of a grid of four stations, no other order of any one point makes fewer incidents late."""
+    problem = grid(seed, num_stations=4, load=0.05, side=4)
+    card = solve_fixed_card(problem).order
+    found = late_fraction(problem, card)
+    for j, order in product(range(0, problem.num_points, 3), permutations(range(4))):
+        changed = card.copy()
+        changed[j] = order
+        assert late_fraction(problem, changed) >= found * (1 - 1e-5)
+
+
+def test_gains_on_grids() -> None:
+    """On grids with a few busy trucks the card gains a good part of what the optimum gains over closest-first."""
+    gained, possible = 0.0, 0.0
+    for seed in range(6):
+        problem = grid(seed, num_stations=4, load=0.05, side=4)
+        first, best = late_fraction(problem, problem.order), Dense(problem).optimum()[1].late_fraction
+        gained += (first - late_fraction(problem, solve_fixed_card(problem).order)) / first
+        possible += (first - best) / first
+    assert gained > 0.8 * possible
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5])
+def test_decisions_follow_the_card(seed: int) -> None:
+    """In every state the first idle trucks of the card go, with their P(late) and the price of its own values."""
+    problem = random_problem(seed)
+    card, dense = solve_fixed_card(problem), Dense(problem)
+    table = dense.order_table(card.order)
+    value = dense.values(table)[1]
+    for place, state in enumerate(dense.states):
+        for j in range(problem.num_points):
+            decision, team = card.decide(np.array(state), j), table[place, j]
+            ids = [problem.station_ids[i] for i in range(len(state)) for _ in range(problem.teams[team, i])]
+            ids += ["outside"] * (int(problem.trucks_needed[j]) - len(ids))
+            assert list(decision.team) == ids
+            assert decision.p_late == problem.cost[team, j]
+            price = value[dense.after(state, team)] - value[place]
+            assert decision.price == pytest.approx(price, abs=1e-6 * (1 + np.abs(value).max()))
+    found = evaluate_rule(problem, card.rule).late_fraction
+    assert found == pytest.approx(late_fraction(problem, card.order), rel=1e-8)
+
+
+def test_cut_short() -> None:
+    """A search that may evaluate few cards says that it did not finish, and is still no worse than its start."""
+    problem = grid(1, num_stations=6, load=0.2)
+    start = ExactCard(problem, problem.order, 1)
+    whole = improve_card(start)
+    assert whole.finished
+    for most in (1, 2, 3):
+        found = improve_card(start, max_evaluations=most)
+        assert not found.finished
+        assert found.evaluations == most
+        assert whole.card.upper <= found.card.upper <= start.upper
+
+
+def test_threads_change_nothing() -> None:
+    """One thread and three find the same card, exactly and independently."""
+    problem = grid(2, num_stations=6, load=0.2)
+    for kind in (ExactCard, IndependentCard):
+        one, three = (improve_card(kind(problem, problem.order, threads)).card.order for threads in (1, 3))
+        assert (one == three).all()
+
+
+def test_progress() -> None:
+    """Each better card is told, from closest-first down."""
+    told: list[Progress] = []
+    card = solve_fixed_card(grid(3), progress=told.append)
+    assert card.certificate is not None
+    assert told[-1].upper == card.certificate.upper
+    assert told[-1].upper < max(progress.upper for progress in told)
+
+
+def test_independent_cards_are_better_in_truth() -> None:
+    """The card found with independent trucks beats closest-first in exact evaluation on nearly all of ten grids."""
+    better = 0
+    for seed in range(10):
+        problem = grid(seed, num_stations=8, load=0.1, side=8)
+        start = IndependentCard(problem, problem.order, 1)
+        found = improve_card(start)
+        assert found.finished
+        assert found.card.upper < start.lower
+        better += ExactCard(problem, found.card.order, 1).upper < closest_first_value(problem).lower
+    assert better >= 9
+
+
+def test_steady_chances_at_any_load() -> None:
+    """The steady busy chances solve their equations from 1e-6 to 100 incidents per truck and busy time."""
+    for load in (1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0):
+        problem = make_problem([1, 2, 1, 3, 1], [1, 2, 3, 2, 2], load=load, seed=1)
+        card = IndependentCard(problem, problem.order, 1)
+        flow, _ = card._flow(card.busy)
+        assert np.abs(flow).max() <= 1e-9 * problem.total_incidents_per_day
+        assert np.isfinite(card.prices()).all()
+
+
+@pytest.mark.parametrize("kind", [ExactCard, IndependentCard])
+@pytest.mark.parametrize("seed", range(6))
+def test_promises_are_kept_to_first_order(seed: int, kind: type[ExactCard] | type[IndependentCard]) -> None:
+    """When a point with hardly any incidents changes its order, g falls by what its proposal promised."""
+    base = make_problem([1, 2, 1, 1], [2, 1, 3, 2], load=0.4, seed=seed)
+    rates = base.incidents_per_day.copy()
+    rates[0] *= 1e-4
+    problem = replace(base, incidents_per_day=rates)
+    card = kind(problem, problem.order, 1)
+    proposal = card.propose()
+    order = problem.order.copy()
+    order[0] = proposal.order[0]
+    fall = card.upper - card.changed(order).upper
+    assert fall == pytest.approx(proposal.gain[0], rel=5e-3, abs=1e-9 * card.upper)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_more_states_than_a_search_takes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the result is evaluated exactly, it is still never worse than closest-first."""
+    monkeypatch.setattr(runcard.policy.fixed_card, "MOST_STATES", 0)
+    check_card(solve_fixed_card(random_problem(seed)))
+
+
+def test_department_without_a_state_space() -> None:
+    """For 60 trucks there is a card, better than closest-first as far as can be told, and it decides with prices."""
+    problem = grid(1, num_stations=60, load=0.3, side=12)
+    card = solve_fixed_card(problem)
+    assert card.certificate is None
+    start, found = (IndependentCard(problem, order, 1) for order in (problem.order, card.order))
+    assert found.upper < start.lower
+    idle = np.random.default_rng(1).integers(0, 2, 60)
+    decision = card.decide(idle, 7)
+    expected = [i for i in card.order[7].tolist() if idle[i]][:2]
+    assert sorted(decision.team) == sorted(problem.station_ids[i] for i in expected)
+    assert np.isfinite(decision.price)
+
+
+def test_a_city_that_is_never_late() -> None:
+    """Where no team is ever late there is nothing to improve: closest-first it stays."""
+    problem = make_problem([1, 1, 1], [2, 1], cost=[0.0], seed=1)
+    card = solve_fixed_card(problem)
+    assert card.finished
+    assert (card.order == problem.order).all()
+
+
+def test_rule_of_a_card() -> None:
+    """The rule of a card is its order, and its name that of the command line."""
+    card = solve_fixed_card(grid(1))
+    assert isinstance(card.rule, OrderRule)
+    assert card.rule.order is card.order
+    assert card.name == "fixed-card"
