@@ -227,14 +227,18 @@ def print_peak() -> None:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 
 
-def heuristic_cases(*, quick: bool) -> Iterator[Row]:
-    """Every measurement of the heuristics; `quick` takes few grids and leaves out the largest departments."""
+def online_cases(*, quick: bool) -> Iterator[Row]:
+    """How quickly the heuristics decide, and in how much memory; `quick` leaves out the largest department."""
     yield from whole_table()
     yield from online(20, 20, 2.0, 1000, ("one-step-mean-field", "one-step-queueing"))
     yield from online(50, 32, 10.0, 500, ("one-step-mean-field", "one-step-queueing"))
     if not quick:
         yield from online(200, 45, 50.0, 200, ("one-step-mean-field", "one-step-queueing"))
         yield from memory_online()
+
+
+def near_cases(*, quick: bool) -> Iterator[Row]:
+    """How near to the optimum the heuristics are; `quick` takes few grids."""
     yield from shares(10 if quick else 150, (0.1, 0.4) if quick else (0.02, 0.04, 0.1, 0.4, 0.6))
     if not quick:
         yield from gaps(20)

@@ -19,7 +19,6 @@ from runcard.policy.solve import POLICY_NAMES, evaluate, solve
 
 from .problems import make_problem, random_values
 
-
 EVERY_STATE = ("optimal", "one-step")
 """The policies that are the values of every state; the others only need them to be evaluated."""
 

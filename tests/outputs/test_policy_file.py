@@ -131,8 +131,8 @@ def test_a_round_trip_is_exact(problem: DispatchProblem, name: str, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["closest-first", "fixed-card", "one-step-mean-field", "one-step-queueing"])
 def test_a_round_trip_without_values_of_every_state(name: str, tmp_path: Path) -> None:
-    """With 2^30 states too, where prices come from several small tables, a loaded policy decides the same."""
-    problem = make_problem([1, 2] * 10, [2, 1, 2, 2], load=0.1, seed=3)
+    """With 6^15 states, where prices come from several small tables, a loaded policy decides the same."""
+    problem = make_problem([1, 2] * 15, [2, 1, 2, 2], load=0.1, seed=3)
     policy = solve(problem, name)
     path = save_policy(policy, tmp_path / "p")
     found = load_policy(path, problem)
@@ -409,7 +409,7 @@ BROKEN: dict[str, list[dict[str, Any]]] = {
 def test_whole_files_without_sense_are_refused(
     problem: DispatchProblem, tmp_path: Path, name: str, change: dict[str, Any]
 ) -> None:
-    """A file with a good digest that lacks something, or has it in another shape, is refused in one line that names it."""
+    """A file with a good digest that lacks something, or has it in another shape, is refused in one line."""
     path = save_policy(solve(problem, name), tmp_path / "p")
     rewrite(path, with_digest=True)
     assert load_policy(path, problem).name == name

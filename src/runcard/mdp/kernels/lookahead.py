@@ -28,6 +28,9 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
+ROUNDING = 1e-12
+"""A bound counts as above a total only by more than this, so that teams that are equally good are all looked at."""
+
 
 @njit(nogil=True, cache=True)
 def is_idle(members: NDArray[np.integer[Any]], idle: Ints) -> bool:
@@ -261,12 +264,49 @@ def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any, least:
                 if is_idle(tables.removal_members[n], idle):
                     rest = place[g] - tables.removal_offset[n]
                     lowest = min(lowest, tables.value[rest - step] - tables.value[rest])
-            idle[i] += 1
             for s in range(len(idle)):
-                if tables.stride[g, s] > 0 and idle[s] < teams.trucks[s]:
-                    rest = place[g] + tables.stride[g, s]
-                    lowest = min(lowest, tables.value[rest - step] - tables.value[rest])
+                if tables.stride[g, s] == 0 or idle[s] + (s == i) == teams.trucks[s]:
+                    continue
+                for n in range(tables.first_removal[g], tables.first_removal[g + 1]):
+                    members = tables.removal_members[n]
+                    if members[teams.most_needed - 1] >= 0:
+                        break  # smaller removals come first
+                    if is_idle(members, idle):
+                        rest = place[g] + tables.stride[g, s] - tables.removal_offset[n]
+                        lowest = min(lowest, tables.value[rest - step] - tables.value[rest])
+            idle[i] += 1
             least[i] += lowest
+
+
+@njit(nogil=True, cache=True)
+def _spare_trucks(idle: Ints, teams: Any, tables: Any, spare: Ints) -> None:
+    """Set spare[g] to the idle trucks of table g less the most that an incident at one of its points needs."""
+    spare[:] = 0
+    for i in range(len(idle)):
+        for n in range(tables.first_group[i], tables.first_group[i + 1]):
+            spare[tables.group[n]] += idle[i]
+    for g in range(len(spare)):
+        most = 0
+        for m in range(teams.first_point[g], teams.first_point[g + 1]):
+            most = max(most, teams.needed[teams.point[m]])
+        spare[g] -= most
+
+
+@njit(nogil=True, cache=True)
+def _leaves_enough(members: NDArray[np.int16], spare: Ints, tables: Any) -> bool:
+    """Whether every table that has a truck of the team has as many idle ones left as its points need."""
+    for r in range(len(members)):
+        i = members[r]
+        if i < 0:
+            break
+        for n in range(tables.first_group[i], tables.first_group[i + 1]):
+            g, taken = tables.group[n], 0
+            for s in range(len(members)):
+                if members[s] >= 0 and tables.stride[g, members[s]] > 0:
+                    taken += 1
+            if taken > spare[g]:
+                return False
+    return True
 
 
 @njit(nogil=True, cache=True)
@@ -303,10 +343,11 @@ def prices_ahead(
     total_idle = idle.sum()
     found = np.full(len(candidates), np.nan)
     best = np.full(max(keep, 1), np.inf)
-    least = np.zeros(len(idle))
+    least, spare = np.zeros(len(idle)), np.zeros(len(place), np.int64)
     busy_rate = teams.returns_per_day * (teams.trucks.sum() - total_idle)
     if keep > 0:
         _least_truck_prices(idle, place, teams, tables, least)
+        _spare_trucks(idle, teams, tables, spare)
     for n in np.argsort(p_late + room.known[candidates], kind="mergesort"):
         members = teams.members[candidates[n]]
         together, size = 0.0, 0
@@ -314,16 +355,17 @@ def prices_ahead(
             if members[r] >= 0:
                 together += least[members[r]]
                 size += 1
-        may_leave_out = keep > 0 and total_idle - size >= teams.most_needed
+        may_leave_out = keep > 0 and _leaves_enough(members, spare, tables)
         own_rate = teams.returns_per_day * size
         coarse = (teams.total_rate + busy_rate + own_rate) * together - teams.returns_per_day * together
-        if may_leave_out and p_late[n] + coarse / (teams.total_rate + busy_rate + own_rate) > best[-1]:
+        worst = best[-1] + ROUNDING
+        if may_leave_out and p_late[n] + coarse / (teams.total_rate + busy_rate + own_rate) > worst:
             continue
         returns, weight = _returns(members, idle, place, teams, tables)
         weight += teams.total_rate
         if may_leave_out and best[-1] < np.inf:
             incidents = teams.total_rate * _least_price(members, idle, place, teams, tables)
-            if p_late[n] + (incidents + returns) / weight > best[-1]:
+            if p_late[n] + (incidents + returns) / weight > worst:
                 continue
         found[n] = (_incidents(candidates[n], idle, place, room, teams, tables) + returns) / weight
         total = p_late[n] + found[n]

@@ -1,0 +1,197 @@
+"""Tests of prices that look one event ahead, against the formula of the kernel's docstring written out."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from runcard.mdp.factored import FactoredValues
+from runcard.mdp.kernels.lookahead import all_prices, is_idle, price_of
+from runcard.mdp.problem import DispatchProblem
+from runcard.policy.mean_field import MeanFieldPolicy
+
+from ..problems import make_problem
+from ..reference import Dense
+
+State = tuple[int, ...]
+
+
+def random_tables(problem: DispatchProblem, size: int, seed: int) -> FactoredValues:
+    """Tables of `size` stations that together have all stations, values that fall with idle trucks, more or less.
+
+    Demand points with incidents are dealt out to them; the others are in none, as in the mean field.
+    """
+    rng = np.random.default_rng([seed, 4])
+    every = list(combinations(range(problem.num_stations), min(size, problem.num_stations)))
+    chosen = [every[n] for n in rng.permutation(len(every))[:3]]
+    missing = [(i,) for i in range(problem.num_stations) if not any(i in own for own in chosen)]
+    stations = tuple(np.array(own) for own in [*chosen, *missing])
+    alive = rng.permutation(np.flatnonzero(problem.incidents_per_day > 0))
+    points = tuple(np.sort(alive[g :: len(stations)]) for g in range(len(stations)))
+    tables = []
+    for own in stations:
+        idle = np.indices(tuple(problem.trucks[own] + 1)).reshape(len(own), -1)
+        tables.append(0.2 * rng.random(idle.shape[1]) - 0.1 * rng.random(len(own)) @ idle)
+    busy = rng.uniform(0.1, 0.5, problem.num_stations)
+    return FactoredValues(problem, stations, points, np.concatenate(tables), busy)
+
+
+def problems() -> list[DispatchProblem]:
+    """Needs of 1, 2 and 3 trucks, alone and mixed, at stations of one and several trucks; a point without incidents."""
+    return [
+        make_problem([1, 1, 1, 1, 1], [1] * 6, seed=1),
+        make_problem([1, 1, 1, 1, 1], [2] * 6, seed=2),
+        make_problem([1, 1, 1, 1, 1], [3] * 6, seed=3),
+        make_problem([2, 1, 3, 1], [3, 1, 2, 2, 3], seed=4, load=2.0),
+        make_problem([1, 3, 2], [2, 1, 2], seed=5, rates=[1.0, 0.0, 0.5], load=0.01),
+        make_problem([3], [2, 3], seed=6),
+    ]
+
+
+CASES = [(problem, size) for problem in problems() for size in (1, 2, problem.num_stations)]
+
+
+class Ahead:
+    """The formula of `kernels/lookahead.py`, with a dictionary for h and a search through all teams for V."""
+
+    def __init__(self, values: FactoredValues) -> None:
+        self.values, self.problem, self.dense = values, values.problem, Dense(values.problem)
+        every = values.every_state()
+        self.h = {state: float(every[place]) for place, state in enumerate(self.dense.states)}
+        self.table_of = {j: g for g, points in enumerate(values.points) for j in points.tolist()}
+
+    def minus(self, state: State, team: int) -> State:
+        """f - a."""
+        return tuple(f - a for f, a in zip(state, self.problem.teams[team].tolist(), strict=True))
+
+    def plus(self, state: State, i: int) -> State:
+        """f + e_i."""
+        return (*state[:i], state[i] + 1, *state[i + 1 :])
+
+    def best(self, state: State, j: int) -> float:
+        """V_j(f): of the idle teams of k trucks in j's table, or else of the first idle ones in the order of j."""
+        problem, k = self.problem, int(self.problem.trucks_needed[j])
+        own = self.values.stations[self.table_of[j]]
+        elsewhere = np.setdiff1d(np.arange(problem.num_stations), own)
+        teams = [
+            team
+            for team, taken in enumerate(problem.teams)
+            if taken.sum() == k and (taken <= state).all() and not taken[elsewhere].any()
+        ]
+        if not teams:
+            trucks = [i for i in problem.order[j].tolist() for _ in range(state[i])][:k]
+            teams = [self.dense.team_number[tuple(trucks.count(i) for i in range(problem.num_stations))]]
+        return min(float(problem.cost[team, j]) + self.h[self.minus(state, team)] for team in teams)
+
+    def price(self, state: State, team: int) -> float:
+        """The price of a team that looks one event ahead."""
+        problem, mu, h = self.problem, self.problem.returns_per_day, self.h
+        after, taken = self.minus(state, team), problem.teams[team]
+        busy = problem.trucks - np.array(state)
+        total = 0.0
+        for j, rate in enumerate(problem.incidents_per_day.tolist()):
+            if rate > 0.0:
+                knows = taken[self.values.stations[self.table_of[j]]].any()
+                total += rate * (self.best(after, j) - self.best(state, j) if knows else h[after] - h[state])
+        for i in range(problem.num_stations):
+            if busy[i]:
+                total += mu * int(busy[i]) * (h[self.plus(after, i)] - h[self.plus(state, i)])
+            if taken[i]:
+                total += mu * int(taken[i]) * (h[self.plus(after, i)] - h[state])
+        return total / (problem.total_incidents_per_day + mu * int(busy.sum() + taken.sum()))
+
+
+def idle_team_numbers(problem: DispatchProblem, state: State) -> NDArray[np.int64]:
+    """Every team that is idle, of any size."""
+    return np.flatnonzero((problem.teams <= state).all(axis=1))
+
+
+@pytest.mark.parametrize(("problem", "size"), CASES)
+def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
+    """In every state, the prices of all teams from increments are those of one team at a time, and inf if not idle."""
+    values = random_tables(problem, size, seed=size)
+    laid_out, tables = MeanFieldPolicy(problem=problem, values=values)._teams, values.tables
+    delta, increment, prices = np.zeros(len(tables.local_team)), np.empty(problem.num_teams), np.empty(problem.num_teams)
+    for state in Dense(problem).states:
+        idle = np.array(state)
+        place = values.places(idle)
+        all_prices(idle, place, delta, increment, prices, laid_out, tables)
+        could_go = idle_team_numbers(problem, state)
+        assert np.array_equal(np.flatnonzero(np.isfinite(prices)), could_go)
+        assert (prices[~np.isfinite(prices)] == np.inf).all()
+        np.testing.assert_allclose(prices[could_go], values.prices(idle, could_go), rtol=0, atol=1e-13)
+        one_by_one = [price_of(problem.team_stations[team], -1, place, tables) for team in could_go]
+        np.testing.assert_allclose(prices[could_go], one_by_one, rtol=0, atol=1e-13)
+        for team in range(problem.num_teams):
+            assert is_idle(problem.team_stations[team], idle) == (team in could_go)
+
+
+@pytest.mark.parametrize(("problem", "size"), CASES)
+def test_the_price_of_a_team_less_one_truck(problem: DispatchProblem, size: int) -> None:
+    """Leaving out a truck of a team gives the price of the others, also where a station has two of them."""
+    values = random_tables(problem, size, seed=size)
+    dense, full = Dense(problem), problem.trucks
+    place = values.places(full)
+    for team in range(1, problem.num_teams):
+        members = problem.team_stations[team]
+        for r, i in enumerate(members.tolist()):
+            if i >= 0:
+                others = problem.teams[team].astype(int)
+                others[i] -= 1
+                expected = values.prices(full, np.array([dense.team_number[tuple(others.tolist())]]))[0]
+                assert price_of(members, r, place, values.tables) == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.parametrize(("problem", "size"), CASES)
+def test_prices_look_one_event_ahead(problem: DispatchProblem, size: int) -> None:
+    """In every state, the price of every idle team is what the formula says, with one table for all or several."""
+    values = random_tables(problem, size, seed=size)
+    policy, ahead = MeanFieldPolicy(problem=problem, values=values), Ahead(values)
+    for state in ahead.dense.states:
+        teams = idle_team_numbers(problem, state)
+        expected = [ahead.price(state, team) for team in teams]
+        np.testing.assert_allclose(policy.prices(np.array(state), teams), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("problem", "size"), CASES)
+def test_nothing_among_the_best_is_left_out(problem: DispatchProblem, size: int) -> None:
+    """Whatever the tables, a team that is left out is worse than the last one kept; what is kept has its own price."""
+    values = random_tables(problem, size, seed=size)
+    policy = MeanFieldPolicy(problem=problem, values=values)
+    rng = np.random.default_rng(size)
+    for state in Dense(problem).states:
+        idle = np.array(state)
+        for needed in np.unique(problem.trucks_needed):
+            teams = idle_team_numbers(problem, state)
+            teams = teams[problem.team_sizes[teams] == min(int(needed), sum(state))]
+            p_late = rng.random(len(teams))
+            every = policy._ahead(idle, teams, p_late, keep=0)
+            for keep in (1, 2, 5):
+                found = policy._ahead(idle, teams, p_late, keep=keep)
+                seen = ~np.isnan(found)
+                assert np.array_equal(found[seen], every[seen])
+                assert seen.sum() >= min(keep, len(teams))
+                best = np.sort((p_late + every)[seen])[: min(keep, len(teams))]
+                assert np.array_equal(best, np.sort(p_late + every)[: len(best)])
+
+
+def test_a_price_that_is_low_only_after_a_return() -> None:
+    """A team that is cheap only in case a busy truck returns is not left out by a bound on single trucks.
+
+    All values are 0 but that of the state in which the team is gone and the truck that is busy now is back.
+    """
+    problem = make_problem([1] * 6, [2, 2], load=0.01, seed=1)
+    dense = Dense(problem)
+    value = np.zeros(problem.num_states)
+    value[dense.number[0, 0, 1, 1, 1, 1]] = -10.0
+    values = FactoredValues(problem, (np.arange(6),), (np.arange(2),), value, np.full(6, 0.1))
+    policy = MeanFieldPolicy(problem=problem, values=values)
+    idle = np.array([1, 1, 1, 1, 1, 0])
+    teams = idle_team_numbers(problem, tuple(idle.tolist()))
+    teams = teams[problem.team_sizes[teams] == 2]
+    p_late = np.where(teams == dense.team_number[1, 1, 0, 0, 0, 0], 0.9, 0.1)
+    every, found = (policy._ahead(idle, teams, p_late, keep=keep) for keep in (0, 1))
+    best = int((p_late + every).argmin())
+    assert p_late[best] == 0.9
+    assert found[best] == every[best]
