@@ -58,8 +58,12 @@ def late_fractions(setting: Setting, names: Sequence[str], seed: int) -> list[fl
     optimum = solve_optimal(problem, tolerance=1e-6, threads=1)
     assert optimum.converged
     late = [(optimum.lower + optimum.upper) / 2]
-    for name in ("closest-first", *names):
-        found = runcard.evaluate(runcard.solve(problem, name, threads=1), threads=1)
+    for words in ("closest-first", *names):
+        # A number after a name is its horizon.
+        name, *horizon = words.split()
+        busy_times = float(horizon[0]) if horizon else None
+        policy = runcard.solve(problem, name, horizon_busy_times=busy_times, threads=1)
+        found = runcard.evaluate(policy, threads=1)
         assert found.converged
         # Nothing is better than the optimum.
         assert found.upper >= optimum.lower
@@ -141,6 +145,35 @@ def gaps(num_grids: int) -> Iterator[Row]:
                         )
 
 
+def gaps_of_neighbourhoods(num_grids: int) -> Iterator[Row]:
+    """The same at 16 trucks, which are too many for one neighbourhood."""
+    with workers() as pool:
+        for side in (10, 20):
+            for load in (0.02, 0.1):
+                setting, names = Setting(side, 16, load, 1.0), ("one-step", "one-step-mean-field")
+                late = over_grids(setting, names, num_grids, pool)
+                parts = [f"{name} {100 * (late[:, 2 + n] / late[:, 1] - 1).mean():.2f}" for n, name in enumerate(names)]
+                parts.append(f"closest-first {100 * (late[:, 0] / late[:, 1] - 1).mean():.0f}")
+                yield Row(f"mean gap to the optimum, {setting.words}", f"{', '.join(parts)} %", "(none set)", True)
+
+
+def horizons(num_grids: int) -> Iterator[Row]:
+    """The share that one-step-queueing keeps with T = 2/μ, beside its default, at the highest load with a target."""
+    with workers() as pool:
+        for num_trucks in (3, 4, 5, 6):
+            for shared_delay in (0.0, 1.0):
+                setting = Setting(6, num_trucks, 0.1, shared_delay)
+                names = ("one-step-queueing", "one-step-queueing 2")
+                late = over_grids(setting, names, num_grids, pool)
+                default, fixed = (100 * kept_share(late, column)[0] for column in (2, 3))
+                yield Row(
+                    f"share kept by one-step-queueing, {setting.words}",
+                    f"default horizon {default:.2f}, T = 2/μ {fixed:.2f} %",
+                    "default >= 96 %",
+                    default >= 96,
+                )
+
+
 def whole_table() -> Iterator[Row]:
     """The values of every state at 13 x 400, from the problem to the rule that evaluation takes."""
     problem = department(13)
@@ -177,12 +210,11 @@ def online(num_trucks: int, side: int, limit_ms: float, calls: int, names: Seque
             milliseconds.append(1e3 * (time.perf_counter() - began))
             assert all(idle[problem.station_ids.index(station)] for station in decision.team if station != "outside")
         late, middle = float(np.quantile(milliseconds, 0.99)), statistics.median(milliseconds)
-        counts = name == "one-step-mean-field"
         yield Row(
             f"online decision of {name}, {num_trucks} x {problem.num_points}",
             f"p99 {late:.2f} ms (median {middle:.2f}, {calls} calls)",
-            f"p99 < {limit_ms:g} ms" if counts else "(no target)",
-            late < limit_ms or not counts,
+            f"p99 < {limit_ms:g} ms",
+            late < limit_ms,
         )
 
 
@@ -242,3 +274,5 @@ def near_cases(*, quick: bool) -> Iterator[Row]:
     yield from shares(10 if quick else 150, (0.1, 0.4) if quick else (0.02, 0.04, 0.1, 0.4, 0.6))
     if not quick:
         yield from gaps(20)
+        yield from gaps_of_neighbourhoods(6)
+        yield from horizons(150)

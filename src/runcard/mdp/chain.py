@@ -79,26 +79,20 @@ class Chain:
         """Values after a cycle of sweeps from `value`, which is overwritten, and an extrapolation."""
         iterates = [value.copy()]
         for _ in range(self.sweeps_per_cycle):
-            self._sweep_values(value, value)
+            self._sweep_values(value)
             iterates.append(value.copy())
         result = extrapolated(iterates, self.space.state_weights)
         result -= result[self.space.layout.problem.num_states - 1]
         return result
 
-    def next_event(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The values if the policy is followed for one event and `value` is what comes after it."""
-        out = np.zeros_like(value)
-        self._sweep_values(value, out)
-        return out
-
-    def _sweep_values(self, value: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    def _sweep_values(self, value: NDArray[np.float64]) -> None:
         layout, gain = self.space.layout, np.zeros(1)
         last_state = layout.problem.num_states - 1
 
         def sweep(number: int) -> None:
             chunk = self.space.chunks[number]
             value_sweep(
-                chunk.start, chunk.stop, value, out, gain, last_state, layout.space, layout.teams.offset,
+                chunk.start, chunk.stop, value, gain, last_state, layout.space, layout.teams.offset,
                 layout.problem.total_incidents_per_day, self.rows[number],
             )  # fmt: skip
 

@@ -127,8 +127,10 @@ class MeanField:
         steady, by_group = self.busy.copy(), np.zeros((len(self.members), problem.num_stations))
         moved = settle(groups, problem.trucks, problem.returns_per_day, steady, MAX_STEADY_STEPS, by_group)
         if moved > 1e-9:
+            load = problem.total_incidents_per_day / (problem.returns_per_day * problem.num_trucks)
             raise NotConvergedError(
-                f"the steady busy chances still change by {moved:.1e} after {MAX_STEADY_STEPS} steps"
+                f"mean field at a load of {load:.3g} incidents per truck and busy time: the steady busy chances still "
+                f"change by {moved:.1e} after {MAX_STEADY_STEPS} steps"
             )
         grid = np.linspace(0.0, 1.0, STEPS + 1)
         days = HORIZON / problem.returns_per_day * np.expm1(GRADING * grid) / np.expm1(GRADING)
@@ -180,7 +182,7 @@ class MeanField:
             if before is None:
                 rank, price = _order_rank(self.order, stations, points, local), np.zeros((num_states, len(teams)))
             else:
-                rank, price = problem.cost[teams][:, points], before.local_prices(stations, local)
+                rank, price = problem.cost[np.ix_(teams, points)], before.local_prices(stations, local)
             fill_states(
                 stations, problem.trucks, points, problem.incidents_per_day[points], problem.trucks_needed[points],
                 problem.cost, rank, price, teams, problem.team_sizes[teams], local, late, taken,

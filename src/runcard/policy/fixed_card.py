@@ -50,7 +50,7 @@ class FixedCard(OrderPolicy):
 
     name: str = "fixed-card"
     finished: bool
-    """Whether the search for the orders came to its end; the card is never worse than closest-first either way."""
+    """Whether the search for the orders came to its end; the card is as good as what it found either way."""
 
 
 class Found(NamedTuple):

@@ -16,17 +16,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.chain import Chain, policy_rows
 from runcard.mdp.factored import FactoredValues, parts_of
 from runcard.mdp.kernels.lookahead import prices_ahead
-from runcard.mdp.layout import Layout
+from runcard.mdp.kernels.lookahead_table import values_ahead
+from runcard.mdp.layout import VALUE_PADDING, Layout
 from runcard.mdp.mean_field import mean_field_values
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
+from runcard.mdp.threads import run_each
 from runcard.policy.base import Certificate, Decision
 from runcard.policy.options import NUM_ALTERNATIVES, checked_idle, checked_situation, idle_teams, make_decision
+
+FEW_TEAMS = 256
+"""With no more teams than this, an incident to come may be given any of them; else one of its neighbourhood."""
+
+CHUNK_STATES = 256
 
 
 class Teams(NamedTuple):
@@ -36,6 +42,8 @@ class Teams(NamedTuple):
     number: NDArray[np.int64]
     base: int
     cost: NDArray[np.float64]
+    least_cost: NDArray[np.float64]
+    """[J] the smallest cost of any team at each demand point."""
     order: NDArray[np.int64]
     parts: NDArray[np.int64]
     """[T, 6] the single trucks of a pair, or the single trucks and the pairs of three, as teams; -1: none."""
@@ -46,9 +54,12 @@ class Teams(NamedTuple):
     point: NDArray[np.int64]
     rate: NDArray[np.float64]
     """Incidents per day of each entry of `point`."""
+    first_choice: NDArray[np.int64]
+    """[G + 1] where the teams that incidents of each table choose from begin in `choice`."""
+    choice: NDArray[np.int64]
     first_cost: NDArray[np.int64]
-    """[G] where the costs of the teams of each table at its points begin in `local_cost`."""
-    local_cost: NDArray[np.float64]
+    """[G] where the costs of those teams at the points of the table begin in `choice_cost`."""
+    choice_cost: NDArray[np.float64]
     """For each table, a row for each of its teams; inf where a team is not of the size that a point needs."""
     total_rate: float
     trucks: NDArray[np.int64]
@@ -64,7 +75,6 @@ class Room(NamedTuple):
     prices: NDArray[np.float64]
     before: NDArray[np.float64]
     after: NDArray[np.float64]
-    done: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,9 +92,16 @@ class MeanFieldPolicy:
     @cached_property
     def rule(self) -> ValueRule:
         """The same decisions in every state: the values of the mean field after one exact event."""
-        space = state_space(self.problem, self.threads)
-        value = self.values.every_state()
-        return ValueRule(Chain(space, policy_rows(space, ValueRule(value), minutes=False)).next_event(value))
+        problem, teams, tables = self.problem, self._teams, self.values.tables
+        threads = state_space(problem, self.threads).threads
+        value = np.zeros(problem.num_states + VALUE_PADDING)
+
+        def fill(start: int) -> None:
+            values_ahead(start, min(start + CHUNK_STATES, problem.num_states), self._room(), teams, tables, value)
+
+        run_each(fill, range(0, problem.num_states, CHUNK_STATES), threads)
+        value[: problem.num_states] -= value[problem.num_states - 1]
+        return ValueRule(value)
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams that look one event ahead."""
@@ -105,27 +122,32 @@ class MeanFieldPolicy:
         self, idle: NDArray[np.int64], teams: NDArray[np.int64], p_late: NDArray[np.float64], *, keep: int
     ) -> NDArray[np.float64]:
         """The prices of teams, nan for those that are proven not to be among the `keep` best (0: all are wanted)."""
-        tables, teams_laid_out, num_teams = self.values.tables, self._teams, self.problem.num_teams
-        room = Room(
-            delta=np.zeros(len(tables.local_team)),
+        prices: NDArray[np.float64] = prices_ahead(
+            teams, p_late, keep, idle.copy(), self.values.places(idle), self._room(), self._teams, self.values.tables
+        )
+        return prices
+
+    def _room(self) -> Room:
+        """Room for one call, so that several threads may decide at once."""
+        num_teams, num_points = self.problem.num_teams, len(self._teams.point)
+        return Room(
+            delta=np.zeros(len(self.values.tables.local_team)),
             increment=np.empty(num_teams),
             known=np.empty(num_teams),
             prices=np.empty(num_teams),
-            before=np.empty(len(teams_laid_out.point)),
-            after=np.empty(len(teams_laid_out.point)),
-            done=np.zeros(len(self.values.stations), np.bool_),
+            before=np.empty(num_points),
+            after=np.empty(num_points),
         )
-        prices: NDArray[np.float64] = prices_ahead(
-            teams, p_late, keep, idle.copy(), self.values.places(idle), room, teams_laid_out, tables
-        )
-        return prices
 
     @cached_property
     def _teams(self) -> Teams:
         problem, tables = self.problem, self.values.tables
-        costs = []
+        costs, choices = [], []
         for g, points in enumerate(self.values.points):
-            teams = tables.local_team[tables.first_local[g] : tables.first_local[g + 1]]
+            teams = np.arange(1, problem.num_teams)
+            if problem.num_teams > FEW_TEAMS:
+                teams = tables.local_team[tables.first_local[g] : tables.first_local[g + 1]]
+            choices.append(teams)
             fits = problem.team_sizes[teams][:, None] == problem.trucks_needed[points]
             costs.append(np.where(fits, problem.cost[np.ix_(teams, points)], np.inf).ravel())
         point = np.concatenate(self.values.points)
@@ -134,6 +156,7 @@ class MeanFieldPolicy:
             number=Layout(problem).team_number,
             base=problem.num_stations + 1,
             cost=problem.cost,
+            least_cost=problem.cost.min(axis=0),
             order=problem.order,
             parts=_parts(problem),
             needed=problem.trucks_needed,
@@ -144,7 +167,9 @@ class MeanFieldPolicy:
             point=point,
             rate=problem.incidents_per_day[point],
             first_cost=np.concatenate([[0], np.cumsum([len(cost) for cost in costs])[:-1]]).astype(np.int64),
-            local_cost=np.concatenate(costs),
+            choice_cost=np.concatenate(costs),
+            first_choice=np.concatenate([[0], np.cumsum([len(teams) for teams in choices])]).astype(np.int64),
+            choice=np.concatenate(choices),
             total_rate=problem.total_incidents_per_day,
             trucks=problem.trucks,
             returns_per_day=float(problem.returns_per_day),
@@ -164,5 +189,6 @@ def _parts(problem: DispatchProblem) -> NDArray[np.int64]:
 def solve_mean_field(
     problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
 ) -> MeanFieldPolicy:
-    """The policy of the mean field of a problem; its late fraction is left to evaluation."""
+    """The policy of the mean field of a problem; there are no bounds to tell `progress` of."""
+    del progress
     return MeanFieldPolicy(problem=problem, values=mean_field_values(problem, threads=threads), threads=threads)

@@ -14,9 +14,8 @@ Every part is a sum of prices h(g-b) - h(g). The prices of all teams in a state 
 
 only tables that have the trucks concerned take part, and nothing is of the size of the state space.
 
-The cheapest team b of V_j is sought among the teams of the stations in j's table (with fewer than k idle trucks there,
-it is the first idle ones in the order of j), and V_j(f-a) - V_j(f) is taken as h(f-a) - h(f) where that table has no
-truck of a: incidents there never ask for these trucks. If one table has all stations, nothing is left out.
+The cheapest team b of V_j is sought among the teams that are listed for j's table: all of them where they are few, else
+those of its own stations. If none of these is idle, it is the first idle trucks in the order of j.
 """
 
 from typing import Any, TypeAlias
@@ -130,19 +129,18 @@ def all_prices(
 
 
 @njit(nogil=True, cache=True)
-def _best_totals(g: int, idle: Ints, prices: Floats, teams: Any, tables: Any, totals: Floats) -> None:
+def best_totals(g: int, idle: Ints, prices: Floats, teams: Any, totals: Floats) -> None:
     """Set totals[n] to V_j(f) - h(f), the smallest cost + price of a team, for the demand points of table g."""
     start, stop = teams.first_point[g], teams.first_point[g + 1]
     width = stop - start
     totals[start:stop] = np.inf
-    first = tables.first_local[g]
-    row = teams.first_cost[g]
-    for n in range(tables.first_local[g + 1] - first):
-        price = prices[tables.local_team[first + n]]
+    first, row = teams.first_choice[g], teams.first_cost[g]
+    for n in range(teams.first_choice[g + 1] - first):
+        price = prices[teams.choice[first + n]]
         if price < np.inf:
             # The cost of a team that is too small or too large for a point is inf there.
             for m in range(width):
-                totals[start + m] = min(totals[start + m], teams.local_cost[row + n * width + m] + price)
+                totals[start + m] = min(totals[start + m], teams.choice_cost[row + n * width + m] + price)
     for m in range(start, stop):
         if totals[m] == np.inf:
             j = teams.point[m]
@@ -212,20 +210,15 @@ def _share_a_table(i: int, members: NDArray[np.int16], tables: Any) -> bool:
 
 @njit(nogil=True, cache=True)
 def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any) -> float:
-    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; room.before holds V_j(f) - h(f) of the groups of room.done."""
+    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; room.before holds V_j(f) - h(f)."""
     members = teams.members[a]
     total = teams.total_rate * price_of(members, -1, place, tables)
-    for g in range(len(place)):
-        if not room.done[g] and _touches(g, members, tables):
-            _best_totals(g, idle, room.known, teams, tables, room.before)
-            room.done[g] = True
     _enter(members, -1, idle, place, tables)
     all_prices(idle, place, room.delta, room.increment, room.prices, teams, tables)
     for g in range(len(place)):
-        if _touches(g, members, tables):
-            _best_totals(g, idle, room.prices, teams, tables, room.after)
-            for m in range(teams.first_point[g], teams.first_point[g + 1]):
-                total += teams.rate[m] * (room.after[m] - room.before[m])
+        best_totals(g, idle, room.prices, teams, room.after)
+        for m in range(teams.first_point[g], teams.first_point[g + 1]):
+            total += teams.rate[m] * (room.after[m] - room.before[m])
     _enter(members, 1, idle, place, tables)
     return float(total)
 
@@ -279,34 +272,45 @@ def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any, least:
 
 
 @njit(nogil=True, cache=True)
-def _spare_trucks(idle: Ints, teams: Any, tables: Any, spare: Ints) -> None:
-    """Set spare[g] to the idle trucks of table g less the most that an incident at one of its points needs."""
+def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, lost: Floats) -> None:
+    """Set spare[g] to the idle trucks of table g less what its points need, and lost[g] where that is not enough.
+
+    lost[g] = Σ_j λ_j max(0, V_j(f) - h(f) - e_j), with e_j at most the cost + price of any team, of the city, for j.
+    """
     spare[:] = 0
     for i in range(len(idle)):
         for n in range(tables.first_group[i], tables.first_group[i + 1]):
             spare[tables.group[n]] += idle[i]
+    lowest = min(0.0, room.known.min())
     for g in range(len(spare)):
+        first, last = teams.first_point[g], teams.first_point[g + 1]
         most = 0
-        for m in range(teams.first_point[g], teams.first_point[g + 1]):
+        for m in range(first, last):
             most = max(most, teams.needed[teams.point[m]])
         spare[g] -= most
+        lost[g] = 0.0
+        if last > first and spare[g] < teams.most_needed:
+            for m in range(first, last):
+                lost[g] += teams.rate[m] * max(0.0, room.before[m] - teams.least_cost[teams.point[m]] - lowest)
 
 
 @njit(nogil=True, cache=True)
-def _leaves_enough(members: NDArray[np.int16], spare: Ints, tables: Any) -> bool:
-    """Whether every table that has a truck of the team has as many idle ones left as its points need."""
+def _lost_by(members: NDArray[np.int16], spare: Ints, lost: Floats, tables: Any) -> float:
+    """Σ lost[g] over the tables that are left with fewer idle trucks than their points need if the team goes."""
+    total = 0.0
     for r in range(len(members)):
         i = members[r]
         if i < 0:
             break
         for n in range(tables.first_group[i], tables.first_group[i + 1]):
-            g, taken = tables.group[n], 0
+            g, taken, counted = tables.group[n], 0, False
             for s in range(len(members)):
                 if members[s] >= 0 and tables.stride[g, members[s]] > 0:
                     taken += 1
-            if taken > spare[g]:
-                return False
-    return True
+                    counted = counted or s < r
+            if taken > spare[g] and not counted:
+                total += lost[g]
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -339,15 +343,15 @@ def prices_ahead(
     Teams are looked at from the smallest p_late + h(f-a) - h(f) up, so that good totals come early.
     """
     all_prices(idle, place, room.delta, room.increment, room.known, teams, tables)
-    room.done[:] = False
-    total_idle = idle.sum()
+    for g in range(len(place)):
+        best_totals(g, idle, room.known, teams, room.before)
     found = np.full(len(candidates), np.nan)
     best = np.full(max(keep, 1), np.inf)
-    least, spare = np.zeros(len(idle)), np.zeros(len(place), np.int64)
-    busy_rate = teams.returns_per_day * (teams.trucks.sum() - total_idle)
+    least, spare, lost = np.zeros(len(idle)), np.zeros(len(place), np.int64), np.zeros(len(place))
+    busy_rate = teams.returns_per_day * (teams.trucks.sum() - idle.sum())
     if keep > 0:
         _least_truck_prices(idle, place, teams, tables, least)
-        _spare_trucks(idle, teams, tables, spare)
+        _find_short(idle, room, teams, tables, spare, lost)
     for n in np.argsort(p_late + room.known[candidates], kind="mergesort"):
         members = teams.members[candidates[n]]
         together, size = 0.0, 0
@@ -355,16 +359,16 @@ def prices_ahead(
             if members[r] >= 0:
                 together += least[members[r]]
                 size += 1
-        may_leave_out = keep > 0 and _leaves_enough(members, spare, tables)
+        short = _lost_by(members, spare, lost, tables) if keep > 0 else 0.0
         own_rate = teams.returns_per_day * size
-        coarse = (teams.total_rate + busy_rate + own_rate) * together - teams.returns_per_day * together
+        coarse = (teams.total_rate + busy_rate + own_rate) * together - teams.returns_per_day * together - short
         worst = best[-1] + ROUNDING
-        if may_leave_out and p_late[n] + coarse / (teams.total_rate + busy_rate + own_rate) > worst:
+        if keep > 0 and p_late[n] + coarse / (teams.total_rate + busy_rate + own_rate) > worst:
             continue
         returns, weight = _returns(members, idle, place, teams, tables)
         weight += teams.total_rate
-        if may_leave_out and best[-1] < np.inf:
-            incidents = teams.total_rate * _least_price(members, idle, place, teams, tables)
+        if keep > 0 and best[-1] < np.inf:
+            incidents = teams.total_rate * _least_price(members, idle, place, teams, tables) - short
             if p_late[n] + (incidents + returns) / weight > worst:
                 continue
         found[n] = (_incidents(candidates[n], idle, place, room, teams, tables) + returns) / weight

@@ -31,7 +31,6 @@ def value_sweep(
     start: int,
     stop: int,
     value: Floats,
-    out: Floats,
     gain: Floats,
     last_state: int,
     space: Any,
@@ -39,10 +38,7 @@ def value_sweep(
     total_rate: float,
     rows: Any,
 ) -> None:
-    """Set `out` in the states stop-1 down to start; the last state of all has value 0 and sets `gain[0]`.
-
-    With `value` itself as `out` this is a Gauss-Seidel sweep, with another array the values after one more event.
-    """
+    """Update `value` in the states stop-1 down to start; the last state of all has value 0 and sets `gain[0]`."""
     num_stations = len(space.trucks)
     idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
     enter_state(stop - 1, space, idle, weight, step)
@@ -53,7 +49,7 @@ def value_sweep(
             total += rows.rate[e] * value[np.uint64(f - offset[rows.team[e]])]
         if f == last_state:
             gain[0] = total
-            out[f] = 0.0
+            value[f] = 0.0
         else:
             leaving = total_rate
             if f == 0:
@@ -63,7 +59,7 @@ def value_sweep(
             for i in range(num_stations):
                 total += weight[i] * value[np.uint64(f + step[i])]
                 leaving += weight[i]
-            out[f] = total / leaving
+            value[f] = total / leaving
         previous_state(space, idle, weight, step)
 
 

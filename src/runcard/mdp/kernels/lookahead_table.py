@@ -1,0 +1,54 @@
+"""The values of every state after one exact event, from values that are a sum of small tables.
+
+With V_j and h as in `lookahead`, and B busy trucks in f,
+
+    (Λ + μ B) h'(f) = Σ_j λ_j V_j(f) + μ Σ_i (C_i - f_i) h(f+e_i),
+
+up to a function of the number of idle trucks alone, which changes no decision: h'(f-a) - h'(f'-a') is the difference
+of the prices of `lookahead` for any two states f - a and f' - a' with as many idle trucks.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from runcard.mdp.kernels.lookahead import all_prices, best_totals
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@njit(nogil=True, cache=True)
+def values_ahead(start: int, stop: int, room: Any, teams: Any, tables: Any, out: Floats) -> None:
+    """Set out[f] for the states start..stop-1, of which the last station counts ones."""
+    num_stations = len(teams.trucks)
+    idle, place = np.zeros(num_stations, np.int64), np.zeros(len(tables.first_value) - 1, np.int64)
+    for f in range(start, stop):
+        rest = f
+        for i in range(num_stations - 1, -1, -1):
+            idle[i] = rest % (teams.trucks[i] + 1)
+            rest //= teams.trucks[i] + 1
+        here = 0.0
+        for g in range(len(place)):
+            place[g] = tables.first_value[g]
+            for i in range(num_stations):
+                place[g] += tables.stride[g, i] * idle[i]
+            here += tables.value[place[g]]
+        all_prices(idle, place, room.delta, room.increment, room.known, teams, tables)
+        total, leaving = teams.total_rate * here, teams.total_rate
+        for g in range(len(place)):
+            best_totals(g, idle, room.known, teams, room.before)
+            for m in range(teams.first_point[g], teams.first_point[g + 1]):
+                total += teams.rate[m] * room.before[m]
+        for i in range(num_stations):
+            rate = teams.returns_per_day * (teams.trucks[i] - idle[i])
+            if rate > 0.0:
+                returned = here
+                for n in range(tables.first_group[i], tables.first_group[i + 1]):
+                    g = tables.group[n]
+                    returned += tables.value[place[g] + tables.stride[g, i]] - tables.value[place[g]]
+                total += rate * returned
+                leaving += rate
+        out[f] = total / leaving
