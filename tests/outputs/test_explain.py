@@ -74,14 +74,16 @@ def test_a_team_held_back_is_named_with_its_price() -> None:
 def test_closest_first_gives_its_own_reason() -> None:
     """It does not claim that its team has the smallest sum."""
     assert made_up("closest-first", "a", "b", "a").reasons == [
-        "Of the 6 teams that could go it is the closest: P(late now) 2.00% + price 1.00% = 3.00%."
+        "Of the 6 teams that could go it is the closest: P(late now) 2.00% + price 1.00% = 3.00%.",
+        "Closest-first does not look at prices.",
     ]
 
 
 def test_a_card_gives_its_own_reason() -> None:
     """A fixed card sends what comes first on it, whatever the sum."""
     assert made_up("fixed-card", "a", "b", "a").reasons == [
-        "Of the 6 teams that could go it is the first on the card: P(late now) 2.00% + price 1.00% = 3.00%."
+        "Of the 6 teams that could go it comes first on the card: P(late now) 2.00% + price 1.00% = 3.00%.",
+        "A fixed card does not look at prices.",
     ]
 
 
@@ -101,5 +103,5 @@ def test_every_policy_explains_itself(problem: DispatchProblem, name: str) -> No
 def test_where_there_is_no_choice_none_is_explained() -> None:
     """A single team that could go is compared with nothing."""
     assert made_up("optimal", "a", "a", "a", num_teams=1).reasons == [
-        "It is the only team that could go: P(late now) 2.00%."
+        "It is the only team that could go: P(late now) 2.00% + price 1.00% = 3.00%."
     ]

@@ -153,11 +153,11 @@ def test_a_decision_from_nothing_costs_nothing(policy: Policy) -> None:
 @pytest.mark.parametrize(
     ("idle", "point", "message"),
     [
-        ([1, 1], 0, "idle trucks by station"),
-        ([1, 1, 1, 1], 0, "idle trucks by station"),
-        ([[1, 1, 1]], 0, "idle trucks by station"),
-        ([3, 1, 1], 0, "idle trucks by station"),
-        ([1, -1, 1], 0, "idle trucks by station"),
+        ([1, 1], 0, "idle trucks of 3 stations"),
+        ([1, 1, 1, 1], 0, "idle trucks of 3 stations"),
+        ([[1, 1, 1]], 0, "idle trucks of 3 stations"),
+        ([3, 1, 1], 0, "station s0: expected 0 to 2 idle trucks, got 3"),
+        ([1, -1, 1], 0, "station s1: expected 0 to 1 idle trucks, got -1"),
         ([1, 1, 1], 5, "demand point from 0 to 4"),
         ([1, 1, 1], -1, "demand point from 0 to 4"),
     ],

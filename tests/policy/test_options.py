@@ -83,7 +83,11 @@ def test_alternatives_are_ranked_and_never_the_team_itself() -> None:
     teams = np.arange(1, 8)
     p_late = np.array([0.5, 0.2, 0.4, 0.1, 0.3, 0.2, 0.6])
     price = np.zeros(7)
-    for position, expected in ((3, ["s1", "s5", "s4", "s2"]), (6, ["s3", "s1", "s5", "s4"]), (1, ["s3", "s5", "s4", "s2"])):
+    for position, expected in (
+        (3, ["s1", "s5", "s4", "s2"]),
+        (6, ["s3", "s1", "s5", "s4"]),
+        (1, ["s3", "s5", "s4", "s2"]),
+    ):
         decision = make_decision(problem, 0, teams, p_late, price, position)
         assert decision.team == (f"s{position}",)
         assert [option.team[0] for option in decision.alternatives] == expected

@@ -38,5 +38,6 @@ def check_memory(problem: DispatchProblem) -> None:
         raise SizeError(
             f"{problem.num_trucks} trucks at {problem.num_stations} stations make {problem.num_states:,} states; to "
             f"solve them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: "
-            "expected fewer trucks, or a machine with more memory"
+            "expected fewer trucks, a machine with more memory, or a policy that decides online, such as "
+            "one-step-mean-field, which solve and decide take for departments of any size"
         )

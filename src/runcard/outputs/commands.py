@@ -22,6 +22,7 @@ from runcard.outputs.tables import (
     class_line,
     comparison_table,
     decision_table,
+    gap_line,
     lateness_table,
     station_table,
 )
@@ -30,6 +31,7 @@ from runcard.outputs.words import outward
 from runcard.policy.solve import policy_name, solve
 
 MANY_STATES = 1 << 26
+LONG_STATES = 1 << 21
 
 
 def run_generate(folder: Path, *, overwrite: bool, **settings: Any) -> None:
@@ -52,6 +54,9 @@ def run_compare(
 ) -> None:
     """Print how policies do in the city of a folder."""
     city = read_city(folder)
+    num_states = math.prod(station.trucks + 1 for station in city.stations)
+    if LONG_STATES < num_states < MANY_STATES:
+        make_console(stderr=True).print(f"{city.name}: {num_states:,} states are compared exactly; this takes a while.")
     with BoundBar() as bar:
         comparison = compare_policies(
             city,
@@ -77,7 +82,8 @@ def print_comparison(comparison: Comparison) -> None:
     console.print(city_line(comparison.city), style="bold")
     console.print(comparison_table(comparison))
     if any(result.name == "optimal" for result in comparison.results):
-        console.print("No policy can be late less often than the lower end of optimal's interval.\n")
+        console.print("No policy can be late less often than the lower end of optimal's interval.")
+        console.print(f"{gap_line(comparison)}\n")
     console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
     console.print(station_table(comparison))
 
@@ -137,8 +143,8 @@ def run_solve(
     console.print(city_line(city), style="bold")
     if certificate is not None:
         console.print(f"{name}: late fraction proven to lie in {outward(certificate.lower, certificate.upper, 6)} %")
-    states = f"{problem.num_states:,}" if problem.num_states < 10**9 else f"{float(problem.num_states):.1e}"
-    console.print(f"Wrote {path} ({size_in_words(path)}, {states} states) in {seconds:.1f} s", soft_wrap=True)
+    states = f", {problem.num_states:,} states" if problem.num_states < 10**9 else ""
+    console.print(f"Wrote {path} ({size_in_words(path)}{states}) in {seconds:.1f} s", soft_wrap=True)
 
 
 def run_decide(
@@ -159,4 +165,5 @@ def run_decide(
     if explanation.decision.alternatives:
         console.print(decision_table(explanation))
         console.print(PRICE_IN_WORDS)
-        console.print(f"Price of each truck alone: {explanation.truck_words}.")
+        if explanation.truck_words:
+            console.print(f"Price of each truck that goes, alone: {explanation.truck_words}.")

@@ -56,11 +56,13 @@ class Explanation:
         """Why, in plain words: a few sentences."""
         decision = self.decision
         if self.num_teams == 1:
-            return [f"It is the only team that could go: P(late now) {percent(decision.p_late)}."]
+            return [f"It is the only team that could go: {_sum_of(decision)}."]
         if self.policy == "closest-first":
-            return [f"Of the {self.num_teams} teams that could go it is the closest: {_sum_of(decision)}."]
+            going = f"Of the {self.num_teams} teams that could go it is the closest: {_sum_of(decision)}."
+            return [going, "Closest-first does not look at prices."]
         if self.policy == "fixed-card":
-            return [f"Of the {self.num_teams} teams that could go it is the first on the card: {_sum_of(decision)}."]
+            going = f"Of the {self.num_teams} teams that could go it comes first on the card: {_sum_of(decision)}."
+            return [going, "A fixed card does not look at prices."]
         of_teams = f"Of the {self.num_teams} teams that could go"
         reasons = [f"{of_teams} it minimises P(late now) + price of the team: {_sum_of(decision)}."]
         surest, closest = self.surest.team, self.closest.team

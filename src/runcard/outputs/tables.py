@@ -100,9 +100,9 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     decimals = _decimals(100.0 * one for one in late)
     per_day = _decimals(result.evaluation.late_per_day for result in results)
     fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
-    gaps = any(result.gap_to_optimum is not None for result in results) and len(results) > 1
-    headings = ["late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer]
-    table = SplitTable("policy", [*headings, *(["above\nbest, %"] if gaps else []), "time\ns"])
+    table = SplitTable(
+        "policy", ["late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
+    )
     for result, mean in zip(results, minutes, strict=True):
         evaluation = result.evaluation
         table.add_row(
@@ -115,10 +115,19 @@ def comparison_table(comparison: Comparison) -> SplitTable:
             in_decimals(evaluation.late_per_day, per_day),
             "" if mean is None else Text(f"{mean:.3f}", BEST if mean == fastest else ""),
             "" if result is results[0] else _fewer_late(result.improvement_over_first),
-            *([_gap(result)] if gaps else []),
             f"{result.seconds:.3f}",
         )
     return table
+
+
+def gap_line(comparison: Comparison) -> str:
+    """By how much each policy is late more often than the best possible at most; empty where that is not known."""
+    gaps = [
+        f"{result.name} {100.0 * result.gap_to_optimum:.2f} %"
+        for result in comparison.results
+        if result.gap_to_optimum is not None and result.name != "optimal"
+    ]
+    return f"Late more often than the best possible, at most: {', '.join(gaps)}." if gaps else ""
 
 
 def station_table(comparison: Comparison) -> SplitTable:
@@ -173,12 +182,6 @@ def _fewer_late(part: float) -> str:
     """The part of late incidents avoided, in percent; one that is negative can have any size."""
     share = round(100.0 * part, 2) + 0.0  # no -0.00
     return f"{share:.2f}" if share > -100.0 else f"{share:.1f}" if share > -1e5 else f"{share:.1e}"
-
-
-def _gap(result: PolicyResult) -> str:
-    """By how much a policy is late more often than the best one at most, in percent; nothing for the best itself."""
-    gap = result.gap_to_optimum
-    return "" if gap is None or result.name == "optimal" else f"{100.0 * gap:.2f}"
 
 
 def _policy_cell(result: PolicyResult) -> Text:

@@ -14,7 +14,14 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.policy.base import Certificate, Decision
 from runcard.policy.by_value import Values
-from runcard.policy.options import checked_idle, checked_situation, first_in_order, idle_teams, make_decision
+from runcard.policy.options import (
+    checked_idle,
+    checked_situation,
+    checked_teams,
+    first_in_order,
+    idle_teams,
+    make_decision,
+)
 
 
 class Prices(Protocol):
@@ -42,7 +49,8 @@ class OrderPolicy:
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams, if this policy is followed afterwards."""
-        return self.values.prices(checked_idle(self.problem, idle), teams)
+        idle = checked_idle(self.problem, idle)
+        return self.values.prices(idle, checked_teams(self.problem, idle, teams))
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The first idle trucks in the order of demand point `point`."""

@@ -13,7 +13,7 @@ from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import Certificate, Decision
-from runcard.policy.options import checked_idle, checked_situation, idle_teams, make_decision
+from runcard.policy.options import checked_idle, checked_situation, checked_teams, idle_teams, make_decision
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,8 @@ class ValuePolicy:
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices h(f-a) - h(f) of teams."""
-        return self._values.prices(checked_idle(self.problem, idle), teams)
+        idle = checked_idle(self.problem, idle)
+        return self._values.prices(idle, checked_teams(self.problem, idle, teams))
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The team with the smallest P(late now) + price for an incident at demand point `point`."""

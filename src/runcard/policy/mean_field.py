@@ -27,7 +27,14 @@ from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
 from runcard.mdp.threads import run_each
 from runcard.policy.base import Certificate, Decision
-from runcard.policy.options import NUM_ALTERNATIVES, checked_idle, checked_situation, idle_teams, make_decision
+from runcard.policy.options import (
+    NUM_ALTERNATIVES,
+    checked_idle,
+    checked_situation,
+    checked_teams,
+    idle_teams,
+    make_decision,
+)
 
 FEW_TEAMS = 256
 """With no more teams than this, an incident to come may be given any of them; else one of its neighbourhood."""
@@ -105,8 +112,9 @@ class MeanFieldPolicy:
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams that look one event ahead."""
-        teams = np.asarray(teams, np.int64)
-        return self._ahead(checked_idle(self.problem, idle), teams, np.zeros(len(teams)), keep=0)
+        idle = checked_idle(self.problem, idle)
+        teams = checked_teams(self.problem, idle, teams)
+        return self._ahead(idle, teams, np.zeros(len(teams)), keep=0)
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The team with the smallest P(late now) + price for an incident at demand point `point`."""

@@ -38,9 +38,27 @@ def whole_number(point: Any) -> int:
 def checked_idle(problem: DispatchProblem, idle: Any) -> NDArray[np.int64]:
     """[I] the idle trucks of each station, if the problem has such a state."""
     counts = whole_numbers(idle)
-    if counts.shape != problem.trucks.shape or (counts < 0).any() or (counts > problem.trucks).any():
-        raise InputError(f"expected 0 to {problem.trucks.tolist()} idle trucks by station, got {counts.tolist()}")
+    if counts.shape != problem.trucks.shape:
+        raise InputError(f"expected the idle trucks of {problem.num_stations} stations, got an array {counts.shape}")
+    (wrong,) = np.nonzero((counts < 0) | (counts > problem.trucks))
+    if len(wrong):
+        i = int(wrong[0])
+        raise InputError(
+            f"station {problem.station_ids[i]}: expected 0 to {problem.trucks[i]} idle trucks, got {counts[i]}"
+        )
     return counts
+
+
+def checked_teams(problem: DispatchProblem, idle: NDArray[np.int64], teams: Any) -> NDArray[np.int64]:
+    """The numbers of teams, if the problem has them and their trucks are idle."""
+    numbers = np.atleast_1d(whole_numbers(teams))
+    (wrong,) = np.nonzero((numbers < 0) | (numbers >= problem.num_teams))
+    if len(wrong):
+        raise InputError(f"expected teams from 0 to {problem.num_teams - 1}, got {numbers[wrong[0]]}")
+    (busy,) = np.nonzero((problem.teams[numbers] > idle).any(axis=1))
+    if len(busy):
+        raise InputError(f"team {numbers[busy[0]]}: expected its trucks to be idle, but some are busy")
+    return numbers
 
 
 def checked_situation(problem: DispatchProblem, idle: Any, point: Any) -> tuple[NDArray[np.int64], int]:

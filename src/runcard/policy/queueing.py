@@ -22,6 +22,7 @@ printed, or for a horizon of less than 2 busy times), every team is looked at.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +36,19 @@ from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
 from runcard.mdp.threads import run_each
 from runcard.policy.base import Certificate, Decision
-from runcard.policy.options import NUM_ALTERNATIVES, checked_idle, checked_situation, idle_teams, make_decision
+from runcard.policy.options import (
+    NUM_ALTERNATIVES,
+    checked_idle,
+    checked_situation,
+    checked_teams,
+    idle_teams,
+    make_decision,
+)
 
 RELAXATION_TIMES = 2.0
 PRINTED_BUSY_TIMES = 1.0
+MOST_BUSY_TIMES = 1e6
+"""Prices do not change any more at a hundredth of this; far above, they would drown in rounding."""
 _CHUNK_STATES = 64
 
 
@@ -55,9 +65,13 @@ class QueueingPolicy:
 
     def __post_init__(self) -> None:
         """Check the horizon."""
-        given = self.horizon_busy_times
-        if given is not None and not (np.isfinite(given) and given > 0.0):
-            raise InputError(f"{self.name}: expected a horizon of more than 0 busy times, got {given!r}")
+        given: Any = self.horizon_busy_times  # from anybody, whatever the type says
+        if given is None:
+            return
+        if isinstance(given, bool) or not isinstance(given, int | float) or not 0.0 < given <= MOST_BUSY_TIMES:
+            raise InputError(
+                f"{self.name}: expected a horizon above 0 and up to {MOST_BUSY_TIMES:g} busy times, got {given!r}"
+            )
 
     @property
     def name(self) -> str:
@@ -92,6 +106,7 @@ class QueueingPolicy:
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices J(f-a) - J(f) of teams."""
         idle = checked_idle(self.problem, idle)
+        teams = checked_teams(self.problem, idle, teams)
         state = self.picture.settle(idle)
         return self.picture.horizon_days * (self.picture.late_without(state, idle, teams) - state.late)
 

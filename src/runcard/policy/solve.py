@@ -32,6 +32,8 @@ LABELS: Final = {"CF": "closest-first", "OPT": "optimal", "OSI": "one-step", "OS
 
 def policy_name(word: str) -> str:
     """The name of a policy, given its name or the paper's label for it."""
+    if not isinstance(word, str):
+        raise InputError(f"expected the name of a policy, got {word!r}")
     name = LABELS.get(word.strip().upper(), word.strip().lower())
     if name not in POLICY_NAMES:
         near = get_close_matches(name, POLICY_NAMES, n=1)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.kernels.lookahead import all_prices, is_idle, price_of
 from runcard.mdp.problem import DispatchProblem
+from runcard.policy import mean_field
 from runcard.policy.mean_field import MeanFieldPolicy
 
 from ..problems import make_problem
@@ -53,10 +54,13 @@ CASES = [(problem, size) for problem in problems() for size in (1, 2, problem.nu
 
 
 class Ahead:
-    """The formula of `kernels/lookahead.py`, with a dictionary for h and a search through all teams for V."""
+    """The formula of `kernels/lookahead.py`, with a dictionary for h and a search through the teams for V.
 
-    def __init__(self, values: FactoredValues) -> None:
-        self.values, self.problem, self.dense = values, values.problem, Dense(values.problem)
+    An incident to come looks at the teams of its own table (`nearby`), or at all of them.
+    """
+
+    def __init__(self, values: FactoredValues, *, nearby: bool) -> None:
+        self.values, self.problem, self.dense, self.nearby = values, values.problem, Dense(values.problem), nearby
         every = values.every_state()
         self.h = {state: float(every[place]) for place, state in enumerate(self.dense.states)}
         self.table_of = {j: g for g, points in enumerate(values.points) for j in points.tolist()}
@@ -70,10 +74,10 @@ class Ahead:
         return (*state[:i], state[i] + 1, *state[i + 1 :])
 
     def best(self, state: State, j: int) -> float:
-        """V_j(f): of the idle teams of k trucks in j's table, or else of the first idle ones in the order of j."""
+        """V_j(f): of the idle teams of k trucks that j looks at, or else of the first idle ones in the order of j."""
         problem, k = self.problem, int(self.problem.trucks_needed[j])
         own = self.values.stations[self.table_of[j]]
-        elsewhere = np.setdiff1d(np.arange(problem.num_stations), own)
+        elsewhere = np.setdiff1d(np.arange(problem.num_stations), own) if self.nearby else []
         teams = [
             team
             for team, taken in enumerate(problem.teams)
@@ -92,8 +96,7 @@ class Ahead:
         total = 0.0
         for j, rate in enumerate(problem.incidents_per_day.tolist()):
             if rate > 0.0:
-                knows = taken[self.values.stations[self.table_of[j]]].any()
-                total += rate * (self.best(after, j) - self.best(state, j) if knows else h[after] - h[state])
+                total += rate * (self.best(after, j) - self.best(state, j))
         for i in range(problem.num_stations):
             if busy[i]:
                 total += mu * int(busy[i]) * (h[self.plus(after, i)] - h[self.plus(state, i)])
@@ -112,7 +115,11 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
     """In every state, the prices of all teams from increments are those of one team at a time, and inf if not idle."""
     values = random_tables(problem, size, seed=size)
     laid_out, tables = MeanFieldPolicy(problem=problem, values=values)._teams, values.tables
-    delta, increment, prices = np.zeros(len(tables.local_team)), np.empty(problem.num_teams), np.empty(problem.num_teams)
+    delta, increment, prices = (
+        np.zeros(len(tables.local_team)),
+        np.empty(problem.num_teams),
+        np.empty(problem.num_teams),
+    )
     for state in Dense(problem).states:
         idle = np.array(state)
         place = values.places(idle)
@@ -143,11 +150,19 @@ def test_the_price_of_a_team_less_one_truck(problem: DispatchProblem, size: int)
                 assert price_of(members, r, place, values.tables) == pytest.approx(expected, abs=1e-13)
 
 
+@pytest.fixture(params=[True, False], ids=["nearby", "all"])
+def nearby(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether incidents to come look at the teams of their own table only, as with many teams, or at all."""
+    given: bool = request.param
+    monkeypatch.setattr(mean_field, "FEW_TEAMS", 0 if given else 10**6)
+    return given
+
+
 @pytest.mark.parametrize(("problem", "size"), CASES)
-def test_prices_look_one_event_ahead(problem: DispatchProblem, size: int) -> None:
+def test_prices_look_one_event_ahead(problem: DispatchProblem, size: int, nearby: bool) -> None:
     """In every state, the price of every idle team is what the formula says, with one table for all or several."""
     values = random_tables(problem, size, seed=size)
-    policy, ahead = MeanFieldPolicy(problem=problem, values=values), Ahead(values)
+    policy, ahead = MeanFieldPolicy(problem=problem, values=values), Ahead(values, nearby=nearby)
     for state in ahead.dense.states:
         teams = idle_team_numbers(problem, state)
         expected = [ahead.price(state, team) for team in teams]
@@ -155,9 +170,26 @@ def test_prices_look_one_event_ahead(problem: DispatchProblem, size: int) -> Non
 
 
 @pytest.mark.parametrize(("problem", "size"), CASES)
-def test_nothing_among_the_best_is_left_out(problem: DispatchProblem, size: int) -> None:
+def test_the_table_has_the_same_prices(problem: DispatchProblem, size: int, nearby: bool) -> None:
+    """In every state, the values of all states one event on differ between teams of a size as the prices do."""
+    del nearby
+    policy = MeanFieldPolicy(problem=problem, values=random_tables(problem, size, seed=size))
+    value, dense = policy.rule.value, Dense(problem)
+    for state in dense.states:
+        teams = idle_team_numbers(problem, state)
+        prices = policy.prices(np.array(state), teams)
+        after = value[[dense.after(state, team) for team in teams]]
+        for size_of in np.unique(problem.team_sizes[teams]):
+            alike = problem.team_sizes[teams] == size_of
+            np.testing.assert_allclose(np.ptp((prices - after)[alike]), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("problem", "size"), CASES)
+def test_nothing_among_the_best_is_left_out(problem: DispatchProblem, size: int, nearby: bool, seed: int) -> None:
     """Whatever the tables, a team that is left out is worse than the last one kept; what is kept has its own price."""
-    values = random_tables(problem, size, seed=size)
+    del nearby
+    values = random_tables(problem, size, seed=10 * seed + size)
     policy = MeanFieldPolicy(problem=problem, values=values)
     rng = np.random.default_rng(size)
     for state in Dense(problem).states:

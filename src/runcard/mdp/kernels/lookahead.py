@@ -244,7 +244,10 @@ def _least_price(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any
 
 @njit(nogil=True, cache=True)
 def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any, least: Floats) -> None:
-    """Set least[i] to a bound on the price of a truck of station i if up to 2k-1 trucks left, or one returned."""
+    """Set least[i] to a bound on the price of a truck of station i, in every state that a price looks at.
+
+    Up to 2k-1 other trucks have left, or one has returned and up to k-1 have left.
+    """
     least[:] = 0.0
     for g in range(len(place)):
         for i in range(len(idle)):
@@ -272,36 +275,50 @@ def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any, least:
 
 
 @njit(nogil=True, cache=True)
-def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, lost: Floats) -> None:
-    """Set spare[g] to the idle trucks of table g less what its points need, and lost[g] where that is not enough.
+def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, lost: Floats, lost_with: Floats) -> None:
+    """Set spare[g] to the idle trucks of table g less what its points need, and what being short may cost a bound.
 
-    lost[g] = Σ_j λ_j max(0, V_j(f) - h(f) - e_j), with e_j at most the cost + price of any team, of the city, for j.
+    That is λ_j max(0, V_j(f) - h(f) - e_j) with e_j at most the cost + price of any team of the city at j. It counts in
+    lost[g] if the table of j has enough idle trucks in f, to be taken off where too few are left in f-a; if it has not,
+    in lost_with[i] of each station i of the first idle trucks b in the order of j: unless a takes from one of these, b
+    is first in f-a, too.
     """
     spare[:] = 0
+    lost[:] = 0.0
+    lost_with[:] = 0.0
     for i in range(len(idle)):
         for n in range(tables.first_group[i], tables.first_group[i + 1]):
             spare[tables.group[n]] += idle[i]
     lowest = min(0.0, room.known.min())
     for g in range(len(spare)):
-        first, last = teams.first_point[g], teams.first_point[g + 1]
-        most = 0
-        for m in range(first, last):
+        num_idle, most = spare[g], 0
+        for m in range(teams.first_point[g], teams.first_point[g + 1]):
             most = max(most, teams.needed[teams.point[m]])
         spare[g] -= most
-        lost[g] = 0.0
-        if last > first and spare[g] < teams.most_needed:
-            for m in range(first, last):
-                lost[g] += teams.rate[m] * max(0.0, room.before[m] - teams.least_cost[teams.point[m]] - lowest)
+        if spare[g] >= teams.most_needed:
+            continue
+        for m in range(teams.first_point[g], teams.first_point[g + 1]):
+            j = teams.point[m]
+            excess = teams.rate[m] * max(0.0, room.before[m] - teams.least_cost[j] - lowest)
+            if num_idle >= teams.needed[j]:
+                lost[g] += excess
+            else:
+                first = teams.members[_first_in_order(j, idle, teams)]
+                for r in range(len(first)):
+                    if first[r] >= 0 and (r == 0 or first[r - 1] != first[r]):
+                        lost_with[first[r]] += excess
 
 
 @njit(nogil=True, cache=True)
-def _lost_by(members: NDArray[np.int16], spare: Ints, lost: Floats, tables: Any) -> float:
-    """Σ lost[g] over the tables that are left with fewer idle trucks than their points need if the team goes."""
+def _lost_by(members: NDArray[np.int16], spare: Ints, lost: Floats, lost_with: Floats, tables: Any) -> float:
+    """What has to be taken off the bound on the part of incidents in the price of a team (see `_find_short`)."""
     total = 0.0
     for r in range(len(members)):
         i = members[r]
         if i < 0:
             break
+        if r == 0 or members[r - 1] != i:
+            total += lost_with[i]
         for n in range(tables.first_group[i], tables.first_group[i + 1]):
             g, taken, counted = tables.group[n], 0, False
             for s in range(len(members)):
@@ -335,10 +352,11 @@ def prices_ahead(
 
     The part of incidents in a price is at least Λ m(a) with m(a) = Σ_G min_c (H_G(f-c-a) - H_G(f-c)), the minimum over
     the teams c of the table: where V_j(f-a) is reached by team b, V_j(f) is at most what b costs from f, and therefore
-    V_j(f-a) - V_j(f) >= h(f-a-b) - h(f-b) >= m(a). (Team b must be one that could also go from f, so f-a must have
-    enough idle trucks; where it has not, nobody is left out.) So a team whose p_late plus the price with Λ m(a) in it
-    is above the `keep`-th best total so far cannot be among the best. Before that, a coarser bound leaves most teams
-    out: every part is a sum of prices of single trucks with at most 2k-1 others gone or one returned, and
+    V_j(f-a) - V_j(f) >= h(f-a-b) - h(f-b) >= m(a). That asks for a team b that is also looked at from f, which is so if
+    the table of j has k idle trucks in f-a. Where it has not, V_j(f) may exceed what b costs from f, but by no more
+    than `_find_short` says, and that is taken off. So a team whose p_late plus the price with Λ m(a) in it is
+    above the `keep`-th best total so far cannot be among the best. Before that, a coarser bound leaves most teams out:
+    every part is a sum of prices of single trucks with at most 2k-1 others gone, or one returned and k-1 gone, and
     `_least_truck_prices` has the least of those; where a truck of the team itself returns, only the others count.
     Teams are looked at from the smallest p_late + h(f-a) - h(f) up, so that good totals come early.
     """
@@ -348,10 +366,11 @@ def prices_ahead(
     found = np.full(len(candidates), np.nan)
     best = np.full(max(keep, 1), np.inf)
     least, spare, lost = np.zeros(len(idle)), np.zeros(len(place), np.int64), np.zeros(len(place))
+    lost_with = np.zeros(len(idle))
     busy_rate = teams.returns_per_day * (teams.trucks.sum() - idle.sum())
     if keep > 0:
         _least_truck_prices(idle, place, teams, tables, least)
-        _find_short(idle, room, teams, tables, spare, lost)
+        _find_short(idle, room, teams, tables, spare, lost, lost_with)
     for n in np.argsort(p_late + room.known[candidates], kind="mergesort"):
         members = teams.members[candidates[n]]
         together, size = 0.0, 0
@@ -359,7 +378,7 @@ def prices_ahead(
             if members[r] >= 0:
                 together += least[members[r]]
                 size += 1
-        short = _lost_by(members, spare, lost, tables) if keep > 0 else 0.0
+        short = _lost_by(members, spare, lost, lost_with, tables) if keep > 0 else 0.0
         own_rate = teams.returns_per_day * size
         coarse = (teams.total_rate + busy_rate + own_rate) * together - teams.returns_per_day * together - short
         worst = best[-1] + ROUNDING

@@ -1,0 +1,198 @@
+"""Tests of one-step-mean-field: online decisions, their table, pruning, prices and extreme departments."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from runcard.city import generate_grid
+from runcard.errors import SizeError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.mean_field import MeanField
+from runcard.mdp.problem import DispatchProblem
+from runcard.policy.mean_field import MeanFieldPolicy, solve_mean_field
+from runcard.policy.options import idle_teams, teams_of_size
+from runcard.policy.solve import evaluate
+
+from ..conftest import GoldenCity
+from ..mdp.problems import make_problem, random_problem
+from ..mdp.reference import Dense
+
+NEAR = 1e-10
+"""Totals closer than this are a tie, which rounding may turn either way."""
+
+
+@pytest.fixture(scope="module")
+def problem(golden: GoldenCity) -> DispatchProblem:
+    """The dispatch problem of each golden city."""
+    return dispatch_problem(golden.city)
+
+
+def ids_of(problem: DispatchProblem, team: int, point: int) -> tuple[str, ...]:
+    """The station ids of a team, and "outside" for what is missing."""
+    ids = [problem.station_ids[i] for i, taken in enumerate(problem.teams[team]) for _ in range(taken)]
+    return (*ids, *["outside"] * (int(problem.trucks_needed[point]) - len(ids)))
+
+
+def check_decisions(policy: MeanFieldPolicy, states: int | None = None) -> None:
+    """In every state (or some) and at every point, online and table agree, and pruning changes nothing at all."""
+    problem, dense = policy.problem, Dense(policy.problem)
+    value = policy.rule.value
+    unpruned = MeanFieldPolicy(problem=problem, values=policy.values, prune=False)
+    step = 1 if states is None else max(1, problem.num_states // states)
+    for place in range(0, problem.num_states, step):
+        idle = np.array(dense.states[place])
+        for j, teams in enumerate(dense.choices[place]):
+            decision = policy.decide(idle, j)
+            assert decision == unpruned.decide(idle, j)
+            totals = problem.cost[teams, j] + value[[dense.after(dense.states[place], team) for team in teams]]
+            equally_good = [ids_of(problem, teams[n], j) for n in np.flatnonzero(totals <= totals.min() + NEAR)]
+            assert decision.team in equally_good
+            # Prices are the differences of the table, but for what all teams of a size have in common.
+            by_team = {ids_of(problem, team, j): total for team, total in zip(teams, totals, strict=True)}
+            for option in decision.alternatives:
+                expected = by_team[option.team] - by_team[decision.team]
+                assert option.total - decision.total == pytest.approx(expected, abs=1e-11)
+
+
+def test_online_is_the_table_in_golden_cities(problem: DispatchProblem) -> None:
+    """In every state and at every point of the golden cities: one team online, in the table and without pruning."""
+    check_decisions(solve_mean_field(problem))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_online_is_the_table(seed: int) -> None:
+    """The same with random costs, several trucks per station, needs of 1 to 3 and loads of 0.001 to 5."""
+    check_decisions(solve_mean_field(random_problem(seed)))
+
+
+@pytest.mark.parametrize(("trucks", "needed"), [([1] * 7, [2] * 5), ([2, 1, 2, 1, 1], [3, 2, 1]), ([1] * 6, [3, 1, 3])])
+@pytest.mark.parametrize("local_states", [4, 8, 16])
+def test_online_is_the_table_with_several_neighbourhoods(
+    trucks: list[int], needed: list[int], local_states: int
+) -> None:
+    """The same where the values are a sum of several tables that overlap, as in a large department."""
+    problem = make_problem(trucks, needed * 3, load=0.2, seed=local_states)
+    field = MeanField(problem, problem.order, local_states)
+    values = field.values(field.values())
+    assert len(values.stations) > 1
+    check_decisions(MeanFieldPolicy(problem=problem, values=values), states=40)
+
+
+def test_prices_are_not_negative(problem: DispatchProblem) -> None:
+    """In every state of the golden cities, no team of any size has a negative price."""
+    policy = solve_mean_field(problem)
+    for state in Dense(problem).states:
+        teams = np.flatnonzero((problem.teams <= state).all(axis=1))
+        assert policy.prices(np.array(state), teams).min() >= 0.0, state
+
+
+def test_late_fractions_of_golden_cities(golden: GoldenCity, problem: DispatchProblem) -> None:
+    """The late fraction lies between the golden optimum and closest-first, and 95 % of the gain is kept."""
+    found = evaluate(solve_mean_field(problem))
+    answers = golden.answers["late_fraction"]
+    assert found.converged
+    assert found.late_fraction >= answers["optimal"] * (1 - 1e-9)
+    gain = answers["closest-first"] - answers["optimal"]
+    assert answers["closest-first"] - found.late_fraction >= 0.95 * gain
+
+
+@pytest.mark.parametrize("load", [1e-6, 1e-3, 1.0, 10.0, 1000.0])
+@pytest.mark.parametrize("trucks", [[1, 1, 1, 1], [2, 1, 3]])
+def test_extreme_loads(load: float, trucks: list[int]) -> None:
+    """From one incident in a million busy times to a thousand per truck, it decides and agrees with its table."""
+    problem = make_problem(trucks, [2, 1, 3], load=load, seed=3)
+    policy = solve_mean_field(problem)
+    assert np.isfinite(policy.values.value).all()
+    assert ((policy.values.busy > 0.0) & (policy.values.busy < 1.0)).all()
+    check_decisions(policy)
+
+
+@pytest.mark.parametrize("load", [0.01, 0.3, 10.0])
+@pytest.mark.parametrize(("trucks", "needed"), [([1], [1]), ([1], [3, 1]), ([12], [2, 3]), ([1, 1], [3, 3])])
+def test_no_choice(trucks: list[int], needed: list[int], load: float) -> None:
+    """One truck, one station of many, or more trucks needed than there are: what is idle goes, made up from outside."""
+    problem = make_problem(trucks, needed, load=load, seed=1)
+    policy = solve_mean_field(problem)
+    for state, j in product(Dense(problem).states, range(len(needed))):
+        decision = policy.decide(np.array(state), j)
+        assert len(decision.team) == needed[j]
+        assert decision.team.count("outside") == max(0, needed[j] - sum(state))
+        if sum(state) == 0:
+            assert decision.price == 0.0
+    assert evaluate(policy).converged
+
+
+def test_one_truck_by_hand() -> None:
+    """One truck, ρ = λ/μ: late extra until it returns, looked at one event ahead of the mean field.
+
+    Before the truck is back an incident may meet none instead of one, and leaves none either way: with h(0) the same on
+    both sides, (λ + μ) price = λ (c_outside + h(0) - c_own - h(0)), which is exact.
+    """
+    problem = make_problem([1], [1], load=0.25)
+    outside, own = problem.cost[:, 0]
+    price = solve_mean_field(problem).prices(np.array([1]), np.array([1]))[0]
+    assert price == pytest.approx(0.25 * (outside - own) / 1.25, rel=1e-12)
+
+
+def test_points_without_incidents() -> None:
+    """Demand points of rate zero change no decision elsewhere, and get decisions of their own."""
+    rates = [1.0, 0.0, 0.5, 0.0, 0.7]
+    problem = make_problem([1, 2, 1], [2, 3, 2, 1, 1], rates=rates, load=0.3, seed=6)
+    policy = solve_mean_field(problem)
+    check_decisions(policy)
+    alive = np.flatnonzero(rates)
+    without = solve_mean_field(
+        DispatchProblem(
+            trucks=problem.trucks,
+            returns_per_day=problem.returns_per_day,
+            incidents_per_day=problem.incidents_per_day[alive],
+            trucks_needed=problem.trucks_needed[alive],
+            teams=problem.teams[problem.team_sizes <= 2],
+            cost=problem.cost[problem.team_sizes <= 2][:, alive],
+            order=problem.order[alive],
+        )
+    )
+    for state in Dense(problem).states:
+        for position, j in enumerate(alive.tolist()):
+            found, other = policy.decide(np.array(state), j), without.decide(np.array(state), position)
+            assert found.team == other.team
+            assert found.total == pytest.approx(other.total, abs=1e-9)
+
+
+def busy_states(policy: MeanFieldPolicy, count: int) -> list[NDArray[np.int64]]:
+    """States of a large department: all idle, none, a few, and as busy as it usually is."""
+    trucks, rng = policy.problem.trucks, np.random.default_rng(1)
+    usual = [rng.binomial(trucks, 1.0 - policy.values.busy) for _ in range(count)]
+    few = [rng.binomial(trucks, 0.05) for _ in range(count)]
+    return [trucks, 0 * trucks, *few, *usual]
+
+
+@pytest.mark.parametrize("load", [0.05, 0.4])
+def test_sixty_trucks(load: float) -> None:
+    """Sixty trucks at 45 stations decide online, the same without pruning, while their table is refused."""
+    city = generate_grid(side=8, num_stations=45, load=load, seed=2)
+    stations = tuple(replace(station, trucks=2 if i % 3 == 0 else 1) for i, station in enumerate(city.stations))
+    problem = dispatch_problem(replace(city, stations=stations), minutes=False)
+    policy = solve_mean_field(problem)
+    unpruned = MeanFieldPolicy(problem=problem, values=policy.values, prune=False)
+    assert len(policy.values.stations) > 1
+    assert problem.num_trucks == 60
+    with pytest.raises(SizeError):
+        _ = policy.rule
+    for idle in busy_states(policy, 3):
+        for j in (0, 17, 40):
+            decision = policy.decide(idle, j)
+            assert decision == unpruned.decide(idle, j)
+            sent = [problem.station_ids.index(name) for name in decision.team if name != "outside"]
+            assert len(decision.team) == problem.trucks_needed[j]
+            assert len(sent) == min(int(problem.trucks_needed[j]), int(idle.sum()))
+            assert (np.bincount(sent, minlength=problem.num_stations) <= idle).all()
+            teams = idle_teams(problem, idle, j)
+            assert decision.total <= (problem.cost[teams, j] + policy.prices(idle, teams)).min() + NEAR
+        if 2 * idle.sum() > problem.num_trucks:
+            # Tables do not know of each other: where a late incident is one in 10^7, prices of -10^-7 were seen, and
+            # with five of sixty trucks idle one of -10^-4.
+            assert policy.prices(idle, teams_of_size(problem, idle, 1)).min() > -1e-6
