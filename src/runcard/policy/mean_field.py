@@ -64,6 +64,8 @@ class Teams(NamedTuple):
     first_choice: NDArray[np.int64]
     """[G + 1] where the teams that incidents of each table choose from begin in `choice`."""
     choice: NDArray[np.int64]
+    listed: NDArray[np.int64]
+    """Every team that is in `choice`, once."""
     first_cost: NDArray[np.int64]
     """[G] where the costs of those teams at the points of the table begin in `choice_cost`."""
     choice_cost: NDArray[np.float64]
@@ -178,6 +180,7 @@ class MeanFieldPolicy:
             choice_cost=np.concatenate(costs),
             first_choice=np.concatenate([[0], np.cumsum([len(teams) for teams in choices])]).astype(np.int64),
             choice=np.concatenate(choices),
+            listed=np.unique(np.concatenate(choices)),
             total_rate=problem.total_incidents_per_day,
             trucks=problem.trucks,
             returns_per_day=float(problem.returns_per_day),

@@ -123,7 +123,7 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
     for state in Dense(problem).states:
         idle = np.array(state)
         place = values.places(idle)
-        all_prices(idle, place, delta, increment, prices, laid_out, tables)
+        all_prices(np.arange(problem.num_teams), idle, place, delta, increment, prices, laid_out, tables)
         could_go = idle_team_numbers(problem, state)
         assert np.array_equal(np.flatnonzero(np.isfinite(prices)), could_go)
         assert (prices[~np.isfinite(prices)] == np.inf).all()

@@ -95,16 +95,21 @@ def _first_in_order(j: int, idle: Ints, teams: Any) -> int:
 
 @njit(nogil=True, cache=True)
 def all_prices(
-    idle: Ints, place: Ints, delta: Floats, increment: Floats, prices: Floats, teams: Any, tables: Any
+    wanted: Ints, idle: Ints, place: Ints, delta: Floats, increment: Floats, prices: Floats, teams: Any, tables: Any
 ) -> None:
-    """Set prices[t] for every team, inf if it is not idle; `delta` and `increment` are scratch."""
-    increment[:] = 0.0
+    """Set prices[t] for the teams `wanted`, inf if one is not idle; `delta` and `increment` are scratch.
+
+    With a team its parts, and every team of a table, must be wanted too.
+    """
+    for t in wanted:
+        prices[t] = 0.0 if is_idle(teams.members[t], idle) else np.inf
+        increment[t] = 0.0
     for g in range(len(place)):
         here = tables.value[place[g]]
         first = tables.first_local[g]
         for n in range(first, tables.first_local[g + 1]):
             t = tables.local_team[n]
-            if not is_idle(teams.members[t], idle):
+            if prices[t] == np.inf:
                 continue
             delta[n] = tables.value[place[g] - tables.local_offset[n]] - here
             own = delta[n]
@@ -117,35 +122,40 @@ def all_prices(
                     own += delta[first + parts[0]] + delta[first + parts[1]] + delta[first + parts[2]]
                     own -= delta[first + parts[3]] + delta[first + parts[4]] + delta[first + parts[5]]
             increment[t] += own
-    for t in range(len(prices)):
-        if is_idle(teams.members[t], idle):
-            price = increment[t]
+    for t in wanted:
+        if prices[t] == 0.0:
+            prices[t] = increment[t]
             for r in range(teams.parts.shape[1]):
-                if teams.parts[t, r] >= 0:
-                    price += increment[teams.parts[t, r]]
-            prices[t] = price
-        else:
-            prices[t] = np.inf
+                if teams.parts[t, r] < 0:
+                    break
+                prices[t] += increment[teams.parts[t, r]]
 
 
 @njit(nogil=True, cache=True)
-def best_totals(g: int, idle: Ints, prices: Floats, teams: Any, totals: Floats) -> None:
-    """Set totals[n] to V_j(f) - h(f), the smallest cost + price of a team, for the demand points of table g."""
+def best_totals(g: int, idle: Ints, place: Ints, prices: Floats, teams: Any, tables: Any, totals: Floats) -> None:
+    """Set totals[n] to V_j(f) - h(f), the smallest cost + price of a team, for the demand points of table g.
+
+    `prices` are those of the listed teams.
+    """
     start, stop = teams.first_point[g], teams.first_point[g + 1]
     width = stop - start
-    totals[start:stop] = np.inf
+    best = totals[start:stop]
+    best[:] = np.inf
     first, row = teams.first_choice[g], teams.first_cost[g]
     for n in range(teams.first_choice[g + 1] - first):
         price = prices[teams.choice[first + n]]
         if price < np.inf:
             # The cost of a team that is too small or too large for a point is inf there.
+            costs = teams.choice_cost[row + n * width : row + (n + 1) * width]
             for m in range(width):
-                totals[start + m] = min(totals[start + m], teams.choice_cost[row + n * width + m] + price)
+                total = costs[m] + price
+                # Not min(), whose care for nan costs the vector instructions.
+                best[m] = total if total < best[m] else best[m]
     for m in range(start, stop):
         if totals[m] == np.inf:
             j = teams.point[m]
             t = _first_in_order(j, idle, teams)
-            totals[m] = teams.cost[t, j] + prices[t]
+            totals[m] = teams.cost[t, j] + price_of(teams.members[t], -1, place, tables)
 
 
 @njit(nogil=True, cache=True)
@@ -214,9 +224,9 @@ def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: A
     members = teams.members[a]
     total = teams.total_rate * price_of(members, -1, place, tables)
     _enter(members, -1, idle, place, tables)
-    all_prices(idle, place, room.delta, room.increment, room.prices, teams, tables)
+    all_prices(teams.listed, idle, place, room.delta, room.increment, room.prices, teams, tables)
     for g in range(len(place)):
-        best_totals(g, idle, room.prices, teams, room.after)
+        best_totals(g, idle, place, room.prices, teams, tables, room.after)
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
             total += teams.rate[m] * (room.after[m] - room.before[m])
     _enter(members, 1, idle, place, tables)
@@ -249,25 +259,29 @@ def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any, least:
     Up to 2k-1 other trucks have left, or one has returned and up to k-1 have left.
     """
     least[:] = 0.0
+    possible = np.empty(len(tables.removal_offset), np.bool_)
+    for n in range(len(possible)):
+        possible[n] = is_idle(tables.removal_members[n], idle)
     for g in range(len(place)):
+        first, last = tables.first_removal[g], tables.first_removal[g + 1]
+        small = first  # removals of less than k trucks come first
+        while small < last and tables.removal_members[small, teams.most_needed - 1] < 0:
+            small += 1
         for i in range(len(idle)):
             step = tables.stride[g, i]
             if step == 0 or idle[i] == 0:
                 continue
             lowest = np.inf
             idle[i] -= 1
-            for n in range(tables.first_removal[g], tables.first_removal[g + 1]):
-                if is_idle(tables.removal_members[n], idle):
+            for n in range(first, last):
+                if possible[n] and is_idle(tables.removal_members[n], idle):
                     rest = place[g] - tables.removal_offset[n]
                     lowest = min(lowest, tables.value[rest - step] - tables.value[rest])
             for s in range(len(idle)):
                 if tables.stride[g, s] == 0 or idle[s] + (s == i) == teams.trucks[s]:
                     continue
-                for n in range(tables.first_removal[g], tables.first_removal[g + 1]):
-                    members = tables.removal_members[n]
-                    if members[teams.most_needed - 1] >= 0:
-                        break  # smaller removals come first
-                    if is_idle(members, idle):
+                for n in range(first, small):
+                    if possible[n] and is_idle(tables.removal_members[n], idle):
                         rest = place[g] + tables.stride[g, s] - tables.removal_offset[n]
                         lowest = min(lowest, tables.value[rest - step] - tables.value[rest])
             idle[i] += 1
@@ -360,9 +374,10 @@ def prices_ahead(
     `_least_truck_prices` has the least of those; where a truck of the team itself returns, only the others count.
     Teams are looked at from the smallest p_late + h(f-a) - h(f) up, so that good totals come early.
     """
-    all_prices(idle, place, room.delta, room.increment, room.known, teams, tables)
+    every_team = np.arange(len(teams.members))
+    all_prices(every_team, idle, place, room.delta, room.increment, room.known, teams, tables)
     for g in range(len(place)):
-        best_totals(g, idle, room.known, teams, room.before)
+        best_totals(g, idle, place, room.known, teams, tables, room.before)
     found = np.full(len(candidates), np.nan)
     best = np.full(max(keep, 1), np.inf)
     least, spare, lost = np.zeros(len(idle)), np.zeros(len(place), np.int64), np.zeros(len(place))
@@ -386,6 +401,8 @@ def prices_ahead(
             continue
         returns, weight = _returns(members, idle, place, teams, tables)
         weight += teams.total_rate
+        if keep > 0 and p_late[n] + (teams.total_rate * together - short + returns) / weight > worst:
+            continue
         if keep > 0 and best[-1] < np.inf:
             incidents = teams.total_rate * _least_price(members, idle, place, teams, tables) - short
             if p_late[n] + (incidents + returns) / weight > worst:

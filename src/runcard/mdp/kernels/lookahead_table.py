@@ -36,10 +36,10 @@ def values_ahead(start: int, stop: int, room: Any, teams: Any, tables: Any, out:
             for i in range(num_stations):
                 place[g] += tables.stride[g, i] * idle[i]
             here += tables.value[place[g]]
-        all_prices(idle, place, room.delta, room.increment, room.known, teams, tables)
+        all_prices(teams.listed, idle, place, room.delta, room.increment, room.known, teams, tables)
         total, leaving = teams.total_rate * here, teams.total_rate
         for g in range(len(place)):
-            best_totals(g, idle, room.known, teams, room.before)
+            best_totals(g, idle, place, room.known, teams, tables, room.before)
             for m in range(teams.first_point[g], teams.first_point[g + 1]):
                 total += teams.rate[m] * room.before[m]
         for i in range(num_stations):
