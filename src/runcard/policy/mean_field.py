@@ -66,6 +66,8 @@ class Teams(NamedTuple):
     choice: NDArray[np.int64]
     listed: NDArray[np.int64]
     """Every team that is in `choice`, once."""
+    any_team: bool
+    """Whether every team is listed for every point; all points are then with the first table."""
     first_cost: NDArray[np.int64]
     """[G] where the costs of those teams at the points of the table begin in `choice_cost`."""
     choice_cost: NDArray[np.float64]
@@ -152,11 +154,15 @@ class MeanFieldPolicy:
     @cached_property
     def _teams(self) -> Teams:
         problem, tables = self.problem, self.values.tables
-        costs, choices = [], []
-        for g, points in enumerate(self.values.points):
-            teams = np.arange(1, problem.num_teams)
-            if problem.num_teams > FEW_TEAMS:
-                teams = tables.local_team[tables.first_local[g] : tables.first_local[g + 1]]
+        costs, choices, groups = [], [], list(self.values.points)
+        any_team = problem.num_teams <= FEW_TEAMS
+        if any_team:
+            # All points choose alike: as one group they are quicker, and the tables after the first have none.
+            groups = [np.concatenate(groups), *(np.zeros(0, np.int64) for _ in groups[1:])]
+        for g, points in enumerate(groups):
+            teams = tables.local_team[tables.first_local[g] : tables.first_local[g + 1]]
+            if any_team:
+                teams = np.arange(1, problem.num_teams if g == 0 else 1)
             choices.append(teams)
             fits = problem.team_sizes[teams][:, None] == problem.trucks_needed[points]
             costs.append(np.where(fits, problem.cost[np.ix_(teams, points)], np.inf).ravel())
@@ -171,9 +177,7 @@ class MeanFieldPolicy:
             parts=_parts(problem),
             needed=problem.trucks_needed,
             most_needed=int(problem.trucks_needed.max()),
-            first_point=np.concatenate([[0], np.cumsum([len(points) for points in self.values.points])]).astype(
-                np.int64
-            ),
+            first_point=np.concatenate([[0], np.cumsum([len(points) for points in groups])]).astype(np.int64),
             point=point,
             rate=problem.incidents_per_day[point],
             first_cost=np.concatenate([[0], np.cumsum([len(cost) for cost in costs])[:-1]]).astype(np.int64),
@@ -181,6 +185,7 @@ class MeanFieldPolicy:
             first_choice=np.concatenate([[0], np.cumsum([len(teams) for teams in choices])]).astype(np.int64),
             choice=np.concatenate(choices),
             listed=np.unique(np.concatenate(choices)),
+            any_team=any_team,
             total_rate=problem.total_incidents_per_day,
             trucks=problem.trucks,
             returns_per_day=float(problem.returns_per_day),

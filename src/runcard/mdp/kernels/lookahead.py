@@ -368,7 +368,8 @@ def prices_ahead(
     the teams c of the table: where V_j(f-a) is reached by team b, V_j(f) is at most what b costs from f, and therefore
     V_j(f-a) - V_j(f) >= h(f-a-b) - h(f-b) >= m(a). That asks for a team b that is also looked at from f, which is so if
     the table of j has k idle trucks in f-a. Where it has not, V_j(f) may exceed what b costs from f, but by no more
-    than `_find_short` says, and that is taken off. So a team whose p_late plus the price with Λ m(a) in it is
+    than `_find_short` says, and that is taken off. (If any team may be chosen, f-a has k idle trucks or nobody is left
+    out.) So a team whose p_late plus the price with Λ m(a) in it is
     above the `keep`-th best total so far cannot be among the best. Before that, a coarser bound leaves most teams out:
     every part is a sum of prices of single trucks with at most 2k-1 others gone, or one returned and k-1 gone, and
     `_least_truck_prices` has the least of those; where a truck of the team itself returns, only the others count.
@@ -383,8 +384,11 @@ def prices_ahead(
     least, spare, lost = np.zeros(len(idle)), np.zeros(len(place), np.int64), np.zeros(len(place))
     lost_with = np.zeros(len(idle))
     busy_rate = teams.returns_per_day * (teams.trucks.sum() - idle.sum())
+    if teams.any_team and idle.sum() < 2 * teams.most_needed:
+        keep = 0
     if keep > 0:
         _least_truck_prices(idle, place, teams, tables, least)
+    if keep > 0 and not teams.any_team:
         _find_short(idle, room, teams, tables, spare, lost, lost_with)
     for n in np.argsort(p_late + room.known[candidates], kind="mergesort"):
         members = teams.members[candidates[n]]
@@ -393,7 +397,9 @@ def prices_ahead(
             if members[r] >= 0:
                 together += least[members[r]]
                 size += 1
-        short = _lost_by(members, spare, lost, lost_with, tables) if keep > 0 else 0.0
+        short = 0.0
+        if keep > 0 and not teams.any_team:
+            short = _lost_by(members, spare, lost, lost_with, tables)
         own_rate = teams.returns_per_day * size
         coarse = (teams.total_rate + busy_rate + own_rate) * together - teams.returns_per_day * together - short
         worst = best[-1] + ROUNDING
