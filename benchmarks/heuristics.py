@@ -95,7 +95,7 @@ def workers() -> ProcessPoolExecutor:
 
 def shares(num_grids: int, loads: Sequence[float] = (0.02, 0.04, 0.1, 0.4, 0.6)) -> Iterator[Row]:
     """The shares kept on grids of side 6; what the paper prints for its own version, beside ours of the same."""
-    printed = {(int(row["trucks"]), float(row["load"])): row for row in csv.DictReader(TABLE.open())}
+    printed = {(int(row["trucks"]), float(row["load"])): row for row in csv.DictReader(TABLE.read_text().splitlines())}
     with workers() as pool:
         for load in loads:
             for num_trucks in (3, 4, 5, 6):
