@@ -65,15 +65,6 @@ def test_every_state_is_the_sum(problem: DispatchProblem, neighbourhoods: list[l
     assert found[-1] == 0.0
 
 
-@pytest.mark.parametrize(("problem", "neighbourhoods"), CASES)
-def test_least_prices_are_bounds(problem: DispatchProblem, neighbourhoods: list[list[int]]) -> None:
-    """No truck has a lower price in any state than the least price of its station."""
-    values, dense = random_tables(problem, neighbourhoods), Dense(problem)
-    for state in dense.states:
-        idle = np.flatnonzero(state)
-        assert (values.prices(np.array(state), 1 + idle) >= values.tables.least_price[idle] - 1e-13).all()
-
-
 def idle_chance(values: FactoredValues, state: tuple[int, ...], but: list[int]) -> float:
     """The chance of the idle trucks of a state at all stations but some, when trucks are busy independently."""
     chance = 1.0

@@ -27,8 +27,6 @@ class Tables(NamedTuple):
     first_group: NDArray[np.int64]
     """[I + 1] where the tables of each station begin in `group`."""
     group: NDArray[np.int64]
-    least_price: NDArray[np.float64]
-    """[I] no truck of the station has a lower price, in any state."""
     first_local: NDArray[np.int64]
     """[G + 1] where the teams of each table begin in `local_team`."""
     local_team: NDArray[np.int64]
@@ -67,19 +65,13 @@ class FactoredValues:
             stride[g, stations] = _local_stride(trucks[stations])
         sizes = [int(np.prod(trucks[stations] + 1)) for stations in self.stations]
         station, group = np.nonzero(stride.T)
-        least_price = np.zeros(num_stations)
         first_value = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        for g, stations in enumerate(self.stations):
-            table = self.value[first_value[g] : first_value[g + 1]].reshape(trucks[stations] + 1)
-            for axis, i in enumerate(stations):
-                least_price[i] -= np.diff(table, axis=axis).max()
         return Tables(
             value=self.value,
             first_value=first_value,
             stride=stride,
             first_group=np.searchsorted(station, np.arange(num_stations + 1)).astype(np.int64),
             group=group.astype(np.int64),
-            least_price=least_price,
             **self._local_teams(stride),
         )
 
