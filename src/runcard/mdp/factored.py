@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.layout import VALUE_PADDING
+from runcard.mdp.layout import VALUE_PADDING, starts, strides
 from runcard.mdp.problem import DispatchProblem
 
 
@@ -62,13 +62,12 @@ class FactoredValues:
         trucks, num_stations = self.problem.trucks, self.problem.num_stations
         stride = np.zeros((len(self.stations), num_stations), np.int64)
         for g, stations in enumerate(self.stations):
-            stride[g, stations] = _local_stride(trucks[stations])
+            stride[g, stations] = strides(trucks[stations])
         sizes = [int(np.prod(trucks[stations] + 1)) for stations in self.stations]
         station, group = np.nonzero(stride.T)
-        first_value = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return Tables(
             value=self.value,
-            first_value=first_value,
+            first_value=starts(sizes),
             stride=stride,
             first_group=np.searchsorted(station, np.arange(num_stations + 1)).astype(np.int64),
             group=group.astype(np.int64),
@@ -78,7 +77,6 @@ class FactoredValues:
     def _local_teams(self, stride: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
         """The teams of each table, for `Tables`."""
         problem = self.problem
-        numbers = {tuple(i for i in members if i >= 0): t for t, members in enumerate(problem.team_stations.tolist())}
         lengths, teams, offsets, parts = [], [], [], []
         most = 2 * int(problem.trucks_needed.max()) - 1
         num_removals, removal_offsets, removal_members = [], [], []
@@ -86,7 +84,7 @@ class FactoredValues:
             local = _teams_of(stations.tolist(), problem.trucks, int(problem.trucks_needed.max()))
             at = {team: n for n, team in enumerate(local)}
             lengths.append(len(local))
-            teams += [numbers[team] for team in local]
+            teams += [problem.team_numbers[team] for team in local]
             offsets += [int(stride[g, list(team)].sum()) for team in local]
             parts += [[at[part] for part in parts_of(team)] + [-1] * (6 - len(parts_of(team))) for team in local]
             removals = [(), *_teams_of(stations.tolist(), problem.trucks, most)]
@@ -94,11 +92,11 @@ class FactoredValues:
             removal_offsets += [int(stride[g, list(removal)].sum()) for removal in removals]
             removal_members += [[*removal, *[-1] * (most - len(removal))] for removal in removals]
         return {
-            "first_local": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            "first_local": starts(lengths),
             "local_team": np.array(teams, np.int64),
             "local_offset": np.array(offsets, np.int64),
             "local_parts": np.array(parts, np.int64),
-            "first_removal": np.concatenate([[0], np.cumsum(num_removals)]).astype(np.int64),
+            "first_removal": starts(num_removals),
             "removal_offset": np.array(removal_offsets, np.int64),
             "removal_members": np.array(removal_members, np.int64),
         }
@@ -173,11 +171,6 @@ def _teams_of(stations: list[int], trucks: NDArray[np.int64], most: int) -> list
 def local_idle(trucks: NDArray[np.int64]) -> NDArray[np.int64]:
     """[states, stations] the idle trucks of every state of stations with `trucks` trucks."""
     return np.ascontiguousarray(np.indices(tuple(trucks + 1)).reshape(len(trucks), -1).T)
-
-
-def _local_stride(trucks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What a truck of each station adds to the number of a state."""
-    return np.concatenate([np.cumprod((trucks + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
 
 
 def _binomial(count: int, chance: float) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from runcard.errors import NotConvergedError
 from runcard.mdp.kernels.block_sum import BLOCK, SETS
 from runcard.mdp.kernels.independent import follow_order, lay_out_costs, num_sets
-from runcard.mdp.layout import Layout
+from runcard.mdp.layout import Layout, starts
 from runcard.mdp.problem import DispatchProblem
 
 NEAR_TRUCKS = 32
@@ -90,7 +90,7 @@ class IndependentPicture:
     @cached_property
     def first_truck(self) -> NDArray[np.int64]:
         """[I + 1] the first truck of each station."""
-        return np.concatenate([[0], np.cumsum(self.problem.trucks)]).astype(np.int64)
+        return starts(self.problem.trucks)
 
     @cached_property
     def num_outside(self) -> int:
@@ -111,7 +111,7 @@ class IndependentPicture:
         depth = -(-min(truck.shape[1], NEAR_TRUCKS) // BLOCK) * BLOCK
         while depth > BLOCK and 8 * sum(_costs_per_point(k, depth) for k in needed) > NEAR_BYTES:
             depth -= BLOCK
-        first_cost = np.concatenate([[0], np.cumsum([_costs_per_point(k, depth) for k in needed])]).astype(np.int64)
+        first_cost = starts([_costs_per_point(k, depth) for k in needed])
         walks = Walks(
             truck, station, problem.trucks_needed, problem.incidents_per_day, Layout(problem).team_number,
             problem.num_stations + 1, problem.cost, float(self.stop), depth, first_cost, np.zeros(int(first_cost[-1])),

@@ -13,6 +13,7 @@ and prices are cut off at the range of the costs, where they cannot win, so that
 2^(bits-1), which marks a team that is not idle.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -93,6 +94,16 @@ class Keyed(NamedTuple):
         return float((self.points.total_rate / self.keys.scale).sum())
 
 
+def strides(trucks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What an idle truck of each station adds to the number of a state; the last station counts ones."""
+    return np.concatenate([np.cumprod((trucks + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
+
+
+def starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of several parts of these sizes begins in one array, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
     """A problem as the kernels see it."""
@@ -104,7 +115,7 @@ class Layout:
     def space(self) -> Space:
         """The states."""
         problem = self.problem
-        stride = np.concatenate([np.cumprod((problem.trucks + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
+        stride = strides(problem.trucks)
         slots = np.minimum(problem.trucks, problem.trucks_needed.max())
         first_slot = np.concatenate([[0], np.cumsum(slots)[:-1]]).astype(np.int64)
         return Space(problem.trucks, stride, slots, first_slot, float(problem.returns_per_day))

@@ -20,7 +20,6 @@ horizon of 8/μ is enough. The value of a state of the department is h(f) = Σ_G
 values of the first round, so that the values are those of a policy that is nearly as good as the one they lead to.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -32,6 +31,7 @@ from runcard.errors import NotConvergedError
 from runcard.mdp.factored import FactoredValues, local_idle
 from runcard.mdp.independent import IndependentPicture
 from runcard.mdp.kernels.mean_field import asked_by, fill_states, follow_paths, settle
+from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.threads import available_threads, run_each
 from runcard.response.teams import enumerate_teams
@@ -138,8 +138,8 @@ class MeanField:
         for g, (stations, _) in enumerate(self.members):
             has_station[g, stations] = True
 
-        starts = [local_idle(problem.trucks[stations]) for stations, _ in self.members]
-        values = [np.empty(len(of_group)) for of_group in starts]
+        first_states = [local_idle(problem.trucks[stations]) for stations, _ in self.members]
+        values = [np.empty(len(of_group)) for of_group in first_states]
 
         batch_paths = max(1, BATCH_STATES // groups.most_states)
 
@@ -149,11 +149,13 @@ class MeanField:
             active = np.flatnonzero(has_station[:, stations].any(axis=1))
             elsewhere = np.maximum(by_group.sum(axis=0) - by_group[active].sum(axis=0), 0.0)
             follow_paths(
-                stations, starts[g][part], active, g, groups, problem.trucks, problem.returns_per_day, steady,
+                stations, first_states[g][part], active, g, groups, problem.trucks, problem.returns_per_day, steady,
                 elsewhere, days, values[g][part],
             )  # fmt: skip
 
-        batches = [(g, first) for g, of_group in enumerate(starts) for first in range(0, len(of_group), batch_paths)]
+        batches = [
+            (g, first) for g, of_group in enumerate(first_states) for first in range(0, len(of_group), batch_paths)
+        ]
         run_each(follow, batches, available_threads() if threads is None else threads)
         tables = np.concatenate([of_group - of_group[-1] for of_group in values])
         return FactoredValues(
@@ -196,11 +198,11 @@ class MeanField:
         return Groups(
             stations=padded,
             num_stations=np.array([len(stations) for stations, _ in self.members], np.int64),
-            first_state=_starts(sizes),
+            first_state=starts(sizes),
             rates=np.concatenate(rates),
             first_short=np.searchsorted(of_group, np.arange(len(self.members) + 1)).astype(np.int64),
             short_state=np.array([short[1] for short in shorts], np.int64),
-            first_entry=_starts([len(short[2]) for short in shorts]),
+            first_entry=starts([len(short[2]) for short in shorts]),
             entry_station=entry_station,
             entry_taken=np.concatenate([short[3] for short in shorts]),
             entry_scale=1.0 / somebody_idle[entry_station],
@@ -210,13 +212,8 @@ class MeanField:
 
     def _numbers(self, stations: NDArray[np.int64], local: NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers of teams of a neighbourhood, given by the trucks of each of its stations [teams, stations]."""
-        walks = self.picture.walks
-        codes = np.zeros(len(local), np.int64)
-        for n, team in enumerate(local):
-            for i in np.repeat(stations, team).tolist():
-                codes[n] = codes[n] * walks.base + i + 1
-        numbers: NDArray[np.int64] = walks.team_number[codes]
-        return numbers
+        numbers = self.problem.team_numbers
+        return np.array([numbers[tuple(np.repeat(stations, team).tolist())] for team in local], np.int64)
 
     def _short_states(
         self,
@@ -261,11 +258,6 @@ def mean_field_values(problem: DispatchProblem, *, threads: int | None = None) -
     if LOCAL_STATES < problem.num_states <= WHOLE_STATES:
         return MeanField(problem, problem.order, WHOLE_STATES).values(closest_first, threads=threads)
     return first.values(closest_first, threads=threads)
-
-
-def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Where each of several parts begins, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _order_rank(

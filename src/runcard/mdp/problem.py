@@ -179,6 +179,11 @@ class DispatchProblem:
         return stations
 
     @cached_property
+    def team_numbers(self) -> dict[tuple[int, ...], int]:
+        """The number of each team, by the stations of its trucks in rising order."""
+        return {tuple(i for i in stations if i >= 0): t for t, stations in enumerate(self.team_stations.tolist())}
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of everything that decisions depend on: two problems are the same if theirs are."""
         digest = hashlib.blake2b(digest_size=16)

@@ -52,6 +52,7 @@ from runcard.mdp.independent import IndependentPicture, Walks
 from runcard.mdp.kernels.independent import LEAST_BUSY
 from runcard.mdp.kernels.queueing import REMEMBERED, request_rates, settle, settle_best, settle_states, settle_teams
 from runcard.mdp.kernels.queueing_bounds import LEAST_CHANCE, combine, find_falls, find_slopes, num_below
+from runcard.mdp.layout import starts
 from runcard.mdp.levels import idle_distribution
 from runcard.mdp.problem import DispatchProblem
 
@@ -275,7 +276,7 @@ class QueueingPicture:
         """The falls of every demand point."""
         problem, walks = self.problem, self.independent.walks
         sizes = [num_below(k, walks.depth) for k in problem.trucks_needed.tolist()]
-        first_fall = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        first_fall = starts(sizes)
         falls = Falls(
             first_fall, np.zeros(int(first_fall[-1])), np.zeros(problem.num_points), np.zeros(problem.num_points)
         )

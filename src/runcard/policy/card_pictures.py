@@ -34,7 +34,7 @@ from runcard.mdp.evaluate import PolicyValue, policy_value
 from runcard.mdp.independent import IndependentPicture
 from runcard.mdp.kernels.cards import finish_sums, reorder_by_sums, reorder_independent
 from runcard.mdp.kernels.order_slopes import STOP, asked_slopes, late_slopes
-from runcard.mdp.layout import Layout
+from runcard.mdp.layout import Layout, starts
 from runcard.mdp.problem import MAX_TRUCKS_NEEDED, DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.mdp.space import state_space
@@ -194,7 +194,7 @@ class ExactCard:
         stations = list_stations(problem.trucks.tolist(), int(problem.trucks_needed.max()))[first:last]
         finishes = finishes_of(stations, problem.num_stations)
         team = first + finishes.team
-        start = np.concatenate([[0], np.cumsum(1 << (finishes.taken == 0).sum(axis=1))]).astype(np.int64)
+        start = starts(1 << (finishes.taken == 0).sum(axis=1))
         mass, price = np.empty(start[-1]), np.empty(start[-1])
 
         def fill(part: NDArray[np.int64]) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from runcard.mdp.factored import FactoredValues, parts_of
 from runcard.mdp.kernels.lookahead import prices_ahead
 from runcard.mdp.kernels.lookahead_table import values_ahead
-from runcard.mdp.layout import VALUE_PADDING, Layout
+from runcard.mdp.layout import VALUE_PADDING, Layout, starts
 from runcard.mdp.mean_field import mean_field_values
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
@@ -69,7 +69,7 @@ class Teams(NamedTuple):
     any_team: bool
     """Whether every team is listed for every point; all points are then with the first table."""
     first_cost: NDArray[np.int64]
-    """[G] where the costs of those teams at the points of the table begin in `choice_cost`."""
+    """[G + 1] where the costs of those teams at the points of the table begin in `choice_cost`."""
     choice_cost: NDArray[np.float64]
     """For each table, a row for each of its teams; inf where a team is not of the size that a point needs."""
     total_rate: float
@@ -153,6 +153,7 @@ class MeanFieldPolicy:
 
     @cached_property
     def _teams(self) -> Teams:
+        """The teams that may go, and what the points of each table choose from."""
         problem, tables = self.problem, self.values.tables
         costs, choices, groups = [], [], list(self.values.points)
         any_team = problem.num_teams <= FEW_TEAMS
@@ -177,12 +178,12 @@ class MeanFieldPolicy:
             parts=_parts(problem),
             needed=problem.trucks_needed,
             most_needed=int(problem.trucks_needed.max()),
-            first_point=np.concatenate([[0], np.cumsum([len(points) for points in groups])]).astype(np.int64),
+            first_point=starts([len(points) for points in groups]),
             point=point,
             rate=problem.incidents_per_day[point],
-            first_cost=np.concatenate([[0], np.cumsum([len(cost) for cost in costs])[:-1]]).astype(np.int64),
+            first_cost=starts([len(cost) for cost in costs]),
             choice_cost=np.concatenate(costs),
-            first_choice=np.concatenate([[0], np.cumsum([len(teams) for teams in choices])]).astype(np.int64),
+            first_choice=starts([len(teams) for teams in choices]),
             choice=np.concatenate(choices),
             listed=np.unique(np.concatenate(choices)),
             any_team=any_team,
@@ -194,10 +195,9 @@ class MeanFieldPolicy:
 
 def _parts(problem: DispatchProblem) -> NDArray[np.int64]:
     """[T, 6] the numbers of the parts of each team (see `parts_of`), -1 where there are fewer."""
-    numbers = {tuple(i for i in members if i >= 0): t for t, members in enumerate(problem.team_stations.tolist())}
     found = np.full((problem.num_teams, 6), -1, np.int64)
-    for team, t in numbers.items():
-        parts = [numbers[part] for part in parts_of(team)]
+    for team, t in problem.team_numbers.items():
+        parts = [problem.team_numbers[part] for part in parts_of(team)]
         found[t, : len(parts)] = parts
     return found
 
