@@ -1,7 +1,8 @@
 """How near to the optimum the heuristics are, and how quickly they decide.
 
 The share of the optimum's gain that a policy keeps is mean (g_CF - g) / g_CF over mean (g_CF - g_OPT) / g_CF, the means
-over random grids, as in the paper's tables. Its standard error is that of a ratio of means.
+over random grids, as in the paper's tables. Its standard error is that of a ratio of means. The paper's share is of
+other random grids, as many as ours, and its two means are rounded to 0.01 %: both count when it is compared with ours.
 """
 
 import csv
@@ -112,7 +113,8 @@ def _share_rows(setting: Setting, found: dict[str, tuple[float, float]], printed
     if setting.load <= 0.1:
         aims["one-step-queueing"] = 0.96
     kind = "correlated" if setting.shared_delay else "uncorrelated"
-    in_paper = float(printed[f"delta_osia_{kind}"]) / float(printed[f"delta_opt_{kind}"])
+    of_osia, of_optimum = float(printed[f"delta_osia_{kind}"]), float(printed[f"delta_opt_{kind}"])
+    in_paper, rounding = of_osia / of_optimum, 0.005 * (1.0 + of_osia / of_optimum) / of_optimum
     share, error = found["one-step-queueing-printed"]
     parts = [f"{name} {100 * share:.2f}" for name, (share, _) in found.items()]
     met = all(found[name][0] >= aim for name, aim in aims.items())
@@ -121,8 +123,8 @@ def _share_rows(setting: Setting, found: dict[str, tuple[float, float]], printed
     yield Row(
         "  one-step-queueing-printed and the paper",
         f"{100 * share:.1f} ± {100 * error:.1f} % here, {100 * in_paper:.1f} % in its table 3",
-        "within 3 standard errors",
-        abs(share - in_paper) <= 3 * error,
+        "within 3 standard errors of both, and rounding",
+        abs(share - in_paper) <= 3 * sqrt(2) * error + rounding,
     )
 
 

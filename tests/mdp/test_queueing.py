@@ -47,7 +47,7 @@ def test_printed_rates(seed: int) -> None:
     """The printed rates, by polynomials, are those of listing every team that an incident may ask."""
     problem = random_problem(seed)
     picture = picture_of(problem, "printed", 1.0)
-    room = picture.room()
+    room = picture.room().alone
     busy = np.random.default_rng(seed).random(problem.num_trucks)
     request_rates(picture.queues, picture.independent.with_outside(busy), room, room.asked)
     expected = printed_rates(problem, busy)
@@ -66,7 +66,7 @@ def test_fixed_points_at_any_load(kind: str, horizon: float, load: float) -> Non
     ):
         problem = make_problem(trucks, needed, load=load, seed=3, rates=rates)
         picture = picture_of(problem, kind, horizon)
-        mu, room = problem.returns_per_day, picture.room()
+        mu, room = problem.returns_per_day, picture.room().alone
         for idle in product(*(range(count + 1) for count in trucks)):
             state = picture.settle(np.array(idle))
             request_rates(picture.queues, state.busy, room, room.asked)
@@ -104,12 +104,10 @@ def test_one_fixed_point_that_rises(seed: int, kind: str, horizon: float) -> Non
     picture, rng = picture_of(problem, kind, horizon), np.random.default_rng(seed)
     assert picture.proven
     idle = rng.integers(0, problem.trucks + 1)
-    state, room = picture.settle(idle), picture.room()
-    demand = rng.random(problem.num_trucks) * problem.total_incidents_per_day
-    late, steps = settle(state.idle, picture.queues, demand, room.busy, room)
-    assert steps > 0
-    np.testing.assert_allclose(room.busy, state.busy, rtol=1e-8, atol=1e-12)
-    assert late == pytest.approx(state.late, rel=1e-8)
+    state = picture.settle(idle)
+    other = picture.settle_from(rng.random(problem.num_trucks) * problem.total_incidents_per_day, idle)
+    np.testing.assert_allclose(other.busy, state.busy, rtol=1e-8, atol=1e-12)
+    assert other.late == pytest.approx(state.late, rel=1e-8)
     for i in np.flatnonzero(idle):
         fewer = idle.copy()
         fewer[i] -= 1
@@ -126,6 +124,33 @@ def test_no_fixed_point_is_said() -> None:
         picture.late_in(0, 6)
 
 
+@pytest.mark.parametrize(("kind", "horizon"), [("relaxing", 2.0), ("fixed", 2.0)])
+@pytest.mark.parametrize("seed", range(15))
+def test_lanes_agree_with_plain_steps(seed: int, kind: str, horizon: float) -> None:
+    """Fixed points of several states at once are those of plain steps, state by state, and so is their lateness."""
+    problem = random_problem(seed)
+    picture = picture_of(problem, kind, horizon)
+    room = picture.room().alone
+    for n, late in enumerate(picture.late_in(0, problem.num_states)):
+        idle = picture.idle_trucks(np.array(np.unravel_index(n, tuple(problem.trucks + 1))))
+        demand = picture.queues.first_demand.copy()
+        assert settle(idle, picture.queues, demand, room.busy, room)
+        _, expected = picture.independent.asked_and_late(room.busy[: problem.num_trucks])
+        assert late == pytest.approx(expected, rel=1e-8, abs=1e-13 * problem.total_incidents_per_day)
+
+
+@pytest.mark.parametrize("needed", [1, 2, 3])
+def test_lateness_of_long_walks(needed: int) -> None:
+    """Where trucks behind those whose costs are laid out are asked, their costs are looked up: the same lateness."""
+    problem = make_problem([1] * 40, [needed] * 3, load=20.0, seed=needed)
+    picture = picture_of(problem)
+    assert picture.independent.walks.depth < 40
+    state = picture.settle(np.ones(40, np.int64))
+    assert state.demand.min() > 1e-3 * problem.total_incidents_per_day
+    _, expected = picture.independent.asked_and_late(state.busy[:40])
+    assert state.late == pytest.approx(expected, rel=1e-12)
+
+
 def slopes(
     picture: QueueingPicture, idle: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -134,8 +159,9 @@ def slopes(
     rise = np.append(state.idle * 0.5, np.zeros(picture.independent.num_outside))
     single, pair, harm = np.zeros(num_all), np.zeros((num_all, num_all)), np.zeros((num_all, num_all))
     find_slopes(
-        picture.independent.walks, picture._falls, state.busy, rise, size, single, pair, harm, picture._bounds_room()
-    )
+        picture.independent.walks, picture._falls, state.busy, rise, size, 1e-11, single, pair, harm,
+        picture._bounds_room(),
+    )  # fmt: skip
     return rise, single, pair + pair.T
 
 

@@ -37,8 +37,12 @@ from runcard.mdp.threads import available_threads, run_each
 from runcard.response.teams import enumerate_teams
 
 LOCAL_STATES = 256
+"""Of a neighbourhood in the first round, and at least in the second."""
 WHOLE_STATES = 8192
 """A department of at most this many states is one neighbourhood in the second round."""
+LARGER_STATES = (1024, 512)
+PATH_STATES = 25_000_000
+"""In the second round, neighbourhoods are larger if the states along all paths are no more than this: some seconds."""
 
 HORIZON = 8.0
 """In busy times 1/μ."""
@@ -255,9 +259,15 @@ def mean_field_values(problem: DispatchProblem, *, threads: int | None = None) -
     """The values of the mean field after two rounds, the first along the order of closest-first."""
     first = MeanField(problem, problem.order)
     closest_first = first.values(threads=threads)
-    if LOCAL_STATES < problem.num_states <= WHOLE_STATES:
-        return MeanField(problem, problem.order, WHOLE_STATES).values(closest_first, threads=threads)
-    return first.values(closest_first, threads=threads)
+    return MeanField(problem, problem.order, _states_of_second(problem)).values(closest_first, threads=threads)
+
+
+def _states_of_second(problem: DispatchProblem) -> int:
+    """The most states of a neighbourhood in the second round."""
+    if problem.num_states <= WHOLE_STATES:
+        return WHOLE_STATES
+    groups = len(np.unique(problem.order[:, 0]))
+    return next((states for states in LARGER_STATES if groups * states**2 <= PATH_STATES), LOCAL_STATES)
 
 
 def _order_rank(

@@ -42,6 +42,7 @@ counts like those that become busy afterwards.
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -49,9 +50,19 @@ from numpy.typing import NDArray
 
 from runcard.errors import NotConvergedError
 from runcard.mdp.independent import IndependentPicture, Walks
+from runcard.mdp.kernels.block_sum import BLOCK
 from runcard.mdp.kernels.independent import LEAST_BUSY
-from runcard.mdp.kernels.queueing import REMEMBERED, request_rates, settle, settle_best, settle_states, settle_teams
-from runcard.mdp.kernels.queueing_bounds import LEAST_CHANCE, combine, find_falls, find_slopes, num_below
+from runcard.mdp.kernels.lanes import LANES
+from runcard.mdp.kernels.queueing import request_rates
+from runcard.mdp.kernels.queueing_bounds import combine, find_falls, find_slopes, num_below
+from runcard.mdp.kernels.queueing_lanes import (
+    REMEMBERED,
+    settle_best,
+    settle_lanes,
+    settle_states,
+    settle_teams,
+    start_from,
+)
 from runcard.mdp.layout import starts
 from runcard.mdp.levels import idle_distribution
 from runcard.mdp.problem import DispatchProblem
@@ -64,6 +75,8 @@ class Queues(NamedTuple):
     """The queues as the kernels see them."""
 
     walks: Walks
+    flat_truck: NDArray[np.int64]
+    """`walks.truck` as one row."""
     returns_per_day: float
     horizon: float
     """n or m."""
@@ -104,15 +117,13 @@ class BoundsRoom(NamedTuple):
     two: NDArray[np.float64]
     less_two: NDArray[np.float64]
     cost: NDArray[np.float64]
+    later: NDArray[np.float64]
 
 
-class Room(NamedTuple):
-    """Room for the kernels to work in; one for each thread."""
+class LoneRoom(NamedTuple):
+    """Room for a state that is searched for by itself."""
 
-    odds: NDArray[np.float64]
-    weight: NDArray[np.float64]
     ratio: NDArray[np.float64]
-    products: NDArray[np.float64]
     asked: NDArray[np.float64]
     """[N + outside]"""
     busy: NDArray[np.float64]
@@ -120,9 +131,36 @@ class Room(NamedTuple):
     demand: NDArray[np.float64]
     idle: NDArray[np.int64]
     """[N]"""
+
+
+class LanesRoom(NamedTuple):
+    """Room for the kernels to work in; one for each thread. Flat arrays, with the lanes of each entry side by side."""
+
+    alone: LoneRoom
+    idle: NDArray[np.int64]
+    demand: NDArray[np.float64]
+    """[N]"""
+    busy: NDArray[np.float64]
+    odds: NDArray[np.float64]
+    asked: NDArray[np.float64]
+    """[N + outside]"""
+    weight: NDArray[np.float64]
+    ratio: NDArray[np.float64]
+    """[positions]"""
+    products: NDArray[np.float64]
+    """[pairs of positions], where incidents need three trucks."""
+    everything: NDArray[np.float64]
+    """[1] ones."""
+    cost: NDArray[np.float64]
+    late: NDArray[np.float64]
+    """[1]"""
     points: NDArray[np.float64]
     moves: NDArray[np.float64]
     """[3, N] the last points of the search, and the plain moves from them."""
+    settled: NDArray[np.int64]
+    known: NDArray[np.int64]
+    last: NDArray[np.float64]
+    """[1] of each lane: whether it has settled, how many points count, and how far the last move went."""
 
 
 class Settled(NamedTuple):
@@ -172,20 +210,32 @@ class QueueingPicture:
         """The queues as the kernels see them."""
         problem, walks = self.problem, self.independent.walks
         queues = Queues(
-            walks, float(problem.returns_per_day), float(self.horizon), self.relaxing, self.printed, self.proven,
-            self.proven or self.printed, 10.0 * walks.stop * problem.total_incidents_per_day,
-            np.zeros(problem.num_trucks),
+            walks, walks.truck.reshape(-1), float(problem.returns_per_day), float(self.horizon), self.relaxing,
+            self.printed, self.proven, self.proven or self.printed,
+            10.0 * walks.stop * problem.total_incidents_per_day, np.zeros(problem.num_trucks),
         )  # fmt: skip
-        room = self.room()
-        request_rates(queues, np.zeros(len(room.asked)), room, room.asked)
+        room = self.room().alone
+        request_rates(queues, room.busy, room, room.asked)
         return queues._replace(first_demand=room.asked[: problem.num_trucks].copy())
 
-    def room(self) -> Room:
+    def room(self) -> LanesRoom:
         """Room for one thread."""
         num_trucks, num_all = self.problem.num_trucks, self.problem.num_trucks + self.independent.num_outside
-        return Room(
-            *self.independent.scratch(), np.zeros(num_all), np.zeros(num_all), np.zeros(num_trucks),
-            np.zeros(num_trucks, np.int64), np.zeros((REMEMBERED, num_trucks)), np.zeros((REMEMBERED, num_trucks)),
+        depth = self.independent.walks.depth
+
+        def lanes(num: int) -> NDArray[np.float64]:
+            return np.zeros(num * LANES)
+
+        alone = LoneRoom(
+            np.zeros(num_all), np.zeros(num_all), np.zeros(num_all), np.zeros(num_trucks),
+            np.zeros(num_trucks, np.int64),
+        )  # fmt: skip
+        return LanesRoom(
+            alone, np.zeros(num_trucks * LANES, np.int64), lanes(num_trucks), lanes(num_all), lanes(num_all),
+            lanes(num_all), lanes(num_all + BLOCK), lanes(num_all + BLOCK),
+            lanes(comb(depth, 2) if self.independent.num_outside == 3 else 1), np.ones(LANES), lanes(1), lanes(1),
+            np.zeros((REMEMBERED, num_trucks * LANES)), np.zeros((REMEMBERED, num_trucks * LANES)),
+            np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), lanes(1),
         )  # fmt: skip
 
     def prepare(self) -> None:
@@ -211,18 +261,21 @@ class QueueingPicture:
 
     def settle(self, idle: NDArray[np.int64]) -> Settled:
         """The fixed point of the state with `idle` [I] idle trucks."""
-        queues, room = self.queues, self.room()
-        flags, demand = self.idle_trucks(idle), queues.first_demand.copy()
-        late, steps = settle(flags, queues, demand, room.busy, room)
-        if steps == 0:
+        return self.settle_from(self.queues.first_demand, idle)
+
+    def settle_from(self, demand: NDArray[np.float64], idle: NDArray[np.int64]) -> Settled:
+        """The fixed point of the state with `idle` [I] idle trucks that a search from `demand` [N] finds."""
+        room, flags = self.room(), self.idle_trucks(idle)
+        start_from(demand, flags, LANES, room)
+        if settle_lanes(1, self.queues, room.demand, room.late, room) >= 0:
             raise self.not_converged(idle)
-        return Settled(flags, demand, room.busy.copy(), float(late))
+        return Settled(flags, room.demand[::LANES].copy(), room.busy[::LANES].copy(), float(room.late[0]))
 
     def late_without(self, state: Settled, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """[teams] the late incidents per day at the fixed point of the state without each team."""
         late = np.empty(len(teams))
         taken = self.taken_trucks(idle, teams)
-        failed = settle_teams(taken, self.queues, state.idle, state.demand, late, self.room())
+        failed = settle_teams(np.arange(len(teams)), taken, self.queues, state.idle, state.demand, late, self.room())
         if failed >= 0:
             raise self.not_converged(idle - self.problem.teams[teams[failed]])
         return late
@@ -257,13 +310,19 @@ class QueueingPicture:
         rise[: len(load)] = state.idle / (self.horizon * (1.0 if self.relaxing else 1.0 + load))
         single, pair, harm = np.zeros(num_all), np.zeros((num_all, num_all)), np.zeros((num_all, num_all))
         find_slopes(
-            self.independent.walks, self._falls, state.busy, rise, size, single, pair, harm, self._bounds_room()
-        )
+            self.independent.walks, self._falls, state.busy, rise, size, self.least_chance, single, pair,
+            harm, self._bounds_room(),
+        )  # fmt: skip
         least = np.empty(len(taken))
         combine(trucks, rise, rise / np.maximum(state.busy, LEAST_BUSY), single, pair, harm, load, least)
         # What the walks leave out, and what the fixed points are off by.
-        margin = 4.0 * LEAST_CHANCE * self._cost_rate + 1e-9 * abs(state.late)
+        margin = 4.0 * self.least_chance * self._cost_rate + 1e-9 * abs(state.late)
         return self.horizon_days * (least - margin)
+
+    @cached_property
+    def least_chance(self) -> float:
+        """The chance at which the walks of bounds end: what they leave out of a price is half of `NEGLIGIBLE`."""
+        return float(np.clip(NEGLIGIBLE / (8.0 * self.horizon_days * max(self._cost_rate, 1e-300)), 1e-13, 1e-8))
 
     @cached_property
     def _cost_rate(self) -> float:
@@ -291,7 +350,18 @@ class QueueingPicture:
         num = self.problem.num_trucks + self.independent.num_outside
         pairs = num_below(2, num) if self.independent.num_outside == 3 else 1
         one, two = np.zeros((6, num)), np.zeros((2, pairs))
-        return BoundsRoom(one[0], one[1], one[2], one[3], one[4], one[5], two[0], two[1], np.zeros(max(num, pairs)))
+        return BoundsRoom(
+            one[0],
+            one[1],
+            one[2],
+            one[3],
+            one[4],
+            one[5],
+            two[0],
+            two[1],
+            np.zeros(max(num, pairs)),
+            np.zeros(num * num),
+        )
 
     def late_in(self, start: int, stop: int) -> NDArray[np.float64]:
         """[stop - start] the late incidents per day at the fixed points of a range of states."""

@@ -19,8 +19,8 @@ Raising p_i to ρ_i p_i multiplies the chance of those that pass over i by ρ_i,
 harm(n) at the raised chances is at most harm(n) + Σ_i (ρ_i - 1) harm(n, i) + ..., where b that pass over several raised
 trucks are no more than those that pass over each.
 
-A walk ends when what goes on, times the largest ratios ρ, one for each truck of a team, is at most `LEAST_CHANCE`;
-teams that do less than `LEAST_HARM` at the largest ratios are left out of the harm.
+A walk ends when what goes on, times the largest ratios ρ, one for each truck of a team, is at most the given
+`least_chance`; teams that do less than `LEAST_HARM` at the largest ratios are left out of the harm.
 """
 
 from typing import Any, TypeAlias
@@ -36,7 +36,6 @@ from runcard.mdp.kernels.independent import LEAST_BUSY, cost_at, num_sets, team_
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
-LEAST_CHANCE = 1e-11
 LEAST_HARM = 1e-12
 
 
@@ -112,14 +111,16 @@ def _add_harm(
 
 
 @bare_kernel
-def _walk(j: int, walks: Any, busy: Floats, rise: Floats, size: int, room: Any) -> tuple[int, float]:
+def _walk(
+    j: int, walks: Any, busy: Floats, rise: Floats, size: int, least_chance: float, room: Any
+) -> tuple[int, float]:
     """The positions that count for bounds, and their largest ratios; fills in their chances, odds and products."""
     k, num = walks.needed[j], 0
     none, one, two, before = 1.0, 0.0, 0.0, 1.0
     most, more, much, ratios = 1.0, 1.0, 1.0, 1.0
     while num < walks.truck.shape[1]:
         ratios = most * (more if size >= 2 else 1.0) * (much if size >= 3 else 1.0)
-        if (none + one + two) * ratios <= LEAST_CHANCE:
+        if (none + one + two) * ratios <= least_chance:
             break
         n = walks.truck[j, num]
         chance = max(busy[n], LEAST_BUSY)
@@ -155,6 +156,84 @@ def _fetch_costs(j: int, c: int, walks: Any, room: Any) -> None:
         for a in range(b if k == 3 else 1):
             room.cost[s] = cost_at(walks, j, a if k == 3 else -1, b if k >= 2 else -1, c)
             s += 1
+
+
+@bare_kernel
+def _slopes_of_two(j: int, num: int, walks: Any, rise: Floats, single: Floats, pair: Floats, room: Any) -> None:
+    """Add to G and H what demand point j does whose incidents need two trucks; see `find_slopes`.
+
+    The same as the loops there, in one piece: calls that hand over all arrays take longer than their work.
+    """
+    truck, near_cost, depth, rate = walks.truck, walks.near_cost, walks.depth, walks.rate[j]
+    one, less, below, odds, chance, before = room.one, room.less, room.below, room.odds, room.chance, room.before
+    start = walks.first_cost[j]
+    for first in range(0, min(num, depth), BLOCK):
+        start += BLOCK * num_sets(2, first)
+    for a in range(num):
+        one[a] = 0.0
+    to_come = 0.0
+    for v in range(num - 1, -1, -1):
+        p = chance[v]
+        q = 1.0 - p
+        n_v = truck[j, v]
+        nobody = to_come - one[v]
+        to_come = p * to_come + q * one[v]
+        if v < depth and (v % BLOCK == BLOCK - 1 or v == num - 1 or v == depth - 1):
+            start -= BLOCK * num_sets(2, v - v % BLOCK)
+        total = 0.0
+        for a in range(v):
+            cost = near_cost[start + a * BLOCK + v % BLOCK] if v < depth else cost_at(walks, j, -1, a, v)
+            less[a] = one[a] - cost
+            one[a] = p * one[a] + q * cost
+            below[a] = total
+            total += odds[a] * less[a]
+        if rise[n_v] == 0.0:
+            continue
+        single[n_v] += rate * before[v] * (nobody + total)
+        between, above = rate, 0.0
+        for u in range(v - 1, -1, -1):
+            if rise[truck[j, u]] > 0.0:
+                pair[truck[j, u], n_v] += before[u] * between * (nobody + below[u] + above - less[u])
+            between *= chance[u]
+            above += odds[u] * less[u]
+
+
+@bare_kernel
+def _harm_of_two(
+    j: int, num: int, walks: Any, falls: Any, busy: Floats, rise: Floats, least: float, harm: Floats, room: Any
+) -> None:
+    """As `_add_harm` for every c, where incidents need two trucks, with sums instead of the loop over i.
+
+    With w_bc the chance that all but b and c are busy before c, times the fall, n_c has Σ_{b≠i} w_bc (1-p_b) with i,
+    and n_b has Σ_{c>b,i} w_bc (1-p_c).
+    """
+    truck, chance, before, later = walks.truck, room.chance, room.before, room.later
+    depth, fall, widest = walks.depth, falls.fall, falls.widest[j]
+    for b in range(num):
+        later[b * num + num - 1] = 0.0
+    for c in range(num - 1, 0, -1):
+        n_c, start, after, total = truck[j, c], falls.first_fall[j] + num_below(2, c), walks.rate[j], 0.0
+        q_c = 1.0 - busy[n_c]
+        for b in range(c - 1, -1, -1):
+            weight = (fall[start + b] if c < depth else widest) * after * before[b]
+            weight = weight if weight > least else 0.0
+            room.cost[b] = weight * (1.0 - busy[truck[j, b]])
+            total += room.cost[b]
+            # Σ over the positions from c on
+            later[b * num + c - 1] = later[b * num + c] + weight * q_c
+            after *= chance[b]
+        if total > 0.0:
+            harm[n_c, n_c] += total
+            for d in range(c):
+                if rise[truck[j, d]] > 0.0:
+                    harm[n_c, truck[j, d]] += total - room.cost[d]
+    for b in range(num - 1):
+        n_b = truck[j, b]
+        if later[b * num + b] > 0.0:
+            harm[n_b, n_b] += later[b * num + b]
+            for d in range(num - 1):
+                if d != b and rise[truck[j, d]] > 0.0:
+                    harm[n_b, truck[j, d]] += later[b * num + max(b, d)]
 
 
 @bare_kernel
@@ -212,13 +291,14 @@ def _sum_without(u: int, v: int, k: int, nobody: float, above: float, room: Any)
 
 @bare_kernel
 def find_slopes(
-    walks: Any, falls: Any, busy: Floats, rise: Floats, size: int, single: Floats, pair: Floats, harm: Floats, room: Any
-) -> None:
+    walks: Any, falls: Any, busy: Floats, rise: Floats, size: int, least_chance: float, single: Floats, pair: Floats,
+    harm: Floats, room: Any,
+) -> None:  # fmt: skip
     """Fill G in `single` [trucks], H in `pair` and harm(n, i) in `harm` [trucks, trucks], per day.
 
     The H of a pair is the sum of its two entries, and harm(n) is harm[n, n]. Trucks from outside count, too. `busy` are
     the chances of the trucks, `rise` the Δ of those that may be taken, 0 for the others, and `size` is the number of
-    trucks of the teams that may be taken.
+    trucks of the teams that may be taken. Walks end at `least_chance`.
     """
     single[:] = 0.0
     pair[:] = 0.0
@@ -227,10 +307,16 @@ def find_slopes(
         rate, k = walks.rate[j], walks.needed[j]
         if rate == 0.0:
             continue
-        num, ratios = _walk(j, walks, busy, rise, size, room)
-        if falls.deepest[j] > 0.0 or num > walks.depth:
+        num, ratios = _walk(j, walks, busy, rise, size, least_chance, room)
+        fall, least = falls.deepest[j] > 0.0 or num > walks.depth, LEAST_HARM * rate / ratios
+        if k == 2:
+            if fall:
+                _harm_of_two(j, num, walks, falls, busy, rise, least, harm, room)
+            _slopes_of_two(j, num, walks, rise, single, pair, room)
+            continue
+        if fall:
             for c in range(k - 1, num):
-                _add_harm(j, c, walks, falls, busy, rise, LEAST_HARM * rate / ratios, harm, room)
+                _add_harm(j, c, walks, falls, busy, rise, least, harm, room)
         room.one[:num] = 0.0
         if k == 3:
             room.two[: num * (num - 1) // 2] = 0.0
