@@ -40,7 +40,7 @@ LOCAL_STATES = 256
 """Of a neighbourhood in the first round, and at least in the second."""
 WHOLE_STATES = 8192
 """A department of at most this many states is one neighbourhood in the second round."""
-LARGER_STATES = (1024, 512)
+LARGER_STATES = 1024
 PATH_STATES = 25_000_000
 """In the second round, neighbourhoods are larger if the states along all paths are no more than this: some seconds."""
 
@@ -267,7 +267,7 @@ def _states_of_second(problem: DispatchProblem) -> int:
     if problem.num_states <= WHOLE_STATES:
         return WHOLE_STATES
     groups = len(np.unique(problem.order[:, 0]))
-    return next((states for states in LARGER_STATES if groups * states**2 <= PATH_STATES), LOCAL_STATES)
+    return LARGER_STATES if groups * LARGER_STATES**2 <= PATH_STATES else LOCAL_STATES
 
 
 def _order_rank(

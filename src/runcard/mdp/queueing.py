@@ -261,7 +261,12 @@ class QueueingPicture:
 
     def settle(self, idle: NDArray[np.int64]) -> Settled:
         """The fixed point of the state with `idle` [I] idle trucks."""
-        return self.settle_from(self.queues.first_demand, idle)
+        return self.settle_from(self._usual_demand if self.proven else self.queues.first_demand, idle)
+
+    @cached_property
+    def _usual_demand(self) -> NDArray[np.float64]:
+        """[N] D where every truck is idle, which is close to that of any other state."""
+        return self.settle_from(self.queues.first_demand, self.problem.trucks).demand
 
     def settle_from(self, demand: NDArray[np.float64], idle: NDArray[np.int64]) -> Settled:
         """The fixed point of the state with `idle` [I] idle trucks that a search from `demand` [N] finds."""

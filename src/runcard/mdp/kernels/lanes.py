@@ -6,6 +6,7 @@ entry (n, lane) of a flat array is at n × LANES + lane. The loops are written i
 """
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, Final
 
 from llvmlite import ir
@@ -62,58 +63,69 @@ def _data_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Call
     return lambda number: context.make_array(signature.args[number])(context, builder, arguments[number]).data
 
 
-def _generate_walk(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """The loop over the positions of a walk."""
-    data = _data_of(context, builder, signature, arguments)
-    truck, busy, asked = data(0), data(5), data(6)
-    start, end, needed, rate, stop = arguments[1], arguments[2], arguments[3], arguments[4], arguments[7]
-    lanes, nothing = _Lanes(builder), ir.Constant(_VECTOR, [0.0] * LANES)
-    everything = ir.Constant(_VECTOR, [1.0] * LANES)
+def _generate_walk(most_needed: int) -> Callable[[Any, Any, Any, Any], Any]:
+    """Generates the loop over the positions of a walk that asks for at most so many trucks."""
 
-    def at_least(k: int) -> Any:
-        more = builder.icmp_signed(">=", needed, ir.Constant(_WORD, k))
-        return lanes.spread(builder.uitofp(more, _DOUBLE))
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = _data_of(context, builder, signature, arguments)
+        truck, busy, asked = data(0), data(5), data(6)
+        start, end, needed, rate, stop = arguments[1], arguments[2], arguments[3], arguments[4], arguments[7]
+        lanes, nothing = _Lanes(builder), ir.Constant(_VECTOR, [0.0] * LANES)
+        everything = ir.Constant(_VECTOR, [1.0] * LANES)
+        first, least = lanes.spread(rate), lanes.spread(builder.fmul(rate, stop))
+        # wanted[m]: 1 if the walk still goes on when m trucks were idle, 0 if not
+        wanted = [
+            lanes.spread(builder.uitofp(builder.icmp_signed(">", needed, ir.Constant(_WORD, m)), _DOUBLE))
+            for m in range(most_needed)
+        ]
+        before = builder.block
+        loop, done = builder.append_basic_block("positions"), builder.append_basic_block("done")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        place = builder.phi(_WORD)
+        place.add_incoming(start, before)
+        # chances[m]: that m trucks so far were idle
+        chances = [builder.phi(_VECTOR) for _ in range(most_needed)]
+        for m, chance in enumerate(chances):
+            chance.add_incoming(nothing if m else first, before)
+        number = builder.load(builder.gep(truck, [place]))
+        lanes.store(lanes.add(lanes.load(asked, number), reduce(lanes.add, chances)), asked, number)
+        p = lanes.load(busy, number)
+        q = builder.fsub(everything, p)
+        following = [lanes.multiply(chances[0], p)]
+        for m in range(1, most_needed):
+            one_more = lanes.multiply(lanes.multiply(wanted[m], q), chances[m - 1])
+            following.append(lanes.add(lanes.multiply(chances[m], p), one_more))
+        next_place = builder.add(place, ir.Constant(_WORD, 1))
+        place.add_incoming(next_place, loop)
+        for chance, new in zip(chances, following, strict=True):
+            chance.add_incoming(new, loop)
+        likely = builder.fcmp_ordered(">", reduce(lanes.add, following), least)
+        any_likely = builder.icmp_unsigned(
+            "!=", builder.bitcast(likely, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
+        )
+        builder.cbranch(builder.and_(any_likely, builder.icmp_signed("<", next_place, end)), loop, done)
+        builder.position_at_end(done)
+        return builder.sub(next_place, start)
 
-    several, three = at_least(2), at_least(3)
-    first, least = lanes.spread(rate), lanes.spread(builder.fmul(rate, stop))
-    before = builder.block
-    loop, done = builder.append_basic_block("positions"), builder.append_basic_block("done")
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    place = builder.phi(_WORD)
-    none, one, two = (builder.phi(_VECTOR) for _ in range(3))
-    for value, begin in ((place, start), (none, first), (one, nothing), (two, nothing)):
-        value.add_incoming(begin, before)
-    number = builder.load(builder.gep(truck, [place]))
-    goes_on = lanes.add(lanes.add(none, one), two)
-    lanes.store(lanes.add(lanes.load(asked, number), goes_on), asked, number)
-    chance = lanes.load(busy, number)
-    idle = builder.fsub(everything, chance)
-    next_two = lanes.add(lanes.multiply(two, chance), lanes.multiply(lanes.multiply(three, idle), one))
-    next_one = lanes.add(lanes.multiply(one, chance), lanes.multiply(lanes.multiply(several, idle), none))
-    next_none = lanes.multiply(none, chance)
-    following = builder.add(place, ir.Constant(_WORD, 1))
-    for value, new in ((place, following), (none, next_none), (one, next_one), (two, next_two)):
-        value.add_incoming(new, loop)
-    likely = builder.fcmp_ordered(">", lanes.add(lanes.add(next_none, next_one), next_two), least)
-    any_likely = builder.icmp_unsigned(
-        "!=", builder.bitcast(likely, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
-    )
-    builder.cbranch(builder.and_(any_likely, builder.icmp_signed("<", following, end)), loop, done)
-    builder.position_at_end(done)
-    return builder.sub(following, start)
+    return generate
 
 
-def _lane_walk(
-    _typing: Any, truck: Any, start: Any, end: Any, needed: Any, rate: Any, busy: Any, asked: Any, stop: Any
-) -> Any:
-    """Add to `asked` what a walk asks of each truck, in every lane; returns the positions until every lane stops.
+def _lane_walk_of(most_needed: int) -> Any:
+    """An intrinsic for walks that ask for at most so many trucks.
 
-    The walk is truck[start:end], flat; `needed` is k, 1 to 3.
+    It adds to `asked` what a walk asks of each truck, in every lane, and returns the positions until every lane stops.
+    The walk is truck[start:end], flat; `needed` is k.
     """
-    del start, end, needed, rate, stop
-    word, double = types.int64, types.float64
-    return word(truck, word, word, word, double, busy, asked, double), _generate_walk
+
+    def lane_walk(
+        _typing: Any, truck: Any, start: Any, end: Any, needed: Any, rate: Any, busy: Any, asked: Any, stop: Any
+    ) -> Any:
+        del start, end, needed, rate, stop
+        word, double = types.int64, types.float64
+        return word(truck, word, word, word, double, busy, asked, double), _generate_walk(most_needed)
+
+    return intrinsic(lane_walk)
 
 
 def _generate_weights(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -196,6 +208,7 @@ def _lane_block_sum(
     return types.none(near_cost, word, product, word, weight, word, total), _generate_block
 
 
-lane_walk: Any = intrinsic(_lane_walk)
+lane_walk_two: Any = _lane_walk_of(2)
+lane_walk_three: Any = _lane_walk_of(3)
 lane_weights: Any = intrinsic(_lane_weights)
 lane_block_sum: Any = intrinsic(_lane_block_sum)

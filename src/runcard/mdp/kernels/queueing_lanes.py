@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from runcard.mdp.kernels.bare import bare_kernel
 from runcard.mdp.kernels.block_sum import BLOCK
 from runcard.mdp.kernels.independent import LEAST_BUSY, cost_at, num_sets
-from runcard.mdp.kernels.lanes import LANES, lane_block_sum, lane_walk, lane_weights
+from runcard.mdp.kernels.lanes import LANES, lane_block_sum, lane_walk_three, lane_walk_two, lane_weights
 from runcard.mdp.kernels.queueing import busy_chance, repeats, settle
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -28,20 +28,25 @@ _WORST_GROWTH = 4.0
 
 
 @bare_kernel
+def _walk(j: int, queues: Any, room: Any) -> int:
+    """Add to room.asked what demand point j asks of each truck, in every lane; returns how many positions count."""
+    walks, start = queues.walks, j * queues.walks.truck.shape[1]
+    k, end = walks.needed[j], start + walks.truck.shape[1]
+    if k == 3:
+        return int(lane_walk_three(queues.flat_truck, start, end, k, walks.rate[j], room.busy, room.asked, walks.stop))
+    return int(lane_walk_two(queues.flat_truck, start, end, k, walks.rate[j], room.busy, room.asked, walks.stop))
+
+
+@bare_kernel
 def _follow(queues: Any, demand: Floats, room: Any) -> None:
     """Set the busy chances that rates `demand` give, and the rates room.asked that those give, in every lane."""
     walks, mu = queues.walks, queues.returns_per_day
     for entry in range(len(demand)):
         room.busy[entry] = busy_chance(demand[entry] / mu, room.idle[entry] > 0, queues)
     room.asked[:] = 0.0
-    num_positions = walks.truck.shape[1]
     for j in range(len(walks.needed)):
         if walks.rate[j] > 0.0:
-            start = j * num_positions
-            lane_walk(
-                queues.flat_truck, start, start + num_positions, walks.needed[j], walks.rate[j], room.busy, room.asked,
-                walks.stop,
-            )  # fmt: skip
+            _walk(j, queues, room)
 
 
 @bare_kernel
@@ -152,7 +157,7 @@ def _count_late(queues: Any, room: Any, late: Floats) -> None:
         rate, k, start = walks.rate[j], walks.needed[j], j * num_positions
         if rate == 0.0:
             continue
-        num = lane_walk(queues.flat_truck, start, start + num_positions, k, rate, room.busy, room.asked, walks.stop)
+        num = _walk(j, queues, room)
         lane_weights(queues.flat_truck, start, num, room.busy, room.odds, room.weight, room.ratio)
         near = (min(num, walks.depth) + BLOCK - 1) // BLOCK * BLOCK
         for entry in range(num * LANES, near * LANES):
