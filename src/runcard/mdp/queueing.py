@@ -326,8 +326,8 @@ class QueueingPicture:
 
     @cached_property
     def least_chance(self) -> float:
-        """The chance at which the walks of bounds end: what they leave out of a price is half of `NEGLIGIBLE`."""
-        return float(np.clip(NEGLIGIBLE / (8.0 * self.horizon_days * max(self._cost_rate, 1e-300)), 1e-13, 1e-8))
+        """The chance at which the walks of bounds end: what they leave out of a price is a twentieth of `NEGLIGIBLE`."""
+        return float(np.clip(NEGLIGIBLE / (80.0 * self.horizon_days * max(self._cost_rate, 1e-300)), 1e-13, 1e-8))
 
     @cached_property
     def _cost_rate(self) -> float:
