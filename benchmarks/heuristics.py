@@ -5,7 +5,6 @@ over random grids, as in the paper's tables. Its standard error is that of a rat
 other random grids, as many as ours, and its two means are rounded to 0.01 %: both count when it is compared with ours.
 """
 
-import csv
 import statistics
 import subprocess
 import sys
@@ -26,8 +25,9 @@ import runcard
 from benchmarks.cases import THREADS, Row, department
 from runcard.mdp.solve import solve_optimal
 from runcard.policy.mean_field import MeanFieldPolicy
+from runcard.study.tables import read_paper
 
-TABLE = Path(__file__).parent / "paper" / "table3_mean_performance.csv"
+TABLE = "table3_mean_performance.csv"
 KEPT = ("one-step", "one-step-queueing", "one-step-queueing-printed", "one-step-mean-field", "fixed-card")
 NEAR = ("one-step", "one-step-queueing", "one-step-mean-field")
 
@@ -96,7 +96,7 @@ def workers() -> ProcessPoolExecutor:
 
 def shares(num_grids: int, loads: Sequence[float] = (0.02, 0.04, 0.1, 0.4, 0.6)) -> Iterator[Row]:
     """The shares kept on grids of side 6; what the paper prints for its own version, beside ours of the same."""
-    printed = {(int(row["trucks"]), float(row["load"])): row for row in csv.DictReader(TABLE.read_text().splitlines())}
+    printed = read_paper(TABLE)
     with workers() as pool:
         for load in loads:
             for num_trucks in (3, 4, 5, 6):

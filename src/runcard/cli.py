@@ -232,6 +232,62 @@ def decide(
     run_decide(file, at, idle, incident_class=incident_class, city_folder=city, as_json=as_json)
 
 
+@app.command()
+def study(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Experiments or findings; all experiments if left out.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", parser=_path, metavar="FOLDER", help="Where results and the report are written."
+        ),
+    ] = Path("runcard-study"),
+    graphs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Random graphs for each setting; as in the paper if left out.", show_default=False
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Worker processes; one for each processor if left out.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")] = 1,
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="Where workers run: loky (this machine) or dask (a cluster).")
+    ] = "loky",
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="The Dask scheduler, such as tcp://10.0.0.1:8786.", show_default=False),
+    ] = None,
+    list_names: Annotated[bool, typer.Option("--list", help="List the experiments and findings, and stop.")] = False,
+) -> None:
+    """Run the paper's numerical study, and write a report.
+
+    A study that was stopped goes on where it was when the same command is given again.
+    """
+    from runcard.study.commands import list_experiments, run_study
+
+    if list_names:
+        list_experiments()
+        return
+    run_study(
+        names or [],
+        output,
+        num_graphs=graphs,
+        jobs=jobs or os.cpu_count() or 1,
+        seed=seed,
+        backend=backend,
+        address=address,
+    )
+
+
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 

@@ -1,10 +1,10 @@
 """The measurements of the heuristics, on settings small enough for a test."""
 
-import csv
-
 import numpy as np
 import pytest
 from benchmarks.heuristics import KEPT, NEAR, TABLE, Setting, kept_share, late_fractions
+
+from runcard.study.tables import read_paper
 
 
 def test_a_kept_share_is_a_ratio_of_means() -> None:
@@ -29,6 +29,6 @@ def test_late_fractions_are_in_order() -> None:
 
 def test_the_paper_s_table_has_every_setting() -> None:
     """There is a printed share for every load and number of trucks that is measured."""
-    rows = {(int(row["trucks"]), float(row["load"])) for row in csv.DictReader(TABLE.read_text().splitlines())}
+    rows = read_paper(TABLE).keys()
     assert rows == {(trucks, load) for trucks in (3, 4, 5, 6) for load in (0.02, 0.04, 0.1, 0.4, 0.6)}
     assert "one-step-queueing-printed" in KEPT

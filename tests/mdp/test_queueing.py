@@ -18,10 +18,11 @@ LOADS = [1e-6, 1e-3, 0.1, 0.6, 2.0, 10.0, 500.0]
 
 
 def picture_of(problem: DispatchProblem, kind: str = "relaxing", horizon: float = 2.0) -> QueueingPicture:
-    """The queues of a problem: "relaxing", "fixed" or "printed"."""
+    """The queues of a problem: "relaxing", "fixed" or "printed", or with only "printed rates" or "printed chances"."""
     return QueueingPicture(
-        name=kind, problem=problem, horizon=horizon, relaxing=kind == "relaxing", printed=kind == "printed"
-    )
+        name=kind, problem=problem, horizon=horizon, relaxing=kind == "relaxing",
+        printed_chances=kind in ("printed", "printed chances"), printed_rates=kind in ("printed", "printed rates"),
+    )  # fmt: skip
 
 
 def printed_rates(problem: DispatchProblem, busy: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -55,7 +56,18 @@ def test_printed_rates(seed: int) -> None:
 
 
 @pytest.mark.parametrize("load", LOADS)
-@pytest.mark.parametrize(("kind", "horizon"), [("relaxing", 2.0), ("fixed", 2.0), ("fixed", 0.7), ("printed", 1.0)])
+@pytest.mark.parametrize(
+    ("kind", "horizon"),
+    [
+        ("relaxing", 2.0),
+        ("fixed", 2.0),
+        ("fixed", 0.7),
+        ("printed", 1.0),
+        ("printed", 0.5),
+        ("printed rates", 2.0),
+        ("printed chances", 2.0),
+    ],
+)
 def test_fixed_points_at_any_load(kind: str, horizon: float, load: float) -> None:
     """At every load each state has a fixed point: its rates give its chances, and those give the rates again."""
     for trucks, needed, rates in (
@@ -75,7 +87,7 @@ def test_fixed_points_at_any_load(kind: str, horizon: float, load: float) -> Non
             share, now = x / (1.0 + x), state.idle == 1
             if kind == "relaxing":
                 expected = np.where(now, share - share / horizon, share + (1.0 - share) / horizon)
-            elif kind == "fixed":
+            elif kind in ("fixed", "printed rates"):
                 cost = np.where(now, -(share**2), share - share**2)  # the relative costs of the queue, corrected
                 expected = share + cost / (x * horizon)
             else:
@@ -112,6 +124,33 @@ def test_one_fixed_point_that_rises(seed: int, kind: str, horizon: float) -> Non
         fewer = idle.copy()
         fewer[i] -= 1
         assert (picture.settle(fewer).busy >= state.busy - 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "horizon"),
+    [("printed", 0.5), ("printed", 1.0), ("printed rates", 2.0), ("printed rates", 1.0), ("printed chances", 2.0)],
+)
+@pytest.mark.parametrize("seed", range(10))
+def test_smallest_fixed_point(seed: int, kind: str, horizon: float) -> None:
+    """With anything printed nothing is proven, and every way of asking gives what plain steps from p = 0 reach."""
+    problem = random_problem(seed)
+    picture = picture_of(problem, kind, horizon)
+    assert not picture.proven
+    room, late = picture.room().alone, picture.late_in(0, problem.num_states)
+
+    def number(idle: NDArray[np.int64]) -> int:
+        return int(np.ravel_multi_index(tuple(idle), tuple(problem.trucks + 1)))
+
+    for idle in (np.array(counts) for counts in np.ndindex(tuple(problem.trucks + 1))):
+        demand = picture.queues.first_demand.copy()
+        assert settle(picture.idle_trucks(idle), picture.queues, demand, room.busy, room)
+        _, expected = picture.independent.asked_and_late(room.busy[: problem.num_trucks])
+        assert late[number(idle)] == pytest.approx(expected, rel=1e-8, abs=1e-13 * problem.total_incidents_per_day)
+        state = picture.settle(idle)
+        np.testing.assert_allclose(state.demand, demand, rtol=1e-8, atol=1e-12)
+        teams = np.flatnonzero((problem.teams <= idle).all(axis=1))
+        without = [late[number(idle - problem.teams[team])] for team in teams]
+        np.testing.assert_allclose(picture.late_without(state, idle, teams), without, rtol=1e-7)
 
 
 def test_no_fixed_point_is_said() -> None:

@@ -20,9 +20,10 @@ steps from p = 0 reach, and p(f-a) >= p(f). There is no other. For the rate at w
 
 which rises with B = x/(1+x), while the sum over the trucks, Σ_j λ_j E[trucks sent]/μ, falls when a chance rises. A
 second fixed point above the smallest would have the larger A of every truck, but not the larger sum: so it has the same
-B. Hence every search that ends has found the same, wherever it began. The printed rates know no such sum; there the
-smallest fixed point is meant, and as printed chances and rates rise, too, plain steps lead to it from p = 0 and from
-the one of a state in which more trucks are idle. Elsewhere every search starts from p = 0.
+B. Hence every search that ends has found the same, wherever it began. The printed rates know no such sum; there, and
+with printed chances, the smallest fixed point is meant. As printed rates rise too, and printed chances for every T,
+plain steps lead to it from p = 0 and from the one of a state in which more trucks are idle (`rising`). Elsewhere every
+search starts from p = 0.
 
 **Bounds on prices.** Let it be proven, and a be a team. Then p(f-a) = p + Δ + δ, where Δ is the rise of the trucks of a
 at unchanged D (s each), and δ >= 0. Above, dp/dB <= dA/dB, at equal B the A of an idle truck is larger by xs than that
@@ -82,7 +83,10 @@ class Queues(NamedTuple):
     """n or m."""
     relaxing: bool
     """Whether T is n/(μ+D), not m/μ."""
-    printed: bool
+    printed_chances: bool
+    """Whether the two costs of a queue have changed places, as in the paper."""
+    printed_rates: bool
+    """Whether an incident counts for every team that it may ask, as in the paper."""
     unique: bool
     """Whether there is only one fixed point."""
     rising: bool
@@ -184,7 +188,8 @@ class QueueingPicture:
     horizon: float
     """n or m."""
     relaxing: bool
-    printed: bool = False
+    printed_chances: bool = False
+    printed_rates: bool = False
 
     @cached_property
     def independent(self) -> IndependentPicture:
@@ -203,7 +208,12 @@ class QueueingPicture:
     @property
     def proven(self) -> bool:
         """Whether there is one fixed point, and bounds on prices hold."""
-        return not self.printed and self.horizon >= (1.0 if self.relaxing else 2.0)
+        return self.rising and not self.printed_chances and not self.printed_rates
+
+    @property
+    def rising(self) -> bool:
+        """Whether the chances rise with the load of a truck, and so does the smallest fixed point with busy trucks."""
+        return self.printed_chances or self.horizon >= (1.0 if self.relaxing else 2.0)
 
     @cached_property
     def queues(self) -> Queues:
@@ -211,7 +221,7 @@ class QueueingPicture:
         problem, walks = self.problem, self.independent.walks
         queues = Queues(
             walks, walks.truck.reshape(-1), float(problem.returns_per_day), float(self.horizon), self.relaxing,
-            self.printed, self.proven, self.proven or self.printed,
+            self.printed_chances, self.printed_rates, self.proven, self.rising,
             10.0 * walks.stop * problem.total_incidents_per_day, np.zeros(problem.num_trucks),
         )  # fmt: skip
         room = self.room().alone
@@ -326,7 +336,7 @@ class QueueingPicture:
 
     @cached_property
     def least_chance(self) -> float:
-        """The chance at which the walks of bounds end: what they leave out of a price is a twentieth of `NEGLIGIBLE`."""
+        """The chance at which walks of bounds end: what they leave out of a price is a twentieth of `NEGLIGIBLE`."""
         return float(np.clip(NEGLIGIBLE / (80.0 * self.horizon_days * max(self._cost_rate, 1e-300)), 1e-13, 1e-8))
 
     @cached_property

@@ -15,8 +15,8 @@ and one for each team that is not left out.
 
 **Pruning.** Teams are looked at in the order of a lower bound on P(late) + price, and no more of them when the bound
 exceeds the total of the last that is listed, less `NEGLIGIBLE`. So no team that is left out is better than those that
-are listed, by more than that. The bound, and its proof, are in `mdp.queueing`. Where the proof does not hold (as
-printed, or for a horizon of less than 2 busy times), every team is looked at.
+are listed, by more than that. The bound, and its proof, are in `mdp.queueing`. Where the proof does not hold (with
+anything as printed, or for a horizon of less than 2 busy times), every team is looked at.
 """
 
 from collections.abc import Callable
@@ -59,6 +59,8 @@ class QueueingPolicy:
     problem: DispatchProblem
     horizon_busy_times: float | None = None
     printed: bool = False
+    printed_rates: bool = False
+    """For the study: only the printed request rates, with the normalisation set right. Not for policy files."""
     prune: bool = True
     threads: int | None = None
     certificate: Certificate | None = None
@@ -75,8 +77,9 @@ class QueueingPolicy:
 
     @property
     def name(self) -> str:
-        """The name on the command line."""
-        return "one-step-queueing-printed" if self.printed else "one-step-queueing"
+        """The name on the command line, where it can be asked for there."""
+        kind = "-printed" if self.printed else "-printed-rates" if self.printed_rates else ""
+        return f"one-step-queueing{kind}"
 
     @cached_property
     def picture(self) -> QueueingPicture:
@@ -84,8 +87,9 @@ class QueueingPolicy:
         given, relaxing = self.horizon_busy_times, self.horizon_busy_times is None and not self.printed
         horizon = given if given is not None else RELAXATION_TIMES if relaxing else PRINTED_BUSY_TIMES
         return QueueingPicture(
-            name=self.name, problem=self.problem, horizon=float(horizon), relaxing=relaxing, printed=self.printed
-        )
+            name=self.name, problem=self.problem, horizon=float(horizon), relaxing=relaxing,
+            printed_chances=self.printed, printed_rates=self.printed or self.printed_rates,
+        )  # fmt: skip
 
     @cached_property
     def rule(self) -> ValueRule:

@@ -18,8 +18,8 @@ coefficients of polynomials; trucks from outside, with p = 0, are the last in ev
 
 **The search.** D -> p -> D is repeated until every D repeats itself to `TOLERANCE`, or to what the kernel leaves out of
 a rate. `queueing_lanes` searches for several states at once, with steps that are extrapolated. Here steps are plain, as
-is right for the printed version, whose smallest fixed point is meant; if there is no end to them, halved ones from the
-D of p = 0 follow; then it is said that no fixed point was found.
+is right for printed chances or rates, where the smallest fixed point is meant; if there is no end to them, halved ones
+from the D of p = 0 follow; then it is said that no fixed point was found.
 """
 
 from typing import Any, TypeAlias
@@ -46,7 +46,7 @@ def spread(load: float, queues: Any) -> float:
 def busy_chance(load: float, idle: bool, queues: Any) -> float:
     """The chance that a truck of this load is busy within the horizon, idle or busy at its start."""
     chance, apart = load / (1.0 + load), spread(load, queues)
-    if idle == queues.printed:
+    if idle == queues.printed_chances:
         found = chance + (-apart if idle else apart) * (1.0 - chance)
     else:
         found = chance + (-apart if idle else apart) * chance
@@ -109,7 +109,7 @@ def request_rates(queues: Any, busy: Floats, room: Any, asked: Floats) -> None:
     asked[:] = 0.0
     for j in range(len(walks.needed)):
         if walks.rate[j] > 0.0:
-            if queues.printed:
+            if queues.printed_rates:
                 _printed_point(j, walks, busy, room.ratio, asked)
             else:
                 _exact_point(j, walks, busy, asked)

@@ -2,8 +2,8 @@
 
 D -> p -> D is repeated with steps that are extrapolated from the last three (Anderson's mixing), in each lane by
 itself, until every D of the lane repeats itself; the lane then stays as it is. A lane that does not settle within
-`MIXED_STEPS`, and every lane as printed, is left to the plain steps of `queueing.settle`. Only rates are followed on
-the way; late incidents are counted once, at the end.
+`MIXED_STEPS`, and every lane with printed chances or rates, is left to the plain steps of `queueing.settle`. Only rates
+are followed on the way; late incidents are counted once, at the end.
 """
 
 from typing import Any, TypeAlias
@@ -194,7 +194,7 @@ def settle_lanes(num: int, queues: Any, demand: Floats, late: Floats, room: Any)
     The search starts from `demand` [N x LANES], and leaves the fixed points there and their chances in room.busy.
     Returns the first lane without a fixed point, or -1.
     """
-    if queues.printed:
+    if queues.printed_chances or queues.printed_rates:
         for lane in range(num):
             if not _settle_alone(queues, lane, demand, room):
                 return lane

@@ -1,0 +1,166 @@
+"""What `runcard study` does: run experiments, write their Parquet files and the report, print what was found."""
+
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from runcard.errors import InputError
+from runcard.outputs.terminal import make_console
+from runcard.study.engine import check_engine, run_tasks
+from runcard.study.experiment import Experiment, experiment_named, experiments
+from runcard.study.findings import FINDINGS, Derivation, derive
+from runcard.study.progress import StudyBar
+from runcard.study.report import write_report
+from runcard.study.result import Result, cells_in_words
+from runcard.study.store import StudyFolder, connect
+from runcard.study.tables import Cell, StudyTable
+from runcard.study.tasks import tasks_of
+
+FINDING = "finding-"
+WIDTH = 140
+
+
+def list_experiments() -> None:
+    """Print the name and title of every experiment and finding."""
+    table = Table(box=None, pad_edge=False)
+    for head in ("name", "in the paper", "what"):
+        table.add_column(head)
+    for one in experiments():
+        table.add_row(one.name, one.paper, one.title)
+    for finding in FINDINGS:
+        table.add_row(f"{FINDING}{finding.number}", "a finding about it", finding.title)
+    make_console().print(table)
+
+
+def run_study(
+    names: Sequence[str],
+    output: Path,
+    *,
+    num_graphs: int | None,
+    jobs: int,
+    seed: int,
+    backend: str,
+    address: str | None,
+) -> None:
+    """Run the experiments and findings of these names, or all experiments if there are none."""
+    numbers = [number for name in names for number in _finding_numbers(name)]
+    chosen = [experiment_named(name) for name in names if not _finding_numbers(name)]
+    if chosen or not names:
+        _run_experiments(
+            chosen or experiments(), output, num_graphs=num_graphs, jobs=jobs, seed=seed, backend=backend,
+            address=address, in_full=bool(chosen),
+        )  # fmt: skip
+    for number in numbers:
+        print_derivation(derive(number, num_graphs=num_graphs, seed=seed, jobs=jobs))
+
+
+def _finding_numbers(name: str) -> list[int]:
+    """The findings that a name stands for; none if it is the name of an experiment."""
+    numbers = [finding.number for finding in FINDINGS]
+    if name == "findings":
+        return numbers
+    if not name.startswith(FINDING):
+        return []
+    number = name.removeprefix(FINDING)
+    if not number.isdecimal() or int(number) not in numbers:
+        raise InputError(f"expected a finding from {FINDING}1 to {FINDING}{max(numbers)}, got {name!r}")
+    return [int(number)]
+
+
+def _run_experiments(
+    chosen: Sequence[Experiment],
+    output: Path,
+    *,
+    num_graphs: int | None,
+    jobs: int,
+    seed: int,
+    backend: str,
+    address: str | None,
+    in_full: bool,
+) -> None:
+    """Run experiments and write their files; `in_full` prints the tables, otherwise only how well they agree."""
+    check_engine(backend, address)
+    connect().close()  # the extra that it needs is missed at once, not after the work
+    folder, began, console = StudyFolder(output, seed), time.perf_counter(), make_console()
+    folder.prepare(version("runcard"))
+    of = {one.name: tasks_of(one, num_graphs=num_graphs, seed=seed) for one in experiments()}
+    tasks = list({task.key: task for one in chosen for task in of[one.name]}.values())
+    with StudyBar(tasks) as bar:
+        try:
+            run_tasks(tasks, folder, jobs=jobs, backend=backend, address=address, done=bar.done)
+        except BaseException:
+            make_console(stderr=True).print(
+                f"{output}: {bar.num_done} of {bar.num_tasks} tasks are done; the same command goes on from there.",
+                soft_wrap=True,
+            )
+            raise
+    seconds = time.perf_counter() - began
+    results = [
+        Result(
+            experiment=one, seed=seed, num_graphs=num_graphs or one.graphs,
+            rows=folder.rows(of[one.name]) if of[one.name] else {},
+        )
+        for one in experiments()
+        if one in chosen or (of[one.name] and all(map(folder.is_done, of[one.name])))
+    ]  # fmt: skip
+    for result in results:
+        if result.experiment in chosen:
+            if of[result.experiment.name]:
+                folder.finish(result.experiment, of[result.experiment.name])
+            print_result(result, in_full=in_full)
+    report = write_report(output / "report.html", results, seconds=seconds)
+    console.print(cells_in_words([result for result in results if result.experiment in chosen]), style="bold")
+    console.print(f"Wrote {report} in {seconds:.0f} s; the rows are in {output}/*.parquet", soft_wrap=True)
+
+
+def print_result(result: Result, *, in_full: bool) -> None:
+    """Print a table, or where to find a figure."""
+    console, experiment = make_console(), result.experiment
+    if not result.is_table:
+        console.print(f"{experiment.name}: {experiment.title}: a figure, in the report", soft_wrap=True)
+        return
+    console.print(f"{experiment.name} ({experiment.paper}): {experiment.title}", style="bold", soft_wrap=True)
+    if in_full:
+        # A number that is cut off is worse than a line that wraps.
+        console.width = max(console.width, WIDTH)
+        console.print(study_table(result.table))
+    console.print(result.table.agreement.words, soft_wrap=True)
+    if result.num_open:
+        console.print(f"{result.num_open} late fractions are not proven as closely as they should be.", style="yellow")
+
+
+def study_table(table: StudyTable) -> Table:
+    """A table for the terminal: percent, the paper's in brackets, in colour where they are far apart."""
+    found = Table(box=None, pad_edge=False)
+    for head in ("side", "trucks", "load", "correlated", *table.columns):
+        found.add_column(head, justify="right", no_wrap=True)
+    for line in table.lines:
+        setting = line.setting
+        found.add_row(
+            str(setting.side), str(setting.trucks), f"{setting.load:g}", "yes" if line.shared_delay else "no",
+            *(_cell_text(cell) for cell in line.cells),
+        )  # fmt: skip
+    return found
+
+
+def _cell_text(cell: Cell) -> Text:
+    """A number, and the paper's; standard errors are in the report."""
+    value = round(cell.value, 2) + 0.0  # no minus before a zero
+    words = f"{value:.2f}" if cell.paper is None else f"{value:.2f} ({cell.paper:g})"
+    far = cell.off is not None and abs(cell.off) > 3.0
+    return Text(words, style="yellow" if far else "")
+
+
+def print_derivation(derivation: Derivation) -> None:
+    """Print a finding, and what was found again."""
+    console, finding = make_console(), derivation.finding
+    console.print(f"{finding.number}. {finding.title}", style="bold", soft_wrap=True)
+    console.print(finding.claim, soft_wrap=True)
+    for line in derivation.lines:
+        console.print(f"  {line}", soft_wrap=True)
+    verdict = "It holds." if derivation.holds else "It does NOT hold here."
+    console.print(verdict, style="green" if derivation.holds else "red")

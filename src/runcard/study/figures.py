@@ -1,0 +1,378 @@
+"""The figures of the study, each as one `<svg>` element to stand in a page.
+
+δ is the improvement over closest-first in percent (see `tables.py`). The confidence interval of a mean over n random
+cities of spread s is ± t s/√n, with t the 97.5 % point of Student's distribution with n-1 degrees of freedom. Without
+and with correlation have a colour and a marker each, the same in every figure. The same rows give the same bytes: the
+ids inside an element come from its content and the name of the experiment, and nothing says when it was drawn.
+"""
+
+import re
+from cmath import rect
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from io import StringIO
+from math import ceil, pi, sqrt
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from runcard.city.check import OUTSIDE_ID
+from runcard.errors import InputError, MissingExtraError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, Canvas, canvas_of
+from runcard.policy.base import Policy
+from runcard.study.experiment import Experiment, Setting
+from runcard.study.result import Result
+from runcard.study.tables import HEADS, Lateness, improvement
+from runcard.study.tasks import city_of, solved
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH_INCHES: Final = 9.0
+CONFIDENCE: Final = 0.95
+
+CORRELATION: Final[Mapping[float, str]] = {0.0: "without correlation", 1.0: "with correlation"}
+CORRELATION_LOOKS: Final[Mapping[float, tuple[str, str]]] = {0.0: (PALETTE[0], "o"), 1.0: (PALETTE[6], "s")}
+"""By shared delay: a colour and a marker."""
+BETWEEN_LOOKS: Final = (PALETTE[4], "D")
+"""Those of a shared delay between 0 and 1."""
+
+POLICY_LOOKS: Final[Mapping[str, tuple[str, str]]] = {
+    "closest-first": ("#777777", "x"),
+    "optimal": (INK, "o"),
+    "one-step": (PALETTE[2], "s"),
+    "one-step-queueing-printed": (PALETTE[1], "P"),
+    "one-step-queueing": (PALETTE[8], "D"),
+    "one-step-mean-field": (PALETTE[3], "^"),
+    "fixed-card": (PALETTE[5], "v"),
+}
+"""By policy: a colour and a marker."""
+
+LOOK: Final[dict[Any, Any]] = STYLE | {
+    "svg.fonttype": "none",
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": ROAD_COLOUR,
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+CAPTIONS: Final[Mapping[str, str]] = {
+    "against-load": (
+        "Improvement δ over closest-first in percent against the load ρ, each panel one random graph. Broad lines: "
+        "OPT. Thin dashed lines: mean field, which is ours."
+    ),
+    "against-gamma": (
+        "Improvement δ over closest-first in percent against γ, the target as a part of the longest route, each panel "
+        "one random graph. Broad lines: OPT. Thin dashed lines: mean field, which is ours."
+    ),
+    "late": (
+        "Late incidents under OPT in percent, means over random graphs with 95 % confidence intervals, each panel one "
+        "number of trucks."
+    ),
+    "map": (
+        "Each disc is a demand point, larger where there are more incidents; its colour and its numbers are the team "
+        "that OPT sends with every truck idle. A black ring marks where the maps differ."
+    ),
+    "seconds": (
+        "Seconds to find a policy on one thread, with its decision in every state. The scale is logarithmic: each line "
+        "of the grid is ten times the one below."
+    ),
+}
+"""By kind of figure: how it is read."""
+
+
+def figure_svg(result: Result) -> str:
+    """The figure of an experiment as an `<svg>` element."""
+    try:
+        from matplotlib import style
+    except ImportError as error:
+        raise MissingExtraError("a figure of the study", "matplotlib", "report") from error
+    experiment = result.experiment
+    if experiment.kind not in _DRAWINGS:
+        raise InputError(f"expected the result of a figure, got {experiment.name}, which is a table")
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    content = StringIO()
+    with style.context(["default", LOOK]):
+        figure = _DRAWINGS[experiment.kind](result)
+        figure.savefig(content, format="svg", metadata=nothing)
+    return _inline(content.getvalue(), name=experiment.name, title=experiment.title)
+
+
+def words_of_correlation(shared_delay: float) -> str:
+    """What a shared delay is called, such as "with correlation"."""
+    return CORRELATION.get(shared_delay, f"shared delay {shared_delay:g}")
+
+
+def _inline(document: str, *, name: str, title: str) -> str:
+    """The `<svg>` element of a document, with ids that no other figure of the page has and a title that is read out."""
+    element = document[document.index("<svg ") :].strip()
+    named = re.sub(r'(\bid="|url\(#|href="#)', lambda found: f"{found[0]}{escape(name)}-", element)
+    return named.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+
+
+def _panels(num_panels: int, *, height: float) -> tuple["Figure", list["Axes"]]:
+    """A figure of panels in rows of two that share their axes, and its panels; a row is `height` inches high."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    columns = min(2, num_panels)
+    rows = ceil(num_panels / columns)
+    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
+    figure = Figure(figsize=(WIDTH_INCHES, height * rows + 0.5), layout=layout)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    panels = list(grid.flat)
+    for unused in panels[num_panels:]:
+        unused.remove()
+    for column in range(columns):
+        # Where the last row is not full, the panel above the gap has the labels.
+        panels[column:num_panels:columns][-1].tick_params(labelbottom=True)
+    return figure, panels[:num_panels]
+
+
+def _legend(figure: "Figure", axes: "Axes") -> None:
+    """Write the legend of all panels above them, from the lines of one."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=2)
+
+
+def _draw_curves(result: Result) -> "Figure":
+    """δ of each graph against the load or γ, a panel for each of the graphs that the experiment asks for."""
+    experiment = result.experiment
+    by_load = experiment.kind == "against-load"
+    places = experiment.loads if by_load else experiment.gammas
+    settings = [
+        Setting(
+            side=experiment.sides[0], trucks=experiment.trucks[0],
+            load=place if by_load else experiment.loads[0], gamma=experiment.gammas[0] if by_load else place,
+        )
+        for place in places
+    ]  # fmt: skip
+    lateness = Lateness(result.rows)
+    num_panels = min(experiment.graphs, len(lateness.of(settings[0], experiment.shared_delays[0], "closest-first")))
+    figure, panels = _panels(num_panels, height=2.5)
+    for shared_delay in experiment.shared_delays:
+        colour, marker = CORRELATION_LOOKS.get(shared_delay, BETWEEN_LOOKS)
+        for policy in experiment.policies:
+            if policy == "closest-first":
+                continue
+            curves = [_improvements(lateness, setting, shared_delay, policy) for setting in settings]
+            broad = {"color": (colour, 0.35), "lw": 3.2, "marker": marker, "ms": 4.0, "mfc": colour, "mec": colour}
+            thin = {"color": colour, "lw": 1.0, "ls": "--", "zorder": 3}  # above the broad one, on which it often lies
+            looks: dict[str, Any] = broad if policy == "optimal" else thin
+            label = f"{HEADS[policy]} {words_of_correlation(shared_delay)}"
+            for graph, panel in enumerate(panels):
+                panel.plot(places, [curve[graph] for curve in curves], label=label, **looks)
+    for graph, panel in enumerate(panels):
+        panel.set_title(f"Graph {graph + 1}")
+        if by_load:
+            _plain_log(panel, "x")
+    figure.supxlabel("load ρ" if by_load else "γ", fontsize=9.5)
+    figure.supylabel("improvement δ (%)", fontsize=9.5)
+    _legend(figure, panels[0])
+    return figure
+
+
+def _improvements(lateness: Lateness, setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
+    """[graphs] δ of a policy."""
+    closest_first = lateness.of(setting, shared_delay, "closest-first")
+    return improvement(lateness.of(setting, shared_delay, policy), closest_first)
+
+
+def _plain_log(axes: "Axes", which: str) -> None:
+    """Make the x or y axis logarithmic, with numbers such as 0.01 instead of powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axes.set(**{f"{which}scale": "log"})
+    axis.set_major_locator(LogLocator(base=10.0, numticks=20))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The mean of values and half the width of its confidence interval; of one value that is not known and 0."""
+    count = len(values)
+    mean = float(values.mean())
+    if count < 2:
+        return mean, 0.0
+    quantile = float(stdtrit(count - 1, (1.0 + CONFIDENCE) / 2.0))
+    return mean, quantile * float(values.std(ddof=1)) / sqrt(count)
+
+
+def _draw_late(result: Result) -> "Figure":
+    """The late fraction of the optimal policy against the side, a panel for each number of trucks."""
+    experiment = result.experiment
+    lateness = Lateness(result.rows)
+    figure, panels = _panels(len(experiment.trucks), height=2.5)
+    middle = (len(experiment.shared_delays) - 1) / 2.0
+    for trucks, panel in zip(experiment.trucks, panels, strict=True):
+        for number, shared_delay in enumerate(experiment.shared_delays):
+            colour, marker = CORRELATION_LOOKS.get(shared_delay, BETWEEN_LOOKS)
+            found = [
+                interval(100.0 * lateness.of(setting, shared_delay, "optimal"))
+                for setting in _by_side(experiment, trucks)
+            ]
+            panel.errorbar(
+                # Apart, so that one interval does not hide the other.
+                [side + 0.1 * (number - middle) for side in experiment.sides], [mean for mean, _ in found],
+                yerr=[half for _, half in found], color=colour, marker=marker, ms=4.5, lw=1.2, elinewidth=1.6,
+                capsize=3, label=words_of_correlation(shared_delay).capitalize(),
+            )  # fmt: skip
+        panel.set_title(f"{trucks} trucks")
+        panel.set_xticks(experiment.sides)
+        panel.set_ylim(bottom=0.0)
+    figure.supxlabel("side of the city (nodes)", fontsize=9.5)
+    figure.supylabel("late incidents under OPT (%)", fontsize=9.5)
+    _legend(figure, panels[0])
+    return figure
+
+
+def _by_side(experiment: Experiment, trucks: int) -> list[Setting]:
+    """The settings of a number of trucks, one for each side."""
+    load, gamma = experiment.loads[0], experiment.gammas[0]
+    return [Setting(side=side, trucks=trucks, load=load, gamma=gamma) for side in experiment.sides]
+
+
+def _draw_seconds(result: Result) -> "Figure":
+    """The seconds of each policy against what varies: the number of trucks, or that of demand points."""
+    experiment, rows = result.experiment, result.rows
+    by_trucks = len(experiment.trucks) > 1
+    figure, (axes,) = _panels(1, height=4.2)
+    # The slowest first, so that the legend has the order of the lines at their right end.
+    last = np.max(rows["trucks"] if by_trucks else rows["side"])
+    chosen = rows["trucks" if by_trucks else "side"] == last
+    slowest = {
+        policy: float(np.mean(rows["seconds"][chosen & (rows["policy"] == policy)])) for policy in experiment.policies
+    }
+    for policy in sorted(experiment.policies, key=lambda one: -slowest[one]):
+        of_policy = rows["policy"] == policy
+        numbers = rows["trucks"][of_policy] if by_trucks else rows["side"][of_policy] ** 2
+        places = np.unique(numbers)
+        means = [float(np.mean(rows["seconds"][of_policy][numbers == place])) for place in places]
+        colour, marker = POLICY_LOOKS[policy]
+        axes.plot(places, means, color=colour, marker=marker, ms=5, lw=1.5, label=HEADS[policy])
+    _plain_log(axes, "y")
+    axes.set_xticks(experiment.trucks if by_trucks else [side**2 for side in experiment.sides])
+    axes.set_xlabel("trucks" if by_trucks else "demand points")
+    axes.set_ylabel("seconds")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
+    return figure
+
+
+Teams = Mapping[str, tuple[str, ...]]
+"""The team sent to each node."""
+
+
+def _draw_map(result: Result) -> "Figure":
+    """The teams of the optimal policy with every truck idle, a map for each shared delay."""
+    experiment = result.experiment
+    cities = [
+        city_of(experiment.settings[0], 0, shared_delay=shared_delay, seed=result.seed)
+        for shared_delay in experiment.shared_delays
+    ]
+    canvas = canvas_of(cities[0])
+    numbers = {station_id: str(i + 1) for i, station_id in enumerate(canvas.stations)} | {OUTSIDE_ID: "out"}
+    maps = [_teams(canvas, solved(dispatch_problem(city, minutes=False), "optimal")) for city in cities]
+    differing = [node_id for node_id in canvas.points if len({teams[node_id] for teams in maps}) > 1]
+    used = sorted({team for teams in maps for team in teams.values()}, key=lambda team: [numbers[one] for one in team])
+    colours = {team: PALETTE[i % len(PALETTE)] for i, team in enumerate(used)}
+    names = {team: "+".join(numbers[one] for one in team) for team in used}
+    figure, panels = _panels(len(maps), height=4.6)
+    for shared_delay, teams, panel in zip(experiment.shared_delays, maps, panels, strict=True):
+        _draw_points(panel, canvas, teams, colours, names, differing)
+        _draw_stations(panel, canvas, numbers)
+        panel.set_title(words_of_correlation(shared_delay).capitalize())
+        panel.set_aspect("equal")
+        panel.autoscale_view()
+        panel.set_axis_off()
+    _write_key(figure, colours, names, f"The maps differ here ({len(differing)} of {len(canvas.points)})")
+    return figure
+
+
+def _teams(canvas: Canvas, policy: Policy) -> Teams:
+    idle = policy.problem.trucks
+    return {node_id: policy.decide(idle, point).team for node_id, point in canvas.points.items()}
+
+
+def _draw_points(
+    axes: "Axes",
+    canvas: Canvas,
+    teams: Teams,
+    colours: Mapping[tuple[str, ...], str],
+    names: Mapping[tuple[str, ...], str],
+    ringed: Sequence[str],
+) -> None:
+    """Draw the links, and each demand point as a disc with its team."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.patches import Circle
+
+    ends = [(canvas.places[link.from_node_id], canvas.places[link.to_node_id]) for link in canvas.city.links]
+    roads = [((start.real, start.imag), (end.real, end.imag)) for start, end in ends]
+    axes.add_collection(LineCollection(roads, colors=ROAD_COLOUR, linewidths=3.0, capstyle="round", zorder=1))
+    for node_id, team in teams.items():
+        place, colour = canvas.places[node_id], colours[team]
+        at = (place.real, place.imag)
+        edge = {"ec": "black", "lw": 2.4} if node_id in ringed else {"ec": "white", "lw": 0.7}
+        axes.add_patch(Circle(at, canvas.radius[node_id], fc=colour, zorder=3 if node_id in ringed else 2, **edge))
+        axes.text(*at, names[team], ha="center", va="center_baseline", fontsize=7.5, color=_on(colour), zorder=4)
+
+
+def _on(colour: str) -> str:
+    """The colour of letters that can be read on a colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 140.0 else INK
+
+
+def _draw_stations(axes: "Axes", canvas: Canvas, numbers: Mapping[str, str]) -> None:
+    """Draw a triangle with the number of each station north-east of its node, where no link of a grid is."""
+    from matplotlib.transforms import ScaledTranslation
+
+    beside = axes.transData + ScaledTranslation(6.0 / 72.0, 6.0 / 72.0, axes.figure.dpi_scale_trans)
+    lower = beside + ScaledTranslation(0.0, -2.0 / 72.0, axes.figure.dpi_scale_trans)
+    for station in canvas.city.stations:
+        edge = canvas.stations[station.station_id] + rect(canvas.radius.get(station.node_id, 0.0), pi / 4.0)
+        axes.plot(edge.real, edge.imag, "^", ms=17, mfc=INK, mec="white", mew=1.2, transform=beside, zorder=5)
+        axes.text(
+            edge.real, edge.imag, numbers[station.station_id], transform=lower, ha="center", va="center_baseline",
+            fontsize=8, fontweight="bold", color="white", zorder=6,
+        )  # fmt: skip
+
+
+def _write_key(
+    figure: "Figure", colours: Mapping[tuple[str, ...], str], names: Mapping[tuple[str, ...], str], differ: str
+) -> None:
+    """Write the legend of the maps below them: the teams, the triangles and the rings."""
+    from matplotlib.lines import Line2D
+
+    def mark(label: str, shape: str, **looks: Any) -> Line2D:
+        return Line2D([], [], ls="none", marker=shape, ms=11, label=label, **looks)
+
+    marks = [mark(names[team], "o", mfc=colour, mec="white") for team, colour in colours.items()]
+    figure.legend(handles=marks, loc="outside lower left", ncols=6, title="Team", alignment="left", handletextpad=0.2)
+    others = [mark("Station", "^", mfc=INK, mec="white"), mark(differ, "o", mfc="none", mec="black", mew=2.0)]
+    figure.legend(handles=others, loc="outside lower right", alignment="left", handletextpad=0.2)
+
+
+_DRAWINGS: Final[Mapping[str, Callable[[Result], "Figure"]]] = {
+    "against-load": _draw_curves,
+    "against-gamma": _draw_curves,
+    "late": _draw_late,
+    "map": _draw_map,
+    "seconds": _draw_seconds,
+}

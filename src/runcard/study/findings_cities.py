@@ -1,0 +1,169 @@
+"""Findings on the random cities: what sparseness and rates the paper's tables are of, and its late fractions.
+
+The first two are decided by the mean improvement δ of the optimal policy, uncorrelated, beside that of Table 3, in
+standard errors (see `tables`). For the third, let r be our late fraction of closest-first over the paper's, in each of
+the cells of Table 3, with standard error e from the sampling of both and the rounding of the paper's. If one factor is
+behind all of them it is about c = Σ r e^-2 / Σ e^-2, and each r is within a few e of it.
+"""
+
+from dataclasses import replace
+from math import sqrt
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.grid import generate_grid
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.levels import idle_distribution
+from runcard.mdp.problem import DispatchProblem
+from runcard.study.experiment import Setting, experiment_named
+from runcard.study.found import (
+    CORRELATION,
+    FAR,
+    FAR_OF_MANY,
+    STEP,
+    TABLE_3,
+    Found,
+    Graphs,
+    late,
+    num_in_paper,
+    setting_of,
+)
+from runcard.study.tables import Cell, improvement, mean_cell, read_paper, standard_error
+from runcard.study.tasks import city_of, solved
+
+CELLS: Final = tuple((trucks, load) for trucks in (3, 4, 5, 6) for load in (0.02, 0.1))
+WEIGHTS: Final = ("U(0, 1)", "equal", "exponential")
+"""How the rates of the demand points are drawn, before they are scaled to the load."""
+
+
+def derive_sparseness(graphs: Graphs) -> Found:
+    """Finding 2."""
+    found = graphs.measure(late_of_sparseness, [(setting_of(*cell),) for cell in CELLS])
+    kept, removed = _beside_paper(found.reshape(len(CELLS), graphs.num, 2, 2))
+    return Found(
+        heads=("trucks", "load", "paper", "s is kept", "off", "s is removed", "off"),
+        rows=_rows(kept, removed),
+        notes=(
+            f"Mean δ of OPT in percent over {graphs.num} graphs, and how many standard errors it is off the paper's.",
+            f"As the part kept, s is at most {_farthest(kept):.1f} off; as the part removed, {_farthest(removed):.1f}.",
+        ),
+        holds=_farthest(kept) <= FAR < _farthest(removed),
+    )
+
+
+def late_of_sparseness(setting: Setting, *, graph: int, seed: int) -> list[float]:
+    """The late fractions of closest-first and the optimum where s ~ U(0.4, 1) of the links are kept; then removed."""
+    rng = np.random.default_rng([seed, setting.side, setting.trucks, graph])
+    kept = city_of(setting, graph, shared_delay=0.0, seed=seed)
+    removed = generate_grid(
+        side=setting.side, num_stations=setting.trucks, load=setting.load, gamma=setting.gamma, shared_delay=0.0,
+        seed=int(rng.integers(1 << 31)), sparseness=1.0 - rng.uniform(0.4, 1.0),
+    )  # fmt: skip
+    return [chance for city in (kept, removed) for chance in _late_pair(dispatch_problem(city, minutes=False))]
+
+
+def derive_rates(graphs: Graphs) -> Found:
+    """Finding 3."""
+    found = graphs.measure(late_of_weights, [(setting_of(*cell),) for cell in CELLS])
+    columns = _beside_paper(found.reshape(len(CELLS), graphs.num, len(WEIGHTS), 2))
+    farthest = [_farthest(column) for column in columns]
+    agree = [weights for weights, off in zip(WEIGHTS, farthest, strict=True) if off <= FAR]
+    heads = [head for weights in WEIGHTS for head in (weights, "off")]
+    return Found(
+        heads=("trucks", "load", "paper", *heads),
+        rows=_rows(*columns),
+        notes=(
+            f"Mean δ of OPT in percent over the same {graphs.num} graphs, and how many standard errors it is off.",
+            f"Rates from U(0, 1) are at most {farthest[0]:.1f} off, equal ones {farthest[1]:.1f}, exponential ones "
+            f"{farthest[2]:.1f}: {len(agree)} of {len(WEIGHTS)} agree"
+            + (", so the tables do not tell which of them it is." if len(agree) > 1 else "."),
+        ),
+        holds=farthest[0] <= FAR,
+    )
+
+
+def late_of_weights(setting: Setting, *, graph: int, seed: int) -> list[float]:
+    """The late fractions of closest-first and the optimum in one city, for rates of each kind in turn."""
+    problem = dispatch_problem(city_of(setting, graph, shared_delay=0.0, seed=seed), minutes=False)
+    rng, num = np.random.default_rng([seed, setting.side, setting.trucks, graph]), problem.num_points
+    found = []
+    for weights in (problem.incidents_per_day, np.ones(num), rng.exponential(size=num)):
+        rates = weights * (problem.total_incidents_per_day / weights.sum())
+        found += _late_pair(replace(problem, incidents_per_day=rates))
+    return found
+
+
+def derive_late_fractions(graphs: Graphs) -> Found:
+    """Finding 7."""
+    experiment, paper = experiment_named("table3"), read_paper(TABLE_3)
+    cells = [(setting, shared_delay) for setting in experiment.settings for shared_delay in CORRELATION]
+    percent = 100.0 * graphs.measure(closest_first, cells)[..., 0]
+    printed = np.array([float(paper[one.trucks, one.load][f"flar_cf_{CORRELATION[delay]}"]) for one, delay in cells])
+    mean = percent.mean(axis=1)
+    sampling = np.array([standard_error(values) for values in percent], np.float64) * sqrt(
+        1.0 + graphs.num / num_in_paper()
+    )
+    ratio = mean / printed
+    error = ratio * np.hypot(sampling / mean, STEP / sqrt(12.0) / printed)
+    factor = float((ratio / error**2).sum() / (1.0 / error**2).sum())
+    farthest = float(np.abs((ratio - factor) / error).max())
+    rows = [
+        (str(trucks), kind, *(f"{ratio[n]:.1f} ± {error[n]:.1f}" for n, (one, delay) in enumerate(cells)
+                              if one.trucks == trucks and CORRELATION[delay] == kind))
+        for trucks in experiment.trucks for kind in CORRELATION.values()
+    ]  # fmt: skip
+    crowded = dispatch_problem(city_of(setting_of(3, 0.6), 0, shared_delay=0.0, seed=graphs.seed), minutes=False)
+    none_idle, outside = float(idle_distribution(crowded)[0]), float(crowded.cost[0].min())
+    in_paper = float(paper[3, 0.6]["flar_cf_uncorrelated"])
+    return Found(
+        heads=("trucks", "delays", *(f"load {load:g}" for load in experiment.loads)),
+        rows=tuple(rows),
+        notes=(
+            f"Mean late fraction of closest-first over {graphs.num} graphs, divided by the paper's.",
+            f"One factor for all {len(cells)} would be {factor:.1f}; none is over {farthest:.1f} standard errors off.",
+            f"With 3 trucks at load 0.6 no truck is idle {100 * none_idle:.1f} % of the time, under every policy, and "
+            f"trucks from outside are late with chance {outside:.3f} (in the first graph). So at least "
+            f"{100 * none_idle * outside:.1f} % are late, where the paper has {in_paper:g} %.",
+        ),
+        holds=15.0 < factor < 18.0 and farthest <= FAR_OF_MANY and 100.0 * none_idle * outside > in_paper,
+    )
+
+
+def closest_first(setting: Setting, shared_delay: float, *, graph: int, seed: int) -> list[float]:
+    """The late fraction of closest-first."""
+    city = city_of(setting, graph, shared_delay=shared_delay, seed=seed)
+    return [late(solved(dispatch_problem(city, minutes=False), "closest-first"))]
+
+
+def _late_pair(problem: DispatchProblem) -> list[float]:
+    return [late(solved(problem, name)) for name in ("closest-first", "optimal")]
+
+
+def _beside_paper(found: NDArray[np.float64]) -> list[list[Cell]]:
+    """For each reading, the cells of Table 3; `found` [cells, graphs, readings, 2] are the late fractions."""
+    paper = read_paper(TABLE_3)
+    return [
+        [
+            mean_cell("OPT", improvement(pair[:, 1], pair[:, 0]), paper[cell]["delta_opt_uncorrelated"], num_in_paper())
+            for cell, pair in zip(CELLS, found[:, :, reading], strict=True)
+        ]
+        for reading in range(found.shape[2])
+    ]
+
+
+def _rows(*columns: list[Cell]) -> tuple[tuple[str, ...], ...]:
+    """A row of words for each cell of Table 3."""
+    return tuple(
+        (
+            str(trucks), f"{load:g}", f"{cells[0].paper:.2f}",
+            *(word for cell in cells for word in (f"{cell.value:.2f} ± {cell.error:.2f}", f"{cell.off:+.1f}")),
+        )
+        for (trucks, load), *cells in zip(CELLS, *columns, strict=True)
+    )  # fmt: skip
+
+
+def _farthest(cells: list[Cell]) -> float:
+    """The largest distance from the paper's, in standard errors."""
+    return max(abs(cell.off) for cell in cells if cell.off is not None)

@@ -1,0 +1,318 @@
+"""The report of a study: one HTML file that needs nothing else, neither a network nor a script.
+
+Every experiment has its settings, its notes and its table or figure. A cell of a table holds our mean ± its standard
+error and, where they are known, the paper's number and how many standard errors ours is from it (see `tables.py`):
+
+    near     at most 2
+    fair     more than 2, at most 3
+    far      more than 3, at most 4
+    apart    more than 4
+
+The words of settings files are text here, never markup: the template escapes all that it is given but figures.
+"""
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, StrictUndefined
+
+from runcard.outputs.files import write_whole
+from runcard.outputs.words import counted
+from runcard.study.experiment import Experiment, Setting
+from runcard.study.figures import CAPTIONS, figure_svg, words_of_correlation
+from runcard.study.result import Result, cells_in_words
+from runcard.study.tables import HEADS, OURS, Cell, Line
+
+PACKAGES: Final = ("runcard", "numpy", "scipy", "numba", "joblib", "duckdb", "matplotlib")
+MINUS: Final = "\N{MINUS SIGN}"
+
+TABLE_CAPTIONS: Final = {
+    "improvement": "Late incidents under closest-first (CF late), and mean improvement δ over it, all in percent",
+    "range": "Improvement δ over closest-first in percent: smallest, mean and largest of OPT, and means of ours",
+    "gap": "Mean gap to OPT: how many more incidents are late, in percent",
+    "ignoring": "How many more incidents are late, in percent, when OPT is found as if there were no correlation",
+}
+"""By kind of table: what its numbers are."""
+
+CF_LATE: Final = "CF late"
+FLAR_NOTE: Final = (
+    "† The paper's late fractions (its FLAR) are shown as printed and not compared: they are about 1/17 of what its "
+    "own model gives, at every number of trucks and load, and cannot be right (finding 7). At 3 trucks and load 0.6 no "
+    "truck is idle 32.8 % of the time under every policy, and a truck from outside is late almost surely, yet the "
+    "paper has 2.74 %."
+)
+FEW_GRAPHS: Final = 30
+FEW_NOTE: Final = (
+    "With so few graphs the standard errors are rough, and all rows with the same trucks are of the same graphs: read "
+    f"little into the colours below {FEW_GRAPHS} graphs."
+)
+RANGE_NOTE: Final = (
+    "The smallest and the largest of other random graphs have no standard error, so they are not compared."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownCell:
+    """A cell of a table in words; empty where there is nothing to say."""
+
+    ours: str
+    error: str
+    paper: str
+    off: str
+    shade: str
+    """near, fair, far or apart, where it is compared."""
+    is_ours: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownLine:
+    """A row of a table: its head, and its cells without and then with correlation."""
+
+    head: str
+    cells: tuple[ShownCell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownGroup:
+    """The rows that differ only in their last setting, and what they have in common."""
+
+    head: str
+    lines: tuple[ShownLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownColumn:
+    """The head of a column."""
+
+    head: str
+    is_ours: bool
+    has_footnote: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownTable:
+    """A table as the page shows it."""
+
+    caption: str
+    last_setting: str
+    """What the heads of its rows are."""
+    halves: tuple[str, ...]
+    """Without and with correlation, as far as the experiment has them."""
+    columns: tuple[ShownColumn, ...]
+    """Those of one half."""
+    groups: tuple[ShownGroup, ...]
+    footnotes: tuple[str, ...]
+    agreement: str
+
+    @property
+    def num_columns(self) -> int:
+        """The columns of the whole table, with that of the heads."""
+        return 1 + len(self.halves) * len(self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """An experiment as the page shows it: a table, or a figure with a caption."""
+
+    name: str
+    title: str
+    where: str
+    settings: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    table: ShownTable | None
+    figure: str | None
+    """The `<svg>` element, whose text matplotlib has escaped."""
+    caption: str
+
+
+def write_report(
+    path: Path, results: Sequence[Result], *, seconds: float | None = None, today: date | None = None
+) -> Path:
+    """The file that now holds the report; `seconds` is how long this run of the study took."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string((files("runcard.study") / "report.html").read_text("utf-8"))
+    page = template.render(
+        sections=[_section(result) for result in results],
+        summary=_summary(results),
+        has_tables=any(result.is_table for result in results),
+        facts=_facts(results, seconds, today or date.today()),
+    )
+    return write_whole(path, page.encode())
+
+
+def shade_of(off: float | None) -> str:
+    """The shade of a cell that is so many standard errors off; none where that is not known."""
+    if off is None:
+        return ""
+    return next((name for name, most in (("near", 2.0), ("fair", 3.0), ("far", 4.0)) if abs(off) <= most), "apart")
+
+
+def _summary(results: Sequence[Result]) -> str:
+    """What was done and how well it agrees, in a few sentences."""
+    num_tables = sum(result.is_table for result in results)
+    parts = [counted(num_tables, "table")] if num_tables else []
+    if num_figures := len(results) - num_tables:
+        parts.append(counted(num_figures, "figure"))
+    seeds = " and ".join(str(seed) for seed in sorted({result.seed for result in results}))
+    done = f"This report has {' and '.join(parts)} with our own numbers, from random cities of seed {seeds}."
+    if not num_tables:
+        return done
+    return f"{done} Where the paper's numbers are known to us: {cells_in_words(results).rstrip('.')}."
+
+
+def _time_in_words(seconds: float) -> str:
+    if seconds < 60.0:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def _facts(results: Sequence[Result], seconds: float | None, today: date) -> tuple[tuple[str, str], ...]:
+    """What the numbers were made with; nothing that names a machine or a person."""
+    seeds = ", ".join(str(seed) for seed in sorted({result.seed for result in results}))
+    cores = counted(os.cpu_count() or 1, "core")
+    return (
+        ("Date", today.isoformat()),
+        ("Seed", seeds),
+        *([] if seconds is None else [("Time of this run", _time_in_words(seconds))]),
+        ("Python", platform.python_version()),
+        *((package, _version(package)) for package in PACKAGES),
+        ("Platform", f"{platform.system()} on {platform.machine()}, {cores}"),
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _section(result: Result) -> Section:
+    experiment = result.experiment
+    return Section(
+        name=experiment.name,
+        title=experiment.title,
+        where=_where(experiment),
+        settings=_settings(result),
+        notes=(*experiment.notes, *_open_note(result)),
+        table=_table(result) if result.is_table else None,
+        figure=None if result.is_table else figure_svg(result),
+        caption=CAPTIONS.get(experiment.kind, ""),
+    )
+
+
+def _open_note(result: Result) -> tuple[str, ...]:
+    """A note if some late fractions are not certain."""
+    if not result.num_open:
+        return ()
+    return (f"Not proven as closely as it should be: {counted(result.num_open, 'late fraction')}.",)
+
+
+def _where(experiment: Experiment) -> str:
+    """Where in the paper it is, or that it is not."""
+    where = experiment.paper
+    return where[:1].upper() + where[1:] if "paper" in where else f"{where} of the paper"
+
+
+def _settings(result: Result) -> tuple[tuple[str, str], ...]:
+    """The settings of an experiment, each with its values."""
+    experiment = result.experiment
+    asked = experiment.graphs
+    found = asked if experiment.kind in ("map", "seconds") else result.num_graphs
+    return (
+        ("Sides", _listed(experiment.sides)),
+        ("Trucks (I)", _listed(experiment.trucks)),
+        ("Loads (ρ)", _listed(experiment.loads)),
+        ("Targets (γ)", _listed(experiment.gammas)),
+        ("Shared delays (q)", _listed(experiment.shared_delays)),
+        ("Graphs", str(found) if found == asked else f"{found} (the settings file has {asked})"),
+        ("Seed", str(result.seed)),
+    )
+
+
+def _listed(numbers: Sequence[float]) -> str:
+    return ", ".join(f"{number:g}" for number in numbers)
+
+
+def _table(result: Result) -> ShownTable:
+    table, experiment = result.table, result.experiment
+    first = table.lines[0]
+    has_flar = any(cell.column == CF_LATE and cell.paper is not None for cell in first.cells)
+    columns = tuple(
+        ShownColumn(head=head, is_ours=_is_ours(head), has_footnote=has_flar and head == CF_LATE)
+        for head in table.columns
+    )
+    footnotes = [FLAR_NOTE] if has_flar else []
+    if experiment.kind == "ignoring" and first.cells[0].paper is not None:
+        footnotes.append(RANGE_NOTE)
+    if table.agreement.num_cells and first.num_graphs < FEW_GRAPHS:
+        footnotes.append(FEW_NOTE)
+    last, groups = _groups(experiment, table.lines)
+    return ShownTable(
+        caption=TABLE_CAPTIONS[experiment.kind],
+        last_setting=last,
+        halves=tuple(words_of_correlation(one).capitalize() for one in experiment.shared_delays),
+        columns=columns,
+        groups=groups,
+        footnotes=tuple(footnotes),
+        agreement=table.agreement.words,
+    )
+
+
+def _groups(experiment: Experiment, lines: Sequence[Line]) -> tuple[str, tuple[ShownGroup, ...]]:
+    """What the heads of the rows are, and the rows in groups of equal settings but for that."""
+    several = {
+        "side": experiment.sides, "trucks": experiment.trucks, "load": experiment.loads, "gamma": experiment.gammas,
+    }  # fmt: skip
+    *first, last = [name for name, values in several.items() if len(values) > 1] or ["trucks"]
+    decimals = 1 if experiment.kind == "ignoring" else 2
+    groups = []
+    by_setting = [(setting, tuple(of_setting)) for setting, of_setting in groupby(lines, key=lambda line: line.setting)]
+    for head, members in groupby(by_setting, key=lambda pair: _group_head(pair[0], first)):
+        shown = [
+            ShownLine(
+                head=f"{getattr(setting, last):g}",
+                cells=tuple(_cell(cell, decimals) for line in of_setting for cell in line.cells),
+            )
+            for setting, of_setting in members
+        ]
+        groups.append(ShownGroup(head=head, lines=tuple(shown)))
+    return last.capitalize(), tuple(groups)
+
+
+def _group_head(setting: Setting, names: Sequence[str]) -> str:
+    """What the rows of a group have in common, such as "Side 4, 3 trucks"."""
+    words = [f"{setting.trucks} trucks" if name == "trucks" else f"{name} {getattr(setting, name):g}" for name in names]
+    together = ", ".join(words)
+    return together[:1].upper() + together[1:]
+
+
+def _is_ours(head: str) -> bool:
+    """Whether a column is of a policy that the paper does not have."""
+    return head in {HEADS[policy] for policy in OURS}
+
+
+def _cell(cell: Cell, decimals: int) -> ShownCell:
+    """A cell in words; the paper's number has as many decimals as there."""
+    return ShownCell(
+        ours=_signed(f"{cell.value:.2f}"),
+        error="" if cell.error is None else f"± {cell.error:.2f}",
+        paper="" if cell.paper is None else _signed(f"{cell.paper:.{decimals}f}"),
+        off="" if cell.off is None else f"{_signed(f'{cell.off:+.1f}')} SE",
+        shade=shade_of(cell.off),
+        is_ours=_is_ours(cell.column),
+    )
+
+
+def _signed(number: str) -> str:
+    """A number with a minus sign that is as wide as a plus; zero has no sign."""
+    return number.replace("-", MINUS) if number.strip("+-0.") else number.lstrip("+-")

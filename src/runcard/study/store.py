@@ -1,0 +1,117 @@
+"""The folder of a study: the rows of every finished task as a Parquet file of its own, and one file per experiment.
+
+    study.json             the seed and the version of runcard that the rows are of
+    parts/KEY.parquet      the rows of one task, written whole when it is done; a killed study goes on from these
+    NAME.parquet           the rows of an experiment, sorted: the same seed gives the same bytes
+    report.html            the report
+
+Parts are only ever added, so that another number of graphs, or another experiment with the same cities, uses them
+again.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runcard.errors import InputError, MissingExtraError
+from runcard.outputs.files import fill_whole, write_whole
+from runcard.study.experiment import Experiment
+from runcard.study.tasks import LateRow, SecondsRow, Task
+
+if TYPE_CHECKING:
+    import duckdb
+
+MANIFEST = "study.json"
+_TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN"}
+
+
+def connect() -> "duckdb.DuckDBPyConnection":
+    """A database in memory that works on one thread, so that files are written in one order."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingExtraError("runcard study", "duckdb", "report") from error
+    return duckdb.connect(":memory:", config={"threads": 1})
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """Where the rows of a study are."""
+
+    path: Path
+    seed: int
+
+    @property
+    def parts(self) -> Path:
+        """Where the rows of each task are."""
+        return self.path / "parts"
+
+    def prepare(self, version: str) -> None:
+        """Create the folder, or check that what is there belongs to the same study."""
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"{self.path}: expected a folder for the study, got a file")
+        manifest = self.path / MANIFEST
+        wanted = {"seed": self.seed, "runcard": version}
+        if manifest.exists():
+            try:
+                found: Any = json.loads(manifest.read_text("utf-8"))
+            except ValueError as error:
+                raise InputError(f"{manifest}: expected JSON, got {error}") from error
+            if found != wanted:
+                raise InputError(
+                    f"{self.path}: expected a study of {_in_words(wanted)}, got one of {_in_words(found)}; "
+                    "name another folder with --output"
+                )
+        elif self.path.is_dir() and any(self.path.iterdir()):
+            raise InputError(f"{self.path}: expected an empty folder or one of a study, got other files")
+        self.parts.mkdir(parents=True, exist_ok=True)
+        if not manifest.exists():
+            write_whole(manifest, (json.dumps(wanted) + "\n").encode())
+
+    def part(self, task: Task) -> Path:
+        """The file of a task."""
+        return self.parts / f"{task.key}.parquet"
+
+    def is_done(self, task: Task) -> bool:
+        """Whether the rows of a task are there."""
+        return self.part(task).exists()
+
+    def add(self, task: Task, rows: Sequence[LateRow | SecondsRow]) -> None:
+        """Write the rows of a task, whole or not at all."""
+        kind = SecondsRow if task.timed else LateRow
+        columns = ", ".join(f"{name} {_TYPES[of]}" for name, of in kind.__annotations__.items())
+        marks = ", ".join("?" for _ in kind._fields)
+        with connect() as database:
+            database.execute(f"CREATE TABLE found ({columns})")
+            database.executemany(f"INSERT INTO found VALUES ({marks})", [list(row) for row in rows])
+            fill_whole(
+                self.part(task), lambda draft: database.execute(f"COPY found TO {_quoted(draft)} (FORMAT parquet)")
+            )
+
+    def finish(self, experiment: Experiment, tasks: Sequence[Task]) -> Path:
+        """Write the file of an experiment from the parts of its tasks, and return its path."""
+        path = self.path / f"{experiment.name}.parquet"
+        with connect() as database:
+            query = f"COPY (SELECT * FROM {self._source(tasks)} ORDER BY ALL) TO {{}} (FORMAT parquet)"
+            fill_whole(path, lambda draft: database.execute(query.format(_quoted(draft))))
+        return path
+
+    def rows(self, tasks: Sequence[Task]) -> dict[str, Any]:
+        """The rows of finished tasks as an array for each column, sorted."""
+        with connect() as database:
+            found: dict[str, Any] = database.execute(f"SELECT * FROM {self._source(tasks)} ORDER BY ALL").fetchnumpy()
+        return found
+
+    def _source(self, tasks: Sequence[Task]) -> str:
+        return f"read_parquet([{', '.join(_quoted(self.part(task)) for task in tasks)}])"
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def _in_words(manifest: Any) -> str:
+    found = manifest if isinstance(manifest, dict) else {}
+    return f"seed {found.get('seed')} by runcard {found.get('runcard')}"

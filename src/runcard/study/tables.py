@@ -1,0 +1,218 @@
+"""The tables of the study: ours, the paper's, and how far they are apart in standard errors.
+
+A cell is a mean over n random cities, with standard error s/√n from their spread s. The paper's is a mean over other
+cities, as many as its settings say, of the same spread, and it is rounded to a step r; so the two differ by
+
+    off = (ours - paper) / √(s²/n + s²/n_paper + r²/12)
+
+standard errors. With readings that agree, off is about normal: three cells in a thousand are beyond 3.
+"""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from math import isfinite, sqrt
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.study.experiment import IGNORING, Experiment, Setting
+
+HEADS: Final = {
+    "closest-first": "CF",
+    "optimal": "OPT",
+    "one-step": "OSI",
+    "one-step-queueing-printed": "OSIA as printed",
+    "one-step-queueing": "OSIA corrected",
+    "one-step-mean-field": "mean field",
+    "fixed-card": "fixed card",
+    IGNORING: "OPT ignoring correlation",
+}
+"""The head of each policy's column."""
+
+OURS: Final = ("one-step-queueing", "one-step-mean-field", "fixed-card")
+"""The policies that the paper does not have."""
+
+_IN_PAPER: Final = {"optimal": "opt", "one-step": "osi", "one-step-queueing-printed": "osia"}
+_SIDES_OF_CORRELATION: Final = {0.0: "uncorrelated", 1.0: "correlated"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One number of a table, in percent."""
+
+    column: str
+    value: float
+    error: float | None = None
+    """Its standard error, for a mean."""
+    paper: float | None = None
+    off: float | None = None
+    """By how many standard errors it differs from the paper's, where that is to be expected to agree."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The cells of one setting, with or without correlation."""
+
+    setting: Setting
+    shared_delay: float
+    num_graphs: int
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """How many cells can be compared with the paper's, and how many are within 3 and 4 standard errors."""
+
+    num_cells: int
+    within_3: int
+    within_4: int
+    farthest: float
+
+    @property
+    def words(self) -> str:
+        """The agreement in a sentence."""
+        if self.num_cells == 0:
+            return "The paper's numbers are not known."
+        return (
+            f"{self.within_3} of {self.num_cells} cells within 3 standard errors of the paper's, "
+            f"{self.within_4} within 4; the farthest is {self.farthest:.1f} off."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyTable:
+    """The table of an experiment."""
+
+    experiment: Experiment
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def agreement(self) -> Agreement:
+        """How well it agrees with the paper's."""
+        off = [abs(cell.off) for line in self.lines for cell in line.cells if cell.off is not None]
+        return Agreement(
+            num_cells=len(off),
+            within_3=sum(one <= 3.0 for one in off),
+            within_4=sum(one <= 4.0 for one in off),
+            farthest=max(off, default=0.0),
+        )
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """The late fractions of an experiment, found by setting and policy."""
+
+    rows: dict[str, Any]
+
+    def of(self, setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
+        """[graphs] the late fractions of a policy, by number of the graph."""
+        rows = self.rows
+        chosen = (
+            (rows["side"] == setting.side)
+            & (rows["trucks"] == setting.trucks)
+            & (rows["load"] == setting.load)
+            & (rows["gamma"] == setting.gamma)
+            & (rows["shared_delay"] == shared_delay)
+            & (rows["policy"] == policy)
+        )
+        order = np.argsort(rows["graph"][chosen])
+        late: NDArray[np.float64] = np.asarray(rows["late_fraction"][chosen], np.float64)[order]
+        return late
+
+
+def read_paper(name: str) -> dict[tuple[int, float | None], dict[str, str]]:
+    """The rows of one of the paper's tables, by number of trucks and load."""
+    text = (files("runcard.study") / "paper" / name).read_text("utf-8")
+    return {
+        (int(row["trucks"]), float(row["load"]) if "load" in row else None): row
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+def improvement(late: NDArray[np.float64], closest_first: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[graphs] δ in percent. Where nothing is ever late, nothing can be improved."""
+    return np.where(closest_first > 0.0, 100.0 * (1.0 - late / np.maximum(closest_first, 1e-300)), 0.0)
+
+
+def gap(late: NDArray[np.float64], optimal: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[graphs] the gap to the optimum in percent."""
+    return np.where(optimal > 0.0, 100.0 * (late / np.maximum(optimal, 1e-300) - 1.0), 0.0)
+
+
+def make_table(experiment: Experiment, rows: dict[str, Any]) -> StudyTable:
+    """The table of an experiment of a kind that is one, from its rows."""
+    lateness = Lateness(rows)
+    known = None if experiment.known is None else read_paper(experiment.known)
+    lines = []
+    for setting in experiment.settings:
+        for shared_delay in experiment.shared_delays:
+            cells = tuple(_cells(experiment, lateness, setting, shared_delay, known))
+            num_graphs = len(lateness.of(setting, shared_delay, experiment.policies[0]))
+            lines.append(Line(setting=setting, shared_delay=shared_delay, num_graphs=num_graphs, cells=cells))
+    columns = tuple(cell.column for cell in lines[0].cells)
+    return StudyTable(experiment=experiment, columns=columns, lines=tuple(lines))
+
+
+def _cells(
+    experiment: Experiment, lateness: Lateness, setting: Setting, shared_delay: float, known: Any
+) -> Iterator[Cell]:
+    """The cells of a line."""
+    kind = experiment.kind
+    printed = None if known is None else known[setting.trucks, None if kind == "ignoring" else setting.load]
+    side = _SIDES_OF_CORRELATION.get(shared_delay, "")
+    late = {policy: lateness.of(setting, shared_delay, policy) for policy in experiment.policies}
+
+    def in_paper(column: str) -> str | None:
+        return None if printed is None else printed.get(column)
+
+    if kind == "improvement":
+        flar = in_paper(f"flar_cf_{side}")
+        yield Cell(
+            column="CF late",
+            value=100.0 * float(late["closest-first"].mean()),
+            error=standard_error(100.0 * late["closest-first"]),
+            paper=None if flar is None else float(flar),
+        )
+        for policy in experiment.policies[1:]:
+            paper = in_paper(f"delta_{_IN_PAPER[policy]}_{side}") if policy in _IN_PAPER else None
+            yield mean_cell(HEADS[policy], improvement(late[policy], late["closest-first"]), paper, experiment.graphs)
+    elif kind == "range":
+        best = improvement(late["optimal"], late["closest-first"])
+        yield Cell(column="OPT min", value=float(best.min()))
+        yield mean_cell("OPT mean", best, None, experiment.graphs)
+        yield Cell(column="OPT max", value=float(best.max()))
+        for policy in OURS:
+            yield mean_cell(HEADS[policy], improvement(late[policy], late["closest-first"]), None, experiment.graphs)
+    elif kind == "gap":
+        for policy in experiment.policies:
+            if policy != "optimal":
+                paper = in_paper(f"{_IN_PAPER[policy]}_{side}") if policy in _IN_PAPER else None
+                yield mean_cell(HEADS[policy], gap(late[policy], late["optimal"]), paper, experiment.graphs)
+    elif kind == "ignoring":
+        more = gap(late[IGNORING], late["optimal"])
+        smallest, largest = in_paper("min"), in_paper("max")
+        yield Cell(column="min", value=float(more.min()), paper=None if smallest is None else float(smallest))
+        yield mean_cell("mean", more, in_paper("mean"), experiment.graphs, step=0.1)
+        yield Cell(column="max", value=float(more.max()), paper=None if largest is None else float(largest))
+
+
+def standard_error(values: NDArray[np.float64]) -> float | None:
+    """The standard error of a mean; of one value it is not known."""
+    return float(values.std(ddof=1)) / sqrt(len(values)) if len(values) > 1 else None
+
+
+def mean_cell(
+    column: str, values: NDArray[np.float64], paper: str | None, num_in_paper: int, step: float = 0.01
+) -> Cell:
+    """A mean, beside the paper's, which is rounded to a multiple of `step`."""
+    mean, error = float(values.mean()), standard_error(values)
+    if paper is None or error is None:
+        return Cell(column=column, value=mean, error=error, paper=None if paper is None else float(paper))
+    rounding = step / sqrt(12.0)
+    of_paper = error * sqrt(len(values) / num_in_paper)
+    off = (mean - float(paper)) / sqrt(error**2 + of_paper**2 + rounding**2)
+    return Cell(column=column, value=mean, error=error, paper=float(paper), off=off if isfinite(off) else None)

@@ -1,0 +1,95 @@
+"""`runcard study` on the command line."""
+
+import builtins
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from .conftest import Run
+
+
+def test_one_experiment(run: Run, tmp_path: Path) -> None:
+    """An experiment prints its table beside the paper's, and writes its rows and the report."""
+    folder = tmp_path / "study"
+    ran = run("study", "table2", "--graphs", "2", "--jobs", "1", "-o", folder)
+    assert ran.code == 0
+    assert "Table 2" in ran.out
+    assert "(12.2)" in ran.out
+    assert "within 3 standard errors" in ran.out
+    rows = duckdb.sql(f"SELECT count(*), count(DISTINCT policy), bool_and(converged) FROM '{folder}/table2.parquet'")
+    assert rows.fetchall() == [(16, 2, True)]
+    assert "Table 2" in (folder / "report.html").read_text()
+
+
+def test_more_graphs_use_those_that_are_there(run: Run, tmp_path: Path) -> None:
+    """Another experiment and more graphs are added to the same folder, and the report has all that is complete."""
+    folder = tmp_path / "study"
+    assert run("study", "table2", "--graphs", "3", "--jobs", "1", "-o", folder).code == 0
+    ran = run("study", "figure-map", "figure-gamma", "--graphs", "3", "--jobs", "1", "-o", folder)
+    assert ran.code == 0
+    assert "a figure, in the report" in ran.out
+    report = (folder / "report.html").read_text()
+    assert "Table 2" in report
+    assert "Figure 4" in report
+    assert "Figure 6" in report
+
+
+def test_the_names_are_listed(run: Run) -> None:
+    """--list has every experiment and finding."""
+    out = run("study", "--list").out
+    assert all(name in out for name in ("table1", "figure-map", "appendix-seven-trucks", "larger", "finding-9"))
+
+
+def test_a_finding_is_derived(run: Run) -> None:
+    """A finding prints its claim, what was found, and whether it holds; no folder is written."""
+    ran = run("study", "finding-8")
+    assert ran.code == 0
+    assert "16.26" in ran.out
+    assert "It holds." in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tabel1"], "expected an experiment, one of table1, .*; got 'tabel1'; did you mean table1"),
+        (["finding-12"], "expected a finding from finding-1 to finding-9, got 'finding-12'"),
+        (["table2", "--graphs", "0"], "graphs"),
+        (["table2", "--backend", "spark"], "expected a backend, one of loky, dask; got 'spark'"),
+        (["table2", "--backend", "dask"], "expected the --address of a Dask scheduler"),
+        (["table2", "--address", "tcp://127.0.0.1:1"], "expected an address only with --backend dask"),
+        (["table2", "--seed", "-1"], "seed"),
+    ],
+)
+def test_mistakes_are_one_line(run: Run, tmp_path: Path, arguments: list[str], words: str) -> None:
+    """A wrong name or option is one readable line and exit code 2."""
+    ran = run("study", *arguments, "-o", tmp_path / "study")
+    assert ran.code == 2
+    assert re.search(words, ran.err.splitlines()[0])
+
+
+def test_another_seed_needs_another_folder(run: Run, tmp_path: Path) -> None:
+    """A folder keeps to its seed."""
+    folder = tmp_path / "study"
+    assert run("study", "table2", "--graphs", "1", "--jobs", "1", "-o", folder).code == 0
+    ran = run("study", "table2", "--graphs", "1", "--seed", "2", "-o", folder)
+    assert ran.code == 2
+    assert "expected a study of seed 2" in ran.err
+
+
+def test_a_missing_extra_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without duckdb the install command is named before any work."""
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name == "duckdb":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    ran = run("study", "table2", "-o", tmp_path / "study")
+    assert ran.code == 1
+    assert "pip install 'runcard[report]'" in ran.err
+    assert not (tmp_path / "study").exists()

@@ -1,0 +1,155 @@
+"""Studies on several workers: the same rows, whoever computes them and whatever happens to them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from runcard.errors import InputError, RuncardError
+from runcard.study.engine import run_tasks
+from runcard.study.experiment import experiment_named
+from runcard.study.store import StudyFolder
+from runcard.study.tasks import Task, tasks_of
+
+EXPERIMENT = experiment_named("table2")
+TASKS = tasks_of(EXPERIMENT, num_graphs=40, seed=7)
+RUN = "import sys; from runcard.cli import main; sys.exit(main())"
+STUDY = ("study", "table2", "--graphs", "40", "--seed", "7")
+
+
+def studied(path: Path, *, jobs: int = 1, backend: str = "loky", address: str | None = None) -> bytes:
+    """The Parquet file of Table 2 with 40 graphs, run in a folder."""
+    folder = StudyFolder(path, 7)
+    folder.prepare("1.0")
+    run_tasks(TASKS, folder, jobs=jobs, backend=backend, address=address, done=lambda _: None)
+    return folder.finish(EXPERIMENT, TASKS).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The Parquet file of one worker that nothing happened to."""
+    return studied(tmp_path_factory.mktemp("undisturbed") / "study")
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Return when something holds; fail if it does not in time."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_two_workers_give_the_same_bytes(tmp_path: Path, undisturbed: bytes) -> None:
+    """The number of workers does not show in the results."""
+    assert studied(tmp_path / "study", jobs=2) == undisturbed
+
+
+def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
+    """A second run finds every task done, and leaves its files alone."""
+    path = tmp_path / "study"
+    studied(path)
+    before = {part.name: part.stat().st_mtime_ns for part in (path / "parts").iterdir()}
+    done: list[Task] = []
+    run_tasks(TASKS, StudyFolder(path, 7), jobs=1, backend="loky", address=None, done=done.append)
+    assert len(done) == len(TASKS)
+    assert before == {part.name: part.stat().st_mtime_ns for part in (path / "parts").iterdir()}
+
+
+def test_a_killed_study_goes_on(tmp_path: Path, undisturbed: bytes) -> None:
+    """Killed without warning, a study keeps what was done, and the same command ends with the same bytes."""
+    path = tmp_path / "study"
+    command = [sys.executable, "-c", RUN, *STUDY, "--jobs", "2", "-o", str(path)]
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    parts = path / "parts"
+    wait_until(lambda: parts.is_dir() and len(list(parts.glob("*.parquet"))) >= 2)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    kept = {part.name: part.stat().st_mtime_ns for part in parts.glob("[!.]*.parquet")}
+    assert 2 <= len(kept) < len(TASKS)
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert kept.items() <= {part.name: part.stat().st_mtime_ns for part in parts.iterdir()}.items()
+    assert (path / "table2.parquet").read_bytes() == undisturbed
+
+
+def test_an_interrupted_study_says_how_far_it_was(tmp_path: Path) -> None:
+    """Ctrl-C ends a study with exit code 130 and the number of tasks that are done."""
+    path = tmp_path / "study"
+    command = [sys.executable, "-c", RUN, *STUDY, "--jobs", "1", "-o", str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: (path / "parts").is_dir() and bool(list((path / "parts").glob("*.parquet"))))
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "tasks are done; the same command goes on from there." in errors
+    assert "Traceback" not in errors
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A Dask scheduler and two worker processes: the scheduler's address, and the workers."""
+    found = folder / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([*dask, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    processes = [
+        start("scheduler", "--scheduler-file", str(found), "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    ]
+    try:
+        wait_until(lambda: found.exists() and bool(found.read_text()))
+        address = json.loads(found.read_text())["address"]
+        options = ("--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--no-nanny")
+        workers = [start("worker", address, *options) for _ in range(2)]
+        processes += workers
+        yield address, workers
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path: Path, undisturbed: bytes) -> None:
+    """On a real scheduler with two workers, one of which is killed midway, the study ends with identical results."""
+    path = tmp_path / "study"
+    with cluster(tmp_path) as (address, workers):
+        folder = StudyFolder(path, 7)
+        folder.prepare("1.0")
+        done: list[Task] = []
+
+        def one_more(task: Task) -> None:
+            done.append(task)
+            if len(done) == 3:
+                workers[0].kill()
+
+        run_tasks(TASKS, folder, jobs=2, backend="dask", address=address, done=one_more)
+        assert workers[0].wait() != 0
+        assert len(done) == len(TASKS) > 6
+    assert folder.finish(EXPERIMENT, TASKS).read_bytes() == undisturbed
+
+
+def test_wrong_engines_are_refused(tmp_path: Path) -> None:
+    """A backend that is not there, and an address that is missing, superfluous or dead, each have their message."""
+    for backend, address, error, words in (
+        ("spark", None, InputError, "expected a backend, one of loky, dask; got 'spark'"),
+        ("loky", "tcp://127.0.0.1:1", InputError, "expected an address only with --backend dask"),
+        ("dask", None, InputError, "expected the --address of a Dask scheduler"),
+        ("dask", "nonsense://", InputError, "expected the address of a Dask scheduler"),
+    ):
+        with pytest.raises(error, match=words):
+            studied(tmp_path / "study", backend=backend, address=address)
+
+
+def test_a_scheduler_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody listens, it is said within the time that is allowed."""
+    monkeypatch.setattr("runcard.study.engine.CONNECT_SECONDS", 1)
+    with pytest.raises(RuncardError, match="no Dask scheduler answers at"):
+        studied(tmp_path / "study", backend="dask", address="tcp://127.0.0.1:9")

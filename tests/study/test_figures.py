@@ -1,0 +1,188 @@
+"""The figures of the study."""
+
+import re
+import sys
+from dataclasses import replace
+from itertools import product
+from math import sqrt
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+
+from runcard.errors import InputError, MissingExtraError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.study.experiment import Experiment, experiment_named
+from runcard.study.figures import CAPTIONS, POLICY_LOOKS, figure_svg, interval
+from runcard.study.result import Result
+from runcard.study.tasks import city_of, solved
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def made(experiment: Experiment, *, num_graphs: int = 4) -> Result:
+    """A result with made-up numbers: 0.2 late under closest-first, and somewhat less under the others."""
+    combinations = product(experiment.settings, range(num_graphs), experiment.shared_delays, experiment.policies)
+    keys = [(one.side, one.trucks, one.load, one.gamma, *rest) for one, *rest in combinations]
+    names = ("side", "trucks", "load", "gamma", "graph", "shared_delay", "policy")
+    rows = dict(zip(names, map(np.array, zip(*keys, strict=True)), strict=True))
+    spread = np.random.default_rng(1).random(len(keys))
+    rows["late_fraction"] = np.where(rows["policy"] == "closest-first", 0.2, 0.1 + 0.08 * spread)
+    order = {policy: place for place, policy in enumerate(experiment.policies)}
+    rows["seconds"] = np.array([rows["trucks"][i] * 0.001 * 10.0 ** order[key[-1]] for i, key in enumerate(keys)])
+    return Result(experiment=experiment, seed=1, num_graphs=num_graphs, rows=rows)
+
+
+def result_named(name: str) -> Result:
+    """A result for one of the figures of the package, made smaller."""
+    small = {
+        "figure-load": {"loads": (0.01, 0.1, 1.0)},
+        "figure-gamma": {"gammas": (0.2, 0.6, 1.0)},
+        "figure-late": {"sides": (4, 5), "trucks": (3, 4, 5)},
+        "figure-map": {"sides": (3,), "trucks": (3,)},
+        "figure-seconds-trucks": {"trucks": (3, 5, 7)},
+        "figure-seconds-points": {"sides": (5, 10)},
+    }
+    experiment = replace(experiment_named(name), **small[name])
+    return made(experiment, num_graphs=1 if experiment.kind in ("map", "seconds") else 4)
+
+
+FIGURES = (
+    "figure-load", "figure-gamma", "figure-late", "figure-map", "figure-seconds-trucks", "figure-seconds-points",
+)  # fmt: skip
+
+
+def texts_of(svg: str) -> list[str]:
+    """Every text of a figure, in the order of the file."""
+    return ["".join(one.itertext()).strip() for one in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_one_well_formed_element(name: str) -> None:
+    """It parses as XML, is an <svg>, has words for those who cannot see it, and does not say when it was made."""
+    svg = figure_svg(result_named(name))
+    element = ElementTree.fromstring(svg)
+    assert element.tag == f"{SVG}svg"
+    assert element.get("role") == "img"
+    assert element.get("aria-label") == experiment_named(name).title
+    assert "<metadata" not in svg
+    assert "Matplotlib" not in svg
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_drawn_twice_is_the_same_bytes_whatever_a_person_has_set(name: str) -> None:
+    """Neither the time nor a person's own settings of matplotlib change it."""
+    first = figure_svg(result_named(name))
+    with matplotlib.rc_context({"lines.linewidth": 9.0, "font.size": 30.0, "svg.fonttype": "path"}):
+        assert figure_svg(result_named(name)) == first
+
+
+def test_every_kind_of_figure_says_how_it_is_read() -> None:
+    """There is a caption for each kind that can be drawn."""
+    assert {experiment_named(name).kind for name in FIGURES} == CAPTIONS.keys()
+
+
+def test_ids_of_two_figures_differ_and_their_references_hold() -> None:
+    """Figures on one page do not take each other's clip paths and markers."""
+    ids = []
+    for name in FIGURES:
+        svg = figure_svg(result_named(name))
+        own = re.findall(r'\bid="([^"]+)"', svg)
+        assert set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg)) <= set(own)
+        ids += own
+    assert len(ids) == len(set(ids))
+
+
+def test_a_title_is_text() -> None:
+    """Signs of markup in a title are escaped."""
+    result = result_named("figure-load")
+    odd = replace(result, experiment=replace(result.experiment, title='a "b" <c> & $d$'))
+    assert ElementTree.fromstring(figure_svg(odd)).get("aria-label") == 'a "b" <c> & $d$'
+
+
+@pytest.mark.parametrize(("num_graphs", "panels"), [(1, 1), (3, 3), (4, 4), (9, 4)])
+def test_each_graph_has_a_panel_up_to_those_that_the_experiment_asks_for(num_graphs: int, panels: int) -> None:
+    """Four graphs are four panels; more graphs do not make the figure longer, and fewer leave no empty panel."""
+    experiment = replace(experiment_named("figure-load"), loads=(0.01, 0.1))
+    texts = texts_of(figure_svg(made(experiment, num_graphs=num_graphs)))
+    assert [text for text in texts if text.startswith("Graph")] == [f"Graph {one + 1}" for one in range(panels)]
+
+
+def test_curves_are_named_by_policy_and_correlation() -> None:
+    """The legend has the optimal policy and the mean field, without and with correlation."""
+    texts = texts_of(figure_svg(result_named("figure-gamma")))
+    for policy in ("OPT", "mean field"):
+        for side in ("without", "with"):
+            assert f"{policy} {side} correlation" in texts
+
+
+def test_late_fractions_have_a_panel_for_each_number_of_trucks() -> None:
+    """Three numbers of trucks are three panels."""
+    texts = texts_of(figure_svg(result_named("figure-late")))
+    assert [text for text in texts if text.endswith("trucks")] == ["3 trucks", "4 trucks", "5 trucks"]
+
+
+def test_an_interval_by_hand() -> None:
+    """Of 1, 2 and 3 the mean is 2 and the half width t/√3, with t = 4.3027 from a table of Student's distribution."""
+    mean, half = interval(np.array([1.0, 2.0, 3.0]))
+    assert mean == pytest.approx(2.0)
+    assert half == pytest.approx(4.302653 / sqrt(3.0), rel=1e-6)
+    assert interval(np.array([0.5])) == (0.5, 0.0)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    """Of 2000 intervals from 5 normal numbers each, 95 % hold their mean, within four standard errors of that count."""
+    samples = np.random.default_rng(1).normal(3.0, 2.0, size=(2000, 5))
+    held = sum(abs(mean - 3.0) <= half for mean, half in map(interval, samples))
+    assert abs(held - 1900) <= 4 * sqrt(2000 * 0.95 * 0.05)
+
+
+def test_a_map_has_the_team_of_each_demand_point_and_counts_the_differences() -> None:
+    """Every disc says its team as the optimal policy decides it, and the legend how many teams differ."""
+    result = replace(result_named("figure-map"), seed=2)
+    setting = result.experiment.settings[0]
+    teams = []
+    for shared_delay in (0.0, 1.0):
+        problem = dispatch_problem(city_of(setting, 0, shared_delay=shared_delay, seed=2))
+        policy = solved(problem, "optimal")
+        numbers = {station_id: str(i + 1) for i, station_id in enumerate(problem.station_ids)}
+        decisions = [policy.decide(problem.trucks, point) for point in range(problem.num_points)]
+        teams += ["+".join(numbers[one] for one in decision.team) for decision in decisions]
+    differing = sum(one != other for one, other in zip(teams[:9], teams[9:], strict=True))
+    assert differing > 0
+    svg = figure_svg(result)
+    texts = texts_of(svg)
+    assert sorted(text for text in texts if "+" in text) == sorted(
+        [*teams, *set(teams)]
+    )  # each team in the legend, too
+    assert svg.count("stroke: #000000; stroke-width: 2.4") == 2 * differing
+    assert f"The maps differ here ({differing} of 9)" in texts
+    assert texts.count("3") == 2  # the third station's triangle, once on each map
+
+
+def test_seconds_are_listed_from_the_slowest() -> None:
+    """The legend has the order of the lines, and the axis every number of trucks."""
+    texts = texts_of(figure_svg(result_named("figure-seconds-trucks")))
+    assert texts[-5:] == ["fixed card", "mean field", "OSIA corrected", "OSI", "OPT"]
+    assert {"3", "5", "7", "trucks", "seconds"} <= set(texts)
+    assert {"25", "100", "demand points"} <= set(texts_of(figure_svg(result_named("figure-seconds-points"))))
+
+
+def test_every_policy_looks_like_no_other() -> None:
+    """No two policies share a colour or a marker."""
+    colours, markers = zip(*POLICY_LOOKS.values(), strict=True)
+    assert len(set(colours)) == len(set(markers)) == len(POLICY_LOOKS)
+
+
+def test_a_table_is_no_figure() -> None:
+    """The message names the experiment."""
+    with pytest.raises(InputError, match="table3, which is a table"):
+        figure_svg(made(replace(experiment_named("table3"), trucks=(3,), loads=(0.1,))))
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person without the extra reads how to install it."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"runcard\[report\]"):
+        figure_svg(result_named("figure-load"))

@@ -1,0 +1,62 @@
+"""The folder of a study."""
+
+from pathlib import Path
+
+import pytest
+
+from runcard.errors import InputError
+from runcard.study.experiment import experiment_named
+from runcard.study.store import StudyFolder
+from runcard.study.tasks import run_task, tasks_of
+
+EXPERIMENT = experiment_named("table2")
+TASKS = tasks_of(EXPERIMENT, num_graphs=2, seed=1)
+
+
+def filled(path: Path) -> StudyFolder:
+    """A folder with the rows of two graphs of Table 2."""
+    folder = StudyFolder(path, 1)
+    folder.prepare("1.0")
+    for task in TASKS:
+        folder.add(task, run_task(task))
+    return folder
+
+
+def test_rows_come_back(tmp_path: Path) -> None:
+    """What was added is read back, number by number."""
+    folder = filled(tmp_path / "study")
+    rows = folder.rows(TASKS)
+    expected = sorted(row for task in TASKS for row in run_task(task))
+    found = sorted(zip(*(rows[name].tolist() for name in expected[0]._fields), strict=True))
+    assert found == [tuple(row) for row in expected]
+
+
+def test_the_file_of_an_experiment_does_not_depend_on_the_order(tmp_path: Path) -> None:
+    """Parts that were added in another order give the same bytes."""
+    first = filled(tmp_path / "a").finish(EXPERIMENT, TASKS)
+    second = filled(tmp_path / "b").finish(EXPERIMENT, TASKS[::-1])
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
+    """A folder with another seed, another version or other files is not mixed with this study."""
+    filled(tmp_path / "study")
+    with pytest.raises(InputError, match=r"expected a study of seed 2 .* got one of seed 1 .*--output"):
+        StudyFolder(tmp_path / "study", 2).prepare("1.0")
+    with pytest.raises(InputError, match=r"by runcard 2\.0, got one of seed 1 by runcard 1\.0"):
+        StudyFolder(tmp_path / "study", 1).prepare("2.0")
+    StudyFolder(tmp_path / "study", 1).prepare("1.0")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "holiday.txt").write_text("")
+    with pytest.raises(InputError, match="expected an empty folder or one of a study"):
+        StudyFolder(tmp_path / "other", 1).prepare("1.0")
+    with pytest.raises(InputError, match="expected a folder for the study, got a file"):
+        StudyFolder(tmp_path / "other" / "holiday.txt", 1).prepare("1.0")
+    (tmp_path / "study" / "study.json").write_text("{")
+    with pytest.raises(InputError, match="expected JSON"):
+        StudyFolder(tmp_path / "study", 1).prepare("1.0")
+
+
+def test_a_path_with_a_quote_works(tmp_path: Path) -> None:
+    """The name of a folder is a name, whatever letters it has."""
+    assert filled(tmp_path / "chief's study").finish(EXPERIMENT, TASKS).exists()

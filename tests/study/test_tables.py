@@ -1,0 +1,92 @@
+"""The tables of the study: means, standard errors, and the distance from the paper's."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from runcard.study.experiment import Experiment
+from runcard.study.tables import gap, improvement, make_table, read_paper
+
+LATE = {
+    "closest-first": [0.10, 0.20, 0.40],
+    "optimal": [0.09, 0.16, 0.30],
+    "one-step-queueing-printed": [0.10, 0.18, 0.31],
+}
+
+
+def rows_of(late: dict[str, list[float]], *, shared_delay: float = 0.0) -> dict[str, np.ndarray]:
+    """Rows of one setting: side 6, 4 trucks, load 0.1."""
+    policies = [policy for policy, values in late.items() for _ in values]
+    count = len(policies)
+    return {
+        "side": np.full(count, 6), "trucks": np.full(count, 4), "load": np.full(count, 0.1),
+        "gamma": np.full(count, 0.6), "graph": np.array([n for values in late.values() for n in range(len(values))]),
+        "shared_delay": np.full(count, shared_delay), "policy": np.array(policies, object),
+        "late_fraction": np.array([value for values in late.values() for value in values]),
+    }  # fmt: skip
+
+
+def experiment(kind: str, known: str | None, *policies: str) -> Experiment:
+    """An experiment of that one setting."""
+    return Experiment(
+        name="e", title="t", paper="p", kind=kind, sides=(6,), trucks=(4,), loads=(0.1,), shared_delays=(0.0,),
+        graphs=150, policies=policies, known=known,
+    )  # fmt: skip
+
+
+def test_improvements_by_hand() -> None:
+    """δ is the mean of 1 - late/CF, with the standard error of a mean, beside the paper's number of that cell."""
+    found = make_table(experiment("improvement", "table3_mean_performance.csv", *LATE), rows_of(LATE))
+    (line,) = found.lines
+    late, optimal, printed = line.cells
+    assert late.value == pytest.approx(100 * 0.7 / 3)
+    assert late.paper == 0.47
+    assert late.off is None
+    deltas = np.array([10.0, 20.0, 25.0])
+    assert optimal.value == pytest.approx(deltas.mean())
+    assert optimal.error == pytest.approx(deltas.std(ddof=1) / sqrt(3))
+    assert (optimal.paper, printed.paper) == (11.02, 10.45)
+    spread = deltas.std(ddof=1)
+    assert optimal.off == pytest.approx((deltas.mean() - 11.02) / sqrt(spread**2 / 3 + spread**2 / 150 + 1e-4 / 12))
+
+
+def test_gaps_by_hand() -> None:
+    """The gap is the mean of late/OPT - 1, and the optimal policy has no column of its own."""
+    found = make_table(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(LATE))
+    assert found.columns == ("CF", "OSIA as printed")
+    assert found.lines[0].cells[1].value == pytest.approx(100 * np.mean([10 / 9, 18 / 16, 31 / 30]) - 100)
+    assert found.lines[0].cells[1].paper == 0.66
+
+
+def test_agreement_counts_cells() -> None:
+    """Cells with a number of the paper are counted by how far they are off."""
+    agreement = make_table(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(LATE)).agreement
+    assert agreement.num_cells == 1
+    assert (agreement.within_3, agreement.within_4) == (1, 1) or agreement.farthest > 3.0
+    unknown = make_table(experiment("gap", None, *LATE), rows_of(LATE)).agreement
+    assert (unknown.num_cells, unknown.words) == (0, "The paper's numbers are not known.")
+
+
+def test_one_graph_has_no_standard_error() -> None:
+    """With one graph there is a number, but neither an error nor a distance."""
+    one = {policy: values[:1] for policy, values in LATE.items()}
+    cell = make_table(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(one)).lines[0].cells[1]
+    assert cell.error is None
+    assert cell.off is None
+    assert cell.paper == 0.66
+
+
+def test_where_nothing_is_late() -> None:
+    """A city without late incidents has nothing to improve, and no gap."""
+    nothing = np.zeros(2)
+    assert improvement(nothing, nothing).tolist() == gap(nothing, nothing).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [("table2_ignoring_correlation.csv", 4), ("table3_mean_performance.csv", 20), ("table4_optimality_gap.csv", 20)],
+)
+def test_the_tables_of_the_paper_are_whole(name: str, cells: int) -> None:
+    """Each known table has a row for every number of trucks, and every load."""
+    assert len(read_paper(name)) == cells
