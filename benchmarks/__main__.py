@@ -14,8 +14,9 @@ from rich.table import Table
 
 from benchmarks.cases import Row, all_cases
 from benchmarks.heuristics import near_cases, online_cases
+from benchmarks.study import study_cases
 
-PARTS: Final = {"exact": all_cases, "online": online_cases, "near": near_cases}
+PARTS: Final = {"exact": all_cases, "online": online_cases, "near": near_cases, "study": study_cases}
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
 
 
@@ -49,7 +50,7 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="only the exact solver, the speed of online decisions, or how near the optimum they are",
+        help="only the exact solver, the speed of online decisions, how near the optimum they are, or the study",
     )
     parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
     options = parser.parse_args()

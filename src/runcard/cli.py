@@ -272,6 +272,7 @@ def study(
 
     A study that was stopped goes on where it was when the same command is given again.
     """
+    from runcard.mdp.threads import available_threads
     from runcard.study.commands import list_experiments, run_study
 
     if list_names:
@@ -281,7 +282,7 @@ def study(
         names or [],
         output,
         num_graphs=graphs,
-        jobs=jobs or os.cpu_count() or 1,
+        jobs=jobs or available_threads(),
         seed=seed,
         backend=backend,
         address=address,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from runcard.errors import InputError, RuncardError
 from runcard.study.engine import run_tasks
 from runcard.study.experiment import experiment_named
 from runcard.study.store import StudyFolder
-from runcard.study.tasks import Task, tasks_of
+from runcard.study.tasks import Task, run_task, tasks_of
 
 EXPERIMENT = experiment_named("table2")
 TASKS = tasks_of(EXPERIMENT, num_graphs=40, seed=7)
@@ -134,6 +135,23 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path: Path, undi
         assert workers[0].wait() != 0
         assert len(done) == len(TASKS) > 6
     assert folder.finish(EXPERIMENT, TASKS).read_bytes() == undisturbed
+
+
+def test_a_task_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can be done is done, and the error names the task that could not."""
+    folder = StudyFolder(tmp_path / "study", 7)
+    folder.prepare("1.0")
+    bad = TASKS[3]
+
+    def fails_once(task: Task) -> object:
+        if task == bad:
+            raise RuncardError("it is too dark")
+        return run_task(task)
+
+    monkeypatch.setattr("runcard.study.engine.run_task", fails_once)
+    with pytest.raises(RuncardError, match=f"1 task could not be done: {re.escape(bad.key)}: it is too dark"):
+        run_tasks(TASKS, folder, jobs=1, backend="loky", address=None, done=lambda _: None)
+    assert [folder.is_done(task) for task in TASKS].count(False) == 1
 
 
 def test_wrong_engines_are_refused(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_settings_are_every_combination() -> None:
         ("[0.1]", "[-1.0]", "loads > 0"),
         ("[0.1]", "[nan]", "loads > 0"),
         ('["optimal"]', '["best"]', "policies of closest-first"),
+        ('["optimal"]', '["one-step"]', "the policies optimal for this kind"),
         ("graphs = 2", "", "graphs"),
         ("graphs = 2", "graphs = 2\ncolour = 3", "got colour"),
         ("graphs = 2", "graphs = ", "expected TOML"),

@@ -111,7 +111,7 @@ def test_empty_parts_by_listing_them() -> None:
 def late_of_study(policies: tuple[str, ...], trucks: int, load: float, graph: int) -> list[float]:
     """The late fractions that the study finds, uncorrelated."""
     task = Task(
-        setting=setting_of(trucks, load), first=graph, last=graph + 1, shared_delays=(0.0,), policies=policies, seed=1
+        setting=setting_of(trucks, load), first=graph, stop=graph + 1, shared_delays=(0.0,), policies=policies, seed=1
     )
     return [row.late_fraction for row in run_task(task)]  # type: ignore[union-attr]
 

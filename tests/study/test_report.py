@@ -14,7 +14,7 @@ import pytest
 
 from runcard.study.experiment import Experiment, experiment_named, experiments
 from runcard.study.report import FLAR_NOTE, shade_of, write_report
-from runcard.study.result import Result, cells_in_words
+from runcard.study.result import Result, agreement_of
 from runcard.study.tables import HEADS, OURS, read_paper
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -77,7 +77,7 @@ def made(experiment: Experiment, *, num_graphs: int = 150, seed: int = 7) -> Res
     spread = np.random.default_rng(seed).random(len(keys))
     rows["late_fraction"] = np.where(rows["policy"] == "closest-first", 0.2, 0.16 + 0.04 * spread)
     rows["seconds"] = 0.001 + spread
-    return Result(experiment=experiment, seed=seed, num_graphs=num_graphs, rows=rows)
+    return Result(experiment=experiment, seed=seed, rows=rows)
 
 
 def small(experiment: Experiment) -> Experiment:
@@ -259,7 +259,9 @@ def test_one_graph_has_no_standard_error(tmp_path: Path) -> None:
 def test_the_range_of_the_papers_second_table_has_one_decimal(tmp_path: Path) -> None:
     """Smallest and largest are shown as printed, without a colour; only the mean is compared."""
     page = page_of(tmp_path, made(experiment_named("table2")))
-    low, mean, high = (text.replace("  ", " ") for _, _, text in page.cells("table2")[1][1:])
+    low, mean, high, *ours = (text.replace("  ", " ") for _, _, text in page.cells("table2")[1][1:])
+    assert len(ours) == 3
+    assert "paper" not in " ".join(ours)
     assert low.endswith("paper 0.2")
     assert "paper 2.8" in mean
     assert mean.endswith("SE")
@@ -296,7 +298,7 @@ def test_late_fractions_that_are_not_certain_are_counted(table3: Result, tmp_pat
 
 def test_the_summary_says_how_well_it_agrees(table3: Result, whole: Page, tmp_path: Path) -> None:
     """In words, for one experiment and for all; a figure alone has nothing to agree with."""
-    assert cells_in_words([table3]).rstrip(".") in page_of(tmp_path, table3).text
+    assert agreement_of([table3]).words in page_of(tmp_path, table3).text
     assert "9 tables and 6 figures" in whole.text
     figure = page_of(tmp_path, made(small(experiment_named("figure-load")), num_graphs=2))
     assert "has 1 figure with our own numbers" in figure.text

@@ -25,7 +25,9 @@ def filled(path: Path) -> StudyFolder:
 def test_rows_come_back(tmp_path: Path) -> None:
     """What was added is read back, number by number."""
     folder = filled(tmp_path / "study")
-    rows = folder.rows(TASKS)
+    assert not folder.has(EXPERIMENT)
+    folder.finish(EXPERIMENT, TASKS)
+    rows = folder.rows(EXPERIMENT)
     expected = sorted(row for task in TASKS for row in run_task(task))
     found = sorted(zip(*(rows[name].tolist() for name in expected[0]._fields), strict=True))
     assert found == [tuple(row) for row in expected]
@@ -57,6 +59,21 @@ def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
         StudyFolder(tmp_path / "study", 1).prepare("1.0")
 
 
-def test_a_path_with_a_quote_works(tmp_path: Path) -> None:
-    """The name of a folder is a name, whatever letters it has."""
-    assert filled(tmp_path / "chief's study").finish(EXPERIMENT, TASKS).exists()
+def test_odd_names_of_folders(tmp_path: Path) -> None:
+    """The name of a folder may have quotes and braces; where it would stand for several files, it is refused."""
+    assert filled(tmp_path / "chief's {study}").finish(EXPERIMENT, TASKS).exists()
+    with pytest.raises(InputError, match="expected the name of a folder without"):
+        StudyFolder(tmp_path / "study[1]", 1).prepare("1.0")
+
+
+def test_a_study_that_was_killed_at_once_goes_on(tmp_path: Path) -> None:
+    """A folder with no more than drafts in it is as good as empty, and drafts are cleared away."""
+    path = tmp_path / "study"
+    path.mkdir()
+    (path / ".study.json.abc").write_text("{")
+    folder = StudyFolder(path, 1)
+    folder.prepare("1.0")
+    draft = folder.parts / ".key.parquet.abc"
+    draft.write_text("half")
+    folder.prepare("1.0")
+    assert not draft.exists()

@@ -1,12 +1,13 @@
 """The tables of the study: means, standard errors, and the distance from the paper's."""
 
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
 import pytest
 
-from runcard.study.experiment import Experiment
-from runcard.study.tables import gap, improvement, make_table, read_paper
+from runcard.study.experiment import IGNORING, NEEDED, Experiment
+from runcard.study.tables import Agreement, Cell, StudyTable, gap, improvement, make_table, read_paper
 
 LATE = {
     "closest-first": [0.10, 0.20, 0.40],
@@ -61,11 +62,35 @@ def test_gaps_by_hand() -> None:
 
 def test_agreement_counts_cells() -> None:
     """Cells with a number of the paper are counted by how far they are off."""
-    agreement = make_table(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(LATE)).agreement
-    assert agreement.num_cells == 1
-    assert (agreement.within_3, agreement.within_4) == (1, 1) or agreement.farthest > 3.0
-    unknown = make_table(experiment("gap", None, *LATE), rows_of(LATE)).agreement
-    assert (unknown.num_cells, unknown.words) == (0, "The paper's numbers are not known.")
+    line = make_table(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(LATE)).lines[0]
+    offs = (0.5, -2.9, 3.5, -4.5)
+    cells = (*(Cell(column="c", value=0.0, off=off) for off in offs), Cell(column="d", value=0.0))
+    one = experiment("gap", None, *LATE)
+    found = StudyTable(experiment=one, columns=("c",), lines=(replace(line, cells=cells),)).agreement
+    assert found == Agreement(num_cells=4, within_3=2, within_4=3, farthest=4.5)
+    assert (found + found).num_cells == 8
+    unknown = make_table(one, rows_of(LATE)).agreement
+    assert (unknown.num_cells, unknown.words) == (0, "The paper's numbers are not known to us.")
+
+
+def test_ignoring_correlation_by_hand() -> None:
+    """The increase over the optimum, smallest, mean and largest; only the mean has an error and a distance."""
+    late = {"optimal": [0.1, 0.2, 0.3], f"optimal{IGNORING}": [0.1, 0.21, 0.33]}
+    found = make_table(experiment("ignoring", "table2_ignoring_correlation.csv", *late), rows_of(late))
+    smallest, mean, largest = found.lines[0].cells
+    assert [cell.value for cell in (smallest, mean, largest)] == pytest.approx([0.0, 5.0, 10.0])
+    assert [cell.paper for cell in (smallest, mean, largest)] == [0.2, 2.8, 12.2]
+    assert smallest.off is largest.off is None
+    spread = 5.0
+    assert mean.off == pytest.approx((5.0 - 2.8) / sqrt(spread**2 / 3 + spread**2 / 150 + 1e-2 / 12))
+
+
+def test_ranges_by_hand() -> None:
+    """The smallest, mean and largest improvement of the optimal policy, and the means of ours."""
+    late = {name: LATE["closest-first"] if name == "closest-first" else LATE["optimal"] for name in NEEDED["range"]}
+    found = make_table(experiment("range", None, *late), rows_of(late))
+    assert [cell.value for cell in found.lines[0].cells[:3]] == pytest.approx([10.0, 55.0 / 3, 25.0])
+    assert found.columns[3:] == ("OSIA corrected", "mean field", "fixed card")
 
 
 def test_one_graph_has_no_standard_error() -> None:

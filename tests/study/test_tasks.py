@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from runcard import dispatch_problem, evaluate, solve
+from runcard.errors import NotConvergedError
 from runcard.mdp.evaluate import evaluate_rule
+from runcard.mdp.rows import ValueRule
 from runcard.policy.by_table import table_rule
 from runcard.study.experiment import IGNORING, Setting, experiment_named
 from runcard.study.tasks import LateRow, SecondsRow, Task, city_of, run_task, tasks_of
@@ -15,7 +17,7 @@ SMALL = Setting(side=4, trucks=3, load=0.1, gamma=0.6)
 def task(*policies: str, setting: Setting = SMALL, seed: int = 1, timed: bool = False) -> Task:
     """A task of two graphs with correlation."""
     return Task(
-        setting=setting, first=0, last=2, shared_delays=(1.0,), policies=policies, seed=seed, timed=timed
+        setting=setting, first=0, stop=2, shared_delays=(1.0,), policies=policies, seed=seed, timed=timed
     )  # fmt: skip
 
 
@@ -45,11 +47,24 @@ def test_the_same_graph_for_every_load_and_correlation() -> None:
 def test_ignoring_correlation_is_never_better() -> None:
     """The optimal policy of the city without correlation, used with it, is late at least as often as the optimum."""
     setting = Setting(side=5, trucks=4, load=0.1, gamma=0.6)
-    rows = run_task(task("optimal", IGNORING, setting=setting))
+    names = [f"{name}{IGNORING}" for name in ("optimal", "one-step-mean-field", "fixed-card")]
+    rows = run_task(task("optimal", *names, setting=setting))
     late = {(row.graph, row.policy): row.late_fraction for row in rows if isinstance(row, LateRow)}
-    more = [late[graph, IGNORING] / late[graph, "optimal"] - 1.0 for graph in range(2)]
-    assert min(more) >= -1e-7
-    assert max(more) > 1e-4
+    for name in names:
+        more = [late[graph, name] / late[graph, "optimal"] - 1.0 for graph in range(2)]
+        assert min(more) >= -1e-7
+        assert max(more) > 1e-4
+
+
+def test_a_policy_that_is_not_found_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy without a fixed point has a row without a number, which says that it did not converge."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise NotConvergedError("no fixed point")
+
+    monkeypatch.setattr("runcard.study.tasks.solve", fails)
+    rows = run_task(task("one-step-queueing-printed"))
+    assert all(isinstance(row, LateRow) and np.isnan(row.late_fraction) and not row.converged for row in rows)
 
 
 def test_a_table_of_decisions_is_the_policy() -> None:
@@ -57,7 +72,9 @@ def test_a_table_of_decisions_is_the_policy() -> None:
     problem = dispatch_problem(city_of(SMALL, 0, shared_delay=1.0, seed=3))
     policy = solve(problem, "optimal")
     expected = evaluate(policy).late_fraction
-    assert evaluate_rule(problem, table_rule(policy)).late_fraction == pytest.approx(expected, rel=1e-8)
+    assert isinstance(policy.rule, ValueRule)
+    table = table_rule(problem, policy.rule)
+    assert evaluate_rule(problem, table).late_fraction == pytest.approx(expected, rel=1e-8)
 
 
 def test_seconds_are_measured() -> None:
@@ -82,9 +99,18 @@ def test_tasks_cover_every_graph_once() -> None:
     experiment = experiment_named("table3")
     for num_graphs, expected in ((None, 150), (25, 25), (1, 1)):
         tasks = tasks_of(experiment, num_graphs=num_graphs, seed=1)
-        graphs = [(one.setting, graph) for one in tasks for graph in range(one.first, one.last)]
+        graphs = [(one.setting, graph) for one in tasks for graph in range(one.first, one.stop)]
         assert len(graphs) == len(set(graphs)) == expected * len(experiment.settings)
     assert tasks_of(experiment_named("figure-map"), num_graphs=None, seed=1) == []
+
+
+def test_experiments_of_a_few_graphs_keep_to_them() -> None:
+    """More graphs are for the tables; a figure that draws four, or a table of large cities, takes at most its own."""
+    for name in ("larger", "figure-load"):
+        experiment = experiment_named(name)
+        assert tasks_of(experiment, num_graphs=200, seed=1) == tasks_of(experiment, num_graphs=None, seed=1)
+        fewer = tasks_of(experiment, num_graphs=2, seed=1)
+        assert max(one.stop for one in fewer) == 2
 
 
 def test_weights_grow_with_the_work() -> None:

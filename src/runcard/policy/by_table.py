@@ -1,21 +1,22 @@
-"""The decisions of a policy as a table of every state and demand point, for small departments."""
+"""The decisions of a value function as a table of every state and demand point, for small departments."""
 
 import numpy as np
 
-from runcard.mdp.rows import TableRule
-from runcard.policy.base import Policy
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.rows import TableRule, ValueRule
+from runcard.policy.by_value import Values
 from runcard.policy.options import teams_of_size
 
 
-def table_rule(policy: Policy) -> TableRule:
-    """What a policy sends, as a rule that no longer looks at costs: it can be evaluated where they are different."""
-    problem = policy.problem
+def table_rule(problem: DispatchProblem, rule: ValueRule) -> TableRule:
+    """What a rule of values sends, as a rule that looks at no costs and can be used where they are different."""
+    values = Values(problem, rule.value)
     table = np.empty((problem.num_states, problem.num_points), np.int64)
     for state, counts in enumerate(np.ndindex(tuple(problem.trucks + 1))):
         idle = np.array(counts, np.int64)
         for needed in np.unique(problem.trucks_needed):
             points = np.flatnonzero(problem.trucks_needed == needed)
             teams = teams_of_size(problem, idle, min(int(needed), int(idle.sum())))
-            total = problem.cost[np.ix_(teams, points)] + policy.prices(idle, teams)[:, None]
+            total = problem.cost[np.ix_(teams, points)] + values.prices(idle, teams)[:, None]
             table[state, points] = teams[total.argmin(axis=0)]
     return TableRule(table)

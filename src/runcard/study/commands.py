@@ -3,19 +3,21 @@
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
-from runcard.errors import InputError
+from runcard.errors import InputError, MissingExtraError
 from runcard.outputs.terminal import make_console
+from runcard.outputs.words import counted
 from runcard.study.engine import check_engine, run_tasks
 from runcard.study.experiment import Experiment, experiment_named, experiments
 from runcard.study.findings import FINDINGS, Derivation, derive
 from runcard.study.progress import StudyBar
 from runcard.study.report import write_report
-from runcard.study.result import Result, cells_in_words
+from runcard.study.result import Result, agreement_of
 from runcard.study.store import StudyFolder, connect
 from runcard.study.tables import Cell, StudyTable
 from runcard.study.tasks import tasks_of
@@ -84,37 +86,48 @@ def _run_experiments(
 ) -> None:
     """Run experiments and write their files; `in_full` prints the tables, otherwise only how well they agree."""
     check_engine(backend, address)
-    connect().close()  # the extra that it needs is missed at once, not after the work
+    check_extras()  # before the work, not after it
     folder, began, console = StudyFolder(output, seed), time.perf_counter(), make_console()
     folder.prepare(version("runcard"))
-    of = {one.name: tasks_of(one, num_graphs=num_graphs, seed=seed) for one in experiments()}
+    of = {one.name: tasks_of(one, num_graphs=num_graphs, seed=seed) for one in chosen}
     tasks = list({task.key: task for one in chosen for task in of[one.name]}.values())
-    with StudyBar(tasks) as bar:
-        try:
-            run_tasks(tasks, folder, jobs=jobs, backend=backend, address=address, done=bar.done)
-        except BaseException:
-            make_console(stderr=True).print(
-                f"{output}: {bar.num_done} of {bar.num_tasks} tasks are done; the same command goes on from there.",
-                soft_wrap=True,
-            )
-            raise
-    seconds = time.perf_counter() - began
-    results = [
-        Result(
-            experiment=one, seed=seed, num_graphs=num_graphs or one.graphs,
-            rows=folder.rows(of[one.name]) if of[one.name] else {},
+    before = [task for task in tasks if folder.is_done(task)]
+    bar = StudyBar(tasks, len(before), sum(task.weight for task in before))
+    try:
+        with bar:
+            known = {task.key for task in before}
+            rest = [task for task in tasks if task.key not in known]
+            run_tasks(rest, folder, jobs=jobs, backend=backend, address=address, done=bar.done)
+    except BaseException:
+        make_console(stderr=True).print(
+            f"{output}: {bar.num_done} of {bar.num_tasks} tasks are done; the same command goes on from there.",
+            soft_wrap=True,
         )
+        raise
+    for one in chosen:
+        if of[one.name]:
+            folder.finish(one, of[one.name])
+    seconds = time.perf_counter() - began
+    # The report has all that the folder has; a map is found again each time.
+    results = [
+        Result(experiment=one, seed=seed, rows=folder.rows(one) if folder.has(one) else {})
         for one in experiments()
-        if one in chosen or (of[one.name] and all(map(folder.is_done, of[one.name])))
-    ]  # fmt: skip
-    for result in results:
-        if result.experiment in chosen:
-            if of[result.experiment.name]:
-                folder.finish(result.experiment, of[result.experiment.name])
-            print_result(result, in_full=in_full)
+        if one.kind == "map" or folder.has(one)
+    ]
+    of_now = [result for result in results if result.experiment in chosen]
+    for result in of_now:
+        print_result(result, in_full=in_full)
     report = write_report(output / "report.html", results, seconds=seconds)
-    console.print(cells_in_words([result for result in results if result.experiment in chosen]), style="bold")
+    if any(result.is_table for result in of_now):
+        console.print(f"All together: {agreement_of(of_now).words}", style="bold", soft_wrap=True)
     console.print(f"Wrote {report} in {seconds:.0f} s; the rows are in {output}/*.parquet", soft_wrap=True)
+
+
+def check_extras() -> None:
+    """Raise a MissingExtraError if something that a study needs is not installed."""
+    connect().close()
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError("runcard study", "matplotlib", "report")
 
 
 def print_result(result: Result, *, in_full: bool) -> None:
@@ -130,7 +143,9 @@ def print_result(result: Result, *, in_full: bool) -> None:
         console.print(study_table(result.table))
     console.print(result.table.agreement.words, soft_wrap=True)
     if result.num_open:
-        console.print(f"{result.num_open} late fractions are not proven as closely as they should be.", style="yellow")
+        console.print(
+            f"Not proven as closely as it should be: {counted(result.num_open, 'late fraction')}", style="yellow"
+        )
 
 
 def study_table(table: StudyTable) -> Table:

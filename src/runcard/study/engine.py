@@ -1,7 +1,9 @@
 """Runs tasks on the workers of joblib, on this machine or on a Dask cluster, and adds their rows as they come.
 
-A task that is done is never done again. Where a worker is lost, its engine gives the task to another one; what a task
-computes does not depend on who does it. Tasks that measure seconds run last, one after another, in this process.
+A task that is done is never done again. Where a worker of a cluster is lost, its scheduler gives the task to another
+one; where one of this machine is lost, the study stops, and goes on when it is started again. What a task computes does
+not depend on who does it, on machines of one kind. Tasks that measure seconds run last, one after another, in this
+process. A task that cannot be done does not stop the others.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
+from runcard.outputs.words import counted
 from runcard.study.store import StudyFolder
 from runcard.study.tasks import LateRow, SecondsRow, Task, run_task
 
@@ -45,36 +48,49 @@ def run_tasks(
     shared = [task for task in open_tasks if not task.timed]
     # The longest first, so that no worker is left with one at the end.
     shared.sort(key=lambda task: -task.weight)
-    with _engine(backend, jobs, address) as run:
-        for task, rows in run(shared):
-            folder.add(task, rows)
-            done(task)
+    failed: list[str] = []
+    if shared:
+        with _engine(backend, jobs, address) as run:
+            for task, rows in run(shared):
+                if isinstance(rows, RuncardError):
+                    failed.append(f"{task.key}: {rows}")
+                    continue
+                folder.add(task, rows)
+                done(task)
     for task in open_tasks:
         if task.timed:
             folder.add(task, run_task(task))
             done(task)
+    if failed:
+        raise RuncardError(f"{counted(len(failed), 'task')} could not be done: {'; '.join(failed)}")
 
 
 Rows = list[LateRow] | list[SecondsRow]
 
 
-def _with_task(task: Task) -> tuple[Task, Rows]:
-    """A task and its rows; runs on a worker."""
-    return task, run_task(task)
+def _with_task(task: Task) -> tuple[Task, Rows | RuncardError]:
+    """A task and its rows, or what went wrong with it; runs on a worker."""
+    try:
+        return task, run_task(task)
+    except RuncardError as error:
+        return task, error
 
 
 @contextmanager
 def _engine(
     backend: str, jobs: int, address: str | None
-) -> Iterator[Callable[[Sequence[Task]], Iterator[tuple[Task, Rows]]]]:
+) -> Iterator[Callable[[Sequence[Task]], Iterator[tuple[Task, Rows | RuncardError]]]]:
     """A function that runs tasks and yields each with its rows, in any order."""
     from joblib import Parallel, delayed, parallel_config
 
-    def run(tasks: Sequence[Task]) -> Iterator[tuple[Task, Rows]]:
-        if not tasks:
-            return
+    def run(tasks: Sequence[Task]) -> Iterator[tuple[Task, Rows | RuncardError]]:
         calls = [delayed(_with_task)(task) for task in tasks]
-        yield from Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")(calls)
+        found = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")(calls)
+        try:
+            yield from found
+        except Exception as error:
+            # Both engines have many errors for this, some of them of several lines, and none that they share.
+            raise RuncardError(f"the workers stopped: {type(error).__name__}: {str(error).splitlines()[0]}") from error
 
     check_engine(backend, address)
     if backend == "loky":

@@ -40,8 +40,19 @@ KINDS: Final = (
     "seconds",
 )
 
-IGNORING: Final = "optimal-ignoring-correlation"
-"""The optimal policy of the same city without correlation, evaluated with it."""
+IGNORING: Final = "-ignoring-correlation"
+"""Ends the name of a policy that is made for the same city without correlation, and used with it."""
+
+NEEDED: Final = {
+    "improvement": ("closest-first", "optimal"),
+    "range": ("closest-first", "optimal", "one-step-queueing", "one-step-mean-field", "fixed-card"),
+    "gap": ("optimal",),
+    "ignoring": ("optimal", f"optimal{IGNORING}"),
+    "against-load": ("closest-first", "optimal"),
+    "against-gamma": ("closest-first", "optimal"),
+    "late": ("optimal",),
+}
+"""By kind: the policies that it cannot do without."""
 
 ORDER: Final = (
     "table1",
@@ -101,7 +112,8 @@ class Experiment:
 
     def __post_init__(self) -> None:
         """Raise one InputError that lists every setting that makes no sense."""
-        known_policies = (*POLICY_NAMES, IGNORING)
+        known_policies = (*POLICY_NAMES, *(f"{name}{IGNORING}" for name in POLICY_NAMES))
+        needed = NEEDED.get(self.kind, ())
         conditions = [
             (self.kind in KINDS, f"kind one of {', '.join(KINDS)}, got {self.kind!r}"),
             (self.graphs >= 1, f"graphs >= 1, got {self.graphs}"),
@@ -115,8 +127,9 @@ class Experiment:
             ),
             (
                 bool(self.policies) and set(self.policies) <= set(known_policies),
-                f"policies of {', '.join(known_policies)}, got {list(self.policies)}",
+                f"policies of {', '.join(POLICY_NAMES)}, perhaps with {IGNORING}, got {list(self.policies)}",
             ),
+            (set(needed) <= set(self.policies), f"the policies {', '.join(needed)} for this kind"),
         ]
         faults = [text for holds, text in conditions if not holds]
         if faults:
@@ -147,7 +160,7 @@ def parse_experiment(name: str, text: str) -> Experiment:
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
     try:
         return Experiment(name=name, **values)
-    except TypeError as error:
+    except TypeError as error:  # a key is missing, or a value is of another type
         raise InputError(f"the settings of {name}: {error}") from error
 
 

@@ -12,9 +12,9 @@ from runcard.study.tasks import Task
 class StudyBar:
     """A bar on standard error, by the weights of tasks; it shows nothing unless standard error is a terminal."""
 
-    def __init__(self, tasks: Sequence[Task]) -> None:
+    def __init__(self, tasks: Sequence[Task], num_done: int, weight_done: float) -> None:
         console = make_console(stderr=True)
-        self.num_tasks, self.num_done = len(tasks), 0
+        self.num_tasks, self.num_done = len(tasks), num_done
         self._display = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=32),
@@ -28,7 +28,9 @@ class StudyBar:
             disable=not console.is_terminal,
             speed_estimate_period=120.0,
         )
-        self._task = self._display.add_task("getting ready", total=sum(task.weight for task in tasks))
+        total = sum(task.weight for task in tasks)
+        self._task = self._display.add_task("getting ready", total=total)
+        self._display.update(self._task, completed=weight_done)
 
     def __enter__(self) -> "StudyBar":
         self._display.start()

@@ -28,7 +28,7 @@ from runcard.outputs.files import write_whole
 from runcard.outputs.words import counted
 from runcard.study.experiment import Experiment, Setting
 from runcard.study.figures import CAPTIONS, figure_svg, words_of_correlation
-from runcard.study.result import Result, cells_in_words
+from runcard.study.result import Result, agreement_of
 from runcard.study.tables import HEADS, OURS, Cell, Line
 
 PACKAGES: Final = ("runcard", "numpy", "scipy", "numba", "joblib", "duckdb", "matplotlib")
@@ -49,7 +49,7 @@ FLAR_NOTE: Final = (
     "truck is idle 32.8 % of the time under every policy, and a truck from outside is late almost surely, yet the "
     "paper has 2.74 %."
 )
-FEW_GRAPHS: Final = 30
+FEW_GRAPHS: Final = 100
 FEW_NOTE: Final = (
     "With so few graphs the standard errors are rough, and all rows with the same trucks are of the same graphs: read "
     f"little into the colours below {FEW_GRAPHS} graphs."
@@ -163,9 +163,8 @@ def _summary(results: Sequence[Result]) -> str:
         parts.append(counted(num_figures, "figure"))
     seeds = " and ".join(str(seed) for seed in sorted({result.seed for result in results}))
     done = f"This report has {' and '.join(parts)} with our own numbers, from random cities of seed {seeds}."
-    if not num_tables:
-        return done
-    return f"{done} Where the paper's numbers are known to us: {cells_in_words(results).rstrip('.')}."
+    agreement = agreement_of(results)
+    return f"{done} Where the paper's numbers are known to us, {agreement.words}" if agreement.num_cells else done
 
 
 def _time_in_words(seconds: float) -> str:
@@ -226,8 +225,7 @@ def _where(experiment: Experiment) -> str:
 def _settings(result: Result) -> tuple[tuple[str, str], ...]:
     """The settings of an experiment, each with its values."""
     experiment = result.experiment
-    asked = experiment.graphs
-    found = asked if experiment.kind in ("map", "seconds") else result.num_graphs
+    asked, found = experiment.graphs, result.num_graphs
     return (
         ("Sides", _listed(experiment.sides)),
         ("Trucks (I)", _listed(experiment.trucks)),

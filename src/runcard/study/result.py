@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from runcard.study.experiment import Experiment
-from runcard.study.tables import StudyTable, make_table
+from runcard.study.tables import Agreement, StudyTable, make_table
 
 TABLE_KINDS: Final = ("improvement", "range", "gap", "ignoring")
 
@@ -17,8 +17,12 @@ class Result:
 
     experiment: Experiment
     seed: int
-    num_graphs: int
     rows: dict[str, Any]
+
+    @property
+    def num_graphs(self) -> int:
+        """The random graphs of each setting."""
+        return 1 + int(self.rows["graph"].max()) if "graph" in self.rows else self.experiment.graphs
 
     @property
     def is_table(self) -> bool:
@@ -36,14 +40,7 @@ class Result:
         return 0 if "converged" not in self.rows else int((~self.rows["converged"]).sum())
 
 
-def cells_in_words(results: Sequence[Result]) -> str:
+def agreement_of(results: Sequence[Result]) -> Agreement:
     """How well all tables together agree with the paper's."""
-    agreements = [result.table.agreement for result in results if result.is_table]
-    cells = sum(one.num_cells for one in agreements)
-    if cells == 0:
-        return "The paper's numbers are not known."
-    within_3, within_4 = (sum(getattr(one, name) for one in agreements) for name in ("within_3", "within_4"))
-    return (
-        f"{within_3} of {cells} cells ({within_3 / cells:.0%}) are within 3 standard errors of the paper's, "
-        f"{within_4} within 4."
-    )
+    none = Agreement(num_cells=0, within_3=0, within_4=0, farthest=0.0)
+    return sum((result.table.agreement for result in results if result.is_table), none)

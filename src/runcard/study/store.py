@@ -5,7 +5,7 @@
     NAME.parquet           the rows of an experiment, sorted: the same seed gives the same bytes
     report.html            the report
 
-Parts are only ever added, so that another number of graphs, or another experiment with the same cities, uses them
+Parts are only ever added, so that more graphs, in whole tens, or another experiment with the same cities use them
 again.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runcard.errors import InputError, MissingExtraError
+from runcard.errors import InputError, MissingExtraError, RuncardError
 from runcard.outputs.files import fill_whole, write_whole
 from runcard.study.experiment import Experiment
 from runcard.study.tasks import LateRow, SecondsRow, Task
@@ -52,6 +52,8 @@ class StudyFolder:
         """Create the folder, or check that what is there belongs to the same study."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path}: expected a folder for the study, got a file")
+        if any(letter in str(self.path) for letter in "*?[]"):
+            raise InputError(f"{self.path}: expected the name of a folder without *, ?, [ or ]")
         manifest = self.path / MANIFEST
         wanted = {"seed": self.seed, "runcard": version}
         if manifest.exists():
@@ -64,11 +66,15 @@ class StudyFolder:
                     f"{self.path}: expected a study of {_in_words(wanted)}, got one of {_in_words(found)}; "
                     "name another folder with --output"
                 )
-        elif self.path.is_dir() and any(self.path.iterdir()):
-            raise InputError(f"{self.path}: expected an empty folder or one of a study, got other files")
-        self.parts.mkdir(parents=True, exist_ok=True)
-        if not manifest.exists():
+        else:
+            # A study that was killed at once leaves no more than a draft behind.
+            if self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
+                raise InputError(f"{self.path}: expected an empty folder or one of a study, got other files")
+            self.path.mkdir(parents=True, exist_ok=True)
             write_whole(manifest, (json.dumps(wanted) + "\n").encode())
+        self.parts.mkdir(exist_ok=True)
+        for draft in [*self.path.glob(".*.parquet.*"), *self.parts.glob(".*.parquet.*")]:
+            draft.unlink(missing_ok=True)
 
     def part(self, task: Task) -> Path:
         """The file of a task."""
@@ -94,18 +100,34 @@ class StudyFolder:
         """Write the file of an experiment from the parts of its tasks, and return its path."""
         path = self.path / f"{experiment.name}.parquet"
         with connect() as database:
-            query = f"COPY (SELECT * FROM {self._source(tasks)} ORDER BY ALL) TO {{}} (FORMAT parquet)"
-            fill_whole(path, lambda draft: database.execute(query.format(_quoted(draft))))
+            sorted_rows = f"(SELECT * FROM {_files(list(map(self.part, tasks)))} ORDER BY ALL)"
+            fill_whole(path, lambda draft: _copy(database, sorted_rows, draft))
         return path
 
-    def rows(self, tasks: Sequence[Task]) -> dict[str, Any]:
-        """The rows of finished tasks as an array for each column, sorted."""
+    def has(self, experiment: Experiment) -> bool:
+        """Whether there is a file of an experiment."""
+        return (self.path / f"{experiment.name}.parquet").exists()
+
+    def rows(self, experiment: Experiment) -> dict[str, Any]:
+        """The rows of the file of an experiment as an array for each column, sorted."""
         with connect() as database:
-            found: dict[str, Any] = database.execute(f"SELECT * FROM {self._source(tasks)} ORDER BY ALL").fetchnumpy()
+            source = _files([self.path / f"{experiment.name}.parquet"])
+            found: dict[str, Any] = database.execute(f"SELECT * FROM {source} ORDER BY ALL").fetchnumpy()
         return found
 
-    def _source(self, tasks: Sequence[Task]) -> str:
-        return f"read_parquet([{', '.join(_quoted(self.part(task)) for task in tasks)}])"
+
+def _files(paths: Sequence[Path]) -> str:
+    return f"read_parquet([{', '.join(map(_quoted, paths))}])"
+
+
+def _copy(database: "duckdb.DuckDBPyConnection", source: str, path: Path) -> None:
+    """Write the rows of a table or query to a Parquet file."""
+    import duckdb
+
+    try:
+        database.execute(f"COPY {source} TO {_quoted(path)} (FORMAT parquet)")
+    except duckdb.Error as error:
+        raise RuncardError(f"{path.parent}: the rows could not be written: {error}") from error
 
 
 def _quoted(path: Path) -> str:

@@ -28,7 +28,6 @@ HEADS: Final = {
     "one-step-queueing": "OSIA corrected",
     "one-step-mean-field": "mean field",
     "fixed-card": "fixed card",
-    IGNORING: "OPT ignoring correlation",
 }
 """The head of each policy's column."""
 
@@ -71,13 +70,22 @@ class Agreement:
     within_4: int
     farthest: float
 
+    def __add__(self, other: "Agreement") -> "Agreement":
+        """The agreement of both together."""
+        return Agreement(
+            num_cells=self.num_cells + other.num_cells,
+            within_3=self.within_3 + other.within_3,
+            within_4=self.within_4 + other.within_4,
+            farthest=max(self.farthest, other.farthest),
+        )
+
     @property
     def words(self) -> str:
         """The agreement in a sentence."""
         if self.num_cells == 0:
-            return "The paper's numbers are not known."
+            return "The paper's numbers are not known to us."
         return (
-            f"{self.within_3} of {self.num_cells} cells within 3 standard errors of the paper's, "
+            f"{self.within_3} of {self.num_cells} cells are within 3 standard errors of the paper's, "
             f"{self.within_4} within 4; the farthest is {self.farthest:.1f} off."
         )
 
@@ -140,7 +148,7 @@ def improvement(late: NDArray[np.float64], closest_first: NDArray[np.float64]) -
 
 def gap(late: NDArray[np.float64], optimal: NDArray[np.float64]) -> NDArray[np.float64]:
     """[graphs] the gap to the optimum in percent."""
-    return np.where(optimal > 0.0, 100.0 * (late / np.maximum(optimal, 1e-300) - 1.0), 0.0)
+    return np.where(late == optimal, 0.0, 100.0 * (late / np.maximum(optimal, 1e-300) - 1.0))
 
 
 def make_table(experiment: Experiment, rows: dict[str, Any]) -> StudyTable:
@@ -177,7 +185,9 @@ def _cells(
             error=standard_error(100.0 * late["closest-first"]),
             paper=None if flar is None else float(flar),
         )
-        for policy in experiment.policies[1:]:
+        for policy in experiment.policies:
+            if policy == "closest-first":
+                continue
             paper = in_paper(f"delta_{_IN_PAPER[policy]}_{side}") if policy in _IN_PAPER else None
             yield mean_cell(HEADS[policy], improvement(late[policy], late["closest-first"]), paper, experiment.graphs)
     elif kind == "range":
@@ -193,11 +203,15 @@ def _cells(
                 paper = in_paper(f"{_IN_PAPER[policy]}_{side}") if policy in _IN_PAPER else None
                 yield mean_cell(HEADS[policy], gap(late[policy], late["optimal"]), paper, experiment.graphs)
     elif kind == "ignoring":
-        more = gap(late[IGNORING], late["optimal"])
+        more = gap(late[f"optimal{IGNORING}"], late["optimal"])
         smallest, largest = in_paper("min"), in_paper("max")
         yield Cell(column="min", value=float(more.min()), paper=None if smallest is None else float(smallest))
         yield mean_cell("mean", more, in_paper("mean"), experiment.graphs, step=0.1)
         yield Cell(column="max", value=float(more.max()), paper=None if largest is None else float(largest))
+        for policy in OURS:
+            if f"{policy}{IGNORING}" in late:
+                worse = gap(late[f"{policy}{IGNORING}"], late["optimal"])
+                yield mean_cell(HEADS[policy], worse, None, experiment.graphs)
 
 
 def standard_error(values: NDArray[np.float64]) -> float | None:

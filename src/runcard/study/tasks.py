@@ -5,19 +5,21 @@ and so does every machine; one thread each, so that the numbers do not depend on
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from math import nan
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from runcard.city.grid import generate_grid
 from runcard.city.model import City
+from runcard.errors import NotConvergedError
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Rule
+from runcard.mdp.rows import Rule, ValueRule
+from runcard.outputs.warm_up import load_kernels
 from runcard.policy.base import Policy
 from runcard.policy.by_table import table_rule
 from runcard.policy.solve import solve
@@ -27,6 +29,7 @@ TOLERANCE: Final = 1e-8
 """Of the optimal policy, relatively."""
 
 BLOCK_GRAPHS: Final = 10
+MANY_GRAPHS: Final = 50
 SMALL_STATES: Final = 1 << 7
 """Cities of more states are a task each."""
 
@@ -63,11 +66,11 @@ class SecondsRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """The graphs first..last-1 of a setting, and what is computed for each."""
+    """The graphs first..stop-1 of a setting, and what is computed for each."""
 
     setting: Setting
     first: int
-    last: int
+    stop: int
     shared_delays: tuple[float, ...]
     policies: tuple[str, ...]
     seed: int
@@ -76,30 +79,33 @@ class Task:
     @property
     def key(self) -> str:
         """A name that is the same for the same work, for files."""
-        rest = repr((self.shared_delays, self.policies, self.seed, self.timed)).encode()
-        digest = blake2b(rest, digest_size=6).hexdigest()
-        return f"{self.setting.words}-graphs-{self.first}-{self.last - 1}-{digest}"
+        digest = blake2b(repr((self, TOLERANCE)).encode(), digest_size=6).hexdigest()
+        return f"{self.setting.words}-graphs-{self.first}-{self.stop - 1}-{digest}"
 
     @property
     def weight(self) -> float:
         """About how long it takes, in relative terms, for the time that is left."""
         states, points = 2.0**self.setting.trucks, self.setting.side**2
         work = 1.0 + states * points * self.setting.trucks / 2e4
-        return (self.last - self.first) * len(self.shared_delays) * len(self.policies) * work
+        return (self.stop - self.first) * len(self.shared_delays) * len(self.policies) * work
 
 
 def tasks_of(experiment: Experiment, *, num_graphs: int | None, seed: int) -> list[Task]:
-    """The tasks of an experiment."""
+    """The tasks of an experiment, with another number of graphs than its own if that is given.
+
+    Experiments of a few graphs, because they are large or draw each of them, never take more than those.
+    """
     if experiment.kind == "map":
         return []
-    timed = experiment.kind == "seconds"
-    graphs = experiment.graphs if num_graphs is None or timed else num_graphs
+    timed, graphs = experiment.kind == "seconds", experiment.graphs
+    if num_graphs is not None and not timed:
+        graphs = num_graphs if graphs >= MANY_GRAPHS else min(num_graphs, graphs)
     found = []
     for setting in experiment.settings:
         block = BLOCK_GRAPHS if 2**setting.trucks <= SMALL_STATES else 1
         found += [
             Task(
-                setting=setting, first=first, last=min(first + block, graphs),
+                setting=setting, first=first, stop=min(first + block, graphs),
                 shared_delays=experiment.shared_delays, policies=experiment.policies, seed=seed, timed=timed,
             )
             for first in range(0, graphs, block)
@@ -128,51 +134,51 @@ def run_task(task: Task) -> list[LateRow] | list[SecondsRow]:
 
 def _late_rows(task: Task) -> list[LateRow]:
     rows = []
-    for graph in range(task.first, task.last):
+    for graph in range(task.first, task.stop):
         for shared_delay in task.shared_delays:
             city = city_of(task.setting, graph, shared_delay=shared_delay, seed=task.seed)
             problem = dispatch_problem(city, minutes=False)
             for name in task.policies:
-                policy, rule = _policy_and_rule(problem, city, name)
-                found = evaluate_rule(problem, rule, threads=1)
-                certain = policy.certificate is None or policy.certificate.converged
-                rows.append(
-                    LateRow(
-                        *_place(task.setting), graph, shared_delay, name,
-                        found.late_fraction, found.lower, found.upper, found.converged and certain,
-                    )
-                )  # fmt: skip
+                late, lower, upper, converged = _late(problem, city, name)
+                rows.append(LateRow(*_place(task.setting), graph, shared_delay, name, late, lower, upper, converged))
     return rows
+
+
+def _late(problem: DispatchProblem, city: City, name: str) -> tuple[float, float, float, bool]:
+    """The late fraction of a policy, its bounds, and whether it is certain; NaN for a policy that was not found."""
+    try:
+        policy, rule = _policy_and_rule(problem, city, name)
+    except NotConvergedError:
+        return nan, nan, nan, False
+    found = evaluate_rule(problem, rule, threads=1)
+    certain = policy.certificate is None or policy.certificate.converged
+    return found.late_fraction, found.lower, found.upper, found.converged and certain
 
 
 def _policy_and_rule(problem: DispatchProblem, city: City, name: str) -> tuple[Policy, Rule]:
     """A policy, and the rule of what it sends in the city of the problem."""
-    if name == IGNORING:
-        policy = solved(dispatch_problem(replace(city, shared_delay=0.0), minutes=False), "optimal")
-        return policy, table_rule(policy)
-    policy = solved(problem, name)
-    return policy, policy.rule
+    if not name.endswith(IGNORING):
+        policy = solved(problem, name)
+        return policy, policy.rule
+    without = dispatch_problem(replace(city, shared_delay=0.0), minutes=False)
+    policy = solved(without, name.removesuffix(IGNORING))
+    rule = policy.rule
+    return policy, table_rule(without, rule) if isinstance(rule, ValueRule) else rule
 
 
 def _seconds_rows(task: Task) -> list[SecondsRow]:
-    warm_up(task.policies)
     rows = []
-    for graph in range(task.first, task.last):
+    for graph in range(task.first, task.stop):
         for shared_delay in task.shared_delays:
-            problem = dispatch_problem(city_of(task.setting, graph, shared_delay=shared_delay, seed=task.seed))
+            city = city_of(task.setting, graph, shared_delay=shared_delay, seed=task.seed)
+            problem = dispatch_problem(city, minutes=False)
+            load_kernels(problem, task.policies)
             for name in task.policies:
                 began = time.perf_counter()
                 _ = solved(problem, name).rule
                 seconds = time.perf_counter() - began
                 rows.append(SecondsRow(*_place(task.setting), graph, shared_delay, name, seconds))
     return rows
-
-
-def warm_up(policies: Sequence[str]) -> None:
-    """Compile or load what the policies need, so that no measurement includes it."""
-    problem = dispatch_problem(generate_grid(side=3, num_stations=3, load=0.1, seed=0))
-    for name in policies:
-        _ = solved(problem, name).rule
 
 
 def _place(setting: Setting) -> tuple[int, int, float, float]:
