@@ -14,9 +14,16 @@ from rich.table import Table
 
 from benchmarks.cases import Row, all_cases
 from benchmarks.heuristics import near_cases, online_cases
+from benchmarks.response import response_cases
 from benchmarks.study import study_cases
 
-PARTS: Final = {"exact": all_cases, "online": online_cases, "near": near_cases, "study": study_cases}
+PARTS: Final = {
+    "response": response_cases,
+    "exact": all_cases,
+    "online": online_cases,
+    "near": near_cases,
+    "study": study_cases,
+}
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
 
 
@@ -50,7 +57,7 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="only the exact solver, the speed of online decisions, how near the optimum they are, or the study",
+        help="only P(late), the exact solver, the speed of online decisions, how near the optimum they are, or the study",
     )
     parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
     options = parser.parse_args()

@@ -18,6 +18,7 @@ from runcard.city import (
     Node,
     Outside,
     Station,
+    Turnout,
     check_city,
     demo_city,
     faults_of,
@@ -52,7 +53,37 @@ def faults_with(**changes: Any) -> tuple[str, ...]:
         ({"trucks_per_incident": 0}, "expected trucks_per_incident to be a whole number from 1 to 4, got 0"),
         ({"shared_delay": -0.1}, "expected shared_delay from 0 to 1, got -0.1"),
         ({"shared_delay": NAN}, "expected shared_delay from 0 to 1, got nan"),
-        ({"driving": Driving("gamma")}, "expected driving.model to be exponential, got 'gamma'"),
+        (
+            {"driving": Driving("weibull")},
+            "expected driving.model to be exponential or gamma or lognormal or hyperexponential or pareto, "
+            "got 'weibull'",
+        ),
+        ({"driving": Driving("gamma")}, "expected driving.cv, which the model gamma needs, got none"),
+        ({"driving": Driving("gamma", cv=-1.0)}, "expected driving.cv from 0 to 10, got -1.0"),
+        (
+            {"driving": Driving("exponential", cv=0.5)},
+            "expected no driving.cv for the model exponential, which has none to choose, got 0.5",
+        ),
+        (
+            {"driving": Driving("hyperexponential", cv=0.5)},
+            "expected driving.cv >= 1 for the model hyperexponential, got 0.5",
+        ),
+        ({"driving": Driving("pareto")}, "expected driving.tail_index, which the model pareto needs, got none"),
+        (
+            {"driving": Driving("pareto", tail_index=1.0)},
+            "expected driving.tail_index > 1, because the mean is infinite otherwise, got 1.0",
+        ),
+        (
+            {"driving": Driving("gamma", cv=1.0, tail_index=2.0)},
+            "expected no driving.tail_index for the model gamma, got 2.0",
+        ),
+        ({"driving": Driving(fixed_part=1.0)}, "expected driving.fixed_part from 0 to less than 1, got 1.0"),
+        ({"turnout": Turnout(mean_minutes=-1.0)}, "expected turnout.mean_minutes >= 0, got -1.0"),
+        (
+            {"turnout": Turnout(1.0, "pareto")},
+            "expected turnout.model to be exponential or gamma or lognormal, got 'pareto'",
+        ),
+        ({"turnout": Turnout(1.0, "lognormal")}, "expected turnout.cv, which the model lognormal needs, got none"),
         ({"driving": Driving(route_seed=-1)}, "expected driving.route_seed >= 0, got -1"),
         ({"outside": Outside(links=0)}, "expected outside.links >= 1, got 0"),
         ({"outside": Outside(link_minutes=0.0)}, "expected outside.link_minutes > 0, got 0.0"),

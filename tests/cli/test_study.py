@@ -17,8 +17,9 @@ def test_one_experiment(run: Run, tmp_path: Path) -> None:
     ran = run("study", "table2", "--graphs", "2", "--jobs", "1", "-o", folder)
     assert ran.code == 0
     assert "Table 2" in ran.out
-    assert "(12.2)" in ran.out
+    assert "(12.20)" in ran.out
     assert "within 3 standard errors" in ran.out
+    assert "With 2 graphs the standard errors are rough" in ran.out
     rows = duckdb.sql(f"SELECT count(*), count(DISTINCT policy), bool_and(converged) FROM '{folder}/table2.parquet'")
     assert rows.fetchall() == [(40, 5, True)]
     assert "Table 2" in (folder / "report.html").read_text()
@@ -45,7 +46,33 @@ def test_the_report_has_all_that_the_folder_has(run: Run, tmp_path: Path) -> Non
     report = (folder / "report.html").read_text()
     assert "Table 2" in report
     assert "Figure 4" in report
-    assert "Figure 6" in report
+    assert "Figure 6" not in report
+
+
+def test_one_graph_is_not_compared(run: Run, tmp_path: Path) -> None:
+    """With one graph there is no standard error, and nothing is said about agreement."""
+    ran = run("study", "table2", "--graphs", "1", "--jobs", "1", "-o", tmp_path / "study")
+    assert "With one graph there is no standard error" in ran.out
+    assert "within 3" not in ran.out
+
+
+def test_a_file_that_was_cut_off_is_made_again(run: Run, tmp_path: Path) -> None:
+    """A damaged part or result is not used: the task is done again."""
+    folder = tmp_path / "study"
+    command = ("study", "table2", "--graphs", "2", "--jobs", "1", "-o", folder)
+    assert run(*command).code == 0
+    whole = (folder / "table2.parquet").read_bytes()
+    part = next((folder / "parts").iterdir())
+    part.write_bytes(part.read_bytes()[:100])
+    (folder / "table2.parquet").write_bytes(whole[:100])
+    assert run(*command).code == 0
+    assert (folder / "table2.parquet").read_bytes() == whole
+
+
+def test_findings_of_few_graphs_are_not_judged(run: Run) -> None:
+    """What does not hold with a handful of graphs is not said to be wrong."""
+    out = run("study", "finding-2", "--graphs", "2", "--jobs", "1").out
+    assert "It holds." in out or "With so few graphs it cannot be said" in out
 
 
 def test_the_names_are_listed(run: Run) -> None:
@@ -72,6 +99,7 @@ def test_a_finding_is_derived(run: Run) -> None:
         (["table2", "--backend", "dask"], "expected the --address of a Dask scheduler"),
         (["table2", "--address", "tcp://127.0.0.1:1"], "expected an address only with --backend dask"),
         (["table2", "--seed", "-1"], "seed"),
+        (["finding-8", "--backend", "dask", "--address", "tcp://127.0.0.1:1"], "findings run on this machine"),
     ],
 )
 def test_mistakes_are_one_line(run: Run, tmp_path: Path, arguments: list[str], words: str) -> None:

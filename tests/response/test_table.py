@@ -177,13 +177,6 @@ def test_every_city(seed: int, delays: tuple[float, float], factor: float) -> No
             assert (high.p_late[row] <= lone[1 + i] * (1 + 1e-12)).all()
 
 
-def test_differing_means(make_city: Any) -> None:
-    """Links of differing means are refused with both means and both links."""
-    city = make_city([(0, 1, False, 0.5), (1, 2, False, 0.7)], [0], [2])
-    with pytest.raises(UnsupportedError, match=r"link.csv: .* found 0\.5 \(link e0\) and 0\.7 \(link e1\)"):
-        response_table(city)
-
-
 def test_three_trucks(make_grid: Any) -> None:
     """A demand point or a city that needs three trucks is refused, and the message names the place that says so."""
     city = make_grid(2, [0, 3])

@@ -154,6 +154,14 @@ def test_a_task_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch:
     assert [folder.is_done(task) for task in TASKS].count(False) == 1
 
 
+def test_workers_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster whose workers have another runcard is not used, and the message names both versions."""
+    with cluster(tmp_path) as (address, _):
+        monkeypatch.setattr("runcard.study.engine.version", lambda _: "0.0.0")
+        with pytest.raises(RuncardError, match="expected 0.0.0, as here|has no runcard"):
+            studied(tmp_path / "study", backend="dask", address=address)
+
+
 def test_wrong_engines_are_refused(tmp_path: Path) -> None:
     """A backend that is not there, and an address that is missing, superfluous or dead, each have their message."""
     for backend, address, error, words in (

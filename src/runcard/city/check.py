@@ -18,7 +18,12 @@ from runcard.errors import CityError
 if TYPE_CHECKING:
     from runcard.city.model import City
 
-DRIVING_MODELS: Final = ("exponential",)
+DRIVING_MODELS: Final = ("exponential", "gamma", "lognormal", "hyperexponential", "pareto")
+TURNOUT_MODELS: Final = ("exponential", "gamma", "lognormal")
+LEAST_CV: Final = {"gamma": 0.0, "lognormal": 0.0, "hyperexponential": 1.0}
+"""The models that have a coefficient of variation, and the smallest that each can have."""
+
+MAX_CV: Final = 10.0
 MAX_TRUCKS_PER_INCIDENT: Final = 4
 OUTSIDE_ID: Final = "outside"
 """How a truck from outside the region is named in a team."""
@@ -187,6 +192,15 @@ SETTING_RULES: Final[Mapping[str, Rule]] = {
     "shared_delay": Rule("shared_delay from 0 to 1", lambda value: 0.0 <= value <= 1.0),
     "driving.model": Rule(f"driving.model to be {' or '.join(DRIVING_MODELS)}", lambda value: value in DRIVING_MODELS),
     "driving.route_seed": Rule("driving.route_seed >= 0", lambda value: _is_whole(value) and value >= 0),
+    "driving.cv": _optional(Rule(f"driving.cv from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV)),
+    "driving.tail_index": _optional(
+        Rule("driving.tail_index > 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf)
+    ),
+    "driving.fixed_part": Rule("driving.fixed_part from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
+    "turnout.mean_minutes": _not_negative("turnout.mean_minutes"),
+    "turnout.model": Rule(f"turnout.model to be {' or '.join(TURNOUT_MODELS)}", lambda value: value in TURNOUT_MODELS),
+    "turnout.cv": _optional(Rule(f"turnout.cv from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV)),
+    "turnout.shared": Rule("turnout.shared to be true or false", lambda value: isinstance(value, bool)),
     "outside.links": _optional(Rule("outside.links >= 1", _is_count)),
     "outside.link_minutes": _optional(_positive("outside.link_minutes")),
 }
@@ -234,6 +248,24 @@ def _setting_faults(settings: Mapping[str, Any]) -> Iterator[str]:
         rule = SETTING_RULES[key]
         if not rule.holds(value):
             yield rule.fault(value)
+    for section in ("driving", "turnout"):
+        yield from _law_faults(section, settings)
+
+
+def _law_faults(section: str, settings: Mapping[str, Any]) -> Iterator[str]:
+    """The faults of a law as a whole: a parameter that its model lacks, or has and needs."""
+    model, cv = settings.get(f"{section}.model", "exponential"), settings.get(f"{section}.cv")
+    tail_index = settings.get("driving.tail_index") if section == "driving" else None
+    if model in LEAST_CV and cv is None:
+        yield f"expected {section}.cv, which the model {model} needs, got none"
+    elif model in LEAST_CV and cv is not None and 0.0 <= cv < LEAST_CV[model]:
+        yield f"expected {section}.cv >= {LEAST_CV[model]:g} for the model {model}, got {cv!r}"
+    elif model in DRIVING_MODELS and model not in LEAST_CV and cv is not None:
+        yield f"expected no {section}.cv for the model {model}, which has none to choose, got {cv!r}"
+    if section == "driving" and model == "pareto" and tail_index is None:
+        yield "expected driving.tail_index, which the model pareto needs, got none"
+    elif model in DRIVING_MODELS and model != "pareto" and tail_index is not None:
+        yield f"expected no driving.tail_index for the model {model}, got {tail_index!r}"
 
 
 def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:

@@ -64,10 +64,27 @@ class DemandPoint:
 
 @dataclass(frozen=True, slots=True)
 class Driving:
-    """How driving times are drawn, and the seed that breaks ties between equally short routes."""
+    """The law of the driving time on a link, whose mean is the link's, and the seed that breaks ties between routes.
+
+    `cv` is the coefficient of variation of the random part, `tail_index` belongs to a pareto law, and `fixed_part` is
+    the part of the mean that is not random.
+    """
 
     model: str = "exponential"
     route_seed: int = 0
+    cv: float | None = None
+    tail_index: float | None = None
+    fixed_part: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Turnout:
+    """The time before a truck leaves its station; `shared`: trucks of one station that go together leave together."""
+
+    mean_minutes: float = 0.0
+    model: str = "exponential"
+    cv: float | None = None
+    shared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +109,7 @@ class City:
     trucks_per_incident: int = 2
     shared_delay: float = 1.0
     driving: Driving = Driving()
+    turnout: Turnout = Turnout()
     outside: Outside = Outside()
 
     def __post_init__(self) -> None:

@@ -10,10 +10,10 @@ from math import inf
 from typing import Any, Final
 
 from runcard.city.check import UnreadableError, near
-from runcard.city.model import City, Driving, Outside
+from runcard.city.model import City, Driving, Outside, Turnout
 
 SCHEMA: Final = 1
-SECTIONS: Final = ("driving", "outside")
+SECTIONS: Final = ("driving", "turnout", "outside")
 REQUIRED: Final = ("name", "busy_minutes", "target_minutes")
 
 
@@ -38,6 +38,12 @@ def _read_whole(value: Any) -> int:
     return value
 
 
+def _read_boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("true or false")
+    return value
+
+
 KEYS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "name": _read_text,
     "busy_minutes": _read_number,
@@ -46,6 +52,13 @@ KEYS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "shared_delay": _read_number,
     "driving.model": _read_text,
     "driving.route_seed": _read_whole,
+    "driving.cv": _read_number,
+    "driving.tail_index": _read_number,
+    "driving.fixed_part": _read_number,
+    "turnout.mean_minutes": _read_number,
+    "turnout.model": _read_text,
+    "turnout.cv": _read_number,
+    "turnout.shared": _read_boolean,
     "outside.links": _read_whole,
     "outside.link_minutes": _read_number,
 }
@@ -91,11 +104,16 @@ def _flat(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The keyword arguments of `City` that the settings give; the defaults stay where the model states them."""
-    given: dict[str, dict[str, Any]] = {"": {}, "driving": {}, "outside": {}}
+    given: dict[str, dict[str, Any]] = {"": {}, "driving": {}, "turnout": {}, "outside": {}}
     for key, value in settings.items():
         section, _, name = key.rpartition(".")
         given[section][name] = value
-    return {**given[""], "driving": Driving(**given["driving"]), "outside": Outside(**given["outside"])}
+    return {
+        **given[""],
+        "driving": Driving(**given["driving"]),
+        "turnout": Turnout(**given["turnout"]),
+        "outside": Outside(**given["outside"]),
+    }
 
 
 def format_settings(city: City) -> str:
@@ -113,6 +131,18 @@ def format_settings(city: City) -> str:
         f"model = {json.dumps(city.driving.model)}",
         f"route_seed = {city.driving.route_seed}",
     ]
+    for key, value in (("cv", city.driving.cv), ("tail_index", city.driving.tail_index)):
+        if value is not None:
+            lines.append(f"{key} = {float(value)!r}")
+    if city.driving.fixed_part:
+        lines.append(f"fixed_part = {float(city.driving.fixed_part)!r}")
+    if city.turnout != Turnout():
+        turnout = city.turnout
+        lines += ["", "[turnout]", f"mean_minutes = {float(turnout.mean_minutes)!r}"]
+        lines.append(f"model = {json.dumps(turnout.model)}")
+        if turnout.cv is not None:
+            lines.append(f"cv = {float(turnout.cv)!r}")
+        lines.append(f"shared = {str(turnout.shared).lower()}")
     outside = []
     if city.outside.links is not None:
         outside.append(f"links = {city.outside.links}")

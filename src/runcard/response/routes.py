@@ -26,7 +26,7 @@ class Routes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Roads:
+class Roads:
     """The road graph as arrays: links by their place in `city.links`, nodes by their place in `city.nodes`."""
 
     from_node: NDArray[np.int32]
@@ -61,7 +61,7 @@ class _Roads:
 
 def find_routes(city: City) -> Routes:
     """The routes from every station to every demand point; a valid city has one for each."""
-    roads = _read_roads(city)
+    roads = read_roads(city)
     leaving = roads.leaving
     distinct = np.array(list(dict.fromkeys(roads.demand.tolist())), dtype=np.int32)
     num_stations = len(roads.stations)
@@ -99,7 +99,7 @@ def find_routes(city: City) -> Routes:
 
 def routes_to(city: City, demand_index: int) -> tuple[tuple[str, ...], ...]:
     """The route of every station to one demand point, each as its link ids from the station on."""
-    roads = _read_roads(city)
+    roads = read_roads(city)
     leaving = roads.leaving
     destination = roads.demand[demand_index]
     minutes = roads.minutes_to(roads.demand[demand_index : demand_index + 1])[0]
@@ -117,11 +117,11 @@ def route_of(city: City, station_index: int, demand_index: int) -> tuple[str, ..
     return routes_to(city, demand_index)[station_index]
 
 
-def _read_roads(city: City) -> _Roads:
+def read_roads(city: City) -> Roads:
     """The road graph of a city as arrays."""
     index = {node.node_id: place for place, node in enumerate(city.nodes)}
     links = city.links
-    return _Roads(
+    return Roads(
         from_node=np.array([index[link.from_node_id] for link in links], dtype=np.int32),
         to_node=np.array([index[link.to_node_id] for link in links], dtype=np.int32),
         directed=np.array([link.directed for link in links], dtype=np.bool_),

@@ -3,7 +3,10 @@
 For demand point j, which needs k_j trucks and has the target t_j, and a team of m <= k_j trucks, the other k_j - m come
 from outside the region, independent of everything:
 
-    p_late[team, j] = P(R > t_j),    mean_minutes[team, j] = E[R],    R the first arrival, as in `erlang.py`.
+    p_late[team, j] = P(R > t_j),    mean_minutes[team, j] = E[R],    R the first arrival.
+
+Where all links have the same mean, driving times are exponential and trucks leave at once, that is a sum of positive
+terms (`erlang.py`); otherwise times are on a lattice (`lattice_table.py`).
 
 A larger team than k_j may not be sent: its entries are +inf.
 """
@@ -17,7 +20,8 @@ from runcard.city.model import City
 from runcard.errors import SizeError, UnsupportedError
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
 from runcard.response.erlang import fill_response
-from runcard.response.routes import Routes, find_routes
+from runcard.response.lattice_table import Arrivals, LatticeTable
+from runcard.response.routes import Routes, find_routes, read_roads
 from runcard.response.teams import count_stations, list_stations
 
 MAX_TRUCKS_PER_INCIDENT = 2
@@ -37,21 +41,27 @@ class ResponseTable:
 def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
     """P(late) and the mean response time of every team at every demand point; the latter has no rows if not wanted.
 
-    Raises `UnsupportedError` where links differ in their mean, or an incident needs more than two trucks.
+    Raises `UnsupportedError` where an incident needs more than two trucks, or where trucks share some delays and not
+    others and driving times are not those of the paper.
     """
     trucks = np.array([point.trucks or city.trucks_per_incident for point in city.demand], dtype=np.int32)
     targets = np.array([point.target_minutes or city.target_minutes for point in city.demand], dtype=np.float64)
     _check_trucks(city, trucks)
     _check_size(city, minutes=minutes)
-    link_minutes = _common_mean(city)
     routes = find_routes(city)
     stations = list_stations([station.trucks for station in city.stations], MAX_TRUCKS_PER_INCIDENT)
     if trucks.max() < MAX_TRUCKS_PER_INCIDENT:
         stations = stations[stations[:, 1] < 0]
-    max_links = int(routes.num_links.max())
-    outside = city.outside
     p_late = np.empty((len(stations), len(trucks)))
     mean_minutes = np.empty_like(p_late if minutes else p_late[:0])
+    if not _has_closed_form(city):
+        _check_sharing(city)
+        table = LatticeTable(city, read_roads(city), routes)
+        _fill(table.late(targets), stations, trucks, p_late)
+        if minutes:
+            _fill(table.means(), stations, trucks, mean_minutes)
+        return ResponseTable(count_stations(stations, len(city.stations)), p_late, mean_minutes, routes)
+    max_links, link_minutes, outside = int(routes.num_links.max()), city.links[0].mean_minutes, city.outside
     fill_response(
         stations,
         routes.num_links,
@@ -101,13 +111,31 @@ def _check_size(city: City, *, minutes: bool) -> None:
         )
 
 
-def _common_mean(city: City) -> float:
-    """The mean minutes of every link; raises `UnsupportedError` where two differ."""
-    first = city.links[0]
-    for link in city.links:
-        if link.mean_minutes != first.mean_minutes:
-            raise UnsupportedError(
-                "link.csv: every link must have the same mean_minutes in this version: "
-                f"found {first.mean_minutes:g} (link {first.link_id}) and {link.mean_minutes:g} (link {link.link_id})"
-            )
-    return float(first.mean_minutes)
+def _check_sharing(city: City) -> None:
+    """Raise an error for a shared_delay that this version does not model with other driving times than the paper's."""
+    if city.shared_delay not in (0.0, 1.0):
+        raise UnsupportedError(
+            f"city.toml: shared_delay: expected 0 or 1 in this version, got {city.shared_delay:g}: where links differ "
+            "in their mean, driving times are not exponential or trucks have a turnout time, others come later"
+        )
+
+
+def _has_closed_form(city: City) -> bool:
+    """Whether the times are those of the paper: exponential, of one mean, and nothing before the first link."""
+    first = city.links[0].mean_minutes
+    driving = city.driving
+    paper = driving.model == "exponential" and driving.fixed_part == 0.0 and city.turnout.mean_minutes == 0.0
+    return paper and all(link.mean_minutes == first for link in city.links)
+
+
+def _fill(arrivals: Arrivals, stations: NDArray[np.int32], trucks: NDArray[np.int32], out: NDArray[np.float64]) -> None:
+    """Fill `out` [team, demand point] from what one truck and two do; inf where a team is too large."""
+    size = (stations >= 0).sum(axis=1)
+    for team, (members, own) in enumerate(zip(stations.tolist(), size.tolist(), strict=True)):
+        if own == 0:
+            two, one = arrivals.outside_first[-1], arrivals.outside
+        elif own == 1:
+            two, one = arrivals.outside_first[members[0]], arrivals.single[members[0]]
+        else:
+            two, one = arrivals.first[members[0], members[1]], np.full(len(trucks), np.inf)
+        out[team] = np.where(trucks == 1, one, two)

@@ -19,7 +19,7 @@ from runcard.study.progress import StudyBar
 from runcard.study.report import write_report
 from runcard.study.result import Result, agreement_of
 from runcard.study.store import StudyFolder, connect
-from runcard.study.tables import Cell, StudyTable
+from runcard.study.tables import MANY_GRAPHS, Cell, StudyTable
 from runcard.study.tasks import tasks_of
 
 FINDING = "finding-"
@@ -35,7 +35,9 @@ def list_experiments() -> None:
         table.add_row(one.name, one.paper, one.title)
     for finding in FINDINGS:
         table.add_row(f"{FINDING}{finding.number}", "a finding about it", finding.title)
-    make_console().print(table)
+    console = make_console()
+    console.width = max(console.width, WIDTH)
+    console.print(table)
 
 
 def run_study(
@@ -56,8 +58,11 @@ def run_study(
             chosen or experiments(), output, num_graphs=num_graphs, jobs=jobs, seed=seed, backend=backend,
             address=address, in_full=bool(chosen),
         )  # fmt: skip
+    if numbers and backend != "loky":
+        raise InputError(f"findings run on this machine: expected no --backend for them, got {backend!r}")
     for number in numbers:
-        print_derivation(derive(number, num_graphs=num_graphs, seed=seed, jobs=jobs))
+        derivation = derive(number, num_graphs=num_graphs, seed=seed, jobs=jobs)
+        print_derivation(derivation, few=num_graphs is not None and num_graphs < MANY_GRAPHS)
 
 
 def _finding_numbers(name: str) -> list[int]:
@@ -108,17 +113,17 @@ def _run_experiments(
         if of[one.name]:
             folder.finish(one, of[one.name])
     seconds = time.perf_counter() - began
-    # The report has all that the folder has; a map is found again each time.
+    # The report has all that the folder has; a map has no rows, and is found again if it is asked for.
     results = [
         Result(experiment=one, seed=seed, rows=folder.rows(one) if folder.has(one) else {})
         for one in experiments()
-        if one.kind == "map" or folder.has(one)
+        if folder.has(one) or (one.kind == "map" and one in chosen)
     ]
     of_now = [result for result in results if result.experiment in chosen]
     for result in of_now:
         print_result(result, in_full=in_full)
     report = write_report(output / "report.html", results, seconds=seconds)
-    if any(result.is_table for result in of_now):
+    if sum(result.is_table for result in of_now) > 1:
         console.print(f"All together: {agreement_of(of_now).words}", style="bold", soft_wrap=True)
     console.print(f"Wrote {report} in {seconds:.0f} s; the rows are in {output}/*.parquet", soft_wrap=True)
 
@@ -141,7 +146,8 @@ def print_result(result: Result, *, in_full: bool) -> None:
         # A number that is cut off is worse than a line that wraps.
         console.width = max(console.width, WIDTH)
         console.print(study_table(result.table))
-    console.print(result.table.agreement.words, soft_wrap=True)
+        console.print("In percent; the paper's in brackets. Standard errors are in the report.")
+    console.print(result.table.words, soft_wrap=True)
     if result.num_open:
         console.print(
             f"Not proven as closely as it should be: {counted(result.num_open, 'late fraction')}", style="yellow"
@@ -165,17 +171,19 @@ def study_table(table: StudyTable) -> Table:
 def _cell_text(cell: Cell) -> Text:
     """A number, and the paper's; standard errors are in the report."""
     value = round(cell.value, 2) + 0.0  # no minus before a zero
-    words = f"{value:.2f}" if cell.paper is None else f"{value:.2f} ({cell.paper:g})"
+    words = f"{value:.2f}" if cell.paper is None else f"{value:.2f} ({cell.paper:.2f})"
     far = cell.off is not None and abs(cell.off) > 3.0
     return Text(words, style="yellow" if far else "")
 
 
-def print_derivation(derivation: Derivation) -> None:
-    """Print a finding, and what was found again."""
+def print_derivation(derivation: Derivation, *, few: bool) -> None:
+    """Print a finding, and what was found again; `few`: with fewer graphs than it takes to judge."""
     console, finding = make_console(), derivation.finding
     console.print(f"{finding.number}. {finding.title}", style="bold", soft_wrap=True)
     console.print(finding.claim, soft_wrap=True)
     for line in derivation.lines:
         console.print(f"  {line}", soft_wrap=True)
     verdict = "It holds." if derivation.holds else "It does NOT hold here."
-    console.print(verdict, style="green" if derivation.holds else "red")
+    if few and not derivation.holds:
+        verdict = f"With so few graphs it cannot be said whether it holds: take {MANY_GRAPHS} or more."
+    console.print(verdict, style="green" if derivation.holds else "yellow" if few else "red")

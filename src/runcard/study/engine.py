@@ -6,8 +6,10 @@ not depend on who does it, on machines of one kind. Tasks that measure seconds r
 process. A task that cannot be done does not stop the others.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import Any, Final
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
@@ -17,6 +19,8 @@ from runcard.study.tasks import LateRow, SecondsRow, Task, run_task
 
 BACKENDS: Final = ("loky", "dask")
 CONNECT_SECONDS: Final = 10
+WORKER_SECONDS: Final = 60
+"""How long a cluster may take to have a worker."""
 
 
 def check_engine(backend: str, address: str | None) -> None:
@@ -88,6 +92,11 @@ def _engine(
         found = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")(calls)
         try:
             yield from found
+        except GeneratorExit:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that tasks were given up is what the person wanted
+                found.close()
+            raise
         except Exception as error:
             # Both engines have many errors for this, some of them of several lines, and none that they share.
             raise RuncardError(f"the workers stopped: {type(error).__name__}: {str(error).splitlines()[0]}") from error
@@ -97,8 +106,22 @@ def _engine(
         with parallel_config(backend="loky", n_jobs=jobs):
             yield run
         return
-    with _client(address), parallel_config(backend="dask"):
+    with _client(address) as client, parallel_config(backend="dask", wait_for_workers_timeout=WORKER_SECONDS):
+        _check_workers(client)
         yield run
+
+
+def _check_workers(client: Any) -> None:
+    """Raise an error if a worker of a cluster has no runcard, or another version of it."""
+    wanted = version("runcard")
+    try:
+        found = client.run(version, "runcard")
+    except Exception as error:
+        raise RuncardError(f"a worker of the cluster has no runcard: {str(error).splitlines()[0]}") from error
+    others = {address: other for address, other in found.items() if other != wanted}
+    if others:
+        address, other = next(iter(others.items()))
+        raise RuncardError(f"the worker at {address} has runcard {other}: expected {wanted}, as here")
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from runcard.outputs.words import counted
 from runcard.study.experiment import Experiment, Setting
 from runcard.study.figures import CAPTIONS, figure_svg, words_of_correlation
 from runcard.study.result import Result, agreement_of
-from runcard.study.tables import HEADS, OURS, Cell, Line
+from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, Cell, Line
 
 PACKAGES: Final = ("runcard", "numpy", "scipy", "numba", "joblib", "duckdb", "matplotlib")
 MINUS: Final = "\N{MINUS SIGN}"
@@ -49,10 +49,9 @@ FLAR_NOTE: Final = (
     "truck is idle 32.8 % of the time under every policy, and a truck from outside is late almost surely, yet the "
     "paper has 2.74 %."
 )
-FEW_GRAPHS: Final = 100
 FEW_NOTE: Final = (
     "With so few graphs the standard errors are rough, and all rows with the same trucks are of the same graphs: read "
-    f"little into the colours below {FEW_GRAPHS} graphs."
+    f"little into the colours below {MANY_GRAPHS} graphs."
 )
 RANGE_NOTE: Final = (
     "The smallest and the largest of other random graphs have no standard error, so they are not compared."
@@ -252,7 +251,7 @@ def _table(result: Result) -> ShownTable:
     footnotes = [FLAR_NOTE] if has_flar else []
     if experiment.kind == "ignoring" and first.cells[0].paper is not None:
         footnotes.append(RANGE_NOTE)
-    if table.agreement.num_cells and first.num_graphs < FEW_GRAPHS:
+    if table.agreement.num_cells and table.num_graphs < MANY_GRAPHS:
         footnotes.append(FEW_NOTE)
     last, groups = _groups(experiment, table.lines)
     return ShownTable(
@@ -262,7 +261,7 @@ def _table(result: Result) -> ShownTable:
         columns=columns,
         groups=groups,
         footnotes=tuple(footnotes),
-        agreement=table.agreement.words,
+        agreement=table.words,
     )
 
 

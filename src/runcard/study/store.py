@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import duckdb
 
 MANIFEST = "study.json"
+PARQUET_END = b"PAR1"
 _TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN"}
 
 
@@ -82,16 +83,16 @@ class StudyFolder:
 
     def is_done(self, task: Task) -> bool:
         """Whether the rows of a task are there."""
-        return self.part(task).exists()
+        return _is_whole(self.part(task))
 
     def add(self, task: Task, rows: Sequence[LateRow | SecondsRow]) -> None:
         """Write the rows of a task, whole or not at all."""
         kind = SecondsRow if task.timed else LateRow
-        columns = ", ".join(f"{name} {_TYPES[of]}" for name, of in kind.__annotations__.items())
-        marks = ", ".join("?" for _ in kind._fields)
+        columns = ", ".join(f"unnest(?::{_TYPES[of]}[]) AS {name}" for name, of in kind.__annotations__.items())
         with connect() as database:
-            database.execute(f"CREATE TABLE found ({columns})")
-            database.executemany(f"INSERT INTO found VALUES ({marks})", [list(row) for row in rows])
+            database.execute(
+                f"CREATE TABLE found AS SELECT {columns}", [list(column) for column in zip(*rows, strict=True)]
+            )
             fill_whole(
                 self.part(task), lambda draft: database.execute(f"COPY found TO {_quoted(draft)} (FORMAT parquet)")
             )
@@ -106,7 +107,7 @@ class StudyFolder:
 
     def has(self, experiment: Experiment) -> bool:
         """Whether there is a file of an experiment."""
-        return (self.path / f"{experiment.name}.parquet").exists()
+        return _is_whole(self.path / f"{experiment.name}.parquet")
 
     def rows(self, experiment: Experiment) -> dict[str, Any]:
         """The rows of the file of an experiment as an array for each column, sorted."""
@@ -114,6 +115,15 @@ class StudyFolder:
             source = _files([self.path / f"{experiment.name}.parquet"])
             found: dict[str, Any] = database.execute(f"SELECT * FROM {source} ORDER BY ALL").fetchnumpy()
         return found
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether there is a Parquet file that was not cut off."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - len(PARQUET_END)))
+        return file.read() == PARQUET_END
 
 
 def _files(paths: Sequence[Path]) -> str:
@@ -127,7 +137,7 @@ def _copy(database: "duckdb.DuckDBPyConnection", source: str, path: Path) -> Non
     try:
         database.execute(f"COPY {source} TO {_quoted(path)} (FORMAT parquet)")
     except duckdb.Error as error:
-        raise RuncardError(f"{path.parent}: the rows could not be written: {error}") from error
+        raise RuncardError(f"{path.parent}: the rows could not be written: {str(error).splitlines()[0]}") from error
 
 
 def _quoted(path: Path) -> str:

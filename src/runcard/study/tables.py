@@ -31,6 +31,9 @@ HEADS: Final = {
 }
 """The head of each policy's column."""
 
+MANY_GRAPHS: Final = 100
+"""With fewer, improvements are too skewed for a standard error to mean much."""
+
 OURS: Final = ("one-step-queueing", "one-step-mean-field", "fixed-card")
 """The policies that the paper does not have."""
 
@@ -97,6 +100,21 @@ class StudyTable:
     experiment: Experiment
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
+
+    @property
+    def num_graphs(self) -> int:
+        """The random graphs of each setting."""
+        return self.lines[0].num_graphs
+
+    @property
+    def words(self) -> str:
+        """How well it agrees with the paper's, in a sentence or two."""
+        if self.experiment.known is None:
+            return "The paper's numbers are not known to us."
+        if self.num_graphs == 1:
+            return "With one graph there is no standard error, so that nothing can be compared with the paper's."
+        rough = f" With {self.num_graphs} graphs the standard errors are rough: take {MANY_GRAPHS} or more to judge."
+        return self.agreement.words + (rough if self.num_graphs < MANY_GRAPHS else "")
 
     @property
     def agreement(self) -> Agreement:

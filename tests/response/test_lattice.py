@@ -1,0 +1,211 @@
+"""Driving times of any law: closed forms, simulation and limits."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import gammaincc
+
+from runcard.city import City, Driving, Outside, Turnout, read_city, write_city
+from runcard.errors import NotConvergedError, UnsupportedError
+from runcard.response import response_table, routes_to
+from runcard.response.laws import branches, driving_law
+
+MEANS = (0.5, 0.7, 1.1, 1.6)
+LAWS = [
+    Driving(),
+    Driving("gamma", cv=0.5),
+    Driving("gamma", cv=2.0),
+    Driving("lognormal", cv=1.2),
+    Driving("hyperexponential", cv=1.5),
+    Driving("pareto", tail_index=2.5),
+    Driving("gamma", cv=0.8, fixed_part=0.4),
+]
+
+
+def words(driving: Driving) -> str:
+    """A law as the name of a test."""
+    return f"{driving.model}-{driving.cv}-{driving.tail_index}-{driving.fixed_part}"
+
+
+def line(make_city: Any, means: tuple[float, ...], **settings: Any) -> City:
+    """A road of links with these means, with a station at one end and the demand point at the other."""
+    edges = [(place, place + 1, False, mean) for place, mean in enumerate(means)]
+    return make_city(edges, [0], [len(means)], **settings)
+
+
+def fork(make_city: Any, **settings: Any) -> City:
+    """Two stations whose roads of unequal links meet, one road of three links on from there; two trucks at one."""
+    edges = [(0, 1, False, 0.9), (1, 4, False, 0.6), (2, 3, True, 0.5), (3, 4, False, 1.3)]
+    edges += [(4, 5, False, 0.4), (5, 6, False, 1.2), (6, 7, False, 0.8)]
+    return make_city(edges, [0, 2], [7, 5], **({"trucks": [2, 1], "target_minutes": 4.5} | settings))
+
+
+def draw(driving: Driving, mean: float, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+    """Times of a law, drawn by numpy's own generators."""
+    cv = driving.cv or 0.0
+    if driving.model == "exponential":
+        unit = rng.exponential(size=num)
+    elif driving.model == "gamma":
+        unit = rng.gamma(1.0 / cv**2, cv**2, num)
+    elif driving.model == "lognormal":
+        unit = rng.lognormal(-np.log1p(cv**2) / 2.0, np.sqrt(np.log1p(cv**2)), num)
+    elif driving.model == "hyperexponential":
+        (chance, short), (_, long) = branches(cv)
+        unit = rng.exponential(size=num) * np.where(rng.random(num) < chance, short, long)
+    else:
+        assert driving.tail_index is not None
+        unit = rng.pareto(driving.tail_index, num) * (driving.tail_index - 1.0)
+    return mean * (driving.fixed_part + (1.0 - driving.fixed_part) * unit)
+
+
+def simulate(city: City, team: tuple[int, ...], point: int, num: int) -> NDArray[np.float64]:
+    """The first arrival of a team, drawn link by link."""
+    rng = np.random.default_rng([point, *team])
+    routes, mean = routes_to(city, point), {link.link_id: link.mean_minutes for link in city.links}
+    turnout = city.turnout
+    law = Driving(turnout.model, cv=turnout.cv)
+    common, together = {}, {}
+    ready: dict[int, NDArray[np.float64]] = {}
+    times = []
+    for station in team:
+        time = draw(law, turnout.mean_minutes, rng, num)
+        if turnout.shared:
+            time = ready.setdefault(station, time)
+        for link in routes[station]:
+            own = draw(city.driving, mean[link], rng, num)
+            if link in common:
+                own = np.where(together[link], common[link], own)
+            else:
+                common[link], together[link] = own, rng.random(num) < city.shared_delay
+            time = time + own
+        times.append(time)
+    for _ in range(2 - len(team)):
+        links, minutes = city.outside.links or 0, city.outside.link_minutes or 0.0
+        own = sum(draw(city.driving, minutes, rng, num) for _ in range(links))
+        times.append(own + draw(law, turnout.mean_minutes, rng, num))
+    return np.min(times, axis=0)
+
+
+@pytest.mark.parametrize("q", [0.0, 1.0])
+def test_the_closed_form_of_equal_links(make_grid: Any, monkeypatch: pytest.MonkeyPatch, q: float) -> None:
+    """On the paper's cities the lattice agrees with the sums of positive terms to 1e-6, and so do means."""
+    city = make_grid(5, [0, 6, 12], trucks=[2, 1, 1], shared_delay=q, outside=Outside(links=9, link_minutes=0.6))
+    closed = response_table(city)
+    monkeypatch.setattr("runcard.response.table._has_closed_form", lambda _: False)
+    found = response_table(city)
+    np.testing.assert_allclose(found.p_late, closed.p_late, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found.mean_minutes, closed.mean_minutes, rtol=1e-3)
+
+
+def test_hypoexponential_routes(make_city: Any) -> None:
+    """A route of exponential links with different means has P(late) = Σ_i e^(-t/m_i) Π_{j≠i} m_i / (m_i - m_j)."""
+    for target in (0.5, 2.0, 4.0, 12.0):
+        city = line(make_city, MEANS, trucks_per_incident=1, target_minutes=target)
+        expected = sum(np.exp(-target / m) * np.prod([m / (m - other) for other in MEANS if other != m]) for m in MEANS)
+        assert response_table(city).p_late[1, 0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("cv", [0.3, 1.0, 2.0])
+def test_gamma_routes(make_city: Any, cv: float) -> None:
+    """Equal gamma links add up to a gamma time; with a coefficient of variation of 1 they are exponential."""
+    city = line(make_city, (0.8,) * 5, trucks_per_incident=1, target_minutes=4.5, driving=Driving("gamma", cv=cv))
+    expected = gammaincc(5 / cv**2, 4.5 / (0.8 * cv**2))
+    assert response_table(city).p_late[1, 0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_hyperexponential_links(make_city: Any) -> None:
+    """One link has the mixture of its two branches."""
+    city = line(make_city, (2.0,), trucks_per_incident=1, driving=Driving("hyperexponential", cv=2.0))
+    expected = sum(chance * np.exp(-4.0 / (2.0 * mean)) for chance, mean in branches(2.0))
+    assert response_table(city).p_late[1, 0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("driving", LAWS, ids=words)
+def test_simulated_times(make_city: Any, driving: Driving) -> None:
+    """P(late) of every team lies in the 99.99 % interval of times that are drawn link by link, for any sharing."""
+    num = 400_000
+    outside = Outside(links=6, link_minutes=0.9)
+    cases = [
+        (1.0, Turnout()),
+        (0.0, Turnout(0.7, "lognormal", 0.5)),
+        (1.0, Turnout(0.4, "gamma", 0.5)),
+        (1.0, Turnout(0.7, shared=False)),
+    ]
+    for q, turnout in cases:
+        city = fork(make_city, driving=driving, shared_delay=q, turnout=turnout, outside=outside)
+        table = response_table(city)
+        for point in (0, 1):
+            for row, team in ((1, (0,)), (3, (0, 0)), (4, (0, 1))):
+                times = simulate(city, team, point, num)
+                late = float((times > city.target_minutes).mean())
+                error = 3.9 * np.sqrt(max(late * (1.0 - late), 1e-6) / num)
+                assert table.p_late[row, point] == pytest.approx(late, abs=error), (q, point, team)
+                if driving.model != "pareto":
+                    spread = 3.9 * times.std() / np.sqrt(num)
+                    assert table.mean_minutes[row, point] == pytest.approx(times.mean(), abs=spread + 1e-3)
+
+
+@pytest.mark.parametrize("driving", LAWS, ids=words)
+def test_shared_delays_are_worse(make_city: Any, driving: Driving) -> None:
+    """With any law, P(late) is larger with shared delays, and two trucks are never later than one of them."""
+    tables = [response_table(fork(make_city, driving=driving, shared_delay=q)) for q in (0.0, 1.0)]
+    assert (tables[1].p_late >= tables[0].p_late - 1e-6).all()
+    alone = response_table(fork(make_city, driving=driving, trucks_per_incident=1)).p_late
+    assert (tables[-1].p_late[4] <= np.minimum(alone[1], alone[2]) + 1e-6).all()
+
+
+def test_times_that_hardly_vary(make_city: Any) -> None:
+    """As the coefficient of variation goes to 0 the answer becomes that of fixed times."""
+    for model in ("gamma", "lognormal"):
+        for cv, tolerance in ((0.05, 0.01), (0.0, 1e-6)):
+            for target, expected in ((3.0, 1.0), (5.0, 0.0)):  # the route takes 3.9 minutes
+                city = line(make_city, MEANS, trucks_per_incident=1, driving=Driving(model, cv=cv))
+                table = response_table(replace(city, target_minutes=target))
+                assert table.p_late[1, 0] == pytest.approx(expected, abs=tolerance)
+
+
+def test_a_target_at_a_jump_is_refused(make_city: Any) -> None:
+    """Where times are fixed and just equal to the target, it is said that the lattice does not settle."""
+    city = line(make_city, (1.0, 1.0 + 1e-7), trucks_per_incident=1, driving=Driving("gamma", cv=0.0))
+    with pytest.raises(NotConvergedError, match="expected a larger cv or a smaller fixed_part"):
+        response_table(replace(city, target_minutes=2.0), minutes=False)
+
+
+def test_one_way_links(make_city: Any) -> None:
+    """A truck goes round where the short way is one-way against it, and comes later for it."""
+    edges = [(0, 1, True, 0.5), (0, 2, False, 0.9), (2, 1, False, 0.8)]
+    city = make_city(edges, [0, 1], [1, 0], trucks_per_incident=1)
+    table = response_table(city)
+    np.testing.assert_allclose(table.routes.drive_minutes, [[0.5, 0.0], [0.0, 1.7]])
+    assert table.p_late[2, 1] > table.p_late[1, 0]
+
+
+def test_sharing_in_between_is_refused(make_city: Any) -> None:
+    """A shared_delay between 0 and 1 is refused where driving times are not the paper's, and the message says why."""
+    with pytest.raises(UnsupportedError, match=r"shared_delay: expected 0 or 1 in this version, got 0\.5: where links"):
+        response_table(fork(make_city, shared_delay=0.5))
+
+
+@pytest.mark.parametrize("driving", LAWS, ids=words)
+def test_the_excess_of_a_law(driving: Driving) -> None:
+    """The expected excess at 0 is the mean, falls to 0, and is that of drawn times."""
+    law, mean = driving_law(driving), np.array([1.7])
+    times = draw(driving, 1.7, np.random.default_rng(1), 400_000)
+    for minutes in (0.0, 0.5, 2.0, 6.0):
+        drawn = np.maximum(times - minutes, 0.0)
+        found = float(law.excess(np.array([minutes]), mean)[0, 0])
+        spread = 4.0 * drawn.std() / np.sqrt(len(drawn)) if driving.model != "pareto" else 0.05
+        assert found == pytest.approx(drawn.mean(), abs=spread + 1e-9)
+    assert float(law.excess(np.zeros(1), mean)[0, 0]) == pytest.approx(1.7)
+
+
+def test_laws_are_kept_in_a_city_folder(make_city: Any, tmp_path: Any) -> None:
+    """A city with a law and a turnout time is read back as it was written."""
+    for driving in LAWS:
+        city = fork(make_city, driving=driving, turnout=Turnout(0.5, "gamma", 0.3, shared=False))
+        folder = tmp_path / words(driving)
+        write_city(city, folder)
+        assert read_city(folder) == city
