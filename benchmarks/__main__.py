@@ -57,7 +57,7 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="only P(late), the exact solver, the speed of online decisions, how near the optimum they are, or the study",
+        help="only P(late), the exact solver, the speed of online decisions, how near they are, or the study",
     )
     parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
     options = parser.parse_args()

@@ -6,6 +6,7 @@ not depend on who does it, on machines of one kind. Tasks that measure seconds r
 process. A task that cannot be done does not stop the others.
 """
 
+import importlib.metadata
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -115,7 +116,11 @@ def _check_workers(client: Any) -> None:
     """Raise an error if a worker of a cluster has no runcard, or another version of it."""
     wanted = version("runcard")
     try:
-        found = client.run(version, "runcard")
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
+    except TimeoutError as error:
+        raise RuncardError(f"the cluster had no worker within {WORKER_SECONDS} s: expected one at least") from error
+    try:
+        found = client.run(importlib.metadata.version, "runcard")
     except Exception as error:
         raise RuncardError(f"a worker of the cluster has no runcard: {str(error).splitlines()[0]}") from error
     others = {address: other for address, other in found.items() if other != wanted}
