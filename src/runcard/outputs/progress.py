@@ -6,6 +6,7 @@ step of policy iteration closes the gap by about the same factor.
 
 from math import log
 from types import TracebackType
+from typing import Self
 
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Display
@@ -14,12 +15,28 @@ from runcard.mdp.progress import Progress
 from runcard.outputs.terminal import make_console
 
 
-class BoundBar:
+class LiveBar:
+    """A display that is shown while it is entered."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def __enter__(self) -> Self:
+        self._display.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._display.stop()
+
+
+class BoundBar(LiveBar):
     """A bar on standard error that closes with the bounds; it shows nothing unless standard error is a terminal."""
 
     def __init__(self) -> None:
         console = make_console(stderr=True)
-        self._display = Display(
+        display = Display(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             TextColumn("{task.fields[bounds]}", markup=False),
@@ -28,17 +45,9 @@ class BoundBar:
             transient=True,
             disable=not console.is_terminal,
         )
-        self._task = self._display.add_task("getting ready", total=None, bounds="")
+        super().__init__(display)
+        self._task = display.add_task("getting ready", total=None, bounds="")
         self._first_gap: float | None = None
-
-    def __enter__(self) -> "BoundBar":
-        self._display.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._display.stop()
 
     def begin(self, name: str) -> None:
         """Start again for the policy of that name."""

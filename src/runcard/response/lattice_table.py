@@ -50,6 +50,24 @@ class Arrivals:
         return [self.single, self.first, self.outside, self.outside_first]
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The routes to one demand point in parts (see `lattice_kernels.py`), and those of trucks from outside."""
+
+    point: int
+    shared: NDArray[np.int32]
+    own_row: NDArray[np.int32]
+    common_row: NDArray[np.int32]
+    own: Transforms
+    common: Transforms
+    of_outside: Vector
+    """[1, step] masses."""
+
+
+Fill = Callable[[Lattice, Parts, int, Arrivals], None]
+"""Fills in what the routes to one demand point give, at a place of the arrays."""
+
+
 @dataclass(frozen=True)
 class LatticeTable:
     """The routes of a city, and times on lattices."""
@@ -130,7 +148,7 @@ class LatticeTable:
             np.empty((num_stations + 1, num)),
         )  # fmt: skip
 
-    def _on(self, lattice: Lattice, points: NDArray[np.int64], fill: Callable[..., None]) -> Arrivals:
+    def _on(self, lattice: Lattice, points: NDArray[np.int64], fill: Fill) -> Arrivals:
         """The arrivals of some demand points on one lattice."""
         numbered, links = self._used
         law, turnout = driving_law(self.city.driving), self.city.turnout
@@ -154,63 +172,38 @@ class LatticeTable:
             kernels.transform_routes(
                 numbered[j], num_links, shared, own_row, common_row, of_link, start, turnout.shared, own, common,
             )  # fmt: skip
-            fill(lattice, j, place, shared, own_row, common_row, own, common, of_outside, found)
+            fill(lattice, Parts(j, shared, own_row, common_row, own, common, of_outside), place, found)
 
         with ThreadPoolExecutor(_num_threads()) as pool:
             list(pool.map(one, range(len(points))))
         return found
 
-    def _fill_late(
-        self,
-        lattice: Lattice,
-        j: int,
-        place: int,
-        shared: NDArray[np.int32],
-        own_row: NDArray[np.int32],
-        common_row: NDArray[np.int32],
-        own: Transforms,
-        common: Transforms,
-        of_outside: Vector,
-        found: Arrivals,
-    ) -> None:
+    def _fill_late(self, lattice: Lattice, parts: Parts, place: int, found: Arrivals) -> None:
         """P(late) at one demand point."""
-        del j
-        own_late, outside_late = survivals(lattice.masses(own)), float(survivals(of_outside)[0, -1])
-        first = np.empty(shared.shape)
-        kernels.combine_late(shared, own_row, common_row, own_late, lattice.masses(common), first)
-        single = own_late[own_row[:, 0], -1]
+        own_late, outside_late = survivals(lattice.masses(parts.own)), float(survivals(parts.of_outside)[0, -1])
+        first = np.empty(parts.shared.shape)
+        of_common = lattice.masses(parts.common)
+        kernels.combine_late(parts.shared, parts.own_row, parts.common_row, own_late, of_common, first)
+        single = own_late[parts.own_row[:, 0], -1]
         found.first[:, :, place] = first
         found.single[:, place], found.outside[place] = single, outside_late
         found.outside_first[:-1, place], found.outside_first[-1, place] = single * outside_late, outside_late**2
 
-    def _fill_means(
-        self,
-        lattice: Lattice,
-        j: int,
-        place: int,
-        shared: NDArray[np.int32],
-        own_row: NDArray[np.int32],
-        common_row: NDArray[np.int32],
-        own: Transforms,
-        common: Transforms,
-        of_outside: Vector,
-        found: Arrivals,
-    ) -> None:
+    def _fill_means(self, lattice: Lattice, parts: Parts, place: int, found: Arrivals) -> None:
         """Mean minutes to one demand point."""
-        del common, common_row
-        more = 1.0 - np.cumsum(lattice.masses(own), axis=1)
-        more_outside = 1.0 - np.cumsum(of_outside[0])
+        more = 1.0 - np.cumsum(lattice.masses(parts.own), axis=1)
+        more_outside = 1.0 - np.cumsum(parts.of_outside[0])
         turnout = self.city.turnout
-        common_minutes = self._shared_minutes(j)
+        common_minutes = self._shared_minutes(parts.point)
         if turnout.shared:
             common_minutes += np.diag(np.full(len(common_minutes), turnout.mean_minutes))
-        first = np.empty(shared.shape)
-        kernels.combine_means(shared, own_row, common_minutes, lattice.step, more, first)
+        first = np.empty(parts.shared.shape)
+        kernels.combine_means(parts.shared, parts.own_row, common_minutes, lattice.step, more, first)
         links, mean = self._outside
         found.first[:, :, place] = first
-        found.single[:, place] = self.routes.drive_minutes[:, j] + turnout.mean_minutes
+        found.single[:, place] = self.routes.drive_minutes[:, parts.point] + turnout.mean_minutes
         found.outside[place] = links * mean + turnout.mean_minutes
-        alone = more[own_row[:, 0], :-1]
+        alone = more[parts.own_row[:, 0], :-1]
         found.outside_first[:-1, place] = lattice.step * (alone @ more_outside[:-1])
         found.outside_first[-1, place] = lattice.step * float(more_outside[:-1] @ more_outside[:-1])
 

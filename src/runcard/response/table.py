@@ -104,6 +104,8 @@ def _check_size(city: City, *, minutes: bool) -> None:
     num_stations, num_points = len(city.stations), len(city.demand)
     num_teams = (num_stations + 1) * (num_stations + 2) // 2
     needed = float(num_points) * ((16 if minutes else 8) * num_teams + 4 * num_stations**2)
+    if not _has_closed_form(city):
+        needed += 5 * 8 * float(num_points) * num_stations**2  # pairs on three lattices, and what they lead to
     if needed > SMALL_BYTES and needed > available_bytes():
         raise SizeError(
             f"{num_stations} stations and {num_points} demand points: P(late) of every team takes {in_words(needed)} "

@@ -1,21 +1,21 @@
 """The progress of a study: a bar that fills with the work that is done, and the time that is left."""
 
 from collections.abc import Sequence
-from types import TracebackType
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from runcard.outputs.progress import LiveBar
 from runcard.outputs.terminal import make_console
 from runcard.study.tasks import Task
 
 
-class StudyBar:
+class StudyBar(LiveBar):
     """A bar on standard error, by the weights of tasks; it shows nothing unless standard error is a terminal."""
 
     def __init__(self, tasks: Sequence[Task], num_done: int, weight_done: float) -> None:
         console = make_console(stderr=True)
         self.num_tasks, self.num_done = len(tasks), num_done
-        self._display = Progress(
+        display = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=32),
             TextColumn("{task.percentage:>3.0f} %"),
@@ -29,17 +29,9 @@ class StudyBar:
             speed_estimate_period=120.0,
         )
         total = sum(task.weight for task in tasks)
-        self._task = self._display.add_task("getting ready", total=total)
+        super().__init__(display)
+        self._task = display.add_task("getting ready", total=total)
         self._display.update(self._task, completed=weight_done)
-
-    def __enter__(self) -> "StudyBar":
-        self._display.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._display.stop()
 
     def done(self, task: Task) -> None:
         """Count a task that is done."""
