@@ -7,6 +7,8 @@ process. A task that cannot be done does not stop the others.
 """
 
 import importlib.metadata
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ from runcard.study.tasks import LateRow, SecondsRow, Task, run_task
 
 BACKENDS: Final = ("loky", "dask")
 CONNECT_SECONDS: Final = 10
+SETTLE_SECONDS: Final = 0.3
 WORKER_SECONDS: Final = 60
 """How long a cluster may take to have a worker."""
 
@@ -90,26 +93,42 @@ def _engine(
 
     def run(tasks: Sequence[Task]) -> Iterator[tuple[Task, Rows | RuncardError]]:
         calls = [delayed(_with_task)(task) for task in tasks]
-        found = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")(calls)
+        found = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")(calls)
         try:
             yield from found
-        except GeneratorExit:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that tasks were given up is what the person wanted
-                found.close()
-            raise
         except Exception as error:
             # Both engines have many errors for this, some of them of several lines, and none that they share.
             raise RuncardError(f"the workers stopped: {type(error).__name__}: {str(error).splitlines()[0]}") from error
 
     check_engine(backend, address)
     if backend == "loky":
-        with parallel_config(backend="loky", n_jobs=jobs):
+        with parallel_config(backend="loky", n_jobs=jobs), _quietly():
             yield run
         return
     with _client(address) as client, parallel_config(backend="dask", wait_for_workers_timeout=WORKER_SECONDS):
         _check_workers(client)
         yield run
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Work that may be interrupted: what joblib and loky then say of the tasks that were given up is of no use."""
+    hook = threading.excepthook
+
+    def of_others(happened: threading.ExceptHookArgs) -> None:
+        if happened.thread is None or not happened.thread.name.startswith("ExecutorManagerThread"):
+            hook(happened)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        threading.excepthook = of_others
+        try:
+            yield
+        except BaseException:
+            time.sleep(SETTLE_SECONDS)  # that thread ends a moment later
+            raise
+        finally:
+            threading.excepthook = hook
 
 
 def _check_workers(client: Any) -> None:

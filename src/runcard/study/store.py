@@ -89,13 +89,15 @@ class StudyFolder:
         """Write the rows of a task, whole or not at all."""
         kind = SecondsRow if task.timed else LateRow
         columns = ", ".join(f"unnest(?::{_TYPES[of]}[]) AS {name}" for name, of in kind.__annotations__.items())
-        with connect() as database:
-            database.execute(
-                f"CREATE TABLE found AS SELECT {columns}", [list(column) for column in zip(*rows, strict=True)]
-            )
-            fill_whole(
-                self.part(task), lambda draft: database.execute(f"COPY found TO {_quoted(draft)} (FORMAT parquet)")
-            )
+        by_column = [list(column) for column in zip(*rows, strict=True)]
+        try:
+            with connect() as database:
+                database.execute(f"CREATE TABLE found AS SELECT {columns}", by_column)
+                fill_whole(self.part(task), lambda draft: _copy(database, "found", draft))
+        except RuntimeError as error:
+            if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
+                raise KeyboardInterrupt from error
+            raise
 
     def finish(self, experiment: Experiment, tasks: Sequence[Task]) -> Path:
         """Write the file of an experiment from the parts of its tasks, and return its path."""
