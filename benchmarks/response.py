@@ -4,10 +4,12 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.cases import Row
 from runcard.city.grid import grid_edges
 from runcard.city.model import City, DemandPoint, Driving, Link, Node, Station
+from runcard.response.laws import branches
 from runcard.response.table import response_table
 
 SIDE, NUM_STATIONS, NUM_POINTS = 51, 20, 400
@@ -38,6 +40,60 @@ def road_city(driving: Driving, *, one_mean: bool) -> City:
     )  # fmt: skip
 
 
+def fork_city(driving: Driving) -> City:
+    """Two stations whose roads of unequal links meet, and a road of three links on from there."""
+    means = {"a1": 0.9, "a2": 0.6, "b1": 0.5, "b2": 1.3, "c1": 0.4, "c2": 1.2, "c3": 0.8}
+    ends = {"a1": "01", "a2": "14", "b1": "23", "b2": "34", "c1": "45", "c2": "56", "c3": "67"}
+    return City(
+        name="fork", busy_minutes=60.0, target_minutes=4.5, driving=driving,
+        nodes=tuple(Node(f"n{k}", float(k), 0.0) for k in range(8)),
+        links=tuple(Link(one, f"n{ends[one][0]}", f"n{ends[one][1]}", False, mean) for one, mean in means.items()),
+        stations=(Station("a", "n0", 1), Station("b", "n2", 1)),
+        demand=(DemandPoint("n7", 1.0),),
+    )  # fmt: skip
+
+
+def draw(driving: Driving, mean: float, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+    """Times of a law, by numpy's own generators."""
+    cv = driving.cv or 0.0
+    if driving.model == "gamma":
+        unit = rng.gamma(1.0 / cv**2, cv**2, num)
+    elif driving.model == "lognormal":
+        unit = rng.lognormal(-np.log1p(cv**2) / 2.0, np.sqrt(np.log1p(cv**2)), num)
+    elif driving.model == "hyperexponential":
+        (chance, short), (_, long) = branches(cv)
+        unit = rng.exponential(size=num) * np.where(rng.random(num) < chance, short, long)
+    elif driving.model == "pareto" and driving.tail_index is not None:
+        unit = rng.pareto(driving.tail_index, num) * (driving.tail_index - 1.0)
+    else:
+        unit = rng.exponential(size=num)
+    return mean * (driving.fixed_part + (1.0 - driving.fixed_part) * unit)
+
+
+def drawn_late(city: City, num_draws: int) -> float:
+    """P(late) of the two trucks of a fork that meet the same delays, by drawing every link."""
+    rng, late, chunk = np.random.default_rng(1), 0, 1_000_000
+    mean = {link.link_id: link.mean_minutes for link in city.links}
+    for _ in range(num_draws // chunk):
+        own = [
+            sum(draw(city.driving, mean[one], rng, chunk) for one in route) for route in (("a1", "a2"), ("b1", "b2"))
+        ]
+        common = sum(draw(city.driving, mean[one], rng, chunk) for one in ("c1", "c2", "c3"))
+        late += int((common + np.minimum(*own) > city.target_minutes).sum())
+    return late / num_draws
+
+
+def drawn_cases(num_draws: int = 10_000_000) -> Iterator[Row]:
+    """P(late) of two trucks that share a road, beside ten million draws."""
+    for driving in LAWS:
+        city = fork_city(driving)
+        found, drawn = float(response_table(city, minutes=False).p_late[3, 0]), drawn_late(city, num_draws)
+        within = 3.29 * np.sqrt(drawn * (1.0 - drawn) / num_draws)
+        name = f"P(late) of two trucks, {driving.model}, cv {driving.cv}, fixed part {driving.fixed_part:g}"
+        measured = f"{found:.6f}, and {drawn:.6f} of {num_draws:,} draws"
+        yield Row(name, measured, f"within {within:.1e}", bool(abs(found - drawn) <= within))
+
+
 def response_cases(*, quick: bool) -> Iterator[Row]:
     """The paper's driving times in closed form, and others on the lattice; `quick` takes one law."""
     cases = [(Driving(), True, 0.5), *((law, False, 10.0) for law in (LAWS[:1] if quick else LAWS))]
@@ -51,3 +107,5 @@ def response_cases(*, quick: bool) -> Iterator[Row]:
         what = "equal means" if one_mean else f"cv {driving.cv}, fixed part {driving.fixed_part:g}"
         name = f"P(late) of all pairs, 20 x 400, {len(city.links)} links, {driving.model}, {what}"
         yield Row(name, f"{seconds:.2f} s", f"< {limit:g} s", seconds < limit)
+    if not quick:
+        yield from drawn_cases()
