@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.response import draw
 from numpy.typing import NDArray
 from scipy.special import gammaincc
 
@@ -41,24 +42,6 @@ def fork(make_city: Any, **settings: Any) -> City:
     edges = [(0, 1, False, 0.9), (1, 4, False, 0.6), (2, 3, True, 0.5), (3, 4, False, 1.3)]
     edges += [(4, 5, False, 0.4), (5, 6, False, 1.2), (6, 7, False, 0.8)]
     return make_city(edges, [0, 2], [7, 5], **({"trucks": [2, 1], "target_minutes": 4.5} | settings))
-
-
-def draw(driving: Driving, mean: float, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-    """Times of a law, drawn by numpy's own generators."""
-    cv = driving.cv or 0.0
-    if driving.model == "exponential":
-        unit = rng.exponential(size=num)
-    elif driving.model == "gamma":
-        unit = rng.gamma(1.0 / cv**2, cv**2, num)
-    elif driving.model == "lognormal":
-        unit = rng.lognormal(-np.log1p(cv**2) / 2.0, np.sqrt(np.log1p(cv**2)), num)
-    elif driving.model == "hyperexponential":
-        (chance, short), (_, long) = branches(cv)
-        unit = rng.exponential(size=num) * np.where(rng.random(num) < chance, short, long)
-    else:
-        assert driving.tail_index is not None
-        unit = rng.pareto(driving.tail_index, num) * (driving.tail_index - 1.0)
-    return mean * (driving.fixed_part + (1.0 - driving.fixed_part) * unit)
 
 
 def simulate(city: City, team: tuple[int, ...], point: int, num: int) -> NDArray[np.float64]:

@@ -5,9 +5,6 @@ import pytest
 
 from runcard import dispatch_problem, evaluate, solve
 from runcard.errors import NotConvergedError
-from runcard.mdp.evaluate import evaluate_rule
-from runcard.mdp.rows import ValueRule
-from runcard.policy.by_table import table_rule
 from runcard.study.experiment import IGNORING, Setting, experiment_named
 from runcard.study.tasks import LateRow, SecondsRow, Task, city_of, run_task, tasks_of
 
@@ -65,16 +62,6 @@ def test_a_policy_that_is_not_found_is_no_number(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("runcard.study.tasks.solve", fails)
     rows = run_task(task("one-step-queueing-printed"))
     assert all(isinstance(row, LateRow) and np.isnan(row.late_fraction) and not row.converged for row in rows)
-
-
-def test_a_table_of_decisions_is_the_policy() -> None:
-    """Where the costs are the same, the table of what a policy sends is worth as much as the policy."""
-    problem = dispatch_problem(city_of(SMALL, 0, shared_delay=1.0, seed=3))
-    policy = solve(problem, "optimal")
-    expected = evaluate(policy).late_fraction
-    assert isinstance(policy.rule, ValueRule)
-    table = table_rule(problem, policy.rule)
-    assert evaluate_rule(problem, table).late_fraction == pytest.approx(expected, rel=1e-8)
 
 
 def test_seconds_are_measured() -> None:

@@ -37,6 +37,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def first_line(error: Exception) -> str:
+    """The first line of what an error of another library says; its kind, if it says nothing."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
 def incidents_a_day(rate: float, *, digits: int = 3) -> str:
     """A rate with so many digits: "1 incident a day", "2.5 incidents a day"."""
     number = f"{rate:.{digits}g}"

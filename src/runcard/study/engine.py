@@ -16,7 +16,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
-from runcard.outputs.words import counted
+from runcard.outputs.words import counted, first_line
 from runcard.study.store import StudyFolder
 from runcard.study.tasks import LateRow, SecondsRow, Task, run_task
 
@@ -98,7 +98,7 @@ def _engine(
             yield from found
         except Exception as error:
             # Both engines have many errors for this, some of them of several lines, and none that they share.
-            raise RuncardError(f"the workers stopped: {type(error).__name__}: {str(error).splitlines()[0]}") from error
+            raise RuncardError(f"the workers stopped: {type(error).__name__}: {first_line(error)}") from error
 
     check_engine(backend, address)
     if backend == "loky":
@@ -141,7 +141,7 @@ def _check_workers(client: Any) -> None:
     try:
         found = client.run(importlib.metadata.version, "runcard")
     except Exception as error:
-        raise RuncardError(f"a worker of the cluster has no runcard: {str(error).splitlines()[0]}") from error
+        raise RuncardError(f"a worker of the cluster has no runcard: {first_line(error)}") from error
     others = {address: other for address, other in found.items() if other != wanted}
     if others:
         address, other = next(iter(others.items()))

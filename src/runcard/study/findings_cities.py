@@ -19,7 +19,6 @@ from runcard.mdp.levels import idle_distribution
 from runcard.mdp.problem import DispatchProblem
 from runcard.study.experiment import Setting, experiment_named
 from runcard.study.found import (
-    CORRELATION,
     FAR,
     FAR_OF_MANY,
     STEP,
@@ -30,7 +29,7 @@ from runcard.study.found import (
     num_in_paper,
     setting_of,
 )
-from runcard.study.tables import Cell, improvement, mean_cell, read_paper, standard_error
+from runcard.study.tables import CORRELATION, Cell, improvement, mean_cell, read_paper, standard_error
 from runcard.study.tasks import city_of, solved
 
 CELLS: Final = tuple((trucks, load) for trucks in (3, 4, 5, 6) for load in (0.02, 0.1))

@@ -14,7 +14,6 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.queueing import QueueingPolicy
 from runcard.study.experiment import Setting
 from runcard.study.found import (
-    CORRELATION,
     FAR,
     TABLE_4,
     Found,
@@ -27,7 +26,7 @@ from runcard.study.found import (
     share_in_paper,
     share_kept,
 )
-from runcard.study.tables import gap, improvement, mean_cell, read_paper
+from runcard.study.tables import CORRELATION, gap, improvement, mean_cell, read_paper
 from runcard.study.tasks import city_of, solved
 
 

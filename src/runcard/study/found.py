@@ -23,7 +23,7 @@ from runcard.errors import InputError
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate
 from runcard.study.experiment import Setting, experiment_named
-from runcard.study.tables import read_paper, standard_error
+from runcard.study.tables import CORRELATION, read_paper, standard_error
 
 TABLE_3: Final = "table3_mean_performance.csv"
 TABLE_4: Final = "table4_optimality_gap.csv"
@@ -34,9 +34,6 @@ FAR: Final = 3.0
 """Standard errors; what is farther off does not agree."""
 FAR_OF_MANY: Final = 4.0
 """The same for the farthest of all the cells of a table."""
-
-CORRELATION: Final = {0.0: "uncorrelated", 1.0: "correlated"}
-"""How the columns of both end, by the chance of a shared delay."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
 from runcard.outputs.files import fill_whole, write_whole
+from runcard.outputs.words import first_line
 from runcard.study.experiment import Experiment
 from runcard.study.tasks import LateRow, SecondsRow, Task
 
@@ -139,7 +140,7 @@ def _copy(database: "duckdb.DuckDBPyConnection", source: str, path: Path) -> Non
     try:
         database.execute(f"COPY {source} TO {_quoted(path)} (FORMAT parquet)")
     except duckdb.Error as error:
-        raise RuncardError(f"{path.parent}: the rows could not be written: {str(error).splitlines()[0]}") from error
+        raise RuncardError(f"{path.parent}: the rows could not be written: {first_line(error)}") from error
 
 
 def _quoted(path: Path) -> str:

@@ -38,7 +38,8 @@ OURS: Final = ("one-step-queueing", "one-step-mean-field", "fixed-card")
 """The policies that the paper does not have."""
 
 _IN_PAPER: Final = {"optimal": "opt", "one-step": "osi", "one-step-queueing-printed": "osia"}
-_SIDES_OF_CORRELATION: Final = {0.0: "uncorrelated", 1.0: "correlated"}
+CORRELATION: Final = {0.0: "uncorrelated", 1.0: "correlated"}
+"""How the columns of the paper's tables end, by the chance of a shared delay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +190,7 @@ def _cells(
     """The cells of a line."""
     kind = experiment.kind
     printed = None if known is None else known[setting.trucks, None if kind == "ignoring" else setting.load]
-    side = _SIDES_OF_CORRELATION.get(shared_delay, "")
+    side = CORRELATION.get(shared_delay, "")
     late = {policy: lateness.of(setting, shared_delay, policy) for policy in experiment.policies}
 
     def in_paper(column: str) -> str | None:
