@@ -46,10 +46,10 @@ def make_problem(
 
 
 def random_problem(seed: int) -> DispatchProblem:
-    """A problem of 1 to 4 stations of 1 to 3 trucks, 1 to 6 points that need 1 to 3, and a load from 0.001 to 5."""
+    """A problem of 1 to 4 stations of 1 to 3 trucks, 1 to 6 points that need 1 to 4, and a load from 0.001 to 5."""
     rng = np.random.default_rng([seed, 1])
     trucks = rng.integers(1, 4, rng.integers(1, 5)).tolist()
-    needed = rng.integers(1, 4, rng.integers(1, 7)).tolist()
+    needed = rng.integers(1, 5, rng.integers(1, 7)).tolist()
     return make_problem(trucks, needed, load=float(10 ** rng.uniform(-3.0, np.log10(5.0))), seed=seed)
 
 

@@ -66,7 +66,7 @@ class Dense:
         chosen = []
         for state in self.states:
             idle = (teams <= state).all(axis=1)
-            of_size = {k: np.flatnonzero(idle & (sizes == min(k, sum(state)))).tolist() for k in (1, 2, 3)}
+            of_size = {k: np.flatnonzero(idle & (sizes == min(k, sum(state)))).tolist() for k in (1, 2, 3, 4)}
             chosen.append([of_size[k] for k in self.problem.trucks_needed.tolist()])
         return chosen
 

@@ -26,7 +26,7 @@ def test_levels_count_the_idle_trucks() -> None:
     assert np.array_equal(levels, np.array(Dense(problem).states).sum(axis=1))
 
 
-@pytest.mark.parametrize("needed", [[1], [2, 3], [1, 2, 3]])
+@pytest.mark.parametrize("needed", [[1], [2, 3], [1, 2, 3], [4], [4, 2, 1]])
 def test_the_start_has_the_right_total_at_every_level(needed: list[int]) -> None:
     """Even probabilities add up to the distribution of idle trucks, and their dispatches to what leaves each level."""
     problem = make_problem([2, 1, 3], needed, load=0.5)

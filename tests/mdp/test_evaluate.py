@@ -69,7 +69,7 @@ def test_the_greedy_policy_of_any_values_is_evaluated_exactly(seed: int, size: f
 def test_the_size_of_a_chunk_does_not_matter(chunk_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """States cut into chunks of any size, also smaller than the eight of a block, give the same evaluation."""
     monkeypatch.setattr(rows_module, "CHUNK_STATES", chunk_states)
-    problem = make_problem([2, 1, 3, 1], [2, 1, 3, 2, 2, 1], load=0.4, seed=5)
+    problem = make_problem([2, 1, 3, 1], [2, 1, 3, 4, 2, 1], load=0.4, seed=5)
     dense = Dense(problem)
     value = random_values(problem, 5)
     for rule, table in (
@@ -103,8 +103,8 @@ def test_one_truck_by_hand() -> None:
 
 
 def test_more_trucks_wanted_than_there_are() -> None:
-    """If every incident needs three trucks and there are two, all idle ones go and every policy is the same."""
-    problem = make_problem([1, 1], [3, 3, 3], load=0.6, seed=3)
+    """If every incident needs three or four trucks and there are two, all idle ones go: every policy is the same."""
+    problem = make_problem([1, 1], [3, 4, 3], load=0.6, seed=3)
     found = evaluate_rule(problem, OrderRule(problem.order))
     assert found.outside_share > 1 / 3
     dense = Dense(problem)

@@ -41,6 +41,8 @@ CASES = [
     (make_problem([1] * 6, [2] * 7, seed=2), [[0, 1, 2], [2, 3, 4], [0, 5], [1, 3, 5]]),
     (make_problem([1, 2, 1], [1, 1, 1], seed=3), [[0, 1, 2]]),
     (make_problem([4], [3, 2], seed=4), [[0]]),
+    (make_problem([1] * 6, [4, 4, 2], seed=5), [[0, 1, 2, 3, 4], [1, 2, 4, 5], [0, 3], [5]]),
+    (make_problem([4, 1, 2], [4, 1, 3], seed=6), [[0, 1], [0, 2]]),
 ]
 
 
@@ -84,7 +86,7 @@ def test_local_prices_are_means_over_all_other_trucks(
     values, dense, rng = random_tables(problem, neighbourhoods, seed), Dense(problem), np.random.default_rng(seed)
     stations = np.sort(rng.choice(problem.num_stations, rng.integers(1, problem.num_stations + 1), replace=False))
     local = local_idle(problem.trucks[stations])
-    teams = local[local.sum(axis=1) <= 3]
+    teams = local[local.sum(axis=1) <= 4]
     found = values.local_prices(stations, teams)
     full = values.every_state()
     for (x, idle), (n, team) in product(enumerate(local.tolist()), enumerate(teams.tolist())):
@@ -102,7 +104,9 @@ def test_local_prices_are_means_over_all_other_trucks(
 
 
 def test_parts_of_a_team() -> None:
-    """One truck has no parts, two have themselves, three themselves and their pairs; a station may come twice."""
+    """One truck has no parts, two have themselves, three their pairs too, four also their threes; in any station."""
     assert parts_of((4,)) == []
     assert parts_of((1, 1)) == [(1,), (1,)]
     assert parts_of((1, 2, 2)) == [(1,), (2,), (2,), (1, 2), (1, 2), (2, 2)]
+    singles, pairs = [(1,), (2,), (2,), (3,)], [(1, 2), (1, 2), (1, 3), (2, 2), (2, 3), (2, 3)]
+    assert parts_of((1, 2, 2, 3)) == [*singles, *pairs, (1, 2, 2), (1, 2, 3), (1, 2, 3), (2, 2, 3)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from runcard.mdp.bounds import Residuals
-from runcard.mdp.levels import idle_distribution
+from runcard.mdp.levels import idle_distribution, level_generator
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
 
@@ -61,6 +61,17 @@ def test_any_values_give_bounds_on_the_optimum(seed: int, size: float, key_bits:
     greedy = dense.values(dense.greedy_table(value))[0]
     assert bounds.lower - slack <= optimum <= greedy + slack
     assert greedy <= bounds.upper + slack
+
+
+@pytest.mark.parametrize("level", range(5))
+def test_rounding_counts_the_values_that_an_incident_leads_to(level: int) -> None:
+    """A residual of level 4 is a sum of values down to level 0: however large one is, bounds allow for its rounding."""
+    largest, distribution = np.zeros(5), np.zeros(5)
+    largest[level], distribution[4] = 1e3, 1.0
+    problem = make_problem([4], [4], load=0.5)
+    bounds = Residuals(np.zeros(5), np.zeros(5), largest).bounds(distribution, level_generator(problem))
+    assert bounds.upper >= np.finfo(float).eps * 1e3 * problem.total_incidents_per_day
+    assert bounds.lower == -bounds.upper
 
 
 @pytest.mark.parametrize("seed", range(6))

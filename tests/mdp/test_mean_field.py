@@ -82,17 +82,19 @@ class DenseField:
 
 
 def problems() -> Iterator[DispatchProblem]:
-    """Needs of one to three trucks, stations of one to three, loads from low to high, and a grid."""
+    """Needs of one to four trucks, stations of one to three, loads from low to high, and a grid."""
     yield make_problem([1, 1, 1, 1], [1, 1, 1, 1, 1], load=0.2, seed=1)
     yield make_problem([1, 1, 1, 1], [2, 2, 2, 2, 2], load=0.05, seed=2)
     yield make_problem([1, 1, 1, 1], [3, 2, 3], load=0.4, seed=3)
     yield make_problem([2, 1, 3], [2, 1, 3, 2], load=0.3, seed=4)
     yield make_problem([3], [1, 2], load=1.0, seed=5)
     yield make_problem([2, 2, 1], [2, 1], load=0.1, seed=6, rates=[1.0, 0.0])
+    yield make_problem([1, 1, 1, 1, 1], [4, 2, 4], load=0.2, seed=8)
+    yield make_problem([3, 1, 2], [4, 1, 4], load=0.3, seed=9)
     yield dispatch_problem(generate_grid(side=4, num_stations=4, load=0.4, seed=7))
 
 
-@pytest.fixture(params=list(problems()), ids=range(7))
+@pytest.fixture(params=list(problems()), ids=range(9))
 def problem(request: pytest.FixtureRequest) -> DispatchProblem:
     """Each of the problems in turn."""
     given: DispatchProblem = request.param

@@ -90,7 +90,7 @@ def test_values_take_at_least_their_own_size() -> None:
     assert bytes_of_values(problem) >= 16 * 1024
 
 
-@pytest.mark.parametrize("needed", [[1] * 4, [2] * 30, [3, 2, 1, 1], [3] * 9])
+@pytest.mark.parametrize("needed", [[1] * 4, [2] * 30, [3, 2, 1, 1], [3] * 9, [4, 2, 1, 1], [4] * 9])
 def test_rows_take_no_more_than_was_thought(needed: list[int]) -> None:
     """The estimate of the rows of a policy is not below what they take, whichever policy it is."""
     problem = make_problem([2, 1, 3, 1], needed)

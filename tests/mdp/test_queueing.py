@@ -1,14 +1,15 @@
 """Tests of the queues behind one-step-queueing: rates, fixed points, and bounds on prices."""
 
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from runcard.errors import NotConvergedError
+from runcard.mdp.kernels.independent import num_below
 from runcard.mdp.kernels.queueing import request_rates, settle
-from runcard.mdp.kernels.queueing_bounds import find_slopes, num_below
+from runcard.mdp.kernels.queueing_best import add_pairs
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing import QueueingPicture
 
@@ -73,6 +74,7 @@ def test_fixed_points_at_any_load(kind: str, horizon: float, load: float) -> Non
     for trucks, needed, rates in (
         ([1], [1], None),
         ([1], [3, 2], None),
+        ([1] * 6, [4, 2, 4], None),
         ([1, 1, 1, 1], [2] * 8, None),
         ([3, 1, 2], [1, 2, 3, 2], [1.0, 0.0, 2.0, 1.0]),
     ):
@@ -178,7 +180,7 @@ def test_lanes_agree_with_plain_steps(seed: int, kind: str, horizon: float) -> N
         assert late == pytest.approx(expected, rel=1e-8, abs=1e-13 * problem.total_incidents_per_day)
 
 
-@pytest.mark.parametrize("needed", [1, 2, 3])
+@pytest.mark.parametrize("needed", [1, 2, 3, 4])
 def test_lateness_of_long_walks(needed: int) -> None:
     """Where trucks behind those whose costs are laid out are asked, their costs are looked up: the same lateness."""
     problem = make_problem([1] * 40, [needed] * 3, load=20.0, seed=needed)
@@ -190,36 +192,27 @@ def test_lateness_of_long_walks(needed: int) -> None:
     assert state.late == pytest.approx(expected, rel=1e-12)
 
 
-def slopes(
-    picture: QueueingPicture, idle: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The derivatives at the fixed point of a state, and by how much each truck may rise."""
-    state, num_all = picture.settle(idle), picture.problem.num_trucks + picture.independent.num_outside
-    rise = np.append(state.idle * 0.5, np.zeros(picture.independent.num_outside))
-    single, pair, harm = np.zeros(num_all), np.zeros((num_all, num_all)), np.zeros((num_all, num_all))
-    find_slopes(
-        picture.independent.walks, picture._falls, state.busy, rise, size, 1e-11, single, pair, harm,
-        picture._bounds_room(),
-    )  # fmt: skip
-    return rise, single, pair + pair.T
-
-
+@pytest.mark.parametrize("most", [2, 4])
 @pytest.mark.parametrize("seed", range(30))
-def test_slopes(seed: int) -> None:
-    """What a truck or two cost when their chances rise is what the derivatives say: lateness is linear in each."""
-    problem = random_problem(seed)
-    picture, rng = picture_of(problem), np.random.default_rng(seed)
+def test_two_trucks_that_rise(seed: int, most: int) -> None:
+    """What a truck or two cost when their chances rise is what is said: lateness is linear in each."""
+    rng = np.random.default_rng(seed)
+    trucks, needed = rng.integers(1, 4, rng.integers(1, 5)), rng.integers(1, most + 1, rng.integers(1, 12))
+    problem = make_problem(trucks.tolist(), needed.tolist(), load=float(10.0 ** rng.uniform(-3.0, 0.5)), seed=seed)
+    picture = picture_of(problem)
     idle = rng.integers(1, problem.trucks + 1)
-    rise, single, pair = slopes(picture, idle, 2)
-    state = picture.settle(idle)
-    for team in combinations(np.flatnonzero(state.idle).tolist(), min(2, int(state.idle.sum()))):
+    state, num_all = picture.settle(idle), problem.num_trucks + picture.independent.num_outside
+    harm, extra = np.zeros((num_all, num_all)), np.zeros((num_all, num_all))
+    add_pairs(
+        state.idle, state.demand, state.busy, state.late, 2, picture.queues, picture._falls, picture._groups,
+        picture._bounds_room(), picture.room(), harm, extra,
+    )  # fmt: skip
+    for team in combinations_with_replacement(np.flatnonzero(state.idle).tolist(), 2):
         busy = state.busy[: problem.num_trucks].copy()
-        busy[list(team)] += rise[list(team)]
+        for n in set(team):
+            busy[n] += 0.5
         _, late = picture.independent.asked_and_late(busy)
-        found = sum(rise[n] * single[n] for n in team)
-        if len(team) == 2:
-            found += rise[team[0]] * rise[team[1]] * pair[team]
-        assert found == pytest.approx(late - state.late, abs=1e-10 * problem.total_incidents_per_day)
+        assert extra[team] == pytest.approx(late - state.late, abs=1e-8 * problem.total_incidents_per_day)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -5,8 +5,10 @@ import pytest
 
 from runcard.mdp import rows as rows_module
 from runcard.mdp.chain import policy_rows
+from runcard.mdp.problem import MAX_TRUCKS_NEEDED
 from runcard.mdp.rows import OrderRule, Rule, TableRule, ValueRule, chunks_of
 from runcard.mdp.space import state_space
+from runcard.response import enumerate_teams
 
 from .problems import make_problem, random_problem, random_values
 from .reference import Dense
@@ -33,6 +35,16 @@ def test_every_rule_sends_a_team_to_every_incident(seed: int) -> None:
             assert (teams <= state).all()
             wanted = {min(k, sum(state)) for k in problem.trucks_needed.tolist()}
             assert set(teams.sum(axis=1).tolist()) <= wanted
+
+
+def test_numbers_and_masks_hold_every_problem_of_fewer_states() -> None:
+    """With less than 2^33 states, 16 bits number every team of up to four trucks; with less than 2^37, 64 make a mask.
+
+    More than four trucks at a station make no more teams and no more bits.
+    """
+    assert len(enumerate_teams([MAX_TRUCKS_NEEDED] * 32, MAX_TRUCKS_NEEDED)) <= 2**16
+    for trucks in range(1, MAX_TRUCKS_NEEDED + 1):
+        assert trucks * 37 <= 64 * np.log2(trucks + 1)
 
 
 def test_rows_are_small() -> None:

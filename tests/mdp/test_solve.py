@@ -52,6 +52,9 @@ def test_the_values_are_those_of_the_optimum(seed: int) -> None:
         ([1, 1, 1], [1, 1]),
         ([2, 2], [1, 1]),
         ([2, 1, 1], [3]),
+        ([2, 1, 1, 1], [4]),
+        ([3, 2], [4, 4]),
+        ([4, 1], [4, 1]),
     ],
 )
 @pytest.mark.parametrize("load", [0.05, 0.8])
@@ -69,7 +72,7 @@ def test_the_optimum_is_the_best_of_all_policies(trucks: list[int], needed: list
 @pytest.mark.parametrize("load", [0.1, 2.0])
 def test_ties(costs: list[float], load: float) -> None:
     """Costs with few values, where many teams are equally good, or all of them, end in the same optimum."""
-    problem = make_problem([1, 2, 1], [2, 1, 3, 2], load=load, cost=costs, seed=11)
+    problem = make_problem([1, 2, 1, 1], [2, 1, 3, 4, 2], load=load, cost=costs, seed=11)
     found, exact = solve_optimal(problem), Dense(problem).optimum()[1]
     assert found.converged
     assert (found.lower + found.upper) / 2 == pytest.approx(exact.late_fraction, rel=1e-9, abs=1e-13)
@@ -85,8 +88,12 @@ def test_extreme_loads(load: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trucks", "needed"), [([1], [1]), ([1], [3]), ([3], [2, 1]), ([1, 1], [3, 3]), ([5], [1, 2, 3]), ([4, 2], [3])]
-)
+    ("trucks", "needed"),
+    [
+        ([1], [1]), ([1], [3]), ([1], [4]), ([3], [2, 1]), ([1, 1], [3, 3]), ([5], [1, 2, 3]), ([4, 2], [3]),
+        ([6], [4, 2, 1]), ([4, 3], [4, 4]), ([1, 1], [4, 1]), ([5, 1, 1], [4, 3]),
+    ],
+)  # fmt: skip
 def test_the_smallest_problems(trucks: list[int], needed: list[int]) -> None:
     """One truck, one station, one demand point, more trucks wanted than there are: each has its optimum."""
     problem = make_problem(trucks, needed, load=0.4, seed=13)
@@ -96,10 +103,10 @@ def test_the_smallest_problems(trucks: list[int], needed: list[int]) -> None:
 @pytest.mark.parametrize("num_points", [1, 7, 8, 9, 16, 17, 33])
 def test_every_number_of_demand_points(num_points: int) -> None:
     """Tiles of demand points that are not full do not count, whatever the points of another class cost."""
-    classes = [[2] * num_points, [1] * 3, [3]]
-    for turn in range(3):  # each class comes last once
+    classes = [[2] * num_points, [1] * 3, [3], [4] * 2]
+    for turn in range(4):  # each class comes last once
         needed = [k for members in classes[turn:] + classes[:turn] for k in members]
-        problem = make_problem([1, 2, 1], needed, load=0.3, seed=num_points)
+        problem = make_problem([1, 2, 1, 1], needed, load=0.3, seed=num_points)
         assert_optimal(solve_optimal(problem), problem, Dense(problem).optimum()[1])
 
 
@@ -113,7 +120,7 @@ def test_keys_of_32_bits_lead_to_the_same_optimum(seed: int, monkeypatch: pytest
 
 def test_keys_of_32_bits_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """With thousands of states, too, beginning with keys of 32 bits gives the optimum of 64 bits throughout."""
-    problem = make_problem([1, 2, *[1] * 10], [2, 1, 2, 3, 2, 2, 1], load=0.3, seed=3)
+    problem = make_problem([1, 2, *[1] * 10], [2, 1, 2, 3, 4, 2, 1], load=0.3, seed=3)
     fine = solve_optimal(problem)
     monkeypatch.setattr(solve_module, "SMALL", 0)
     coarse = solve_optimal(problem)
@@ -127,7 +134,7 @@ def test_keys_of_32_bits_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_size_of_a_chunk_does_not_matter(chunk_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """States cut into chunks of any size give the same optimum."""
     monkeypatch.setattr(rows_module, "CHUNK_STATES", chunk_states)
-    problem = make_problem([2, 1, 3, 1], [2, 1, 3, 2, 2, 1], load=0.4, seed=5)
+    problem = make_problem([2, 1, 3, 1], [2, 1, 3, 4, 2, 1], load=0.4, seed=5)
     assert_optimal(solve_optimal(problem, threads=2), problem, Dense(problem).optimum()[1])
 
 

@@ -23,8 +23,8 @@ from ..mdp.reference import Dense
 
 
 def mixed_problem() -> DispatchProblem:
-    """Three stations of 2, 1 and 1 trucks, and demand points that need 1, 2 and 3 of them."""
-    return make_problem([2, 1, 1], [2, 1, 3, 2, 2], load=0.3, seed=2)
+    """Three stations of 2, 1 and 2 trucks, and demand points that need 1 to 4 of them."""
+    return make_problem([2, 1, 2], [2, 1, 3, 4, 2], load=0.3, seed=2)
 
 
 def ids_of(problem: DispatchProblem, team: int, point: int) -> tuple[str, ...]:
@@ -138,10 +138,10 @@ def test_ties_of_values_go_to_the_team_listed_first() -> None:
 def test_outside_makes_up_the_number(policy: Policy) -> None:
     """With fewer idle trucks than wanted all of them go, and trucks from outside make up the number."""
     point = int(policy.problem.trucks_needed.argmax())
-    assert policy.decide(np.array([0, 0, 0]), point).team == ("outside",) * 3
-    assert policy.decide(np.array([0, 1, 0]), point).team == ("s1", "outside", "outside")
+    assert policy.decide(np.array([0, 0, 0]), point).team == ("outside",) * 4
+    assert policy.decide(np.array([0, 1, 0]), point).team == ("s1", "outside", "outside", "outside")
     both = policy.decide(np.array([2, 0, 0]), point)
-    assert both.team == ("s0", "s0", "outside")
+    assert both.team == ("s0", "s0", "outside", "outside")
     assert both.alternatives == ()
 
 

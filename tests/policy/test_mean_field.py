@@ -64,11 +64,20 @@ def test_online_is_the_table_in_golden_cities(problem: DispatchProblem) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_online_is_the_table(seed: int) -> None:
-    """The same with random costs, several trucks per station, needs of 1 to 3 and loads of 0.001 to 5."""
+    """The same with random costs, several trucks per station, needs of 1 to 4 and loads of 0.001 to 5."""
     check_decisions(solve_mean_field(random_problem(seed)))
 
 
-@pytest.mark.parametrize(("trucks", "needed"), [([1] * 7, [2] * 5), ([2, 1, 2, 1, 1], [3, 2, 1]), ([1] * 6, [3, 1, 3])])
+@pytest.mark.parametrize(
+    ("trucks", "needed"),
+    [
+        ([1] * 7, [2] * 5),
+        ([2, 1, 2, 1, 1], [3, 2, 1]),
+        ([1] * 6, [3, 1, 3]),
+        ([2, 1, 1, 1, 2], [4, 2, 1]),
+        ([1] * 7, [4]),
+    ],
+)
 @pytest.mark.parametrize("local_states", [4, 8, 16])
 def test_online_is_the_table_with_several_neighbourhoods(
     trucks: list[int], needed: list[int], local_states: int
@@ -103,7 +112,7 @@ def test_late_fractions_of_golden_cities(golden: GoldenCity, problem: DispatchPr
 @pytest.mark.parametrize("trucks", [[1, 1, 1, 1], [2, 1, 3]])
 def test_extreme_loads(load: float, trucks: list[int]) -> None:
     """From one incident in a million busy times to a thousand per truck, it decides and agrees with its table."""
-    problem = make_problem(trucks, [2, 1, 3], load=load, seed=3)
+    problem = make_problem(trucks, [2, 1, 3, 4], load=load, seed=3)
     policy = solve_mean_field(problem)
     assert np.isfinite(policy.values.value).all()
     assert ((policy.values.busy > 0.0) & (policy.values.busy < 1.0)).all()
@@ -111,7 +120,9 @@ def test_extreme_loads(load: float, trucks: list[int]) -> None:
 
 
 @pytest.mark.parametrize("load", [0.01, 0.3, 10.0])
-@pytest.mark.parametrize(("trucks", "needed"), [([1], [1]), ([1], [3, 1]), ([12], [2, 3]), ([1, 1], [3, 3])])
+@pytest.mark.parametrize(
+    ("trucks", "needed"), [([1], [1]), ([1], [3, 1]), ([12], [2, 3]), ([1, 1], [3, 3]), ([1], [4]), ([12], [4, 1])]
+)
 def test_no_choice(trucks: list[int], needed: list[int], load: float) -> None:
     """One truck, one station of many, or more trucks needed than there are: what is idle goes, made up from outside."""
     problem = make_problem(trucks, needed, load=load, seed=1)

@@ -124,7 +124,7 @@ def test_pruning_prunes(shared_delay: float) -> None:
         assert pruned.decide(idle, point) == full.decide(idle, point)
         teams = idle_teams(problem, idle, point)
         picture = pruned.picture
-        late = picture.late_of_best(picture.settle(idle), idle, teams, problem.cost[teams, point], 5)
+        late, _ = picture.late_of_best(idle, teams, problem.cost[teams, point], 5)
         seen, listed = seen + int((~np.isnan(late)).sum()), listed + len(teams)
     assert seen < 0.5 * listed
 

@@ -24,6 +24,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.problem import MAX_TRUCKS_NEEDED
+
 ROUNDING: Final = 16 * np.finfo(np.float64).eps
 """The relative rounding error of a residual, some ten times what summing and subtracting were seen to make."""
 
@@ -98,13 +100,13 @@ class Residuals:
     def bounds(self, distribution: NDArray[np.float64], generator: NDArray[np.float64]) -> Bounds:
         """The bounds on g, given the distribution and the generator of the number of idle trucks.
 
-        A residual of level n is a sum of rates times differences of h, taken at most three levels down and one up,
-        and of costs, which the residual itself bounds.
+        A residual of level n is a sum of rates times differences of h, taken at most as many levels down as an incident
+        needs trucks and one up, and of costs, which the residual itself bounds.
         """
         leaving = -np.diag(generator)
         near = self.largest.copy()
         np.maximum(near[:-1], self.largest[1:], out=near[:-1])
-        for down in range(1, min(4, len(near))):
+        for down in range(1, min(MAX_TRUCKS_NEEDED + 1, len(near))):
             np.maximum(near[down:], self.largest[:-down], out=near[down:])
         size = np.maximum(np.abs(self.lowest), np.abs(self.highest)) + 2.0 * leaving * near
         rounding = float(distribution @ (ROUNDING * size)) + self.unit

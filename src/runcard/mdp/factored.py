@@ -6,7 +6,7 @@ The price h(f-a) - h(f) of a team is a sum over the tables that have a station o
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from runcard.mdp.layout import VALUE_PADDING, starts, strides
 from runcard.mdp.problem import DispatchProblem
+from runcard.response.teams import count_stations, list_stations
 
 
 class Tables(NamedTuple):
@@ -34,7 +35,7 @@ class Tables(NamedTuple):
     local_offset: NDArray[np.int64]
     """What the team takes from the state of the table."""
     local_parts: NDArray[np.int64]
-    """[, 6] which teams of the table are one truck of a pair, or one truck and one pair of three trucks; -1: none."""
+    """[, 2^k - 2] which teams of the table are part of the team (see `parts_of`), -1 where there are fewer."""
     first_removal: NDArray[np.int64]
     """[G + 1] where the removals of each table begin: up to 2k - 1 of its trucks, none included."""
     removal_offset: NDArray[np.int64]
@@ -77,28 +78,35 @@ class FactoredValues:
     def _local_teams(self, stride: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
         """The teams of each table, for `Tables`."""
         problem = self.problem
+        needed = int(problem.trucks_needed.max())
+        num_parts, most = 2**needed - 2, 2 * needed - 1
         lengths, teams, offsets, parts = [], [], [], []
-        most = 2 * int(problem.trucks_needed.max()) - 1
         num_removals, removal_offsets, removal_members = [], [], []
         for g, stations in enumerate(self.stations):
-            local = _teams_of(stations.tolist(), problem.trucks, int(problem.trucks_needed.max()))
+            listed = list_stations(problem.trucks[stations].tolist(), most)
+            members = np.where(listed >= 0, stations[listed], -1)
+            offset = count_stations(listed, len(stations)) @ stride[g, stations]
+            num_removals.append(len(listed))
+            removal_offsets.append(offset)
+            removal_members.append(members)
+            # Smaller removals come first: those of 1 to k trucks are the teams of the table.
+            last = int(np.searchsorted((listed >= 0).sum(axis=1), needed, side="right"))
+            local = [tuple(team[team >= 0].tolist()) for team in members[1:last]]
             at = {team: n for n, team in enumerate(local)}
             lengths.append(len(local))
             teams += [problem.team_numbers[team] for team in local]
-            offsets += [int(stride[g, list(team)].sum()) for team in local]
-            parts += [[at[part] for part in parts_of(team)] + [-1] * (6 - len(parts_of(team))) for team in local]
-            removals = [(), *_teams_of(stations.tolist(), problem.trucks, most)]
-            num_removals.append(len(removals))
-            removal_offsets += [int(stride[g, list(removal)].sum()) for removal in removals]
-            removal_members += [[*removal, *[-1] * (most - len(removal))] for removal in removals]
+            offsets.append(offset[1:last])
+            for team in local:
+                found = [at[part] for part in parts_of(team)]
+                parts.append(found + [-1] * (num_parts - len(found)))
         return {
             "first_local": starts(lengths),
             "local_team": np.array(teams, np.int64),
-            "local_offset": np.array(offsets, np.int64),
+            "local_offset": np.concatenate(offsets),
             "local_parts": np.array(parts, np.int64),
             "first_removal": starts(num_removals),
-            "removal_offset": np.array(removal_offsets, np.int64),
-            "removal_members": np.array(removal_members, np.int64),
+            "removal_offset": np.concatenate(removal_offsets),
+            "removal_members": np.concatenate(removal_members),
         }
 
     def places(self, idle: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -158,14 +166,11 @@ class FactoredValues:
 
 
 def parts_of(team: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The single trucks of a team of two; the single trucks and the pairs of a team of three; nothing else."""
+    """The parts of a team that are neither empty nor all of it, smaller ones first; a station may come several times.
+
+    Trucks of one station count apart: two of them have the part of one truck twice.
+    """
     return [part for size in range(1, len(team)) for part in combinations(team, size)]
-
-
-def _teams_of(stations: list[int], trucks: NDArray[np.int64], most: int) -> list[tuple[int, ...]]:
-    """The teams of 1 to `most` trucks of some stations, as the stations of their trucks, smaller teams first."""
-    every = [team for size in range(1, most + 1) for team in combinations_with_replacement(stations, size)]
-    return [team for team in every if all(team.count(i) <= trucks[i] for i in team)]
 
 
 def local_idle(trucks: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -122,7 +122,7 @@ class IndependentPicture:
     def scratch(self) -> Scratch:
         """Room for one thread."""
         positions, depth = self.walks.truck.shape[1] + BLOCK, self.walks.depth
-        products = np.empty(max(SETS, comb(depth, 2)))
+        products = np.empty(max(SETS, comb(depth, self.num_outside - 1)))
         return Scratch(np.empty(positions), np.empty(positions), np.empty(positions), products)
 
     def with_outside(self, busy: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,7 +2,8 @@
 
 A state is one number, f = Σ f_i stride_i, so that f - a and f + e_i are subtractions and additions, smaller and larger
 numbers in turn. Whether a team is idle in a state is one bit operation: station i owns min(C_i, k) bits, of which the
-lowest min(f_i, k) are set in the mask of a state and the lowest a_i in the mask of a team.
+lowest min(f_i, k) are set in the mask of a state and the lowest a_i in the mask of a team. A problem with more than 64
+such bits has at least 2^37 states.
 
 Demand points that need the same number of trucks form a class; a class is padded with points of rate zero to whole
 tiles. Costs become keys (see `packed_minimum`): with `shift` bits for the number of a team within its class,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from runcard.errors import InputError
 from runcard.response.teams import enumerate_teams
 
-MAX_TRUCKS_NEEDED = 3
+MAX_TRUCKS_NEEDED = 4
 
 MAX_LOAD = 1000.0
 """Incidents per truck and busy time. Above 1 most trucks come from outside; far above, the numbers mean nothing."""

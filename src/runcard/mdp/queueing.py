@@ -37,28 +37,29 @@ earlier, so that its cost falls by no more than its fall (see `kernels.queueing_
 
     price(a)  >=  T { late(p + Δ) - late(p) - max_i harm(i) Σ_{i in a} x_i s_i },                                    (2)
 
-where harm is taken at p + Δ. late(p + Δ) is known from derivatives, exactly for teams of up to two; of three trucks one
-counts like those that become busy afterwards.
+where harm is taken at p + Δ. late(p + Δ) is known exactly for teams of up to two; of three or four trucks all but two
+count like those that become busy afterwards, whichever two give the larger bound.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import NotConvergedError
-from runcard.mdp.independent import IndependentPicture, Walks
-from runcard.mdp.kernels.block_sum import BLOCK
-from runcard.mdp.kernels.independent import LEAST_BUSY
+from runcard.mdp.independent import IndependentPicture
+from runcard.mdp.kernels.block_sum import SETS
+from runcard.mdp.kernels.independent import num_below, whole_sets
 from runcard.mdp.kernels.lanes import LANES
 from runcard.mdp.kernels.queueing import request_rates
-from runcard.mdp.kernels.queueing_bounds import combine, find_falls, find_slopes, num_below
+from runcard.mdp.kernels.queueing_best import add_pairs, bound_prices, settle_best
+from runcard.mdp.kernels.queueing_bounds import find_falls
 from runcard.mdp.kernels.queueing_lanes import (
     REMEMBERED,
-    settle_best,
+    lay_out_lane_costs,
     settle_lanes,
     settle_states,
     settle_teams,
@@ -67,115 +68,25 @@ from runcard.mdp.kernels.queueing_lanes import (
 from runcard.mdp.layout import starts
 from runcard.mdp.levels import idle_distribution
 from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.queueing_arrays import (
+    BoundsRoom,
+    Falls,
+    LaneCosts,
+    LanesRoom,
+    LoneRoom,
+    PairGroups,
+    Queues,
+    Settled,
+    Usual,
+    lanes_block,
+)
 
 NEGLIGIBLE = 1e-8
 """Late incidents: a team that can be better by no more than that need not be looked at."""
 
 
-class Queues(NamedTuple):
-    """The queues as the kernels see them."""
-
-    walks: Walks
-    flat_truck: NDArray[np.int64]
-    """`walks.truck` as one row."""
-    returns_per_day: float
-    horizon: float
-    """n or m."""
-    relaxing: bool
-    """Whether T is n/(μ+D), not m/μ."""
-    printed_chances: bool
-    """Whether the two costs of a queue have changed places, as in the paper."""
-    printed_rates: bool
-    """Whether an incident counts for every team that it may ask, as in the paper."""
-    unique: bool
-    """Whether there is only one fixed point."""
-    rising: bool
-    """Whether a search for f-a may start from the fixed point of f."""
-    left_out: float
-    """What may come and go of a rate because walks stop."""
-    first_demand: NDArray[np.float64]
-    """[N] D for p = 0."""
-
-
-class Falls(NamedTuple):
-    """By how much later trucks may be better (see `kernels.queueing_bounds`)."""
-
-    first_fall: NDArray[np.int64]
-    """[J + 1] where the falls of each demand point begin."""
-    fall: NDArray[np.float64]
-    deepest: NDArray[np.float64]
-    """[J] the largest of them."""
-    widest: NDArray[np.float64]
-    """[J] the largest that there may be among positions without one."""
-
-
-class BoundsRoom(NamedTuple):
-    """Room for the kernel of the bounds."""
-
-    before: NDArray[np.float64]
-    chance: NDArray[np.float64]
-    odds: NDArray[np.float64]
-    one: NDArray[np.float64]
-    less: NDArray[np.float64]
-    below: NDArray[np.float64]
-    two: NDArray[np.float64]
-    less_two: NDArray[np.float64]
-    cost: NDArray[np.float64]
-    later: NDArray[np.float64]
-
-
-class LoneRoom(NamedTuple):
-    """Room for a state that is searched for by itself."""
-
-    ratio: NDArray[np.float64]
-    asked: NDArray[np.float64]
-    """[N + outside]"""
-    busy: NDArray[np.float64]
-    """[N + outside]"""
-    demand: NDArray[np.float64]
-    idle: NDArray[np.int64]
-    """[N]"""
-
-
-class LanesRoom(NamedTuple):
-    """Room for the kernels to work in; one for each thread. Flat arrays, with the lanes of each entry side by side."""
-
-    alone: LoneRoom
-    idle: NDArray[np.int64]
-    demand: NDArray[np.float64]
-    """[N]"""
-    busy: NDArray[np.float64]
-    odds: NDArray[np.float64]
-    asked: NDArray[np.float64]
-    """[N + outside]"""
-    weight: NDArray[np.float64]
-    ratio: NDArray[np.float64]
-    """[positions]"""
-    products: NDArray[np.float64]
-    """[pairs of positions], where incidents need three trucks."""
-    everything: NDArray[np.float64]
-    """[1] ones."""
-    cost: NDArray[np.float64]
-    late: NDArray[np.float64]
-    """[1]"""
-    points: NDArray[np.float64]
-    moves: NDArray[np.float64]
-    """[3, N] the last points of the search, and the plain moves from them."""
-    settled: NDArray[np.int64]
-    known: NDArray[np.int64]
-    last: NDArray[np.float64]
-    """[1] of each lane: whether it has settled, how many points count, and how far the last move went."""
-
-
-class Settled(NamedTuple):
-    """The fixed point of a state: D and p of each truck, and the late incidents per day."""
-
-    idle: NDArray[np.int64]
-    """[N] whether each truck is idle."""
-    demand: NDArray[np.float64]
-    busy: NDArray[np.float64]
-    """[N + outside]"""
-    late: float
+ONLINE_STOP = 1e-11
+"""The chance at which walks of single decisions end: prices are then off by about as much."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -190,11 +101,17 @@ class QueueingPicture:
     relaxing: bool
     printed_chances: bool = False
     printed_rates: bool = False
+    stop: float = 1e-15
+    """The chance of going on at which the walk of a demand point along its order stops."""
 
     @cached_property
     def independent(self) -> IndependentPicture:
         """The order of closest-first."""
-        return IndependentPicture(self.problem, self.problem.order)
+        return IndependentPicture(self.problem, self.problem.order, self.stop)
+
+    def online(self) -> "QueueingPicture":
+        """The same for single decisions: walks end earlier, where it is proven that there is one fixed point."""
+        return replace(self, stop=ONLINE_STOP) if self.proven else self
 
     @cached_property
     def horizon_days(self) -> float:
@@ -219,33 +136,49 @@ class QueueingPicture:
     def queues(self) -> Queues:
         """The queues as the kernels see them."""
         problem, walks = self.problem, self.independent.walks
+        largest = np.abs(np.where(np.isfinite(problem.cost), problem.cost, 0.0)).max()
+        cost_rate = problem.total_incidents_per_day * max(float(largest), 1e-300)
+        least_chance = float(np.clip(NEGLIGIBLE / (4.0 * self.horizon_days * cost_rate), 1e-13, 1e-8))
         queues = Queues(
-            walks, walks.truck.reshape(-1), float(problem.returns_per_day), float(self.horizon), self.relaxing,
-            self.printed_chances, self.printed_rates, self.proven, self.rising,
+            walks, self._lane_costs, walks.truck.reshape(-1), float(problem.returns_per_day), float(self.horizon),
+            self.relaxing, self.printed_chances, self.printed_rates, self.proven, self.rising,
+            self.independent.num_outside, self.horizon_days, float(largest), least_chance,
             10.0 * walks.stop * problem.total_incidents_per_day, np.zeros(problem.num_trucks),
         )  # fmt: skip
         room = self.room().alone
         request_rates(queues, room.busy, room, room.asked)
         return queues._replace(first_demand=room.asked[: problem.num_trucks].copy())
 
+    @cached_property
+    def _lane_costs(self) -> LaneCosts:
+        """The costs for the lanes."""
+        walks, needed = self.independent.walks, self.problem.trucks_needed.tolist()
+        depth = min(walks.depth, walks.truck.shape[1])
+        sizes = {k: sum(whole_sets(num_below(k - 1, b)) for b in range(k - 1, depth)) for k in set(needed)}
+        first = starts([sizes[k] for k in needed])
+        costs = LaneCosts(first, np.zeros(int(first[-1])))
+        lay_out_lane_costs(walks, costs)
+        return costs
+
     def room(self) -> LanesRoom:
         """Room for one thread."""
         num_trucks, num_all = self.problem.num_trucks, self.problem.num_trucks + self.independent.num_outside
         depth = self.independent.walks.depth
-
-        def lanes(num: int) -> NDArray[np.float64]:
-            return np.zeros(num * LANES)
-
+        sets = comb(depth, self.independent.num_outside - 1) + SETS
+        lanes = lanes_block((2 * REMEMBERED + 1) * num_trucks + 5 * num_all + 3 * SETS + sets + 9)
         alone = LoneRoom(
             np.zeros(num_all), np.zeros(num_all), np.zeros(num_all), np.zeros(num_trucks),
             np.zeros(num_trucks, np.int64),
         )  # fmt: skip
         return LanesRoom(
             alone, np.zeros(num_trucks * LANES, np.int64), lanes(num_trucks), lanes(num_all), lanes(num_all),
-            lanes(num_all), lanes(num_all + BLOCK), lanes(num_all + BLOCK),
-            lanes(comb(depth, 2) if self.independent.num_outside == 3 else 1), np.ones(LANES), lanes(1), lanes(1),
-            np.zeros((REMEMBERED, num_trucks * LANES)), np.zeros((REMEMBERED, num_trucks * LANES)),
-            np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), lanes(1),
+            lanes(num_all), lanes(num_all + SETS), lanes(num_all + SETS),
+            lanes(sets), np.ones(SETS * LANES), lanes(SETS), lanes(1),
+            lanes(REMEMBERED * num_trucks).reshape(REMEMBERED, -1),
+            lanes(REMEMBERED * num_trucks).reshape(REMEMBERED, -1),
+            np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), lanes(1), lanes(5), lanes(1), lanes(1),
+            np.zeros(self.problem.num_points, np.int64),
+            np.zeros(2 * LANES, np.int64),
         )  # fmt: skip
 
     def prepare(self) -> None:
@@ -271,12 +204,20 @@ class QueueingPicture:
 
     def settle(self, idle: NDArray[np.int64]) -> Settled:
         """The fixed point of the state with `idle` [I] idle trucks."""
-        return self.settle_from(self._usual_demand if self.proven else self.queues.first_demand, idle)
+        return self.settle_from(self._usual.demand if self.proven else self.queues.first_demand, idle)
 
     @cached_property
-    def _usual_demand(self) -> NDArray[np.float64]:
-        """[N] D where every truck is idle, which is close to that of any other state."""
-        return self.settle_from(self.queues.first_demand, self.problem.trucks).demand
+    def _usual(self) -> Usual:
+        """What holds where every truck is idle, which is close to what holds in any other state."""
+        state = self.settle_from(self.queues.first_demand, self.problem.trucks)
+        num = len(state.busy)
+        extra = np.zeros((num, num))
+        if self.proven:
+            add_pairs(
+                state.idle, state.demand, state.busy, state.late, 2, self.queues, self._falls, self._groups,
+                self._bounds_room(), self.room(), np.empty((num, num)), extra,
+            )  # fmt: skip
+        return Usual(state.demand, extra)
 
     def settle_from(self, demand: NDArray[np.float64], idle: NDArray[np.int64]) -> Settled:
         """The fixed point of the state with `idle` [I] idle trucks that a search from `demand` [N] finds."""
@@ -290,60 +231,43 @@ class QueueingPicture:
         """[teams] the late incidents per day at the fixed point of the state without each team."""
         late = np.empty(len(teams))
         taken = self.taken_trucks(idle, teams)
-        failed = settle_teams(np.arange(len(teams)), taken, self.queues, state.idle, state.demand, late, self.room())
+        start = state.demand if self.rising else self.queues.first_demand
+        failed = settle_teams(np.arange(len(teams)), taken, self.queues, state.idle, start, late, self.room())
         if failed >= 0:
             raise self.not_converged(idle - self.problem.teams[teams[failed]])
         return late
 
     def late_of_best(
         self,
-        state: Settled,
         idle: NDArray[np.int64],
         teams: NDArray[np.int64],
         p_late: NDArray[np.float64],
         num_best: int,
-    ) -> NDArray[np.float64]:
-        """[teams] as `late_without`, but NaN for teams that cannot be among the `num_best` of least P(late) + price."""
+        *,
+        prune: bool = True,
+    ) -> tuple[NDArray[np.float64], float]:
+        """[teams] as `late_without`, but NaN for teams that cannot be among the `num_best` of least P(late) + price.
+
+        With it, the late incidents per day of the state itself, `idle` [I]. Without `prune` there is no NaN. What is
+        here must be `proven`.
+        """
         late = np.full(len(teams), np.nan)
-        taken = self.taken_trucks(idle, teams)
-        least = p_late + self.least_prices(state, taken) + NEGLIGIBLE
-        ranked = np.argsort(least, kind="stable")
-        failed = settle_best(
-            ranked, least, p_late, self.horizon_days, state.late, np.empty(num_best), taken, self.queues, state.idle,
-            state.demand, late, self.room(),
+        failed, now = settle_best(
+            self.taken_trucks(idle, teams), p_late, num_best, prune, NEGLIGIBLE, self.queues, self._falls, self._groups,
+            self.idle_trucks(idle), self._usual, late, self._bounds_room(), self.room(),
         )  # fmt: skip
-        if failed >= 0:
-            raise self.not_converged(idle - self.problem.teams[teams[failed]])
-        return late
+        if failed != -1:
+            raise self.not_converged(idle if failed == -2 else idle - self.problem.teams[teams[failed]])
+        return late, now
 
     def least_prices(self, state: Settled, taken: NDArray[np.int64]) -> NDArray[np.float64]:
         """[teams] lower bounds (2) on the prices of the teams of these trucks [teams, k], all of one size."""
-        problem, num_all = self.problem, len(state.busy)
-        size = int((taken[0] >= 0).sum())
-        trucks, load = taken[:, :size], state.demand / problem.returns_per_day
-        rise = np.zeros(num_all)
-        rise[: len(load)] = state.idle / (self.horizon * (1.0 if self.relaxing else 1.0 + load))
-        single, pair, harm = np.zeros(num_all), np.zeros((num_all, num_all)), np.zeros((num_all, num_all))
-        find_slopes(
-            self.independent.walks, self._falls, state.busy, rise, size, self.least_chance, single, pair,
-            harm, self._bounds_room(),
-        )  # fmt: skip
         least = np.empty(len(taken))
-        combine(trucks, rise, rise / np.maximum(state.busy, LEAST_BUSY), single, pair, harm, load, least)
-        # What the walks leave out, and what the fixed points are off by.
-        margin = 4.0 * self.least_chance * self._cost_rate + 1e-9 * abs(state.late)
-        return self.horizon_days * (least - margin)
-
-    @cached_property
-    def least_chance(self) -> float:
-        """The chance at which walks of bounds end: what they leave out of a price is a twentieth of `NEGLIGIBLE`."""
-        return float(np.clip(NEGLIGIBLE / (80.0 * self.horizon_days * max(self._cost_rate, 1e-300)), 1e-13, 1e-8))
-
-    @cached_property
-    def _cost_rate(self) -> float:
-        """Σ_j λ_j × the largest cost in absolute value."""
-        largest = np.abs(np.where(np.isfinite(self.problem.cost), self.problem.cost, 0.0)).max()
-        return self.problem.total_incidents_per_day * float(largest)
+        bound_prices(
+            taken, self.queues, self._falls, self._groups, state.idle, state.demand, state.busy, state.late,
+            self._bounds_room(), self.room(), least,
+        )  # fmt: skip
+        return self.horizon_days * least
 
     @cached_property
     def _falls(self) -> Falls:
@@ -360,23 +284,39 @@ class QueueingPicture:
             find_falls(first, walks, costs, falls)
         return falls
 
+    @cached_property
+    def _groups(self) -> PairGroups:
+        """The demand points that need two trucks."""
+        problem, walks, falls = self.problem, self.independent.walks, self._falls
+        point = np.flatnonzero((problem.trucks_needed == 2) & (problem.incidents_per_day > 0.0))
+        num = len(point)
+        point = np.append(point, np.full(-num % LANES, point[-1] if num else 0))
+        rate = problem.incidents_per_day[point] * (np.arange(len(point)) < num)
+        depth = min(walks.depth, walks.truck.shape[1])
+        num_sets = num_below(2, depth)
+        cost, fall = np.zeros((2, len(point), num_sets))
+        for lane, j in enumerate(point):
+            fall[lane] = falls.fall[falls.first_fall[j] : falls.first_fall[j] + num_sets]
+            start = self._lane_costs.first[j]
+            for b in range(1, depth):
+                cost[lane, num_below(2, b) : num_below(2, b + 1)] = self._lane_costs.cost[start : start + b]
+                start += whole_sets(b)
+
+        def in_lanes(rows: NDArray[Any]) -> NDArray[Any]:
+            """One row for each demand point, with those of a group side by side, as one array."""
+            return rows.reshape(-1, LANES, rows.shape[1]).transpose(0, 2, 1).reshape(-1)
+
+        return PairGroups(
+            point, rate, falls.widest[point], walks.truck.shape[1], in_lanes(walks.truck[point]), num_sets,
+            in_lanes(cost), in_lanes(fall),
+        )  # fmt: skip
+
     def _bounds_room(self) -> BoundsRoom:
         """Room for one thread."""
         num = self.problem.num_trucks + self.independent.num_outside
-        pairs = num_below(2, num) if self.independent.num_outside == 3 else 1
-        one, two = np.zeros((6, num)), np.zeros((2, pairs))
-        return BoundsRoom(
-            one[0],
-            one[1],
-            one[2],
-            one[3],
-            one[4],
-            one[5],
-            two[0],
-            two[1],
-            np.zeros(max(num, pairs)),
-            np.zeros(num * num),
-        )
+        lanes = lanes_block(10 * (num + 1) + 10 + 2 * num * num)
+        rows, ones = [lanes(num + 1) for _ in range(10)], [lanes(1) for _ in range(10)]
+        return BoundsRoom(*rows, *ones, *[lanes(num * num) for _ in range(2)])
 
     def late_in(self, start: int, stop: int) -> NDArray[np.float64]:
         """[stop - start] the late incidents per day at the fixed points of a range of states."""

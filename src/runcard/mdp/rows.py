@@ -27,6 +27,7 @@ class Rows(NamedTuple):
 
     end: NDArray[np.int64]
     team: NDArray[np.uint16]
+    """[entries] its number: a problem with more teams than 16 bits count has at least 2^33 states."""
     rate: NDArray[np.float64]
     """[entries] incidents per day that get the team."""
     cost: NDArray[np.float64]

@@ -104,7 +104,7 @@ class Finishes(NamedTuple):
     team: NDArray[np.int64]
     """[E] the number of the team among those given."""
     trucks: NDArray[np.int64]
-    """[E, 3] the station of each truck, -1 for none."""
+    """[E, 4] the station of each truck, -1 for none."""
     size: NDArray[np.int64]
     taken: NDArray[np.int64]
     last: NDArray[np.int64]
@@ -341,7 +341,7 @@ class IndependentCard:
 def idle_chances(
     trucks: NDArray[np.int64], busy: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[I, 3] the chances of exactly 0 to 2 idle trucks at each station, and [I, 4] those of at least 0 to 3."""
+    """[I, 4] the chances of exactly 0 to 3 idle trucks at each station, and [I, 5] those of at least 0 to 4."""
     size = max(int(trucks.max()), MAX_TRUCKS_NEEDED) + 1
     exactly = np.zeros((len(trucks), size))
     exactly[:, 0] = 1.0

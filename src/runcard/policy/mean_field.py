@@ -53,7 +53,7 @@ class Teams(NamedTuple):
     """[J] the smallest cost of any team at each demand point."""
     order: NDArray[np.int64]
     parts: NDArray[np.int64]
-    """[T, 6] the single trucks of a pair, or the single trucks and the pairs of three, as teams; -1: none."""
+    """[T, 2^k - 2] the parts of each team (see `parts_of`) as teams, -1 where there are fewer."""
     needed: NDArray[np.int64]
     most_needed: int
     first_point: NDArray[np.int64]
@@ -65,7 +65,7 @@ class Teams(NamedTuple):
     """[G + 1] where the teams that incidents of each table choose from begin in `choice`."""
     choice: NDArray[np.int64]
     listed: NDArray[np.int64]
-    """Every team that is in `choice`, once."""
+    """The teams of `choice` and their parts, each once."""
     any_team: bool
     """Whether every team is listed for every point; all points are then with the first table."""
     first_cost: NDArray[np.int64]
@@ -80,7 +80,7 @@ class Teams(NamedTuple):
 class Room(NamedTuple):
     """Room for the kernels to work in."""
 
-    delta: NDArray[np.float64]
+    local: NDArray[np.float64]
     increment: NDArray[np.float64]
     known: NDArray[np.float64]
     prices: NDArray[np.float64]
@@ -143,7 +143,7 @@ class MeanFieldPolicy:
         """Room for one call, so that several threads may decide at once."""
         num_teams, num_points = self.problem.num_teams, len(self._teams.point)
         return Room(
-            delta=np.zeros(len(self.values.tables.local_team)),
+            local=np.zeros(len(self.values.tables.local_team)),
             increment=np.empty(num_teams),
             known=np.empty(num_teams),
             prices=np.empty(num_teams),
@@ -155,7 +155,7 @@ class MeanFieldPolicy:
     def _teams(self) -> Teams:
         """The teams that may go, and what the points of each table choose from."""
         problem, tables = self.problem, self.values.tables
-        costs, choices, groups = [], [], list(self.values.points)
+        costs, choices, listed, groups = [], [], [], list(self.values.points)
         any_team = problem.num_teams <= FEW_TEAMS
         if any_team:
             # All points choose alike: as one group they are quicker, and the tables after the first have none.
@@ -164,18 +164,21 @@ class MeanFieldPolicy:
             teams = tables.local_team[tables.first_local[g] : tables.first_local[g + 1]]
             if any_team:
                 teams = np.arange(1, problem.num_teams if g == 0 else 1)
+            listed.append(teams)
+            teams = teams[np.isin(problem.team_sizes[teams], problem.trucks_needed[points])]
             choices.append(teams)
             fits = problem.team_sizes[teams][:, None] == problem.trucks_needed[points]
             costs.append(np.where(fits, problem.cost[np.ix_(teams, points)], np.inf).ravel())
         point = np.concatenate(self.values.points)
+        number = Layout(problem).team_number
         return Teams(
             members=problem.team_stations,
-            number=Layout(problem).team_number,
+            number=number,
             base=problem.num_stations + 1,
             cost=problem.cost,
             least_cost=problem.cost.min(axis=0),
             order=problem.order,
-            parts=_parts(problem),
+            parts=_parts(problem, number),
             needed=problem.trucks_needed,
             most_needed=int(problem.trucks_needed.max()),
             first_point=starts([len(points) for points in groups]),
@@ -185,7 +188,7 @@ class MeanFieldPolicy:
             choice_cost=np.concatenate(costs),
             first_choice=starts([len(teams) for teams in choices]),
             choice=np.concatenate(choices),
-            listed=np.unique(np.concatenate(choices)),
+            listed=np.unique(np.concatenate(listed)),
             any_team=any_team,
             total_rate=problem.total_incidents_per_day,
             trucks=problem.trucks,
@@ -193,12 +196,17 @@ class MeanFieldPolicy:
         )
 
 
-def _parts(problem: DispatchProblem) -> NDArray[np.int64]:
-    """[T, 6] the numbers of the parts of each team (see `parts_of`), -1 where there are fewer."""
-    found = np.full((problem.num_teams, 6), -1, np.int64)
-    for team, t in problem.team_numbers.items():
-        parts = [problem.team_numbers[part] for part in parts_of(team)]
-        found[t, : len(parts)] = parts
+def _parts(problem: DispatchProblem, number: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[T, 2^k - 2] the numbers of the parts of each team (see `parts_of`), by those of `Layout.team_number`."""
+    stations, base, most = problem.team_stations, problem.num_stations + 1, int(problem.trucks_needed.max())
+    found = np.full((problem.num_teams, 2**most - 2), -1, np.int64)
+    for size in range(2, most + 1):
+        teams = np.flatnonzero(problem.team_sizes == size)
+        for column, part in enumerate(parts_of(tuple(range(size)))):
+            code = np.zeros(len(teams), np.int64)
+            for position in part:
+                code = code * base + stations[teams, position] + 1
+            found[teams, column] = number[code]
     return found
 
 

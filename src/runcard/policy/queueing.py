@@ -92,6 +92,11 @@ class QueueingPolicy:
         )  # fmt: skip
 
     @cached_property
+    def online(self) -> QueueingPicture:
+        """The queues for single decisions."""
+        return self.picture.online()
+
+    @cached_property
     def rule(self) -> ValueRule:
         """J of every state, less that of the state in which all trucks are idle."""
         problem, picture = self.problem, self.picture
@@ -111,22 +116,23 @@ class QueueingPolicy:
         """The prices J(f-a) - J(f) of teams."""
         idle = checked_idle(self.problem, idle)
         teams = checked_teams(self.problem, idle, teams)
-        state = self.picture.settle(idle)
-        return self.picture.horizon_days * (self.picture.late_without(state, idle, teams) - state.late)
+        state = self.online.settle(idle)
+        return self.online.horizon_days * (self.online.late_without(state, idle, teams) - state.late)
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The team with the smallest P(late now) + price for an incident at demand point `point`."""
         idle, point = checked_situation(self.problem, idle, point)
         teams = idle_teams(self.problem, idle, point)
-        p_late, picture = self.problem.cost[teams, point], self.picture
-        state, num_listed = picture.settle(idle), NUM_ALTERNATIVES + 1
-        if self.prune and picture.proven and len(teams) > num_listed:
-            late = picture.late_of_best(state, idle, teams, p_late, num_listed)
+        p_late, picture = self.problem.cost[teams, point], self.online
+        num_listed = NUM_ALTERNATIVES + 1
+        if picture.proven and len(teams) > num_listed:
+            late, now = picture.late_of_best(idle, teams, p_late, num_listed, prune=self.prune)
             seen = ~np.isnan(late)
             teams, p_late, late = teams[seen], p_late[seen], late[seen]
         else:
-            late = picture.late_without(state, idle, teams)
-        price = picture.horizon_days * (late - state.late)
+            state = picture.settle(idle)
+            late, now = picture.late_without(state, idle, teams), state.late
+        price = picture.horizon_days * (late - now)
         return make_decision(self.problem, point, teams, p_late, price, int((p_late + price).argmin()))
 
 

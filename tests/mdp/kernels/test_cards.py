@@ -7,18 +7,23 @@ import pytest
 from numpy.typing import NDArray
 
 import runcard.policy.card_pictures
+from runcard.mdp.kernels import cards
 from runcard.mdp.kernels.cards import best_order
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.card_pictures import ExactCard, IndependentCard, Proposal
+from runcard.policy.card_pictures import ExactCard, IndependentCard, Proposal, finishes_of
+from runcard.response.teams import list_stations
 
 from ..problems import make_problem, random_problem
 from ..reference import Dense
 
 PROBLEMS = [
     *map(random_problem, range(12)),
-    *(make_problem([1] * 5, [needed, 2, 1], load=load, seed=1) for needed in (1, 2, 3) for load in (0.05, 0.6)),
+    *(make_problem([1] * 5, [needed, 2, 1], load=load, seed=1) for needed in (1, 2, 3, 4) for load in (0.05, 0.6)),
     make_problem([2, 1, 3, 1], [3, 2, 1], load=0.4, seed=2),
     make_problem([1, 1], [3, 2, 1], load=0.4, seed=3),
+    make_problem([4, 1, 2], [4, 2, 1], load=0.6, seed=4),
+    make_problem([1, 2, 1, 2, 1], [4, 4, 3], load=0.5, seed=5),
+    make_problem([1], [4, 1], load=0.5, seed=6),
 ]
 
 
@@ -118,6 +123,27 @@ def test_independent_proposals(problem: DispatchProblem, window: int, monkeypatc
     monkeypatch.setattr(runcard.policy.card_pictures, "INDEPENDENT_WINDOW", window)
     proposal = IndependentCard(problem, problem.order, 1).propose()
     check_gains(problem, proposal, independent_scores(problem), best=window >= problem.num_stations)
+
+
+@pytest.mark.parametrize("load", [1e-6, 0.05, 0.6])
+@pytest.mark.parametrize(
+    ("trucks", "needed"), [([1] * 5, 2), ([2, 1, 3, 1, 1], 2), ([1] * 6, 3), ([1] * 7, 4), ([2, 1, 1, 3, 1, 2], 4)]
+)
+def test_scores_of_a_window(trucks: list[int], needed: int, load: float) -> None:
+    """The scores of the orders of a window differ as those of the whole orders do, behind any stations ahead of it."""
+    problem = make_problem(trucks, [needed], load=load, seed=8)
+    card, scores, order = IndependentCard(problem, problem.order, 1), independent_scores(problem), problem.order[0]
+    for num_ahead in (1, needed):
+        ahead, window = order[:num_ahead], order[num_ahead:]
+        size = len(window)
+        finishes = finishes_of(list_stations([min(needed, max(trucks))] * size, needed)[1:], size)
+        score, picture = np.empty((size, 1 << size)), card._chances(card.prices())
+        cards.independent_scores(0, needed, ahead, window, finishes, picture, np.empty(1 << size), score)
+        turns = list(permutations(range(size)))
+        found = [sum(score[b, sum(1 << a for a in turn[:n])] for n, b in enumerate(turn)) for turn in turns]
+        expected = [scores.of(np.concatenate([ahead, window[list(turn)]]), 0) for turn in turns]
+        difference = np.array(found) - expected
+        np.testing.assert_allclose(difference - difference[0], 0.0, rtol=0, atol=1e-6 * np.ptp(expected))
 
 
 def test_windows_find_almost_the_best_orders(monkeypatch: pytest.MonkeyPatch) -> None:

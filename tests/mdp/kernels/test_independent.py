@@ -49,7 +49,7 @@ def random_busy(problem: DispatchProblem, seed: int) -> NDArray[np.float64]:
 def test_enumeration(near: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked rates and late incidents are those of enumeration, with costs laid out and looked up."""
     monkeypatch.setattr(runcard.mdp.independent, "NEAR_TRUCKS", near)
-    assert {k for problem in SMALL for k in problem.trucks_needed} == {1, 2, 3}
+    assert {k for problem in SMALL for k in problem.trucks_needed} == {1, 2, 3, 4}
     for seed, problem in enumerate(SMALL):
         busy = random_busy(problem, seed)
         asked, late = IndependentPicture(problem, problem.order).asked_and_late(busy)
@@ -58,7 +58,7 @@ def test_enumeration(near: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert late == pytest.approx(expected_late, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("needed", [1, 2, 3])
+@pytest.mark.parametrize("needed", [1, 2, 3, 4])
 def test_looked_up_costs_are_the_laid_out_ones(needed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With more trucks than blocks reach, what is laid out and what is looked up join without a seam."""
     problem = make_problem([1, 2, 1, 3, 1, 2, 1, 2, 1, 3], [needed] * 5, seed=needed)
@@ -121,7 +121,14 @@ def test_a_station_of_many_trucks_in_the_long_run() -> None:
 @pytest.mark.parametrize("load", 10.0 ** np.arange(-6.0, 3.0))
 @pytest.mark.parametrize(
     ("trucks", "needed"),
-    [([1] * 6, [2] * 30), ([3, 2, 1], [1, 2, 3] * 4), ([1], [2]), ([1] * 20, [2] * 40), ([4] * 5, [3, 1] * 5)],
+    [
+        ([1] * 6, [2] * 30),
+        ([3, 2, 1], [1, 2, 3] * 4),
+        ([1], [2]),
+        ([1] * 20, [2] * 40),
+        ([4] * 5, [3, 1] * 5),
+        ([1] * 9, [4, 2] * 5),
+    ],
 )
 def test_the_long_run_repeats_itself(trucks: list[int], needed: list[int], load: float) -> None:
     """At every load the steady chances are those that the demand under them gives, and lie between 0 and 1."""

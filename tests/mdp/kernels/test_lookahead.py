@@ -39,7 +39,7 @@ def random_tables(problem: DispatchProblem, size: int, seed: int) -> FactoredVal
 
 
 def problems() -> list[DispatchProblem]:
-    """Needs of 1, 2 and 3 trucks, alone and mixed, at stations of one and several trucks; a point without incidents."""
+    """Needs of 1 to 4 trucks, alone and mixed, at stations of one and several trucks; a point without incidents."""
     return [
         make_problem([1, 1, 1, 1, 1], [1] * 6, seed=1),
         make_problem([1, 1, 1, 1, 1], [2] * 6, seed=2),
@@ -47,6 +47,8 @@ def problems() -> list[DispatchProblem]:
         make_problem([2, 1, 3, 1], [3, 1, 2, 2, 3], seed=4, load=2.0),
         make_problem([1, 3, 2], [2, 1, 2], seed=5, rates=[1.0, 0.0, 0.5], load=0.01),
         make_problem([3], [2, 3], seed=6),
+        make_problem([1, 1, 1, 1, 1, 1], [4] * 5, seed=7),
+        make_problem([4, 1, 2], [4, 2, 1, 4], seed=8, load=1.0),
     ]
 
 
@@ -115,7 +117,7 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
     """In every state, the prices of all teams from increments are those of one team at a time, and inf if not idle."""
     values = random_tables(problem, size, seed=size)
     laid_out, tables = MeanFieldPolicy(problem=problem, values=values)._teams, values.tables
-    delta, increment, prices = (
+    local, increment, prices = (
         np.zeros(len(tables.local_team)),
         np.empty(problem.num_teams),
         np.empty(problem.num_teams),
@@ -123,7 +125,7 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
     for state in Dense(problem).states:
         idle = np.array(state)
         place = values.places(idle)
-        all_prices(np.arange(problem.num_teams), idle, place, delta, increment, prices, laid_out, tables)
+        all_prices(np.arange(problem.num_teams), idle, place, local, increment, prices, laid_out, tables)
         could_go = idle_team_numbers(problem, state)
         assert np.array_equal(np.flatnonzero(np.isfinite(prices)), could_go)
         assert (prices[~np.isfinite(prices)] == np.inf).all()

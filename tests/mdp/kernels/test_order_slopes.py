@@ -16,8 +16,10 @@ from ..problems import make_problem, random_problem
 
 PROBLEMS = [
     *map(random_problem, range(10)),
-    *(make_problem([1] * 6, [needed] * 3, load=0.3, seed=needed) for needed in (1, 2, 3)),
+    *(make_problem([1] * 6, [needed] * 3, load=0.3, seed=needed) for needed in (1, 2, 3, 4)),
     make_problem([3, 1, 2], [1, 2, 3, 3], load=1.0, seed=5),
+    make_problem([5, 1, 2], [4, 2, 1, 4], load=1.0, seed=6),
+    make_problem([1, 2], [4, 3], load=1.0, seed=7),
 ]
 
 

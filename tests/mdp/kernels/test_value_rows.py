@@ -88,10 +88,10 @@ def test_costs_of_zero_and_one_only(bits: int, size: float) -> None:
 
 
 @pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("trucks", [[1], [2], [1, 1], [2, 1], [1, 1, 1], [2, 2], [3, 2], [1, 1, 1, 1], [3, 3]])
+@pytest.mark.parametrize("trucks", [[1], [2], [1, 1], [2, 1], [1, 1, 1], [2, 2], [3, 2], [1, 1, 1, 1], [3, 3], [5, 1]])
 def test_any_number_of_states(trucks: list[int], bits: int) -> None:
     """Numbers of states that are no multiple of a block of eight are swept whole: every incident gets its team."""
-    problem = make_problem(trucks, [2, 1, 1, 3, 2], seed=7)
+    problem = make_problem(trucks, [2, 1, 1, 3, 4, 2], seed=7)
     rows = improvement(problem, random_values(problem, 7), bits)[0]
     np.testing.assert_allclose(sent(problem, rows).sum(axis=1), problem.total_incidents_per_day, rtol=1e-12)
     assert len(rows.end) == problem.num_states

@@ -213,52 +213,70 @@ def reorder_by_sums(
 
 
 @njit(nogil=True, cache=True)
-def team_cost(picture: Any, j: int, first: int, second: int, third: int) -> float:
-    """The cost at j of the team with trucks of up to three stations, in any order; -1 stands for none."""
-    if first > second:
-        first, second = second, first
+def team_cost(picture: Any, j: int, first: int, second: int, third: int, fourth: int) -> float:
+    """The cost at j of the team with trucks of up to four stations, in any order; -1 stands for none."""
+    if second > third:
+        second, third = third, second
+    if third > fourth:
+        third, fourth = fourth, third
     if second > third:
         second, third = third, second
     if first > second:
         first, second = second, first
+    if second > third:
+        second, third = third, second
+    if third > fourth:
+        third, fourth = fourth, third
     base = picture.base
-    return float(picture.cost[picture.team_number[((first + 1) * base + second + 1) * base + third + 1], j])
+    code = (((first + 1) * base + second + 1) * base + third + 1) * base + fourth + 1
+    return float(picture.cost[np.uint64(picture.team_number[np.uint64(code)]), np.uint64(j)])
 
 
 @njit(nogil=True, cache=True)
-def _loss(picture: Any, j: int, first: int, second: int, third: int) -> float:
-    """The cost and the price of that team."""
-    lost = team_cost(picture, j, first, second, third)
-    for i in (first, second, third):
+def _loss(picture: Any, j: int, team: Ints) -> float:
+    """The cost and the price of the team with trucks of the stations `team` [4], -1 for none."""
+    lost = team_cost(picture, j, team[0], team[1], team[2], team[3])
+    for i in team:
         if i >= 0:
             lost += picture.price[i]
     return lost
 
 
 @njit(nogil=True, cache=True)
-def _loss_behind(picture: Any, j: int, ahead: Ints, none: float, missing: int, first: int, second: int) -> float:
-    """What is lost if trucks of up to two stations of the window go to j with all of the `missing` idle ones `ahead`.
+def _loss_behind(
+    picture: Any, j: int, needed: int, ahead: Ints, none: float, team: Ints, size: int, place: Ints, taken: Ints,
+    chance: Floats,
+) -> float:  # fmt: skip
+    """What is lost if the first `size` trucks of `team` [4], of the window, go to j with all that are idle `ahead`.
 
-    It is the sum over whose those are, times the chance that they and no others are idle at the stations `ahead` of the
-    window; `none` is the chance that no truck is.
+    It is the sum over whose the missing ones are, times the chance that they and no others are idle at the stations
+    `ahead` of the window; `none` is the chance that no truck is. The n-th of their stations is ahead[place[n]], with
+    taken[n] trucks; it stands before the others. `place`, `taken` and `chance` [4] are scratch.
     """
-    exactly, total = picture.exactly, 0.0
-    for position in range(len(ahead)):
-        a = ahead[position]
-        one = none / exactly[a, 0] * exactly[a, 1]
-        if missing == 1:
-            if one > NEGLIGIBLE:
-                total += one * _loss(picture, j, first, second, a)
+    exactly, total, n = picture.exactly, 0.0, 0
+    place[0], taken[0], chance[0] = 0, 0, none
+    while True:
+        taken[n] += 1
+        if taken[n] > needed - size:
+            place[n] += 1
+            taken[n] = 1
+        if place[n] == (len(ahead) if n == 0 else place[n - 1]):
+            if n == 0:
+                return total
+            n -= 1
+            size -= taken[n]
             continue
-        two = none / exactly[a, 0] * exactly[a, 2]
-        if two > NEGLIGIBLE:
-            total += two * _loss(picture, j, first, a, a)
-        for other in range(position):
-            c = ahead[other]
-            both = one / exactly[c, 0] * exactly[c, 1]
-            if both > NEGLIGIBLE:
-                total += both * _loss(picture, j, first, c, a)
-    return total
+        a = ahead[place[n]]
+        here = chance[n] / exactly[a, 0] * exactly[a, taken[n]]
+        for r in range(size, size + taken[n]):
+            team[r] = a
+        if size + taken[n] < needed:
+            # However small the chance is that these alone are idle, that of more of them may be large.
+            size += taken[n]
+            n += 1
+            place[n], taken[n], chance[n] = 0, 0, here
+        elif here > NEGLIGIBLE:
+            total += here * _loss(picture, j, team)
 
 
 @njit(nogil=True, cache=True)
@@ -268,17 +286,18 @@ def independent_scores(
     """Fill `score` [L, 2^L] for the stations `window` [L] behind those `ahead`, with independent trucks.
 
     `finishes` are those of all teams of 1 to k trucks of L places, team by team and by rising size; there `trucks`
-    [E, 3] are the places of the trucks, -1 for none. `empty` [2^L] is scratch. See `reorder_independent`.
+    [E, 4] are the places of the trucks, -1 for none. `empty` [2^L] is scratch. See `reorder_independent`.
     """
     exactly, at_least = picture.exactly, picture.at_least
     none = 1.0
     for a in ahead:
         none *= exactly[a, 0]
     empty[0] = 1.0
-    for place in range(len(window)):
-        for places in range(1 << place):
-            empty[places | 1 << place] = empty[places] * exactly[window[place], 0]
+    for p in range(len(window)):
+        for places in range(1 << p):
+            empty[places | 1 << p] = empty[places] * exactly[window[p], 0]
     score[:] = 0.0
+    trucks, place, taken, chances = np.empty(4, np.int64), np.empty(4, np.int64), np.empty(4, np.int64), np.empty(4)
     team, lost = -1, 0.0
     for e in range(len(finishes.last)):
         size = finishes.size[e]
@@ -286,23 +305,22 @@ def independent_scores(
         if size > needed:
             break
         chance = at_least[window[b], finishes.taken[e, b]]
-        for place in range(len(window)):
-            if finishes.others[e] >> place & 1:
-                chance *= exactly[window[place], finishes.taken[e, place]]
+        for p in range(len(window)):
+            if finishes.others[e] >> p & 1:
+                chance *= exactly[window[p], finishes.taken[e, p]]
         if chance <= NEGLIGIBLE:
             continue
         if finishes.team[e] != team:
             team = finishes.team[e]
-            first = window[finishes.trucks[e, 0]]
-            second = window[finishes.trucks[e, 1]] if size > 1 else -1
-            third = window[finishes.trucks[e, 2]] if size > 2 else -1
+            for n in range(len(trucks)):
+                trucks[n] = window[finishes.trucks[e, n]] if n < size else -1
             if size == needed:
-                lost = none * _loss(picture, j, first, second, third)
+                lost = none * _loss(picture, j, trucks)
             else:
-                lost = _loss_behind(picture, j, ahead, none, needed - size, first, second)
-        others, outside, row, rest = finishes.others[e], finishes.outside[e], score[b], 0
+                lost = _loss_behind(picture, j, needed, ahead, none, trucks, size, place, taken, chances)
+        others, outside, row, rest, weight = finishes.others[e], finishes.outside[e], score[b], 0, chance * lost
         while True:
-            row[others | rest] += chance * lost * empty[rest]
+            row[np.uint64(others | rest)] += weight * empty[np.uint64(rest)]
             if rest == outside:
                 break
             rest = (rest - outside) & outside
@@ -311,14 +329,17 @@ def independent_scores(
 @njit(nogil=True, cache=True)
 def _num_asked(row: Ints, needed: int, exactly: Floats) -> int:
     """The number of stations of an order before which fewer than k trucks are idle with more than negligible chance."""
-    none, one, two = 1.0, 0.0, 0.0
+    few = np.zeros(needed)
+    few[0] = 1.0
     for position in range(len(row)):
-        if none + (one if needed > 1 else 0.0) + (two if needed > 2 else 0.0) <= NEGLIGIBLE:
+        if few.sum() <= NEGLIGIBLE:
             return position
         i = row[position]
-        two = two * exactly[i, 0] + one * exactly[i, 1] + none * exactly[i, 2]
-        one = one * exactly[i, 0] + none * exactly[i, 1]
-        none *= exactly[i, 0]
+        for idle in range(needed - 1, -1, -1):
+            chance = 0.0
+            for here in range(idle + 1):
+                chance += few[idle - here] * exactly[i, here]
+            few[idle] = chance
     return len(row)
 
 
@@ -328,7 +349,7 @@ def reorder_independent(
 ) -> None:
     """Improve the rows of `order` [J, I] for some points in place; gain[j] is by how much the score of row j falls.
 
-    `picture` holds `exactly` [I, 3] and `at_least` [I, 4], the chances of that many idle trucks; `price` [I], that of
+    `picture` holds `exactly` [I, 4] and `at_least` [I, 5], the chances of that many idle trucks; `price` [I], that of
     one truck; and `cost` [T, J] with `team_number` and its `base` to find teams in it.
     """
     size = min(window, order.shape[1])

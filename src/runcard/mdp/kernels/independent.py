@@ -28,37 +28,55 @@ from runcard.mdp.kernels.block_sum import BLOCK, SETS, block_sum
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
-LEAST_BUSY = 1e-100  # three of them are still a normal number, and so is the product of two of their ratios
+LEAST_BUSY = 1e-100  # three of them are still a normal number, and so is the product of three of their ratios
 
 
 @bare_kernel
-def team_at(walks: Any, j: int, a: int, b: int, c: int) -> int:
-    """The number of the team at the positions a, b and c of the order of j; -1 stands for none."""
+def team_at(walks: Any, j: int, a: int, b: int, c: int, d: int) -> int:
+    """The number of the team at the positions a, b, c and d of the order of j; -1 stands for none."""
     truck, station, base = walks.truck, walks.station, walks.base
     first = station[truck[j, a]] if a >= 0 else -1
     second = station[truck[j, b]] if b >= 0 else -1
-    third = station[truck[j, c]]
+    third = station[truck[j, c]] if c >= 0 else -1
+    fourth = station[truck[j, d]]
     if first > second:
         first, second = second, first
+    if third > fourth:
+        third, fourth = fourth, third
+    if first > third:
+        first, third = third, first
+    if second > fourth:
+        second, fourth = fourth, second
     if second > third:
         second, third = third, second
-    if first > second:
-        first, second = second, first
-    return int(walks.team_number[((first + 1) * base + second + 1) * base + third + 1])
+    return int(walks.team_number[(((first + 1) * base + second + 1) * base + third + 1) * base + fourth + 1])
 
 
 @bare_kernel
-def cost_at(walks: Any, j: int, a: int, b: int, c: int) -> float:
-    """The cost at j of the team at the positions a, b and c of its order; -1 stands for none."""
-    return float(walks.cost[team_at(walks, j, a, b, c), j])
+def cost_at(walks: Any, j: int, a: int, b: int, c: int, d: int) -> float:
+    """The cost at j of the team at the positions a, b, c and d of its order; -1 stands for none."""
+    return float(walks.cost[team_at(walks, j, a, b, c, d), j])
+
+
+@bare_kernel
+def num_below(size: int, top: int) -> int:
+    """The sets of `size` positions below `top`."""
+    count = 1
+    for place in range(size):
+        count = count * (top - place) // (place + 1)
+    return count
+
+
+@bare_kernel
+def whole_sets(count: int) -> int:
+    """A number of sets, filled up to whole `SETS`."""
+    return count + -count % SETS
 
 
 @bare_kernel
 def num_sets(k: int, first: int) -> int:
     """The sets of k-1 positions below the last of the block that starts at `first`, filled up to whole `SETS`."""
-    top = first + BLOCK - 1
-    count = 1 if k == 1 else (top if k == 2 else top * (top - 1) // 2)
-    return (count + SETS - 1) // SETS * SETS
+    return whole_sets(num_below(k - 1, first + BLOCK - 1))
 
 
 @bare_kernel
@@ -68,27 +86,32 @@ def lay_out_costs(first: int, last: int, walks: Any) -> None:
     for j in range(first, last):
         start, k = walks.first_cost[j], walks.needed[j]
         for lowest in range(0, walks.depth, BLOCK):
-            for c in range(lowest, min(lowest + BLOCK, num_positions)):
-                place = start + c - lowest
-                for b in range(c if k == 3 else 1):
-                    for a in range(b if k == 3 else (c if k == 2 else 1)):
-                        near[place] = cost_at(walks, j, a if k == 3 else -1, b if k == 3 else (a if k == 2 else -1), c)
-                        place += BLOCK
+            for d in range(lowest, min(lowest + BLOCK, num_positions)):
+                place = start + d - lowest
+                # A position that the team has no truck for is -1, and its loop has one turn.
+                for c in range(-1 if k < 2 else 0, 0 if k < 2 else d):
+                    for b in range(-1 if k < 3 else 0, 0 if k < 3 else c):
+                        for a in range(-1 if k < 4 else 0, 0 if k < 4 else b):
+                            near[place] = cost_at(walks, j, a, b, c, d)
+                            place += BLOCK
             start += BLOCK * num_sets(k, lowest)
 
 
 @bare_kernel
-def _far_sum(walks: Any, j: int, k: int, c: int, ratio: Floats) -> float:
-    """Σ_a c_ac R_a for one position c, with the costs looked up."""
-    if k == 1:
-        return cost_at(walks, j, -1, -1, c)
+def _far_sum(walks: Any, j: int, k: int, d: int, ratio: Floats) -> float:
+    """Σ_a c_ad R_a for one position d, with the costs looked up."""
     total = 0.0
-    for b in range(c):
-        if k == 2:
-            total += ratio[b] * cost_at(walks, j, -1, b, c)
-            continue
-        for a in range(b):
-            total += ratio[a] * ratio[b] * cost_at(walks, j, a, b, c)
+    for c in range(-1 if k < 2 else 0, 0 if k < 2 else d):
+        for b in range(-1 if k < 3 else 0, 0 if k < 3 else c):
+            for a in range(-1 if k < 4 else 0, 0 if k < 4 else b):
+                product = 1.0
+                if k >= 2:
+                    product *= ratio[c]
+                if k >= 3:
+                    product *= ratio[b]
+                if k >= 4:
+                    product *= ratio[a]
+                total += product * cost_at(walks, j, a, b, c, d)
     return total
 
 
@@ -111,11 +134,11 @@ def follow_point(
     """
     truck, near_cost, stop, k = walks.truck, walks.near_cost, walks.stop, walks.needed[j]
     num_positions = truck.shape[1]
-    # Chances that none, one, two of the trucks so far were idle; those of k or more are left out.
-    none, one, two, all_busy = 1.0, 0.0, 0.0, 1.0
+    # Chances that none, one, two, three of the trucks so far were idle; those of k or more are left out.
+    none, one, two, three, all_busy = 1.0, 0.0, 0.0, 0.0, 1.0
     num = 0
     while num < num_positions:
-        goes_on = none + one + two
+        goes_on = none + one + two + three
         if goes_on <= stop:
             break
         n = truck[j, num]
@@ -123,7 +146,9 @@ def follow_point(
         q = 1.0 - p
         asked[n] += rate * goes_on
         weight[num], ratio[num] = q * all_busy, odds[n]
-        if k == 3:
+        if k >= 4:
+            three = three * p + two * q
+        if k >= 3:
             two = two * p + one * q
         if k >= 2:
             one = one * p + none * q
@@ -136,12 +161,16 @@ def follow_point(
     if k == 1:
         products[0] = 1.0
         products[1:SETS] = 0.0
-    elif k == 3:
+    elif k >= 3:
         end = 0
-        for b in range(near):
-            for a in range(b):
-                products[end] = ratio[a] * ratio[b]
-                end += 1
+        for c in range(near):
+            for b in range(c):
+                if k == 3:
+                    products[end] = ratio[b] * ratio[c]
+                    end += 1
+                for a in range(b if k == 4 else 0):
+                    products[end] = ratio[a] * ratio[b] * ratio[c]
+                    end += 1
     cost, start = 0.0, walks.first_cost[j]
     for first in range(0, near, BLOCK):
         count = num_sets(k, first)

@@ -6,48 +6,52 @@ entry (n, lane) of a flat array is at n × LANES + lane. The loops are written i
 """
 
 from collections.abc import Callable
-from functools import reduce
+from itertools import pairwise
 from typing import Any, Final
 
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from runcard.mdp.kernels.block_sum import BLOCK, CONTRACT
+from runcard.mdp.kernels.block_sum import CONTRACT, SETS
 from runcard.mdp.kernels.independent import LEAST_BUSY
 
 LANES: Final = 8
 
-_DOUBLE, _WORD, _INDEX = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
-_VECTOR = ir.VectorType(_DOUBLE, LANES)
+DOUBLE, WORD, INDEX = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+VECTOR = ir.VectorType(DOUBLE, LANES)
 
 
-class _Lanes:
+class Lanes:
     """Vector operations at the place where a builder is."""
 
     def __init__(self, builder: Any) -> None:
         self.builder = builder
 
-    def address(self, data: Any, entry: Any) -> Any:
-        """Where the lanes of an entry are."""
-        place = self.builder.mul(entry, ir.Constant(_WORD, LANES))
-        return self.builder.bitcast(self.builder.gep(data, [place]), _VECTOR.as_pointer())
-
-    def load(self, data: Any, entry: Any) -> Any:
-        """The lanes of an entry."""
-        loaded = self.builder.load(self.address(data, entry))
+    def load_from(self, data: Any, place: Any) -> Any:
+        """As many numbers as there are lanes, from a place on."""
+        loaded = self.builder.load(self.builder.bitcast(self.builder.gep(data, [place]), VECTOR.as_pointer()))
         loaded.align = 8
         return loaded
 
+    def store_from(self, vector: Any, data: Any, place: Any) -> None:
+        """Write as many numbers as there are lanes, from a place on."""
+        address = self.builder.bitcast(self.builder.gep(data, [place]), VECTOR.as_pointer())
+        self.builder.store(vector, address).align = 8
+
+    def load(self, data: Any, entry: Any) -> Any:
+        """The lanes of an entry."""
+        return self.load_from(data, self.builder.mul(entry, ir.Constant(WORD, LANES)))
+
     def store(self, vector: Any, data: Any, entry: Any) -> None:
         """Write the lanes of an entry."""
-        self.builder.store(vector, self.address(data, entry)).align = 8
+        self.store_from(vector, data, self.builder.mul(entry, ir.Constant(WORD, LANES)))
 
     def spread(self, number: Any) -> Any:
         """One number in every lane."""
-        undefined, zero = ir.Constant(_VECTOR, ir.Undefined), ir.Constant(_INDEX, 0)
+        undefined, zero = ir.Constant(VECTOR, ir.Undefined), ir.Constant(INDEX, 0)
         one = self.builder.insert_element(undefined, number, zero)
-        return self.builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(_INDEX, LANES), None))
+        return self.builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(INDEX, LANES), None))
 
     def add(self, one: Any, other: Any) -> Any:
         """The sum, lane by lane."""
@@ -58,51 +62,49 @@ class _Lanes:
         return self.builder.fmul(one, other, flags=CONTRACT)
 
 
-def _data_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Callable[[int], Any]:
+def data_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Callable[[int], Any]:
     """Finds the numbers of an argument that is an array."""
     return lambda number: context.make_array(signature.args[number])(context, builder, arguments[number]).data
 
 
-def _generate_walk(most_needed: int) -> Callable[[Any, Any, Any, Any], Any]:
-    """Generates the loop over the positions of a walk that asks for at most so many trucks."""
+def _following(lanes: Lanes, chances: list[Any], p: Any) -> list[Any]:
+    """The chances that at most m trucks were idle after one more: S_m' = S_{m-1} + (S_m - S_{m-1}) p."""
+    following = [lanes.multiply(chances[0], p)]
+    for fewer, chance in pairwise(chances):
+        following.append(lanes.add(lanes.multiply(lanes.builder.fsub(chance, fewer), p), fewer))
+    return following
+
+
+def _generate_walk(needed: int) -> Callable[[Any, Any, Any, Any], Any]:
+    """Generates the loop over the positions of a walk that asks until so many trucks were idle."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = _data_of(context, builder, signature, arguments)
-        truck, busy, asked = data(0), data(5), data(6)
-        start, end, needed, rate, stop = arguments[1], arguments[2], arguments[3], arguments[4], arguments[7]
-        lanes, nothing = _Lanes(builder), ir.Constant(_VECTOR, [0.0] * LANES)
-        everything = ir.Constant(_VECTOR, [1.0] * LANES)
+        data = data_of(context, builder, signature, arguments)
+        truck, busy, asked = data(0), data(4), data(5)
+        start, end, rate, stop = arguments[1], arguments[2], arguments[3], arguments[6]
+        lanes = Lanes(builder)
         first, least = lanes.spread(rate), lanes.spread(builder.fmul(rate, stop))
-        # wanted[m]: 1 if the walk still goes on when m trucks were idle, 0 if not
-        wanted = [
-            lanes.spread(builder.uitofp(builder.icmp_signed(">", needed, ir.Constant(_WORD, m)), _DOUBLE))
-            for m in range(most_needed)
-        ]
         before = builder.block
         loop, done = builder.append_basic_block("positions"), builder.append_basic_block("done")
         builder.branch(loop)
         builder.position_at_end(loop)
-        place = builder.phi(_WORD)
+        place = builder.phi(WORD)
         place.add_incoming(start, before)
-        # chances[m]: that m trucks so far were idle
-        chances = [builder.phi(_VECTOR) for _ in range(most_needed)]
-        for m, chance in enumerate(chances):
-            chance.add_incoming(nothing if m else first, before)
+        chances = [builder.phi(VECTOR) for _ in range(needed)]
+        for chance in chances:
+            chance.add_incoming(first, before)
+        likely = builder.fcmp_ordered(">", chances[-1], least)
         number = builder.load(builder.gep(truck, [place]))
-        lanes.store(lanes.add(lanes.load(asked, number), reduce(lanes.add, chances)), asked, number)
-        p = lanes.load(busy, number)
-        q = builder.fsub(everything, p)
-        following = [lanes.multiply(chances[0], p)]
-        for m in range(1, most_needed):
-            one_more = lanes.multiply(lanes.multiply(wanted[m], q), chances[m - 1])
-            following.append(lanes.add(lanes.multiply(chances[m], p), one_more))
-        next_place = builder.add(place, ir.Constant(_WORD, 1))
+        more = builder.select(likely, chances[-1], ir.Constant(VECTOR, [0.0] * LANES))
+        lanes.store(lanes.add(lanes.load(asked, number), more), asked, number)
+        following = _following(lanes, chances, lanes.load(busy, number))
+        next_place = builder.add(place, ir.Constant(WORD, 1))
         place.add_incoming(next_place, loop)
         for chance, new in zip(chances, following, strict=True):
             chance.add_incoming(new, loop)
-        likely = builder.fcmp_ordered(">", reduce(lanes.add, following), least)
+        goes_on = builder.fcmp_ordered(">", following[-1], least)
         any_likely = builder.icmp_unsigned(
-            "!=", builder.bitcast(likely, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
+            "!=", builder.bitcast(goes_on, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
         )
         builder.cbranch(builder.and_(any_likely, builder.icmp_signed("<", next_place, end)), loop, done)
         builder.position_at_end(done)
@@ -111,104 +113,128 @@ def _generate_walk(most_needed: int) -> Callable[[Any, Any, Any, Any], Any]:
     return generate
 
 
-def _lane_walk_of(most_needed: int) -> Any:
-    """An intrinsic for walks that ask for at most so many trucks.
+def _lane_walk_of(needed: int) -> Any:
+    """An intrinsic for walks of incidents that need so many trucks.
 
-    It adds to `asked` what a walk asks of each truck, in every lane, and returns the positions until every lane stops.
-    The walk is truck[start:end], flat; `needed` is k.
+    It adds to `asked` what a walk asks of each truck, in every lane until that stops, and returns the positions until
+    every lane stops. The walk is truck[start:end], flat.
     """
 
-    def lane_walk(
-        _typing: Any, truck: Any, start: Any, end: Any, needed: Any, rate: Any, busy: Any, asked: Any, stop: Any
-    ) -> Any:
-        del start, end, needed, rate, stop
+    def lane_walk(_typing: Any, truck: Any, start: Any, end: Any, rate: Any, busy: Any, asked: Any, stop: Any) -> Any:
+        del start, end, rate, stop
         word, double = types.int64, types.float64
-        return word(truck, word, word, word, double, busy, asked, double), _generate_walk(most_needed)
+        return word(truck, word, word, double, busy, asked, double), _generate_walk(needed)
 
     return intrinsic(lane_walk)
 
 
-def _generate_weights(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """The loop over the positions, with the chance that all trucks so far are busy."""
-    data = _data_of(context, builder, signature, arguments)
-    truck, busy, odds, weight, ratio = data(0), data(3), data(4), data(5), data(6)
-    start, count, lanes = arguments[1], arguments[2], _Lanes(builder)
-    everything, least = (ir.Constant(_VECTOR, [number] * LANES) for number in (1.0, LEAST_BUSY))
-    before = builder.block
-    loop, done = builder.append_basic_block("positions"), builder.append_basic_block("done")
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    place, all_busy = builder.phi(_WORD), builder.phi(_VECTOR)
-    place.add_incoming(ir.Constant(_WORD, 0), before)
-    all_busy.add_incoming(everything, before)
-    number = builder.load(builder.gep(truck, [builder.add(start, place)]))
-    chance = lanes.load(busy, number)
-    lanes.store(builder.fmul(builder.fsub(everything, chance), all_busy), weight, place)
-    lanes.store(lanes.load(odds, number), ratio, place)
-    likely = builder.fcmp_ordered(">", chance, least)
-    all_busy.add_incoming(builder.fmul(all_busy, builder.select(likely, chance, least)), loop)
-    following = builder.add(place, ir.Constant(_WORD, 1))
-    place.add_incoming(following, loop)
-    builder.cbranch(builder.icmp_signed("<", following, count), loop, done)
-    builder.position_at_end(done)
-    return context.get_dummy_value()
+def _generate_weights(needed: int) -> Callable[[Any, Any, Any, Any], Any]:
+    """Generates the loop over the positions, with the chance that all trucks so far are busy."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = data_of(context, builder, signature, arguments)
+        truck, busy, odds, weight, ratio = data(0), data(5), data(6), data(7), data(8)
+        start, count, rate, stop, lanes = arguments[1], arguments[2], arguments[3], arguments[4], Lanes(builder)
+        first, least = lanes.spread(rate), lanes.spread(builder.fmul(rate, stop))
+        nothing, everything, least_busy = (ir.Constant(VECTOR, [number] * LANES) for number in (0.0, 1.0, LEAST_BUSY))
+        before = builder.block
+        loop, done = builder.append_basic_block("positions"), builder.append_basic_block("done")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        place, all_busy = builder.phi(WORD), builder.phi(VECTOR)
+        place.add_incoming(ir.Constant(WORD, 0), before)
+        all_busy.add_incoming(everything, before)
+        chances = [builder.phi(VECTOR) for _ in range(needed)]
+        for chance in chances:
+            chance.add_incoming(first, before)
+        number = builder.load(builder.gep(truck, [builder.add(start, place)]))
+        p = lanes.load(busy, number)
+        asked = builder.fcmp_ordered(">", chances[-1], least)
+        here = builder.select(asked, builder.fmul(builder.fsub(everything, p), all_busy), nothing)
+        lanes.store(here, weight, place)
+        lanes.store(lanes.load(odds, number), ratio, place)
+        for chance, new in zip(chances, _following(lanes, chances, p), strict=True):
+            chance.add_incoming(new, loop)
+        larger = builder.select(builder.fcmp_ordered(">", p, least_busy), p, least_busy)
+        all_busy.add_incoming(builder.fmul(all_busy, larger), loop)
+        following = builder.add(place, ir.Constant(WORD, 1))
+        place.add_incoming(following, loop)
+        builder.cbranch(builder.icmp_signed("<", following, count), loop, done)
+        builder.position_at_end(done)
+        return context.get_dummy_value()
+
+    return generate
 
 
-def _lane_weights(
-    _typing: Any, truck: Any, start: Any, count: Any, busy: Any, odds: Any, weight: Any, ratio: Any
-) -> Any:
-    """Set weight[b] to w_b and ratio[b] to r(n_b), in every lane, for the first `count` > 0 positions of a walk."""
-    del start, count
-    word = types.int64
-    return types.none(truck, word, word, busy, odds, weight, ratio), _generate_weights
+def _lane_weights_of(needed: int) -> Any:
+    """An intrinsic that sets weight[b] to w_b and ratio[b] to r(n_b), in every lane, for `count` > 0 positions.
+
+    The walk is one of incidents that need so many trucks; w_b is 0 where it has stopped (see `lane_walk`).
+    """
+
+    def lane_weights(
+        _typing: Any, truck: Any, start: Any, count: Any, rate: Any, stop: Any, busy: Any, odds: Any, weight: Any,
+        ratio: Any,
+    ) -> Any:  # fmt: skip
+        del start, count, rate, stop
+        word, double = types.int64, types.float64
+        given = (truck, word, word, double, double, busy, odds, weight, ratio)
+        return types.none(*given), _generate_weights(needed)
+
+    return intrinsic(lane_weights)
 
 
-def _generate_block(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """The loop over the sets below a block, and the weighted sum of the block."""
-    data = _data_of(context, builder, signature, arguments)
+def _generate_sum(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The loop over the sets of one position, and its weighted sum."""
+    data = data_of(context, builder, signature, arguments)
     cost, product, weight, total = data(0), data(2), data(4), data(6)
-    start, count, first = arguments[1], arguments[3], arguments[5]
-    lanes = _Lanes(builder)
+    start, count, position = arguments[1], arguments[3], arguments[5]
+    lanes = Lanes(builder)
     before = builder.block
     loop, done = builder.append_basic_block("sets"), builder.append_basic_block("done")
     builder.branch(loop)
     builder.position_at_end(loop)
-    number = builder.phi(_WORD)
-    number.add_incoming(ir.Constant(_WORD, 0), before)
-    partials = [builder.phi(_VECTOR) for _ in range(BLOCK)]
-    ratios = lanes.load(product, number)
-    here = builder.gep(cost, [builder.add(start, builder.mul(number, ir.Constant(_WORD, BLOCK)))])
+    number = builder.phi(WORD)
+    number.add_incoming(ir.Constant(WORD, 0), before)
+    partials = [builder.phi(VECTOR) for _ in range(SETS)]
     sums = []
-    for position, partial in enumerate(partials):
-        partial.add_incoming(ir.Constant(_VECTOR, [0.0] * LANES), before)
-        one = lanes.spread(builder.load(builder.gep(here, [ir.Constant(_WORD, position)])))
-        sums.append(lanes.add(partial, lanes.multiply(one, ratios)))
+    for part, partial in enumerate(partials):
+        partial.add_incoming(ir.Constant(VECTOR, [0.0] * LANES), before)
+        here = builder.add(number, ir.Constant(WORD, part))
+        one = lanes.spread(builder.load(builder.gep(cost, [builder.add(start, here)])))
+        sums.append(lanes.add(partial, lanes.multiply(one, lanes.load(product, here))))
         partial.add_incoming(sums[-1], loop)
-    following = builder.add(number, ir.Constant(_WORD, 1))
+    following = builder.add(number, ir.Constant(WORD, SETS))
     number.add_incoming(following, loop)
     builder.cbranch(builder.icmp_signed("<", following, count), loop, done)
     builder.position_at_end(done)
-    parts = [
-        lanes.multiply(partial, lanes.load(weight, builder.add(first, ir.Constant(_WORD, position))))
-        for position, partial in enumerate(sums)
-    ]
-    while len(parts) > 1:
-        parts = [lanes.add(low, high) for low, high in zip(parts[::2], parts[1::2], strict=True)]
-    zero = ir.Constant(_WORD, 0)
-    lanes.store(lanes.add(lanes.load(total, zero), parts[0]), total, zero)
+    while len(sums) > 1:
+        sums = [lanes.add(low, high) for low, high in zip(sums[::2], sums[1::2], strict=True)]
+    slot = builder.and_(position, ir.Constant(WORD, SETS - 1))
+    added = lanes.multiply(sums[0], lanes.load(weight, position))
+    lanes.store(lanes.add(lanes.load(total, slot), added), total, slot)
     return context.get_dummy_value()
 
 
-def _lane_block_sum(
-    _typing: Any, near_cost: Any, start: Any, product: Any, count: Any, weight: Any, first: Any, total: Any
+def _lane_sum(
+    _typing: Any, cost: Any, start: Any, product: Any, count: Any, weight: Any, position: Any, total: Any
 ) -> Any:
-    """Add to total[lane] the Σ_b w_b Σ_a c_ab R_a of `block_sum`, in every lane; `count` > 0 may be any number."""
-    del start, count, first
+    """Add the w_b Σ_a c_ab R_a of one position b to entry b mod SETS of `total`, in every lane.
+
+    `cost` holds the costs of the `count` sets a from `start` on, then zeros up to a multiple of SETS. One entry alone
+    would make every position wait for the one before.
+    """
+    del start, count, position
     word = types.int64
-    return types.none(near_cost, word, product, word, weight, word, total), _generate_block
+    return types.none(cost, word, product, word, weight, word, total), _generate_sum
 
 
+lane_walk_one: Any = _lane_walk_of(1)
 lane_walk_two: Any = _lane_walk_of(2)
 lane_walk_three: Any = _lane_walk_of(3)
-lane_weights: Any = intrinsic(_lane_weights)
-lane_block_sum: Any = intrinsic(_lane_block_sum)
+lane_walk_four: Any = _lane_walk_of(4)
+lane_weights_one: Any = _lane_weights_of(1)
+lane_weights_two: Any = _lane_weights_of(2)
+lane_weights_three: Any = _lane_weights_of(3)
+lane_weights_four: Any = _lane_weights_of(4)
+lane_sum: Any = intrinsic(_lane_sum)

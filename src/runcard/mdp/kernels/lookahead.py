@@ -6,11 +6,11 @@ to their next event, side by side: an incident at j, the return of a truck that 
     (Λ + μ (B + |a|)) price(a) = Σ_j λ_j (V_j(f-a) - V_j(f)) + μ Σ_i (C_i - f_i) (h(f-a+e_i) - h(f+e_i))
                                  + μ Σ_{i in a} (h(f-a+e_i) - h(f)).
 
-Every part is a sum of prices h(g-b) - h(g). The prices of all teams in a state come at once, from increments: with
-δ_G(b) = H_G(g-b) - H_G(g) for the teams b of a table G, the price of a team is the sum of the increments of its parts,
+Every part is a sum of prices h(g-b) - h(g). The prices of all teams in a state come at once, from increments: what a
+team costs more than its parts do together, m(a) = price(a) - Σ m(s) over the parts s of a, neither empty nor all of it.
+So the price of a team is the sum of the increments of its parts and its own. An increment is a sum over tables,
 
-    price(i) = m(i),    price(i, j) = m(i) + m(j) + m(i, j),    price(i, j, l) = m(i) + .. + m(i, j) + .. + m(i, j, l),
-    m(i) = Σ_G δ_G(i),    m(i, j) = Σ_{G with i and j} (δ_G(i, j) - δ_G(i) - δ_G(j)),    and so on:
+    m(a) = Σ_{G with all of a} m_G(a),    m_G(a) = H_G(g-a) - H_G(g) - Σ_{parts s of a} m_G(s):
 
 only tables that have the trucks concerned take part, and nothing is of the size of the state space.
 
@@ -95,11 +95,12 @@ def _first_in_order(j: int, idle: Ints, teams: Any) -> int:
 
 @njit(nogil=True, cache=True)
 def all_prices(
-    wanted: Ints, idle: Ints, place: Ints, delta: Floats, increment: Floats, prices: Floats, teams: Any, tables: Any
+    wanted: Ints, idle: Ints, place: Ints, local: Floats, increment: Floats, prices: Floats, teams: Any, tables: Any
 ) -> None:
-    """Set prices[t] for the teams `wanted`, inf if one is not idle; `delta` and `increment` are scratch.
+    """Set prices[t] for the teams `wanted`, inf if one is not idle.
 
-    With a team its parts, and every team of a table, must be wanted too.
+    With a team its parts, and every team of a table, must be wanted too, unless its price is inf and stays so. `local`,
+    for the increments within each table, and `increment` are scratch.
     """
     for t in wanted:
         prices[t] = 0.0 if is_idle(teams.members[t], idle) else np.inf
@@ -111,16 +112,13 @@ def all_prices(
             t = tables.local_team[n]
             if prices[t] == np.inf:
                 continue
-            delta[n] = tables.value[place[g] - tables.local_offset[n]] - here
-            own = delta[n]
-            parts = tables.local_parts[n]
-            if parts[0] >= 0:
-                if parts[2] < 0:
-                    own -= delta[first + parts[0]] + delta[first + parts[1]]
-                else:
-                    # Of three trucks: less the three pairs, which hold each truck twice.
-                    own += delta[first + parts[0]] + delta[first + parts[1]] + delta[first + parts[2]]
-                    own -= delta[first + parts[3]] + delta[first + parts[4]] + delta[first + parts[5]]
+            own = tables.value[place[g] - tables.local_offset[n]] - here
+            for r in range(tables.local_parts.shape[1]):
+                part = tables.local_parts[n, r]
+                if part < 0:
+                    break
+                own -= local[first + part]
+            local[n] = own
             increment[t] += own
     for t in wanted:
         if prices[t] == 0.0:
@@ -219,12 +217,15 @@ def _share_a_table(i: int, members: NDArray[np.int16], tables: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any) -> float:
-    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; room.before holds V_j(f) - h(f)."""
+def _incidents(a: int, listed: Ints, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any) -> float:
+    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; room.before holds V_j(f) - h(f).
+
+    `listed` are the listed teams that are idle in f; room.prices is inf for the others.
+    """
     members = teams.members[a]
     total = teams.total_rate * price_of(members, -1, place, tables)
     _enter(members, -1, idle, place, tables)
-    all_prices(teams.listed, idle, place, room.delta, room.increment, room.prices, teams, tables)
+    all_prices(listed, idle, place, room.local, room.increment, room.prices, teams, tables)
     for g in range(len(place)):
         best_totals(g, idle, place, room.prices, teams, tables, room.after)
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
@@ -234,8 +235,11 @@ def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: A
 
 
 @njit(nogil=True, cache=True)
-def _least_price(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any, tables: Any) -> float:
-    """A bound on the prices h(f-b-a) - h(f-b) of a team once any team b has left: table by table, the least."""
+def _least_price(members: NDArray[np.int16], idle: Ints, place: Ints, known: Floats, teams: Any, tables: Any) -> float:
+    """A bound on the prices h(f-b-a) - h(f-b) of a team once any team b has left: table by table, the least.
+
+    `known` are the prices of all teams in f.
+    """
     bound = 0.0
     for g in range(len(place)):
         taken = 0
@@ -245,7 +249,8 @@ def _least_price(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any
         if taken > 0:
             least = tables.value[place[g] - taken] - tables.value[place[g]]
             for n in range(tables.first_local[g], tables.first_local[g + 1]):
-                if _both_idle(teams.members[tables.local_team[n]], members, idle):
+                t = tables.local_team[n]
+                if known[t] < np.inf and _both_idle(teams.members[t], members, idle):
                     rest = place[g] - tables.local_offset[n]
                     least = min(least, tables.value[rest - taken] - tables.value[rest])
             bound += least
@@ -376,9 +381,11 @@ def prices_ahead(
     Teams are looked at from the smallest p_late + h(f-a) - h(f) up, so that good totals come early.
     """
     every_team = np.arange(len(teams.members))
-    all_prices(every_team, idle, place, room.delta, room.increment, room.known, teams, tables)
+    all_prices(every_team, idle, place, room.local, room.increment, room.known, teams, tables)
     for g in range(len(place)):
         best_totals(g, idle, place, room.known, teams, tables, room.before)
+    listed = teams.listed[room.known[teams.listed] < np.inf]
+    room.prices[:] = np.inf
     found = np.full(len(candidates), np.nan)
     best = np.full(max(keep, 1), np.inf)
     least, spare, lost = np.zeros(len(idle)), np.zeros(len(place), np.int64), np.zeros(len(place))
@@ -410,10 +417,10 @@ def prices_ahead(
         if keep > 0 and p_late[n] + (teams.total_rate * together - short + returns) / weight > worst:
             continue
         if keep > 0 and best[-1] < np.inf:
-            incidents = teams.total_rate * _least_price(members, idle, place, teams, tables) - short
+            incidents = teams.total_rate * _least_price(members, idle, place, room.known, teams, tables) - short
             if p_late[n] + (incidents + returns) / weight > worst:
                 continue
-        found[n] = (_incidents(candidates[n], idle, place, room, teams, tables) + returns) / weight
+        found[n] = (_incidents(candidates[n], listed, idle, place, room, teams, tables) + returns) / weight
         total = p_late[n] + found[n]
         for s in range(len(best)):
             if total < best[s]:

@@ -36,7 +36,7 @@ def values_ahead(start: int, stop: int, room: Any, teams: Any, tables: Any, out:
             for i in range(num_stations):
                 place[g] += tables.stride[g, i] * idle[i]
             here += tables.value[place[g]]
-        all_prices(teams.listed, idle, place, room.delta, room.increment, room.known, teams, tables)
+        all_prices(teams.listed, idle, place, room.local, room.increment, room.known, teams, tables)
         total, leaving = teams.total_rate * here, teams.total_rate
         for g in range(len(place)):
             best_totals(g, idle, place, room.known, teams, tables, room.before)

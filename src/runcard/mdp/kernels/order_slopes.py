@@ -27,7 +27,15 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 STOP = 1e-15
-LEAST_BUSY = 1e-100  # the ratios of two trucks are still a number when multiplied
+LEAST_BUSY = 1e-100  # the ratios of three trucks are still a number when multiplied
+
+
+@njit(nogil=True, cache=True)
+def _pass_truck(few: Floats, k: int, p: float) -> None:
+    """Bring few[m], the chances that m < k trucks so far are idle, to those with one more, busy with chance p."""
+    for m in range(k - 1, 0, -1):
+        few[m] = few[m] * p + few[m - 1] * (1.0 - p)
+    few[0] *= p
 
 
 @njit(nogil=True, cache=True)
@@ -37,28 +45,42 @@ def asked_slopes(
     """Add what some points ask: asked[i] per day, over all trucks of station i, and slope[i, m] = ∂asked[i]/∂p_m."""
     num_trucks = np.sum(trucks)
     station = np.empty(num_trucks, np.int64)
-    # The chances of no, one and two idle trucks so far: of all, and without each one of them.
-    none_but, one_but, two_but = np.empty(num_trucks), np.empty(num_trucks), np.empty(num_trucks)
+    # The chances of 0, 1, ... idle trucks so far: of all, and without each one of them.
+    few, few_but = np.zeros(np.max(needed)), np.empty((np.max(needed), num_trucks))
     for j in points:
-        k, num, none, one, two = needed[j], 0, 1.0, 0.0, 0.0
+        k, num = needed[j], 0
+        few[:] = 0.0
+        few[0] = 1.0
         for i in order[j]:
             p = busy[i]
-            q = 1.0 - p
-            if none + (one if k > 1 else 0.0) + (two if k > 2 else 0.0) <= STOP:
+            if few.sum() <= STOP:
                 break
             for _ in range(trucks[i]):
-                asked[i] += rate[j] * (none + (one if k > 1 else 0.0) + (two if k > 2 else 0.0))
+                asked[i] += rate[j] * few.sum()
                 for n in range(num):
-                    exactly = none_but[n] if k == 1 else one_but[n] if k == 2 else two_but[n]
-                    slope[i, station[n]] += rate[j] * exactly
-                    two_but[n] = two_but[n] * p + one_but[n] * q
-                    one_but[n] = one_but[n] * p + none_but[n] * q
-                    none_but[n] *= p
-                station[num], none_but[num], one_but[num], two_but[num] = i, none, one, two
+                    slope[i, station[n]] += rate[j] * few_but[k - 1, n]
+                for m in range(k - 1, 0, -1):
+                    for n in range(num):
+                        few_but[m, n] = few_but[m, n] * p + few_but[m - 1, n] * (1.0 - p)
+                for n in range(num):
+                    few_but[0, n] *= p
+                station[num], few_but[:, num] = i, few
                 num += 1
-                two = two * p + one * q
-                one = one * p + none * q
-                none *= p
+                _pass_truck(few, k, p)
+
+
+@njit(nogil=True, cache=True)
+def _add_one(
+    picture: Any, j: int, limit: int, second: int, third: int, last: int, weight: float, station: Ints, ratio: Floats,
+    part: Floats,
+) -> float:  # fmt: skip
+    """Σ weight r_a cost over the trucks a before position `limit`, with three others; adds each term to part[a]."""
+    total = 0.0
+    for a in range(limit):
+        term = weight * ratio[a] * team_cost(picture, j, station[a], second, third, last)
+        part[a] += term
+        total += term
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -70,19 +92,22 @@ def _add_teams(
     `weight` is (1 - p) P at the limit. Adds E_t to part[a] for each truck a of the team but the last.
     """
     if size == 0:
-        return weight * team_cost(picture, j, -1, -1, last)
+        return weight * team_cost(picture, j, -1, -1, -1, last)
+    if size == 1:
+        return _add_one(picture, j, limit, -1, -1, last, weight, station, ratio, part)
     total = 0.0
-    for b in range(limit):
-        if size == 1:
-            term = weight * ratio[b] * team_cost(picture, j, -1, station[b], last)
-            part[b] += term
-            total += term
-            continue
-        for a in range(b):
-            term = weight * ratio[a] * ratio[b] * team_cost(picture, j, station[a], station[b], last)
-            part[a] += term
-            part[b] += term
-            total += term
+    for c in range(limit):
+        with_c = 0.0
+        if size == 2:
+            with_c = _add_one(picture, j, c, -1, station[c], last, weight * ratio[c], station, ratio, part)
+        else:
+            for b in range(c):
+                both = weight * ratio[b] * ratio[c]
+                with_b = _add_one(picture, j, b, station[b], station[c], last, both, station, ratio, part)
+                part[b] += with_b
+                with_c += with_b
+        part[c] += with_c
+        total += with_c
     return total
 
 
@@ -95,13 +120,15 @@ def late_slopes(
     `picture` holds `cost` [T, J] with `team_number` and its `base` to find teams in it.
     """
     num_trucks = np.sum(trucks)
-    station, ratio = np.empty(num_trucks, np.int64), np.empty(num_trucks)
-    part, at = np.empty(num_trucks), np.empty(num_trucks + 1)
+    station, ratio, part = np.empty(num_trucks, np.int64), np.empty(num_trucks), np.empty(num_trucks)
+    at, few = np.empty(num_trucks + 1), np.zeros(np.max(needed))
     late = 0.0
     for j in points:
-        k, num, none, one, two, all_busy = needed[j], 0, 1.0, 0.0, 0.0, 1.0
+        k, num, all_busy = needed[j], 0, 1.0
+        few[:] = 0.0
+        few[0] = 1.0
         for i in order[j]:
-            if none + (one if k > 1 else 0.0) + (two if k > 2 else 0.0) <= STOP:
+            if few.sum() <= STOP:
                 break
             p = max(busy[i], LEAST_BUSY)
             q = 1.0 - p
@@ -109,9 +136,7 @@ def late_slopes(
                 station[num], ratio[num], part[num] = i, q / p, 0.0
                 at[num] = _add_teams(picture, j, k - 1, num, i, q * all_busy, station, ratio, part)
                 num += 1
-                two = two * p + one * q
-                one = one * p + none * q
-                none *= p
+                _pass_truck(few, k, p)
                 all_busy *= p
         at[num] = 0.0
         if num == num_trucks:

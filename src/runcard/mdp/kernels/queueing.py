@@ -57,13 +57,15 @@ def busy_chance(load: float, idle: bool, queues: Any) -> float:
 def _printed_point(j: int, walks: Any, busy: Floats, ratio: Floats, asked: Floats) -> None:
     """Add to asked[n] the rates of demand point j as printed; `ratio` [positions] is scratch."""
     k, rate, num = walks.needed[j], walks.rate[j], 0
-    # Coefficients of 1, z, z² of the product over the trucks before a position; those from z^k on are left out.
-    none, one, two = 1.0, 0.0, 0.0
-    while num < walks.truck.shape[1] and none + one + two > walks.stop:
+    # Coefficients of 1, z, z², z³ of the product over the trucks before a position; those from z^k on are left out.
+    none, one, two, three = 1.0, 0.0, 0.0, 0.0
+    while num < walks.truck.shape[1] and none + one + two + three > walks.stop:
         n = walks.truck[j, num]
-        asked[n] += rate * (none if k == 1 else (one if k == 2 else two))
+        asked[n] += rate * (none if k == 1 else (one if k == 2 else (two if k == 3 else three)))
         p = ratio[num] = busy[n]
-        if k == 3:
+        if k == 4:
+            three = three * p + two
+        if k >= 3:
             two = two * p + one
         if k >= 2:
             one = one * p + none
@@ -71,14 +73,16 @@ def _printed_point(j: int, walks: Any, busy: Floats, ratio: Floats, asked: Float
         num += 1
     if k == 1:
         return
-    none, one = 1.0, 0.0
+    none, one, two = 1.0, 0.0, 0.0
     for b in range(num):
-        without_none, without_one, total = none, one, 0.0
+        without_none, without_one, without_two, total = none, one, two, 0.0
         for v in range(b + 1, num):
-            total += without_none if k == 2 else without_one
+            total += without_none if k == 2 else (without_one if k == 3 else without_two)
+            without_two = without_two * ratio[v] + without_one
             without_one = without_one * ratio[v] + without_none
             without_none *= ratio[v]
         asked[walks.truck[j, b]] += rate * total
+        two = two * ratio[b] + one
         one = one * ratio[b] + none
         none *= ratio[b]
 
@@ -87,15 +91,17 @@ def _printed_point(j: int, walks: Any, busy: Floats, ratio: Floats, asked: Float
 def _exact_point(j: int, walks: Any, busy: Floats, asked: Floats) -> None:
     """Add to asked[n] the rates of demand point j (see `independent`)."""
     k, rate = walks.needed[j], walks.rate[j]
-    none, one, two = rate, 0.0, 0.0
+    none, one, two, three = rate, 0.0, 0.0, 0.0
     for place in range(walks.truck.shape[1]):
-        goes_on = none + one + two
+        goes_on = none + one + two + three
         if goes_on <= walks.stop * rate:
             break
         n = walks.truck[j, place]
         p = busy[n]
         asked[n] += goes_on
-        if k == 3:
+        if k == 4:
+            three = three * p + two * (1.0 - p)
+        if k >= 3:
             two = two * p + one * (1.0 - p)
         if k >= 2:
             one = one * p + none * (1.0 - p)

@@ -1,14 +1,15 @@
-"""Lower bounds on the prices of all teams in one state, from derivatives at its fixed point.
+"""Lower bounds on the prices of all teams in one state, from what its fixed point says.
 
-The expected cost of an incident at j is linear in the busy chance of each truck. With V_v(S) the expected cost to come,
-given that the set S of the trucks before position v was idle, with fewer than k members, and P_v(S) the chance of that,
+The expected cost of an incident at j is linear in the busy chance of each truck. Where incidents need one or two
+trucks, with V_v(S) the expected cost to come, given that the set S of the trucks before position v was idle, with fewer
+than k members, and P_v(S) the chance of that,
 
     V_v(S) = p_v V_{v+1}(S) + (1-p_v) V_{v+1}(S + v),        V(S) = cost of S once it has k members,
     G_v  = Σ_S P_v(S) L_v(S),                                L_v(S) = V_{v+1}(S) - V_{v+1}(S + v),
     H_uv = Σ_{S without u} P_v(S)/p_u { L_v(S) - L_v(S + u) },        u < v,
 
 are the derivative by p(v) and the second one by p(u) and p(v); L of a set with k members is 0. Sums over S without u
-are taken directly, not as differences, so that small chances do no harm.
+are sums over all S less one term; where p_u is so small that this would cancel, they are taken directly.
 
 The harm of truck n bounds by how much its becoming busy may make incidents *less* late. The fall of a team b at j is
 by how much its cost exceeds that of the best team whose trucks come no earlier in the order, position by position:
@@ -30,19 +31,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel
-from runcard.mdp.kernels.block_sum import BLOCK
-from runcard.mdp.kernels.independent import LEAST_BUSY, cost_at, num_sets, team_at
+from runcard.mdp.kernels.independent import LEAST_BUSY, cost_at, num_below, team_at
+from runcard.mdp.kernels.lanes import LANES
+from runcard.mdp.kernels.position_rows import harm_row, less_row, slope_row
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 LEAST_HARM = 1e-12
-
-
-@bare_kernel
-def num_below(k: int, c: int) -> int:
-    """The sets of k positions below c."""
-    return c if k == 1 else (c * (c - 1) // 2 if k == 2 else c * (c - 1) * (c - 2) // 6)
+_CANCELS = 1e-6  # a sum of all less one term that is this small in chance has lost too many digits
 
 
 @njit(nogil=True, cache=True)
@@ -51,8 +48,9 @@ def find_falls(first: int, walks: Any, costs: Floats, falls: Any) -> None:
 
     The falls of a demand point are those of the sets of k positions below `walks.depth`, in colexicographic order.
     """
-    num = walks.truck.shape[1]
-    least = np.empty((num + 1, num + 1))  # of the teams from (b, a) on, a < b, that end at the last c or behind it
+    num, most = walks.truck.shape[1], np.max(walks.needed)
+    # Of the teams from (c, b, a) on that end at the last d or behind it; positions that no team has stand at 0.
+    least = np.empty((num + 1 if most >= 2 else 1, num + 1 if most >= 3 else 1, num + 1 if most >= 4 else 1))
     for row in range(len(costs)):
         j = first + row
         k = walks.needed[j]
@@ -62,334 +60,352 @@ def find_falls(first: int, walks: Any, costs: Floats, falls: Any) -> None:
                 low, high = min(low, costs[row, team]), max(high, costs[row, team])
         falls.widest[j], falls.deepest[j] = high - low, 0.0
         least[:] = np.inf
-        for c in range(num - 1, k - 2, -1):
-            for b in range(c - 1 if k >= 2 else 0, k - 3 if k >= 2 else -1, -1):
-                for a in range(b - 1 if k == 3 else 0, -1, -1):
-                    cost = costs[row, team_at(walks, j, a if k == 3 else -1, b if k >= 2 else -1, c)]
-                    best = min(cost, least[b, a])
-                    if k >= 2 and b + 1 < c:
-                        best = min(best, least[b + 1, a])
-                    if k == 3 and a + 1 < b:
-                        best = min(best, least[b, a + 1])
-                    least[b, a] = best
-                    if c < walks.depth:
-                        place = num_below(k, c) + (0 if k == 1 else (b if k == 2 else b * (b - 1) // 2 + a))
-                        falls.fall[falls.first_fall[j] + place] = cost - best
-                        falls.deepest[j] = max(falls.deepest[j], cost - best)
+        for d in range(num - 1, k - 2, -1):
+            for c in range(d - 1 if k >= 2 else 0, -1, -1):
+                for b in range(c - 1 if k >= 3 else 0, -1, -1):
+                    for a in range(b - 1 if k >= 4 else 0, -1, -1):
+                        team = team_at(walks, j, a if k >= 4 else -1, b if k >= 3 else -1, c if k >= 2 else -1, d)
+                        best = min(costs[row, team], least[c, b, a])
+                        if k >= 2 and c + 1 < d:
+                            best = min(best, least[c + 1, b, a])
+                        if k >= 3 and b + 1 < c:
+                            best = min(best, least[c, b + 1, a])
+                        if k >= 4 and a + 1 < b:
+                            best = min(best, least[c, b, a + 1])
+                        least[c, b, a] = best
+                        if d < walks.depth:
+                            fall = costs[row, team] - best
+                            falls.fall[falls.first_fall[j] + _place_of(k, a, b, c, d)] = fall
+                            falls.deepest[j] = max(falls.deepest[j], fall)
 
 
 @bare_kernel
-def _add_harm(
-    j: int, c: int, walks: Any, falls: Any, busy: Floats, rise: Floats, least: float, harm: Floats, room: Any
+def _place_of(k: int, a: int, b: int, c: int, d: int) -> int:
+    """The place of the set of the last k of these positions among all sets of k, in colexicographic order."""
+    place = num_below(k, d)
+    if k >= 2:
+        place += num_below(k - 1, c)
+    if k >= 3:
+        place += num_below(k - 2, b)
+    if k >= 4:
+        place += a
+    return place
+
+
+@bare_kernel
+def _harm_of(
+    j: int, num: int, walks: Any, falls: Any, busy: Floats, rise: Floats, least: float, harm: Floats, room: Any
 ) -> None:
-    """Add to `harm` [trucks, trucks] what the teams of j do whose last truck is at position c, if above `least`."""
+    """Add to `harm` [trucks, trucks] what the teams of j do among the first `num` positions, if above `least`."""
     k, truck = walks.needed[j], walks.truck
-    start = falls.first_fall[j] + num_below(k, c)
-    after_b = walks.rate[j]  # times the chances between b and c
-    for b in range(c - 1 if k >= 2 else 0, k - 3 if k >= 2 else -1, -1):
-        after_a = after_b
-        for a in range(b - 1 if k == 3 else 0, -1, -1):
-            fall = falls.widest[j]
-            if c < walks.depth:
-                fall = falls.fall[start + (0 if k == 1 else (b if k == 2 else b * (b - 1) // 2 + a))]
-            weight = fall * after_a * room.before[c if k == 1 else (b if k == 2 else a)]
-            if weight > least:
-                for place in range(k):
-                    at = c if place == 0 else (b if place == 1 else a)
-                    n = truck[j, at]
-                    chance = weight
-                    for other in range(k):
-                        if other != place:
-                            chance *= 1.0 - busy[truck[j, c if other == 0 else (b if other == 1 else a)]]
-                    harm[n, n] += chance
-                    for d in range(c):
-                        passed = truck[j, d]
-                        if rise[passed] > 0.0 and not (k >= 2 and d == b) and not (k == 3 and d == a):
-                            harm[n, passed] += chance
-            after_a *= room.chance[a]
-        after_b *= room.chance[b]
+    for d in range(k - 1, num):
+        after_c = walks.rate[j]  # times the chances between c and d
+        for c in range(d - 1 if k >= 2 else 0, -1, -1):
+            after_b = after_c
+            for b in range(c - 1 if k >= 3 else 0, -1, -1):
+                after_a = after_b
+                for a in range(b - 1 if k >= 4 else 0, -1, -1):
+                    fall = falls.widest[j]
+                    if d < walks.depth:
+                        fall = falls.fall[falls.first_fall[j] + _place_of(k, a, b, c, d)]
+                    weight = fall * after_a * room.before[d if k == 1 else (c if k == 2 else (b if k == 3 else a))]
+                    if weight > least:
+                        for place in range(k):
+                            n = truck[j, d if place == 0 else (c if place == 1 else (b if place == 2 else a))]
+                            chance = weight
+                            for other in range(k):
+                                if other != place:
+                                    at = d if other == 0 else (c if other == 1 else (b if other == 2 else a))
+                                    chance *= 1.0 - busy[truck[j, at]]
+                            harm[n, n] += chance
+                            for x in range(d):
+                                if (k >= 2 and x == c) or (k >= 3 and x == b) or (k >= 4 and x == a):
+                                    continue
+                                if rise[truck[j, x]] > 0.0:
+                                    harm[n, truck[j, x]] += chance
+                    after_a *= room.chance[a]
+                after_b *= room.chance[b]
+            after_c *= room.chance[c]
 
 
 @bare_kernel
 def _walk(
     j: int, walks: Any, busy: Floats, rise: Floats, size: int, least_chance: float, room: Any
-) -> tuple[int, float]:
-    """The positions that count for bounds, and their largest ratios; fills in their chances, odds and products."""
+) -> tuple[int, float, float]:
+    """The positions that count for bounds, their largest ratios, and the chance of more; fills in their chances."""
     k, num = walks.needed[j], 0
-    none, one, two, before = 1.0, 0.0, 0.0, 1.0
-    most, more, much, ratios = 1.0, 1.0, 1.0, 1.0
+    none, one, two, three, before = 1.0, 0.0, 0.0, 0.0, 1.0
+    most, more, much, many, ratios, left_out = 1.0, 1.0, 1.0, 1.0, 1.0, 0.0
     while num < walks.truck.shape[1]:
-        ratios = most * (more if size >= 2 else 1.0) * (much if size >= 3 else 1.0)
-        if (none + one + two) * ratios <= least_chance:
+        ratios = most * (more if size >= 2 else 1.0) * (much if size >= 3 else 1.0) * (many if size >= 4 else 1.0)
+        if (none + one + two + three) * ratios <= least_chance:
+            left_out = (none + one + two + three) * ratios
             break
         n = walks.truck[j, num]
         chance = max(busy[n], LEAST_BUSY)
         q = 1.0 - busy[n]
-        room.before[num], room.chance[num], room.odds[num] = before, chance, q / chance
+        room.before[num], room.chance[num], room.inverse[num] = before, chance, 1.0 / chance
         ratio = (busy[n] + rise[n]) / chance
         most, ratio = max(most, ratio), min(most, ratio)
         more, ratio = max(more, ratio), min(more, ratio)
-        much = max(much, ratio)
-        if k == 3:
+        much, ratio = max(much, ratio), min(much, ratio)
+        many = max(many, ratio)
+        if k >= 4:
+            three = three * chance + two * q
+        if k >= 3:
             two = two * chance + one * q
         if k >= 2:
             one = one * chance + none * q
         none *= chance
         before *= chance
         num += 1
-    return num, ratios
+    return num, ratios, left_out
 
 
 @bare_kernel
-def _fetch_costs(j: int, c: int, walks: Any, room: Any) -> None:
-    """Set room.cost[s] to the cost of the set s of k-1 positions below c, in colexicographic order, and c."""
-    k = walks.needed[j]
-    if c < walks.depth:
-        start = walks.first_cost[j] + c % BLOCK
-        for first in range(0, c - c % BLOCK, BLOCK):
-            start += BLOCK * num_sets(k, first)
-        for s in range(1 if k == 1 else num_below(k - 1, c)):
-            room.cost[s] = walks.near_cost[start + BLOCK * s]
-        return
-    s = 0
-    for b in range(c if k >= 2 else 1):
-        for a in range(b if k == 3 else 1):
-            room.cost[s] = cost_at(walks, j, a if k == 3 else -1, b if k >= 2 else -1, c)
-            s += 1
-
-
-@bare_kernel
-def _slopes_of_two(j: int, num: int, walks: Any, rise: Floats, single: Floats, pair: Floats, room: Any) -> None:
-    """Add to G and H what demand point j does whose incidents need two trucks; see `find_slopes`.
-
-    The same as the loops there, in one piece: calls that hand over all arrays take longer than their work.
-    """
-    truck, near_cost, depth, rate = walks.truck, walks.near_cost, walks.depth, walks.rate[j]
-    one, less, below, odds, chance, before = room.one, room.less, room.below, room.odds, room.chance, room.before
-    start = walks.first_cost[j]
-    for first in range(0, min(num, depth), BLOCK):
-        start += BLOCK * num_sets(2, first)
-    for a in range(num):
-        one[a] = 0.0
-    to_come = 0.0
+def _slopes_of_one(j: int, num: int, walks: Any, rise: Floats, single: Floats, pair: Floats, room: Any) -> None:
+    """Add to G and H what demand point j does whose incidents need one truck; see `find_slopes`."""
+    truck, to_come = walks.truck, 0.0
     for v in range(num - 1, -1, -1):
-        p = chance[v]
-        q = 1.0 - p
-        n_v = truck[j, v]
-        nobody = to_come - one[v]
-        to_come = p * to_come + q * one[v]
-        if v < depth and (v % BLOCK == BLOCK - 1 or v == num - 1 or v == depth - 1):
-            start -= BLOCK * num_sets(2, v - v % BLOCK)
-        total = 0.0
-        for a in range(v):
-            cost = near_cost[start + a * BLOCK + v % BLOCK] if v < depth else cost_at(walks, j, -1, a, v)
-            less[a] = one[a] - cost
-            one[a] = p * one[a] + q * cost
-            below[a] = total
-            total += odds[a] * less[a]
-        if rise[n_v] == 0.0:
-            continue
-        single[n_v] += rate * before[v] * (nobody + total)
-        between, above = rate, 0.0
-        for u in range(v - 1, -1, -1):
-            if rise[truck[j, u]] > 0.0:
-                pair[truck[j, u], n_v] += before[u] * between * (nobody + below[u] + above - less[u])
-            between *= chance[u]
-            above += odds[u] * less[u]
+        n_v, cost = truck[j, v], cost_at(walks, j, -1, -1, -1, v)
+        less = walks.rate[j] * room.before[v] * (to_come - cost)
+        to_come = room.chance[v] * to_come + (1.0 - room.chance[v]) * cost
+        if rise[n_v] > 0.0:
+            single[n_v] += less
+            for u in range(v):
+                pair[truck[j, u], n_v] += less * room.inverse[u]
 
 
 @bare_kernel
-def _harm_of_two(
-    j: int, num: int, walks: Any, falls: Any, busy: Floats, rise: Floats, least: float, harm: Floats, room: Any
+def _walk_of_two(
+    g: int, groups: Any, busy: Floats, rise: Floats, size: int, least_chance: float, room: Any
+) -> tuple[int, float, bool]:
+    """As `_walk` for the demand points of a group, one in each lane, until it ends in all of them.
+
+    Returns the positions that count, the incidents per day that go on then, at the largest ratios, and whether there
+    are chances so small that sums cancel. room.ratios holds the largest ratios of each lane.
+    """
+    num, cancels, first = 0, False, g * groups.num_positions * LANES
+    none, one, most, more = room.none, room.some, room.most, room.more
+    for lane in range(LANES):
+        none[lane], one[lane], most[lane], more[lane], room.ratios[lane] = 1.0, 0.0, 1.0, 1.0, 1.0
+        room.before[lane] = 1.0
+    while num < groups.num_positions:
+        going = False
+        for lane in range(LANES):
+            room.ratios[lane] = most[lane] * (more[lane] if size >= 2 else 1.0)
+            going = going or (none[lane] + one[lane]) * room.ratios[lane] > least_chance
+        if not going:
+            break
+        at = num * LANES
+        for lane in range(LANES):
+            n = groups.truck[first + at + lane]
+            p = busy[n]
+            chance = p if p > LEAST_BUSY else LEAST_BUSY
+            inverse = 1.0 / chance
+            room.chance[at + lane], room.inverse[at + lane] = chance, inverse
+            room.idle[at + lane], room.odds[at + lane] = 1.0 - p, (1.0 - p) * inverse
+            room.before[at + LANES + lane] = room.before[at + lane] * chance
+            cancels = cancels or chance < _CANCELS
+            ratio = (p + rise[n]) * inverse
+            higher, lower = (ratio, most[lane]) if ratio > most[lane] else (most[lane], ratio)
+            most[lane], more[lane] = higher, lower if lower > more[lane] else more[lane]
+            one[lane] = one[lane] * chance + none[lane] * (1.0 - p)
+            none[lane] *= chance
+        num += 1
+    left_out = 0.0
+    if num < groups.num_positions:
+        for lane in range(LANES):
+            left_out += groups.rate[g * LANES + lane] * (none[lane] + one[lane]) * room.ratios[lane]
+    return num, left_out, cancels
+
+
+@bare_kernel
+def _slopes_of_two(
+    g: int, num: int, cancels: bool, walks: Any, groups: Any, single: Floats, pair: Floats, room: Any
 ) -> None:
-    """As `_add_harm` for every c, where incidents need two trucks, with sums instead of the loop over i.
+    """Add to G and H what the demand points of a group do, whose incidents need two trucks; see `find_slopes`."""
+    one, less, total, slope, num_all = room.one, room.less, room.total, room.slope, pair.shape[1]
+    first, start = g * groups.num_positions * LANES, g * groups.num_sets
+    flat = pair.reshape(-1)
+    for entry in range(num * LANES):
+        one[entry] = 0.0
+    for lane in range(LANES):
+        room.to_come[lane] = 0.0
+    for v in range(num - 1, -1, -1):
+        for lane in range(LANES):
+            at = v * LANES + lane
+            nobody = room.to_come[lane] - one[at]
+            room.to_come[lane] = room.chance[at] * room.to_come[lane] + room.idle[at] * one[at]
+            room.nobody[lane] = total[lane] = nobody
+            room.weight[lane] = groups.rate[g * LANES + lane] * room.before[at]
+        if v > 0 and v < walks.depth:
+            less_row(one, groups.cost, start + v * (v - 1) // 2, room.odds, less, v, room.chance, room.idle, total)
+        elif v > 0:
+            _look_up(g, v, walks, groups, room)
+            less_row(one, room.cost, 0, room.odds, less, v, room.chance, room.idle, total)
+        if v > 0:
+            slope_row(room.inverse, less, room.weight, total, v, slope)
+        if cancels and v > 0:
+            _add_directly(v, room)
+        for lane in range(LANES):
+            n_v = groups.truck[first + v * LANES + lane]
+            single[n_v] += room.weight[lane] * total[lane]
+            row = n_v * num_all
+            for entry in range(lane, v * LANES, LANES):
+                flat[row + groups.truck[first + entry]] += slope[entry]
+
+
+@bare_kernel
+def _look_up(g: int, v: int, walks: Any, groups: Any, room: Any) -> None:
+    """Set room.cost to the costs of the pairs of v and the positions before it, in every lane."""
+    for lane in range(LANES):
+        j = groups.point[g * LANES + lane]
+        for a in range(v):
+            room.cost[a * LANES + lane] = cost_at(walks, j, -1, -1, a, v)
+
+
+@bare_kernel
+def _add_directly(v: int, room: Any) -> None:
+    """Set room.slope anew where a sum of all less one term would cancel."""
+    for entry in range(v * LANES):
+        if room.chance[entry] < _CANCELS:
+            lane = entry % LANES
+            without = room.nobody[lane] - room.less[entry]
+            for other in range(lane, v * LANES, LANES):
+                if other != entry:
+                    without += room.odds[other] * room.less[other]
+            room.slope[entry] = room.weight[lane] * room.inverse[entry] * without
+
+
+@bare_kernel
+def _harm_of_two(g: int, num: int, walks: Any, groups: Any, harm: Floats, room: Any) -> None:
+    """As `_harm_of` for the demand points of a group, whose incidents need two trucks.
 
     With w_bc the chance that all but b and c are busy before c, times the fall, n_c has Σ_{b≠i} w_bc (1-p_b) with i,
-    and n_b has Σ_{c>b,i} w_bc (1-p_c).
+    and n_b has Σ_{c>b,i} w_bc (1-p_c). room.first has w_bc (1-p_b) at (c, b), room.later Σ_{c>x} w_bc (1-p_c) at
+    (x, b).
     """
-    truck, chance, before, later = walks.truck, room.chance, room.before, room.later
-    depth, fall, widest = walks.depth, falls.fall, falls.widest[j]
-    for b in range(num):
-        later[b * num + num - 1] = 0.0
+    first, later, width, num_all = room.first, room.later, groups.num_positions, harm.shape[1]
+    start, flat, trucks = g * groups.num_sets, harm.reshape(-1), g * groups.num_positions * LANES
+    for entry in range(num * LANES):
+        later[(num - 1) * width * LANES + entry] = 0.0
+    for lane in range(LANES):
+        room.together[lane] = 0.0
+        room.least[lane] = LEAST_HARM * groups.rate[g * LANES + lane] / room.ratios[lane]
     for c in range(num - 1, 0, -1):
-        n_c, start, after, total = truck[j, c], falls.first_fall[j] + num_below(2, c), walks.rate[j], 0.0
-        q_c = 1.0 - busy[n_c]
-        for b in range(c - 1, -1, -1):
-            weight = (fall[start + b] if c < depth else widest) * after * before[b]
-            weight = weight if weight > least else 0.0
-            room.cost[b] = weight * (1.0 - busy[truck[j, b]])
-            total += room.cost[b]
-            # Σ over the positions from c on
-            later[b * num + c - 1] = later[b * num + c] + weight * q_c
-            after *= chance[b]
-        if total > 0.0:
-            harm[n_c, n_c] += total
-            for d in range(c):
-                if rise[truck[j, d]] > 0.0:
-                    harm[n_c, truck[j, d]] += total - room.cost[d]
-    for b in range(num - 1):
-        n_b = truck[j, b]
-        if later[b * num + b] > 0.0:
-            harm[n_b, n_b] += later[b * num + b]
-            for d in range(num - 1):
-                if d != b and rise[truck[j, d]] > 0.0:
-                    harm[n_b, truck[j, d]] += later[b * num + max(b, d)]
-
-
-@bare_kernel
-def _less(j: int, v: int, walks: Any, to_come: float, room: Any) -> float:
-    """L_v(nobody); sets room.less[a] to L_v(a) and room.less_two[b(b-1)/2 + a] to L_v(a, b), and moves V on to v."""
-    k = walks.needed[j]
-    p = room.chance[v]
-    q = 1.0 - p
-    nobody = to_come - (room.cost[0] if k == 1 else room.one[v])
-    if k == 2:
-        for a in range(v):
-            room.less[a] = room.one[a] - room.cost[a]
-            room.one[a] = p * room.one[a] + q * room.cost[a]
-    elif k == 3:
-        for a in range(v):
-            together = room.two[v * (v - 1) // 2 + a]
-            room.less[a] = room.one[a] - together
-            room.one[a] = p * room.one[a] + q * together
-        for s in range(v * (v - 1) // 2):
-            room.less_two[s] = room.two[s] - room.cost[s]
-            room.two[s] = p * room.two[s] + q * room.cost[s]
-    return float(nobody)
-
-
-@bare_kernel
-def _sum_odds(v: int, k: int, nobody: float, room: Any) -> float:
-    """Σ_S L_v(S) Π_{a in S} odds(a); sets room.below[u] to the part of the single trucks below u."""
-    total = 0.0
-    for a in range(v if k >= 2 else 0):
-        room.below[a] = total
-        total += room.odds[a] * room.less[a]
-    if k == 3:
-        for b in range(v):
-            for a in range(b):
-                total += room.odds[a] * room.odds[b] * room.less_two[b * (b - 1) // 2 + a]
-    return float(nobody + total)
-
-
-@bare_kernel
-def _sum_without(u: int, v: int, k: int, nobody: float, above: float, room: Any) -> float:
-    """Σ_{S without u} { L_v(S) - L_v(S + u) } Π_{a in S} odds(a), given the part of the single trucks above u."""
-    if k == 1:
-        return float(nobody)
-    total = nobody + room.below[u] + above - room.less[u]
-    if k == 3:
-        for b in range(v):
-            for a in range(b):
-                less = room.less_two[b * (b - 1) // 2 + a]
-                if a != u and b != u:
-                    total += room.odds[a] * room.odds[b] * less
-                else:
-                    total -= room.odds[b if a == u else a] * less
-    return float(total)
+        for lane in range(LANES):
+            room.weight[lane] = groups.rate[g * LANES + lane] * room.before[c * LANES + lane]
+        if c < walks.depth:
+            harm_row(
+                groups.fall, start + c * (c - 1) // 2, room.inverse, room.idle, first, later, width, c, room.weight,
+                room.least, room.together,
+            )  # fmt: skip
+        else:
+            for entry in range(c * LANES):
+                room.cost[entry] = groups.widest[g * LANES + entry % LANES]
+            harm_row(
+                room.cost, 0, room.inverse, room.idle, first, later, width, c, room.weight, room.least, room.together
+            )
+    for b in range(num):
+        for lane in range(LANES):
+            at = b * LANES + lane
+            both = room.together[at] + later[(b * width) * LANES + at]
+            if both > 0.0:
+                n = groups.truck[trucks + at]
+                row = n * num_all
+                flat[row + n] += both
+                for entry in range(lane, b * LANES, LANES):
+                    flat[row + groups.truck[trucks + entry]] += both - first[b * width * LANES + entry]
+                for d in range(b + 1, num):
+                    flat[row + groups.truck[trucks + d * LANES + lane]] += later[d * width * LANES + at]
 
 
 @bare_kernel
 def find_slopes(
-    walks: Any, falls: Any, busy: Floats, rise: Floats, size: int, least_chance: float, single: Floats, pair: Floats,
-    harm: Floats, room: Any,
-) -> None:  # fmt: skip
-    """Fill G in `single` [trucks], H in `pair` and harm(n, i) in `harm` [trucks, trucks], per day.
+    queues: Any, falls: Any, groups: Any, busy: Floats, rise: Floats, size: int, least_chance: float, by_slopes: bool,
+    single: Floats, pair: Floats, harm: Floats, room: Any,
+) -> float:  # fmt: skip
+    """Fill harm(n, i) in `harm` [trucks, trucks], and G in `single` [trucks] and H in `pair` if `by_slopes`, per day.
 
     The H of a pair is the sum of its two entries, and harm(n) is harm[n, n]. Trucks from outside count, too. `busy` are
     the chances of the trucks, `rise` the Δ of those that may be taken, 0 for the others, and `size` is the number of
-    trucks of the teams that may be taken. Walks end at `least_chance`.
+    trucks of the teams that may be taken. Walks end at `least_chance`; returns the incidents per day that go on then,
+    at the largest ratios. Derivatives are for needs of one or two trucks.
     """
+    walks = queues.walks
     single[:] = 0.0
     pair[:] = 0.0
     harm[:] = 0.0
+    left_out = 0.0
+    for g in range(len(groups.point) // LANES if size <= 2 else 0):
+        num, goes_on, cancels = _walk_of_two(g, groups, busy, rise, size, least_chance, room)
+        left_out += goes_on
+        _harm_of_two(g, num, walks, groups, harm, room)
+        if by_slopes:
+            _slopes_of_two(g, num, cancels, walks, groups, single, pair, room)
     for j in range(len(walks.needed)):
         rate, k = walks.rate[j], walks.needed[j]
-        if rate == 0.0:
+        if rate == 0.0 or (k == 2 and size <= 2):
             continue
-        num, ratios = _walk(j, walks, busy, rise, size, least_chance, room)
-        fall, least = falls.deepest[j] > 0.0 or num > walks.depth, LEAST_HARM * rate / ratios
-        if k == 2:
-            if fall:
-                _harm_of_two(j, num, walks, falls, busy, rise, least, harm, room)
-            _slopes_of_two(j, num, walks, rise, single, pair, room)
-            continue
-        if fall:
-            for c in range(k - 1, num):
-                _add_harm(j, c, walks, falls, busy, rise, least, harm, room)
-        room.one[:num] = 0.0
-        if k == 3:
-            room.two[: num * (num - 1) // 2] = 0.0
-        to_come = 0.0
-        for v in range(num - 1, -1, -1):
-            n_v = walks.truck[j, v]
-            if v >= k - 1:
-                _fetch_costs(j, v, walks, room)
-            after_v = room.one[v] if k >= 2 else room.cost[0]
-            nobody = _less(j, v, walks, to_come, room)
-            to_come = room.chance[v] * to_come + (1.0 - room.chance[v]) * after_v
-            if rise[n_v] == 0.0:
-                continue
-            single[n_v] += rate * room.before[v] * _sum_odds(v, k, nobody, room)
-            between, above = rate, 0.0
-            for u in range(v - 1, -1, -1):
-                n_u = walks.truck[j, u]
-                if rise[n_u] > 0.0:
-                    slope = room.before[u] * between * _sum_without(u, v, k, nobody, above, room)
-                    pair[n_u, n_v] += slope
-                between *= room.chance[u]
-                if k >= 2:
-                    above += room.odds[u] * room.less[u]
+        num, ratios, goes_on = _walk(j, walks, busy, rise, size, least_chance, room)
+        left_out += rate * goes_on
+        if falls.deepest[j] > 0.0 or num > walks.depth:
+            _harm_of(j, num, walks, falls, busy, rise, LEAST_HARM * rate / ratios, harm, room)
+        if by_slopes:
+            _slopes_of_one(j, num, walks, rise, single, pair, room)
+    return left_out
+
+
+@bare_kernel
+def extra_by_slopes(rise: Floats, single: Floats, pair: Floats, extra: Floats) -> None:
+    """Set extra[u, v] to the late incidents per day that Δ of trucks u and v add, and extra[u, u] to those of u."""
+    for u in range(len(rise)):
+        for v in range(u):
+            both = rise[u] * single[u] + rise[v] * single[v] + rise[u] * rise[v] * (pair[u, v] + pair[v, u])
+            extra[u, v] = extra[v, u] = both
+        extra[u, u] = rise[u] * single[u]
 
 
 @bare_kernel
 def _harm_to(n: int, team: Ints, excess: Floats, harm: Floats) -> float:
     """An upper bound on harm(n) when the trucks of a team are raised; `excess` is ρ - 1 of each truck."""
     total = harm[n, n]
-    for a in range(len(team)):
-        first = team[a]
-        if first == n:  # raising n itself changes nothing, given that n is idle
-            continue
-        total += excess[first] * harm[n, first]
-        for b in range(a):
-            second = team[b]
-            if second == n:
-                continue
-            fewest = min(harm[n, first], harm[n, second])
-            total += excess[first] * excess[second] * fewest
-            for c in range(b):
-                third = team[c]
-                if third != n:
-                    total += excess[first] * excess[second] * excess[third] * min(fewest, harm[n, third])
+    for subset in range(1, 1 << len(team)):
+        product, fewest = 1.0, harm[n, n]
+        for place in range(len(team)):
+            if subset >> place & 1:
+                # raising n itself changes nothing, given that n is idle
+                product *= 0.0 if team[place] == n else excess[team[place]]
+                fewest = min(fewest, harm[n, team[place]])
+        total += product * fewest
     return float(total)
 
 
 @bare_kernel
 def combine(
-    taken: Ints, rise: Floats, excess: Floats, single: Floats, pair: Floats, harm: Floats, load: Floats, least: Floats
+    taken: Ints, rise: Floats, excess: Floats, extra: Floats, harm: Floats, by_harm: Ints, load: Floats, least: Floats
 ) -> None:
-    """Fill least[t] with the lower bound on late(f-a) - late(f) per day, for the team of the trucks taken[t]."""
+    """Fill least[t] with the lower bound on late(f-a) - late(f) per day, for the team of the trucks taken[t].
+
+    `by_harm` are the trucks from the largest harm(n) down: further down no harm can be the largest.
+    """
     for t in range(len(taken)):
         team = taken[t]
-        size, passed_on, worst = len(team), 0.0, 0.0
+        size, passed_on, worst, most = len(team), 0.0, 0.0, 1.0
         for n in team:
             passed_on += load[n] * rise[n]
-        for n in range(len(load)):
-            if harm[n, n] > 0.0:
-                worst = max(worst, _harm_to(n, team, excess, harm))
-        best = 0.0
+            most *= 1.0 + excess[n]
+        for n in by_harm:
+            if harm[n, n] * most <= worst:
+                break
+            worst = max(worst, _harm_to(n, team, excess, harm))
+        best = extra[team[0], team[0]] if size == 1 else -np.inf
         for a in range(size):
-            first = team[a]
-            alone = rise[first] * single[first]
-            if size == 1:
-                best = alone
             for b in range(a):
-                second = team[b]
-                both = alone + rise[second] * (
-                    single[second] + rise[first] * (pair[first, second] + pair[second, first])
-                )
-                if size == 3:
-                    third = team[3 - a - b]
-                    both -= rise[third] * _harm_to(third, team, excess, harm)
-                best = both if b == 0 and a == 1 else max(best, both)
+                both = extra[team[a], team[b]]
+                for c in range(size):
+                    if c != a and c != b:
+                        both -= rise[team[c]] * _harm_to(team[c], team, excess, harm)
+                best = max(best, both)
         least[t] = best - worst * passed_on

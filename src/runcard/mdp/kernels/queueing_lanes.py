@@ -13,9 +13,20 @@ from numba import njit
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel
-from runcard.mdp.kernels.block_sum import BLOCK
-from runcard.mdp.kernels.independent import LEAST_BUSY, cost_at, num_sets
-from runcard.mdp.kernels.lanes import LANES, lane_block_sum, lane_walk_three, lane_walk_two, lane_weights
+from runcard.mdp.kernels.block_sum import SETS
+from runcard.mdp.kernels.independent import LEAST_BUSY, cost_at, num_below, whole_sets
+from runcard.mdp.kernels.lanes import (
+    LANES,
+    lane_sum,
+    lane_walk_four,
+    lane_walk_one,
+    lane_walk_three,
+    lane_walk_two,
+    lane_weights_four,
+    lane_weights_one,
+    lane_weights_three,
+    lane_weights_two,
+)
 from runcard.mdp.kernels.queueing import busy_chance, repeats, settle
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -28,25 +39,33 @@ _WORST_GROWTH = 4.0
 
 
 @bare_kernel
-def _walk(j: int, queues: Any, room: Any) -> int:
-    """Add to room.asked what demand point j asks of each truck, in every lane; returns how many positions count."""
-    walks, start = queues.walks, j * queues.walks.truck.shape[1]
-    k, end = walks.needed[j], start + walks.truck.shape[1]
-    if k == 3:
-        return int(lane_walk_three(queues.flat_truck, start, end, k, walks.rate[j], room.busy, room.asked, walks.stop))
-    return int(lane_walk_two(queues.flat_truck, start, end, k, walks.rate[j], room.busy, room.asked, walks.stop))
+def _walk(queues: Any, room: Any) -> None:
+    """Set room.asked to the rates that room.busy give, and room.num to the positions of each walk, in every lane."""
+    walks, truck = queues.walks, queues.flat_truck
+    num_positions, stop = walks.truck.shape[1], walks.stop
+    room.asked[:] = 0.0
+    for j in range(len(walks.needed)):
+        k, rate, start = walks.needed[j], walks.rate[j], j * num_positions
+        if rate == 0.0:
+            continue
+        end = start + num_positions
+        if k == 1:
+            room.num[j] = lane_walk_one(truck, start, end, rate, room.busy, room.asked, stop)
+        elif k == 2:
+            room.num[j] = lane_walk_two(truck, start, end, rate, room.busy, room.asked, stop)
+        elif k == 3:
+            room.num[j] = lane_walk_three(truck, start, end, rate, room.busy, room.asked, stop)
+        else:
+            room.num[j] = lane_walk_four(truck, start, end, rate, room.busy, room.asked, stop)
 
 
 @bare_kernel
 def _follow(queues: Any, demand: Floats, room: Any) -> None:
     """Set the busy chances that rates `demand` give, and the rates room.asked that those give, in every lane."""
-    walks, mu = queues.walks, queues.returns_per_day
+    mu = queues.returns_per_day
     for entry in range(len(demand)):
         room.busy[entry] = busy_chance(demand[entry] / mu, room.idle[entry] > 0, queues)
-    room.asked[:] = 0.0
-    for j in range(len(walks.needed)):
-        if walks.rate[j] > 0.0:
-            _walk(j, queues, room)
+    _walk(queues, room)
 
 
 @bare_kernel
@@ -57,33 +76,36 @@ def _mix(step: int, room: Any, demand: Floats) -> None:
     smallest, by least squares.
     """
     now, before, first = step % REMEMBERED, (step - 1) % REMEMBERED, (step - 2) % REMEMBERED
-    points, moves = room.points, room.moves
+    points, moves, sums, alphas, betas = room.points, room.moves, room.sums, room.alpha, room.beta
+    sums[:] = 0.0
+    for n in range(0, len(demand), LANES):
+        for lane in range(LANES):
+            r = moves[now, n + lane]
+            a, b = r - moves[before, n + lane], moves[before, n + lane] - moves[first, n + lane]
+            sums[lane] += a * a
+            sums[LANES + lane] += a * b
+            sums[2 * LANES + lane] += b * b
+            sums[3 * LANES + lane] += a * r
+            sums[4 * LANES + lane] += b * r
     for lane in range(LANES):
-        if room.settled[lane]:
-            continue
-        known = room.known[lane]
-        aa, ab, bb, ar, br = 0.0, 0.0, 0.0, 0.0, 0.0
-        for n in range(lane, len(demand), LANES):
-            r = moves[now, n]
-            a = r - moves[before, n] if known >= 2 else 0.0
-            b = moves[before, n] - moves[first, n] if known >= 3 else 0.0
-            aa, ab, bb, ar, br = aa + a * a, ab + a * b, bb + b * b, ar + a * r, br + b * r
-        alpha, beta = 0.0, 0.0
-        determinant = aa * bb - ab * ab
+        aa, ab, bb = sums[lane], sums[LANES + lane], sums[2 * LANES + lane]
+        ar, br, known = sums[3 * LANES + lane], sums[4 * LANES + lane], room.known[lane]
+        alpha, beta, determinant = 0.0, 0.0, aa * bb - ab * ab
         if known >= 3 and determinant > _SINGULAR * aa * bb:
             alpha, beta = (ar * bb - br * ab) / determinant, (br * aa - ar * ab) / determinant
         elif known >= 2 and aa > 0.0:
             alpha = ar / aa
-        for n in range(lane, len(demand), LANES):
-            plain = points[now, n] + moves[now, n]
-            mixed = plain
-            if known >= 2:
-                mixed -= alpha * (plain - points[before, n] - moves[before, n])
-            if known >= 3:
-                mixed -= beta * (points[before, n] + moves[before, n] - points[first, n] - moves[first, n])
+        alphas[lane], betas[lane] = alpha, beta
+    for n in range(0, len(demand), LANES):
+        for lane in range(LANES):
+            m = n + lane
+            plain, last = points[now, m] + moves[now, m], points[before, m] + moves[before, m]
+            mixed = plain - alphas[lane] * (plain - last)
+            mixed -= betas[lane] * (last - points[first, m] - moves[first, m])
             # A rate far from both ends of a plain step is an artefact of nearly equal moves.
-            low, high = min(points[now, n], plain), max(points[now, n], plain)
-            demand[n] = mixed if 0.5 * low <= mixed <= 2.0 * high else plain
+            low, high = min(points[now, m], plain), max(points[now, m], plain)
+            following = mixed if 0.5 * low <= mixed <= 2.0 * high else plain
+            demand[m] = demand[m] if room.settled[lane] > 0 else following
 
 
 @bare_kernel
@@ -92,28 +114,33 @@ def _search(queues: Any, num: int, demand: Floats, room: Any) -> None:
     for lane in range(LANES):
         room.settled[lane] = 1 if lane >= num else 0
         room.known[lane], room.last[lane] = 0, np.inf
+    room.points[:] = 0.0
+    room.moves[:] = 0.0
     for step in range(1, MIXED_STEPS + 1):
         _follow(queues, demand, room)
+        row, largest, unsettled = step % REMEMBERED, room.alpha, room.beta
+        for lane in range(LANES):
+            largest[lane] = unsettled[lane] = 0.0
+        for n in range(0, len(demand), LANES):
+            for lane in range(LANES):
+                move = room.asked[n + lane] - demand[n + lane]
+                room.points[row, n + lane], room.moves[row, n + lane] = demand[n + lane], move
+                size = abs(move)
+                largest[lane] = size if size > largest[lane] else largest[lane]
+                unsettled[lane] += 0.0 if repeats(room.asked[n + lane], demand[n + lane], queues) else 1.0
         num_open = 0
         for lane in range(num):
             if room.settled[lane]:
                 continue
-            settled, largest = True, 0.0
-            for n in range(lane, len(demand), LANES):
-                largest = max(largest, abs(room.asked[n] - demand[n]))
-                settled = settled and repeats(room.asked[n], demand[n], queues)
-            if settled:
+            if unsettled[lane] == 0.0:
                 room.settled[lane] = 1
                 continue
             num_open += 1
-            if largest > _WORST_GROWTH * room.last[lane]:
+            if largest[lane] > _WORST_GROWTH * room.last[lane]:
                 room.known[lane] = 0
-            room.last[lane], room.known[lane] = largest, min(room.known[lane] + 1, REMEMBERED)
+            room.last[lane], room.known[lane] = largest[lane], min(room.known[lane] + 1, REMEMBERED)
         if num_open == 0:
             return
-        for n in range(len(demand)):
-            room.points[step % REMEMBERED, n] = demand[n]
-            room.moves[step % REMEMBERED, n] = room.asked[n] - demand[n]
         _mix(step, room, demand)
 
 
@@ -129,62 +156,101 @@ def _settle_alone(queues: Any, lane: int, demand: Floats, room: Any) -> bool:
     return settled
 
 
+@njit(nogil=True, cache=True)
+def lay_out_lane_costs(walks: Any, costs: Any) -> None:
+    """Fill `costs.cost`, all 0 before: for each demand point and position b below the depth, the sets below b."""
+    for j in range(len(walks.needed)):
+        k, start = walks.needed[j], costs.first[j]
+        for d in range(k - 1, min(walks.depth, walks.truck.shape[1])):
+            place = start
+            for c in range(-1 if k < 2 else 0, 0 if k < 2 else d):
+                for b in range(-1 if k < 3 else 0, 0 if k < 3 else c):
+                    for a in range(-1 if k < 4 else 0, 0 if k < 4 else b):
+                        costs.cost[place] = cost_at(walks, j, a, b, c, d)
+                        place += 1
+            start += whole_sets(place - start)
+
+
 @bare_kernel
-def _far_sum(walks: Any, j: int, c: int, lane: int, ratio: Floats) -> float:
-    """Σ_a c_ac R_a for one position c and one lane, with the costs looked up."""
-    k = walks.needed[j]
-    if k == 1:
-        return cost_at(walks, j, -1, -1, c)
-    total = 0.0
-    for b in range(c):
-        if k == 2:
-            total += ratio[b * LANES + lane] * cost_at(walks, j, -1, b, c)
-            continue
-        for a in range(b):
-            total += ratio[a * LANES + lane] * ratio[b * LANES + lane] * cost_at(walks, j, a, b, c)
+def _far_sum(walks: Any, j: int, d: int, lane: int, ratio: Floats) -> float:
+    """Σ_a c_ad R_a for one position d and one lane, with the costs looked up."""
+    k, total = walks.needed[j], 0.0
+    for c in range(-1 if k < 2 else 0, 0 if k < 2 else d):
+        for b in range(-1 if k < 3 else 0, 0 if k < 3 else c):
+            for a in range(-1 if k < 4 else 0, 0 if k < 4 else b):
+                product = 1.0
+                if k >= 2:
+                    product *= ratio[c * LANES + lane]
+                if k >= 3:
+                    product *= ratio[b * LANES + lane]
+                if k >= 4:
+                    product *= ratio[a * LANES + lane]
+                total += product * cost_at(walks, j, a, b, c, d)
     return total
 
 
 @bare_kernel
+def _multiply_ratios(k: int, num: int, ratio: Floats, products: Floats) -> None:
+    """Set `products` to those of the sets of k-1 of the first `num` positions, in every lane; k is 3 or 4."""
+    end = 0
+    for c in range(num):
+        for b in range(c):
+            for a in range(-1 if k < 4 else 0, 0 if k < 4 else b):
+                for lane in range(LANES):
+                    products[end + lane] = ratio[b * LANES + lane] * ratio[c * LANES + lane]
+                    if k >= 4:
+                        products[end + lane] *= ratio[a * LANES + lane]
+                end += LANES
+
+
+@bare_kernel
+def _weigh(j: int, num: int, queues: Any, room: Any) -> None:
+    """Set room.weight and room.ratio for the first `num` positions of demand point j, in every lane."""
+    walks, truck = queues.walks, queues.flat_truck
+    k, rate, start, stop = walks.needed[j], walks.rate[j], j * walks.truck.shape[1], walks.stop
+    if k == 1:
+        lane_weights_one(truck, start, num, rate, stop, room.busy, room.odds, room.weight, room.ratio)
+    elif k == 2:
+        lane_weights_two(truck, start, num, rate, stop, room.busy, room.odds, room.weight, room.ratio)
+    elif k == 3:
+        lane_weights_three(truck, start, num, rate, stop, room.busy, room.odds, room.weight, room.ratio)
+    else:
+        lane_weights_four(truck, start, num, rate, stop, room.busy, room.odds, room.weight, room.ratio)
+
+
+@bare_kernel
 def _count_late(queues: Any, room: Any, late: Floats) -> None:
-    """Set late[lane] to the late incidents per day of each lane, given room.busy; room.asked is overwritten."""
-    walks = queues.walks
-    num_positions = walks.truck.shape[1]
+    """Set late[lane] to the late incidents per day of each lane, given room.busy and room.num."""
+    walks, costs = queues.walks, queues.costs
     for entry in range(len(room.busy)):
         room.odds[entry] = (1.0 - room.busy[entry]) / max(room.busy[entry], LEAST_BUSY)
     late[:LANES] = 0.0
     for j in range(len(walks.needed)):
-        rate, k, start = walks.rate[j], walks.needed[j], j * num_positions
+        rate, k, num = walks.rate[j], walks.needed[j], room.num[j]
         if rate == 0.0:
             continue
-        num = _walk(j, queues, room)
-        lane_weights(queues.flat_truck, start, num, room.busy, room.odds, room.weight, room.ratio)
-        near = (min(num, walks.depth) + BLOCK - 1) // BLOCK * BLOCK
-        for entry in range(num * LANES, near * LANES):
-            room.weight[entry], room.ratio[entry] = 0.0, 0.0
-        if k == 3:
-            end = 0
-            for b in range(near):
-                for a in range(b):
-                    for lane in range(LANES):
-                        room.products[end + lane] = room.ratio[a * LANES + lane] * room.ratio[b * LANES + lane]
-                    end += LANES
-        cost, room.cost[:] = walks.first_cost[j], 0.0
-        for first in range(0, near, BLOCK):
-            top = first + BLOCK - 1
-            if k == 1:
-                lane_block_sum(walks.near_cost, cost, room.everything, 1, room.weight, first, room.cost)
-            elif k == 2:
-                lane_block_sum(walks.near_cost, cost, room.ratio, top, room.weight, first, room.cost)
-            else:
-                lane_block_sum(
-                    walks.near_cost, cost, room.products, top * (top - 1) // 2, room.weight, first, room.cost
+        _weigh(j, num, queues, room)
+        near = min(num, walks.depth)
+        if k >= 3:
+            _multiply_ratios(k, near, room.ratio, room.products)
+        start, room.cost[:] = costs.first[j], 0.0
+        if k == 2:  # without the divisions of num_below
+            for b in range(1, near):
+                lane_sum(costs.cost, start, room.ratio, b, room.weight, b, room.cost)
+                start += whole_sets(b)
+        else:
+            for b in range(k - 1, near):
+                count = num_below(k - 1, b)
+                lane_sum(
+                    costs.cost, start, room.everything if k == 1 else room.products, count, room.weight, b, room.cost
                 )
-            cost += BLOCK * num_sets(k, first)
-        for lane in range(LANES):
-            for b in range(walks.depth, num):
+                start += whole_sets(count)
+        for b in range(walks.depth, num):
+            for lane in range(LANES):
                 room.cost[lane] += room.weight[b * LANES + lane] * _far_sum(walks, j, b, lane, room.ratio)
-            late[lane] += rate * room.cost[lane]
+        for slot in range(SETS):
+            for lane in range(LANES):
+                late[lane] += rate * room.cost[slot * LANES + lane]
 
 
 @njit(nogil=True, cache=True)
@@ -194,7 +260,9 @@ def settle_lanes(num: int, queues: Any, demand: Floats, late: Floats, room: Any)
     The search starts from `demand` [N x LANES], and leaves the fixed points there and their chances in room.busy.
     Returns the first lane without a fixed point, or -1.
     """
+    alone = False
     if queues.printed_chances or queues.printed_rates:
+        alone = True
         for lane in range(num):
             if not _settle_alone(queues, lane, demand, room):
                 return lane
@@ -202,10 +270,13 @@ def settle_lanes(num: int, queues: Any, demand: Floats, late: Floats, room: Any)
         _search(queues, num, demand, room)
         for lane in range(num):
             if not room.settled[lane]:
+                alone = True
                 for n in range(len(queues.first_demand)):
                     demand[n * LANES + lane] = queues.first_demand[n]
                 if not _settle_alone(queues, lane, demand, room):
                     return lane
+    if alone:
+        _walk(queues, room)
     _count_late(queues, room, late)
     return -1
 
@@ -249,12 +320,12 @@ def settle_states(start: int, stop: int, trucks: Ints, queues: Any, late: Floats
 def settle_teams(chosen: Ints, taken: Ints, queues: Any, idle: Ints, demand: Floats, late: Floats, room: Any) -> int:
     """Fill late[t], t in `chosen`, with the late incidents per day at the fixed point without the trucks taken[t].
 
-    `idle` [N] and `demand` [N] are those of the state itself; -1 in `taken` is no truck. Returns the first row without
-    a fixed point, or -1.
+    `idle` [N] is the state itself, and searches start from `demand` [N]; -1 in `taken` is no truck. Returns the first
+    row without a fixed point, or -1.
     """
     for first in range(0, len(chosen), LANES):
         num = min(LANES, len(chosen) - first)
-        start_from(demand if queues.rising else queues.first_demand, idle, num, room)
+        start_from(demand, idle, num, room)
         for lane in range(num):
             for n in taken[chosen[first + lane]]:
                 if n >= 0:
@@ -267,32 +338,36 @@ def settle_teams(chosen: Ints, taken: Ints, queues: Any, idle: Ints, demand: Flo
     return -1
 
 
-@njit(nogil=True, cache=True)
-def settle_best(
-    ranked: Ints, least: Floats, p_late: Floats, horizon: float, now: float, best: Floats, taken: Ints, queues: Any,
-    idle: Ints, demand: Floats, late: Floats, room: Any,
-) -> int:  # fmt: skip
-    """As `settle_teams`, for the teams in `ranked` order until none that is left can be among the best len(best).
+@bare_kernel
+def extra_by_lanes(idle: Ints, rise: Floats, busy: Floats, late: float, queues: Any, room: Any, extra: Floats) -> None:
+    """Set extra[u, v] to the late incidents per day that `rise` of the idle trucks u and v adds to `late`.
 
-    `least` are lower bounds on P(late) + price, rising along `ranked`; prices are `horizon` × (late - now). `late`
-    stays as it is for teams that are left out. `best` is scratch.
+    extra[u, u] is that of truck u alone; `busy` [N + outside] are the chances that the rises are added to.
     """
-    best[:] = np.inf
-    first = 0
-    while first < len(ranked) and least[ranked[first]] <= best[-1]:
-        last = first
-        while last < min(first + LANES, len(ranked)) and least[ranked[last]] <= best[-1]:
-            last += 1
-        failed = settle_teams(ranked[first:last], taken, queues, idle, demand, late, room)
-        if failed >= 0:
-            return failed
-        for t in ranked[first:last]:
-            total = p_late[t] + horizon * (late[t] - now)
-            place = len(best) - 1
-            if total < best[place]:
-                while place > 0 and best[place - 1] > total:
-                    best[place] = best[place - 1]
-                    place -= 1
-                best[place] = total
-        first = last
-    return -1
+    num_trucks, lane = len(idle), 0
+    for entry in range(len(room.busy)):
+        room.busy[entry] = busy[entry // LANES]
+    for u in range(num_trucks):
+        for v in range(u + 1):
+            if idle[u] == 0 or idle[v] == 0:
+                continue
+            room.busy[u * LANES + lane] = busy[u] + rise[u]
+            room.busy[v * LANES + lane] = busy[v] + rise[v]
+            room.pairs[2 * lane], room.pairs[2 * lane + 1] = u, v
+            lane += 1
+            if lane == LANES:
+                _take_extra(lane, busy, late, queues, room, extra)
+                lane = 0
+    if lane > 0:
+        _take_extra(lane, busy, late, queues, room, extra)
+
+
+@bare_kernel
+def _take_extra(num: int, busy: Floats, late: float, queues: Any, room: Any, extra: Floats) -> None:
+    """Fill in `extra` for the pairs of the first `num` lanes, and set the chances of their trucks back to `busy`."""
+    _walk(queues, room)
+    _count_late(queues, room, room.late)
+    for lane in range(num):
+        u, v = room.pairs[2 * lane], room.pairs[2 * lane + 1]
+        extra[u, v] = extra[v, u] = room.late[lane] - late
+        room.busy[u * LANES + lane], room.busy[v * LANES + lane] = busy[u], busy[v]
