@@ -141,8 +141,31 @@ def generate(
 def compare(
     city: CityFolder,
     policies: Annotated[
-        str, typer.Option(metavar="NAMES", help="Policies by name or paper label (CF, OSI, OSIA, OPT), commas between.")
-    ] = "closest-first,one-step,optimal",
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Policies by name or paper label (CF, OSI, OSIA, OPT), commas between; "
+            "closest-first,one-step,optimal if left out, and only optimal with --weights.",
+            show_default=False,
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help="Compare weights instead: late incidents that a minute of mean response counts as, commas between.",
+            show_default=False,
+        ),
+    ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_path,
+            metavar="FILE",
+            help="With --weights: draw late fraction against minutes, as .svg, .png or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,
@@ -150,13 +173,28 @@ def compare(
 ) -> None:
     """Compare policies exactly.
 
-    Shows the late fraction with its proof, the mean response time, and how much each station works.
+    Shows the late fraction with its proof, the mean response time, and how much each station works; or, with --weights,
+    how much late fraction a shorter mean response costs.
     """
-    from runcard.outputs.commands import run_compare
+    from runcard.outputs.commands import run_compare, run_compare_weights
 
+    if weights is not None:
+        run_compare_weights(
+            city,
+            _numbers(weights, "--weights"),
+            _words("optimal" if policies is None else policies),
+            curve=curve,
+            as_json=as_json,
+            tolerance=tolerance,
+            horizon_busy_times=horizon_busy_times,
+            threads=threads,
+        )
+        return
+    if curve is not None:
+        raise typer.BadParameter("expected --weights with it: the curve has a point for each", param_hint="'--curve'")
     run_compare(
         city,
-        _words(policies),
+        _words("closest-first,one-step,optimal" if policies is None else policies),
         as_json=as_json,
         tolerance=tolerance,
         horizon_busy_times=horizon_busy_times,
@@ -291,6 +329,15 @@ def study(
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    try:
+        return [float(word) for word in _words(text)]
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"expected numbers with commas between, got {text!r}", param_hint=f"'{option}'"
+        ) from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:

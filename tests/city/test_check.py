@@ -16,6 +16,7 @@ from runcard.city import (
     Driving,
     Link,
     Node,
+    Objective,
     Outside,
     Station,
     Turnout,
@@ -87,6 +88,31 @@ def faults_with(**changes: Any) -> tuple[str, ...]:
         ({"driving": Driving(route_seed=-1)}, "expected driving.route_seed >= 0, got -1"),
         ({"outside": Outside(links=0)}, "expected outside.links >= 1, got 0"),
         ({"outside": Outside(link_minutes=0.0)}, "expected outside.link_minutes > 0, got 0.0"),
+        (
+            {"objective": Objective("cost")},
+            "expected objective.minimise to be late or minutes or late+minutes, got 'cost'",
+        ),
+        (
+            {"objective": Objective("late+minutes")},
+            "expected objective.weight, which minimising late+minutes needs, got none",
+        ),
+        (
+            {"objective": Objective("late+minutes", 0.0)},
+            "expected objective.weight > 0 and at most 1000, got 0.0",
+        ),
+        ({"objective": Objective("late+minutes", NAN)}, "expected objective.weight > 0 and at most 1000, got nan"),
+        (
+            {"objective": Objective("late+minutes", 1e4)},
+            "expected objective.weight > 0 and at most 1000, got 10000.0",
+        ),
+        (
+            {"objective": Objective("minutes", 0.1)},
+            "expected no objective.weight where only minutes is minimised, got 0.1",
+        ),
+        (
+            {"objective": Objective("late", 0.1)},
+            "expected no objective.weight where only late is minimised, got 0.1",
+        ),
         ({"name": "a\nb"}, "expected name without control characters, got 'a\\nb'"),
         ({"links": ()}, "links: expected at least one row, got none"),
         ({"demand": (DemandPoint("b", NAN),)}, "demand[0]: expected incidents_per_day >= 0, got nan"),

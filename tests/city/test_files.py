@@ -16,6 +16,7 @@ from runcard.city import (
     Driving,
     Link,
     Node,
+    Objective,
     Outside,
     Station,
     demo_city,
@@ -34,6 +35,9 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
 ids = words.map(str.strip).filter(bool)
 station_ids = ids.filter(lambda text: "," not in text and text not in RESERVED_IDS)
+objectives = st.sampled_from([Objective(), Objective("minutes")]) | st.builds(
+    Objective, st.just("late+minutes"), st.floats(0.0, 1000.0, exclude_min=True)
+)
 cells = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
@@ -72,6 +76,7 @@ def cities(draw: st.DrawFn) -> City:
         shared_delay=draw(st.floats(0.0, 1.0)),
         driving=Driving(route_seed=draw(st.integers(min_value=0))),
         outside=Outside(draw(st.none() | st.integers(min_value=1)), draw(st.none() | positive)),
+        objective=draw(objectives),
     )
 
 

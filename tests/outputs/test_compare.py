@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from runcard.city import City, demo_city, generate_grid
+from runcard.city import City, Objective, demo_city, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.progress import Progress
 from runcard.outputs.compare import compare_policies
@@ -108,3 +108,33 @@ def test_kernels_of_large_problems_are_made_ready_too(monkeypatch: pytest.Monkey
     monkeypatch.setattr(warm_up, "SMALL", 1)
     load_kernels(problem, ["closest-first", "optimal"])
     assert 32 in widths
+
+
+@pytest.mark.parametrize("objective", [Objective("minutes"), Objective("late+minutes", 0.05)], ids=lambda o: o.minimise)
+def test_another_objective_is_compared_beside_the_late_fraction(grid: City, objective: Objective) -> None:
+    """The late fraction stays what it is, the gap to the optimum is that of the cost, and JSON has both."""
+    comparison = compare_policies(replace(grid, objective=objective), ["closest-first", "optimal", "fixed-card"])
+    by_late = compare_policies(grid, ["closest-first", "optimal"])
+    assert comparison.converged
+    document = comparison.document()
+    assert document["objective"] == {"minimise": objective.minimise, "weight": objective.weight}
+    for entry in document["policies"]:
+        minutes = entry["mean_response_minutes"]
+        cost = minutes if objective.weight is None else entry["late_fraction"] + objective.weight * minutes
+        assert entry["cost"] == pytest.approx(cost, rel=1e-9)
+        assert entry["cost_lower"] <= entry["cost"] <= entry["cost_upper"]
+        assert entry["lower"] <= entry["late_fraction"] <= entry["upper"]
+        assert entry["gap_to_optimum"] == pytest.approx(entry["cost"] / document["policies"][1]["cost"] - 1.0, abs=1e-8)
+    closest, optimal = (comparison.result(name).evaluation for name in ("closest-first", "optimal"))
+    assert closest.late_fraction == pytest.approx(by_late.results[0].evaluation.late_fraction, rel=1e-9)
+    assert optimal.late_fraction > by_late.results[1].evaluation.late_fraction
+    assert optimal.mean_response_minutes < by_late.results[1].evaluation.mean_response_minutes
+
+
+def test_the_late_fraction_is_compared_without_a_cost(grid: City) -> None:
+    """Where lateness is all that counts, the cost is the late fraction and JSON does not repeat it."""
+    comparison = compare_policies(grid, ["optimal"])
+    result = comparison.results[0]
+    assert (result.cost_lower, result.cost_upper) == (result.lower, result.upper)
+    assert "objective" not in comparison.document()
+    assert "cost" not in comparison.document()["policies"][0]

@@ -1,10 +1,13 @@
 """Decisions explained."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from runcard.city import demo_city
+from runcard.city import Objective, demo_city
 from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.explain import Explanation, explain
 from runcard.policy.base import Decision, Option
@@ -29,21 +32,21 @@ def test_what_a_decision_is_compared_with_is_what_it_says(problem: DispatchProbl
         decision = explanation.decision
         assert decision == optimal.decide(idle, point)
         assert explanation.closest.team == closest_first.decide(idle, point).team
-        assert explanation.surest.p_late <= min(decision.p_late, explanation.closest.p_late)
-        assert decision.total <= min(explanation.surest.total, explanation.closest.total)
+        assert explanation.best_now.p_late <= min(decision.p_late, explanation.closest.p_late)
+        assert decision.total <= min(explanation.best_now.total, explanation.closest.total)
         assert explanation.truck_prices.keys() == {problem.station_ids[i] for i in np.flatnonzero(idle)}
-        differing += explanation.surest.team != decision.team
+        differing += explanation.best_now.team != decision.team
     assert differing > 10
 
 
-def made_up(policy: str, decision: str, surest: str, closest: str, num_teams: int = 6) -> Explanation:
+def made_up(policy: str, decision: str, best_now: str, closest: str, num_teams: int = 6) -> Explanation:
     """An explanation with teams of one truck, of which the decision is at 2 % + 1 % and the others at 1 % + 3 %."""
     other = {"p_late": 0.01, "price": 0.03}
     return Explanation(
         node_id="n1",
         policy=policy,
         decision=Decision(team=(decision,), p_late=0.02, price=0.01, alternatives=()),
-        surest=Option(team=(surest,), **other),
+        best_now=Option(team=(best_now,), **other),
         closest=Option(team=(closest,), **other),
         num_teams=num_teams,
         truck_prices={decision: 0.01},
@@ -105,3 +108,68 @@ def test_where_there_is_no_choice_none_is_explained() -> None:
     assert made_up("optimal", "a", "a", "a", num_teams=1).reasons == [
         "It is the only team that could go: P(late now) 2.00% + price 1.00% = 3.00%."
     ]
+
+
+def counted_otherwise(objective: Objective, decision: str, best_now: str) -> Explanation:
+    """The made-up explanation of an objective: the decision 4 min and 2 % now, price 1; the other 3 min, 1 %, 3."""
+    weight = objective.weight or 0.0
+    costs = (4.0, 3.0) if objective.minimise == "minutes" else (0.02 + 4.0 * weight, 0.01 + 3.0 * weight)
+    going = Decision(team=(decision,), p_late=0.02, price=1.0, alternatives=(), cost=costs[0], minutes=4.0)
+    other = Option(team=(best_now,), p_late=0.01, price=3.0, cost=costs[1], minutes=3.0)
+    plain = made_up("optimal", decision, best_now, best_now)
+    prices = {decision: 1.0}
+    return replace(plain, decision=going, best_now=other, closest=other, objective=objective, truck_prices=prices)
+
+
+def test_minutes_are_explained_in_minutes() -> None:
+    """Where minutes are minimised, every sum is one of minutes, and nothing claims to be about lateness."""
+    explanation = counted_otherwise(Objective("minutes"), "a", "b")
+    assert explanation.reasons == [
+        "Of the 6 teams that could go it minimises mean minutes now + price of the team: "
+        "4.000 min now + price 1.000 min = 5.000 min.",
+        "Soonest there on average is b, which closest-first would send: 3.000 min now + price 3.000 min = 6.000 min.",
+    ]
+    assert counted_otherwise(Objective("minutes"), "a", "a").reasons[1] == "No other team is sooner there on average."
+    assert explanation.price_words.startswith("Price: the expected extra minutes of response, of all later incidents")
+    assert explanation.truck_words == "a 1.000 min"
+    assert "late" not in " ".join([*explanation.reasons, explanation.price_words]).replace("later", "")
+
+
+def test_a_weighted_sum_is_explained_with_its_weight() -> None:
+    """Where both are minimised, both stand in every sum, and the weight says how they are added."""
+    explanation = counted_otherwise(Objective("late+minutes", 0.05), "a", "b")
+    assert explanation.reasons == [
+        "Of the 6 teams that could go it minimises P(late now) + 0.05 × mean minutes now + price of the team: "
+        "P(late now) 0.0200 + 0.05 × 4.000 min + price 1.0000 = 1.2200.",
+        "Best now, prices aside, is b, which closest-first would send: "
+        "P(late now) 0.0100 + 0.05 × 3.000 min + price 3.0000 = 3.1600.",
+    ]
+    assert explanation.price_words.endswith("with each extra minute of response counted as 0.05 of one.")
+    assert explanation.truck_words == "a 1.0000"
+
+
+@pytest.mark.parametrize("objective", [Objective("minutes"), Objective("late+minutes", 0.05)], ids=lambda o: o.minimise)
+def test_the_best_team_now_is_best_by_the_objective(problem: DispatchProblem, objective: Objective) -> None:
+    """In many states no team costs less now, the decision has the smallest sum, and JSON names the objective."""
+    other = with_objective(problem, objective)
+    optimal, random = solve(other, "optimal"), np.random.default_rng(1)
+    for _ in range(50):
+        idle, point = random.integers(0, problem.trucks + 1), int(random.integers(problem.num_points))
+        explanation = explain(optimal, idle, point)
+        decision, best_now = explanation.decision, explanation.best_now
+        assert best_now.cost is not None
+        assert decision.cost is not None
+        assert best_now.cost <= decision.cost
+        assert decision.total <= best_now.total
+        document = explanation.document()
+        assert document["objective"] == {"minimise": objective.minimise, "weight": objective.weight}
+        assert document["total"] == decision.total
+        assert document["p_late"] == decision.p_late
+        assert document["mean_minutes"] == decision.minutes
+        assert all(explanation.reasons)
+
+
+def test_the_late_fraction_needs_no_objective_in_json(problem: DispatchProblem) -> None:
+    """Where lateness is all that counts, the document has the keys of the contract and no others."""
+    document = explain(solve(problem, "optimal"), problem.trucks, 3).document()
+    assert list(document) == ["team", "p_late", "price", "alternatives", "truck_prices"]

@@ -4,10 +4,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.collections import PatchCollection
 
-from runcard.city import City, DemandPoint, demo_city, generate_grid
+from runcard.city import City, DemandPoint, Objective, demo_city, generate_grid
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import PALETTE, canvas_of, colours_for, draw_policy_map, policy_map, sectors_of
@@ -44,6 +45,24 @@ def test_every_station_is_named_on_both_maps_and_has_a_bar(city: City, policy: P
         assert names <= {text.get_text() for text in axes.texts}
     assert names == {label.get_text() for label in right.get_yticklabels()}
     assert len(right.patches) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("objective", "words"),
+    [
+        (Objective(), "late incidents later, per"),
+        (Objective("minutes"), "extra response minutes later"),
+        (Objective("late+minutes", 0.05), "response as 0.05"),
+    ],
+)
+def test_prices_are_in_the_unit_of_the_objective(city: City, objective: Objective, words: str) -> None:
+    """What stands above the bars says what a price counts, and the longest bar is the highest price in that unit."""
+    policy = solve(dispatch_problem(replace(city, objective=objective)), "optimal")
+    right = policy_map(city, policy).axes[2]
+    assert any(words in text.get_text() for text in right.texts)
+    highest = policy.prices(policy.problem.trucks, np.arange(1, 1 + policy.problem.num_stations)).max()
+    times = 1.0 if objective.minimise == "minutes" else 100.0
+    assert max(bar.get_width() for bar in right.patches) == pytest.approx(times * highest)
 
 
 def test_rings_mark_the_points_where_the_policies_differ(city: City, policy: Policy) -> None:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from runcard.city import generate_grid
+from runcard.city import Objective, generate_grid
 from runcard.errors import InputError, PolicyFileError, RuncardError
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.policy_file import FORMAT, _digest, load_policy, save_policy
 from runcard.policy.base import Policy
@@ -158,6 +159,44 @@ def test_a_file_holds_what_decisions_need_and_no_more(problem: DispatchProblem, 
         "fixed-card": {"value", "response_minutes", "card"},
     }
     assert found == expected.get(name, {"value", "response_minutes"})
+
+
+@pytest.mark.parametrize("name", POLICY_NAMES)
+@pytest.mark.parametrize("objective", [Objective("minutes"), Objective("late+minutes", 0.05)], ids=lambda o: o.minimise)
+def test_an_objective_is_kept(problem: DispatchProblem, name: str, objective: Objective, tmp_path: Path) -> None:
+    """A policy for another objective says the same after a round trip: its cost, P(late), minutes and bounds."""
+    policy = solve(with_objective(problem, objective), name)
+    path = save_policy(policy, tmp_path / "p")
+    found = load_policy(path, policy.problem)
+    assert found.problem.objective == objective
+    assert found.certificate == policy.certificate
+    assert {"late", "response_minutes"} <= arrays_in(path)
+    for array in ("cost", "late", "response_minutes"):
+        assert np.array_equal(getattr(found.problem, array), getattr(policy.problem, array))
+    for idle in every_state(problem)[::3]:
+        assert [found.decide(idle, j) for j in range(9)] == [policy.decide(idle, j) for j in range(9)]
+    assert evaluate(found).late_fraction == evaluate(policy).late_fraction
+    with pytest.raises(PolicyFileError, match="made for another city"):
+        load_policy(path, problem)
+
+
+def test_an_objective_without_sense_is_refused(problem: DispatchProblem, tmp_path: Path) -> None:
+    """A file that lost its P(late), or whose objective is not one, is refused."""
+    path = save_policy(solve(with_objective(problem, Objective("minutes")), "optimal"), tmp_path / "p")
+    whole = path.read_bytes()
+    for about, arrays in (
+        ({}, {"late": None}),
+        ({"objective": ...}, {}),
+        ({"objective": None}, {}),
+        ({"objective": {"minimise": "cost", "weight": None}}, {}),
+        ({"objective": {"minimise": "late+minutes", "weight": "much"}}, {}),
+        ({"objective": {"maximise": "late"}}, {}),
+    ):
+        path.unlink()
+        path.write_bytes(whole)
+        rewrite(path, about=about, arrays=arrays, with_digest=True)
+        with pytest.raises(PolicyFileError, match="damaged"):
+            load_policy(path)
 
 
 def test_the_horizon_of_queueing_is_kept(problem: DispatchProblem, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from runcard.city import demo_city
+from runcard.city import Objective, demo_city
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
 from runcard.outputs import progress as module
@@ -53,3 +53,16 @@ def test_nobody_looking_means_no_output(capsys: pytest.CaptureFixture[str]) -> N
         bar.update(Progress(step=1, lower=0.1, upper=0.2, tolerance=1e-9))
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+def test_the_bar_names_what_is_minimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds on minutes are not shown as a late fraction in percent."""
+    output = io.StringIO()
+    monkeypatch.setattr(
+        module, "make_console", lambda stderr: Console(file=output, force_terminal=True, width=100, markup=False)
+    )
+    with BoundBar(Objective("minutes")) as bar:
+        bar.begin("optimal")
+        bar.update(Progress(step=1, lower=1.25, upper=2.5, tolerance=1e-9))
+    assert "minutes 1.25000 to 2.50000" in output.getvalue()
+    assert "%" not in output.getvalue()

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runcard.outputs.words import counted, expected_one_of, incidents_a_day, outward, percent, team_ids, team_words
+from runcard.city import Objective
+from runcard.outputs.words import (
+    counted,
+    expected_one_of,
+    incidents_a_day,
+    objective_words,
+    outward,
+    percent,
+    proven_words,
+    team_ids,
+    team_words,
+)
 
 
 def test_a_team_has_one_id_for_each_truck() -> None:
@@ -94,3 +105,20 @@ def test_numbers_agree_with_their_nouns() -> None:
         "1 incident a day",
         "12.3 incidents a day",
     ]
+
+
+@pytest.mark.parametrize(
+    ("objective", "words"),
+    [
+        (Objective(), "late fraction proven to lie in 12.345678-23.456790 %"),
+        (Objective("minutes"), "mean response minutes proven to lie in 0.123456-0.234568"),
+        (
+            Objective("late+minutes", 0.05),
+            "late fraction + 0.05 × mean response minutes proven to lie in 0.123456-0.234568",
+        ),
+    ],
+)
+def test_what_is_proven_is_called_by_its_name(objective: Objective, words: str) -> None:
+    """Only the late fraction is in percent; the ends are rounded outwards in any unit."""
+    assert proven_words(objective, 0.12345678, 0.2345678901) == words
+    assert words.startswith(objective_words(objective))

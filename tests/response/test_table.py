@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import gamma
 
 from runcard.city import City, DemandPoint, Outside, generate_grid, read_city
-from runcard.errors import SizeError, UnsupportedError
+from runcard.errors import SizeError
 from runcard.response import ResponseTable, enumerate_teams, response_table, routes_to
 
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*/"))
@@ -175,16 +175,6 @@ def test_every_city(seed: int, delays: tuple[float, float], factor: float) -> No
     for row, team in enumerate(high.teams):
         for i in np.flatnonzero(team):
             assert (high.p_late[row] <= lone[1 + i] * (1 + 1e-12)).all()
-
-
-def test_three_trucks(make_grid: Any) -> None:
-    """A demand point or a city that needs three trucks is refused, and the message names the place that says so."""
-    city = make_grid(2, [0, 3])
-    three = (*city.demand[:2], replace(city.demand[2], trucks=3), city.demand[3])
-    with pytest.raises(UnsupportedError, match=r"demand.csv: node n2: trucks: expected 1 or 2 in this version, got 3"):
-        response_table(replace(city, demand=three))
-    with pytest.raises(UnsupportedError, match=r"city.toml: trucks_per_incident: expected 1 or 2 .* got 3"):
-        response_table(replace(city, trucks_per_incident=3))
 
 
 def test_a_table_beyond_memory_is_refused(make_grid: Any, monkeypatch: pytest.MonkeyPatch) -> None:

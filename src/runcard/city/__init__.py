@@ -4,7 +4,18 @@ from runcard.city.check import OUTSIDE_ID, check_city, faults_of
 from runcard.city.demo import demo_city
 from runcard.city.files import read_city, write_city
 from runcard.city.grid import generate_grid
-from runcard.city.model import MINUTES_PER_DAY, City, DemandPoint, Driving, Link, Node, Outside, Station, Turnout
+from runcard.city.model import (
+    MINUTES_PER_DAY,
+    City,
+    DemandPoint,
+    Driving,
+    Link,
+    Node,
+    Objective,
+    Outside,
+    Station,
+    Turnout,
+)
 
 __all__ = [
     "MINUTES_PER_DAY",
@@ -14,6 +25,7 @@ __all__ = [
     "Driving",
     "Link",
     "Node",
+    "Objective",
     "Outside",
     "Station",
     "Turnout",

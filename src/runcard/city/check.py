@@ -16,14 +16,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from runcard.errors import CityError
 
 if TYPE_CHECKING:
-    from runcard.city.model import City
+    from runcard.city.model import City, Objective
 
 DRIVING_MODELS: Final = ("exponential", "gamma", "lognormal", "hyperexponential", "pareto")
+BRANCHES: Final = ("short", "long")
+SECOND_ROUTES: Final = ("same", "disjoint")
 TURNOUT_MODELS: Final = ("exponential", "gamma", "lognormal")
 LEAST_CV: Final = {"gamma": 0.0, "lognormal": 0.0, "hyperexponential": 1.0}
 """The models that have a coefficient of variation, and the smallest that each can have."""
 
 MAX_CV: Final = 10.0
+OBJECTIVES: Final = ("late", "minutes", "late+minutes")
+MAX_WEIGHT: Final = 1000.0
+"""Late incidents per minute. Far above 1 the minutes alone decide; far above this, the late ones drown in rounding."""
+
 MAX_TRUCKS_PER_INCIDENT: Final = 4
 OUTSIDE_ID: Final = "outside"
 """How a truck from outside the region is named in a team."""
@@ -86,6 +92,11 @@ def faults_of(city: "City") -> list[str]:
     return [described(fault, place) for fault in find_faults(settings, tables)]
 
 
+def objective_faults(objective: "Objective") -> list[str]:
+    """Every fault of an objective that belongs to no city."""
+    return list(_setting_faults({"objective.minimise": objective.minimise, "objective.weight": objective.weight}))
+
+
 def described(fault: Fault, place: Callable[[str, int | None], str]) -> str:
     """A fault in words, with `place` saying where a table and a position in it are."""
     where = place(fault.table, fault.index)
@@ -104,6 +115,7 @@ def find_faults(
     faults = [Fault("city", None, text) for text in _setting_faults(settings)]
     for table, rows in tables.items():
         faults += _table_faults(table, rows)
+    faults += _arrival_faults(settings, tables.get("demand", ()))
     known = {node.node_id for node in tables.get("node", ())}
     if known and UNREAD not in known:
         for table, columns in REFERENCES.items():
@@ -189,6 +201,7 @@ SETTING_RULES: Final[Mapping[str, Rule]] = {
     "busy_minutes": _positive("busy_minutes"),
     "target_minutes": _positive("target_minutes"),
     "trucks_per_incident": _team_size("trucks_per_incident"),
+    "arrivals_per_incident": _team_size("arrivals_per_incident"),
     "shared_delay": Rule("shared_delay from 0 to 1", lambda value: 0.0 <= value <= 1.0),
     "driving.model": Rule(f"driving.model to be {' or '.join(DRIVING_MODELS)}", lambda value: value in DRIVING_MODELS),
     "driving.route_seed": Rule("driving.route_seed >= 0", lambda value: _is_whole(value) and value >= 0),
@@ -197,12 +210,24 @@ SETTING_RULES: Final[Mapping[str, Rule]] = {
         Rule("driving.tail_index > 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf)
     ),
     "driving.fixed_part": Rule("driving.fixed_part from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
+    "driving.coupled_branch": _optional(
+        Rule(f"driving.coupled_branch to be {' or '.join(BRANCHES)}", lambda value: value in BRANCHES)
+    ),
+    "driving.second_route": Rule(
+        f"driving.second_route to be {' or '.join(SECOND_ROUTES)}", lambda value: value in SECOND_ROUTES
+    ),
     "turnout.mean_minutes": _not_negative("turnout.mean_minutes"),
     "turnout.model": Rule(f"turnout.model to be {' or '.join(TURNOUT_MODELS)}", lambda value: value in TURNOUT_MODELS),
     "turnout.cv": _optional(Rule(f"turnout.cv from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV)),
     "turnout.shared": Rule("turnout.shared to be true or false", lambda value: isinstance(value, bool)),
     "outside.links": _optional(Rule("outside.links >= 1", _is_count)),
     "outside.link_minutes": _optional(_positive("outside.link_minutes")),
+    "objective.minimise": Rule(
+        f"objective.minimise to be {' or '.join(OBJECTIVES)}", lambda value: value in OBJECTIVES
+    ),
+    "objective.weight": _optional(
+        Rule(f"objective.weight > 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT)
+    ),
 }
 
 COLUMN_RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
@@ -227,6 +252,7 @@ COLUMN_RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
     "demand": {
         "incidents_per_day": _not_negative("incidents_per_day"),
         "trucks": _optional(_team_size("trucks")),
+        "arrivals": _optional(_team_size("arrivals")),
         "target_minutes": _optional(_positive("target_minutes")),
         "name": _text("name"),
     },
@@ -250,6 +276,7 @@ def _setting_faults(settings: Mapping[str, Any]) -> Iterator[str]:
             yield rule.fault(value)
     for section in ("driving", "turnout"):
         yield from _law_faults(section, settings)
+    yield from _weight_faults(settings)
 
 
 def _law_faults(section: str, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -266,6 +293,41 @@ def _law_faults(section: str, settings: Mapping[str, Any]) -> Iterator[str]:
         yield "expected driving.tail_index, which the model pareto needs, got none"
     elif model in DRIVING_MODELS and model != "pareto" and tail_index is not None:
         yield f"expected no driving.tail_index for the model {model}, got {tail_index!r}"
+    branch, shared_delay = settings.get("driving.coupled_branch"), settings.get("shared_delay", 1.0)
+    if section == "driving" and branch is not None:
+        if model in DRIVING_MODELS and model != "hyperexponential":
+            yield f"expected no driving.coupled_branch for the model {model}, which has no branches, got {branch!r}"
+        if shared_delay != 1.0 and shared_delay is not UNREAD:
+            yield (
+                "expected no shared_delay beside driving.coupled_branch, whose chance is that of its branch, "
+                f"got {shared_delay!r}"
+            )
+
+
+def _arrival_faults(settings: Mapping[str, Any], demand: Sequence[Any]) -> Iterator[Fault]:
+    """A fault wherever an incident needs the arrival of more trucks than are sent."""
+    sent, wanted = settings.get("trucks_per_incident", 2), settings.get("arrivals_per_incident", 1)
+    if not (_is_team_size(sent) and _is_team_size(wanted)):
+        return
+    if wanted > sent:
+        yield Fault(
+            "city", None, f"expected arrivals_per_incident <= trucks_per_incident, got {wanted} of {sent} trucks"
+        )
+        return
+    for index, point in enumerate(demand):
+        trucks = sent if point.trucks is None else point.trucks
+        arrivals = wanted if point.arrivals is None else point.arrivals
+        if _is_team_size(trucks) and _is_team_size(arrivals) and arrivals > trucks:
+            yield Fault("demand", index, f"expected arrivals <= trucks, got {arrivals} of {trucks} trucks")
+
+
+def _weight_faults(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The fault of a weight that the objective lacks and needs, or has and does not use."""
+    minimise, weight = settings.get("objective.minimise", "late"), settings.get("objective.weight")
+    if minimise == "late+minutes" and weight is None:
+        yield "expected objective.weight, which minimising late+minutes needs, got none"
+    elif minimise in OBJECTIVES and minimise != "late+minutes" and weight is not None:
+        yield f"expected no objective.weight where only {minimise} is minimised, got {weight!r}"
 
 
 def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:

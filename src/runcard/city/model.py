@@ -52,7 +52,10 @@ class Station:
 
 @dataclass(frozen=True, slots=True)
 class DemandPoint:
-    """A place where incidents start. `trucks` and `target_minutes` are None where the city's own values hold."""
+    """A place where incidents of a class start. `trucks`, `arrivals` and `target_minutes`: None where the city's hold.
+
+    An incident is late when the `arrivals`-th of its `trucks` is not there by the target.
+    """
 
     node_id: str
     incidents_per_day: float
@@ -60,6 +63,7 @@ class DemandPoint:
     target_minutes: float | None = None
     name: str = ""
     extra: Extra = field(default=(), compare=False)
+    arrivals: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,9 @@ class Driving:
     """The law of the driving time on a link, whose mean is the link's, and the seed that breaks ties between routes.
 
     `cv` is the coefficient of variation of the random part, `tail_index` belongs to a pareto law, and `fixed_part` is
-    the part of the mean that is not random.
+    the part of the mean that is not random. `coupled_branch`, short or long, is the branch of a hyperexponential law in
+    which trucks on one link meet the same delay. `second_route`: whether the second truck of a station follows the
+    first ("same") or shares as few links with it as it can ("disjoint").
     """
 
     model: str = "exponential"
@@ -75,6 +81,8 @@ class Driving:
     cv: float | None = None
     tail_index: float | None = None
     fixed_part: float = 0.0
+    coupled_branch: str | None = None
+    second_route: str = "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,21 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True)
+class Objective:
+    """What a policy makes smallest: the late fraction, the mean response minutes, or a weighted sum of both.
+
+    `weight` belongs to late+minutes: how many late incidents a minute of mean response counts as.
+    """
+
+    minimise: str = "late"
+    weight: float | None = None
+
+
+LATE: Final = Objective()
+"""The late fraction alone: the objective of a city that states none."""
+
+
+@dataclass(frozen=True, slots=True)
 class City:
     """A city, as read from a folder or generated; raises one CityError with every fault if it is not valid."""
 
@@ -108,9 +131,11 @@ class City:
     demand: tuple[DemandPoint, ...]
     trucks_per_incident: int = 2
     shared_delay: float = 1.0
+    arrivals_per_incident: int = 1
     driving: Driving = Driving()
     turnout: Turnout = Turnout()
     outside: Outside = Outside()
+    objective: Objective = LATE
 
     def __post_init__(self) -> None:
         check_city(self)

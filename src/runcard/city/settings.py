@@ -10,10 +10,10 @@ from math import inf
 from typing import Any, Final
 
 from runcard.city.check import UnreadableError, near
-from runcard.city.model import City, Driving, Outside, Turnout
+from runcard.city.model import LATE, City, Driving, Objective, Outside, Turnout
 
 SCHEMA: Final = 1
-SECTIONS: Final = ("driving", "turnout", "outside")
+SECTIONS: Final = ("driving", "turnout", "outside", "objective")
 REQUIRED: Final = ("name", "busy_minutes", "target_minutes")
 
 
@@ -49,18 +49,23 @@ KEYS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "busy_minutes": _read_number,
     "target_minutes": _read_number,
     "trucks_per_incident": _read_whole,
+    "arrivals_per_incident": _read_whole,
     "shared_delay": _read_number,
     "driving.model": _read_text,
     "driving.route_seed": _read_whole,
     "driving.cv": _read_number,
     "driving.tail_index": _read_number,
     "driving.fixed_part": _read_number,
+    "driving.coupled_branch": _read_text,
+    "driving.second_route": _read_text,
     "turnout.mean_minutes": _read_number,
     "turnout.model": _read_text,
     "turnout.cv": _read_number,
     "turnout.shared": _read_boolean,
     "outside.links": _read_whole,
     "outside.link_minutes": _read_number,
+    "objective.minimise": _read_text,
+    "objective.weight": _read_number,
 }
 """Every key of `city.toml` besides `schema`, with what reads its value."""
 
@@ -104,7 +109,7 @@ def _flat(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The keyword arguments of `City` that the settings give; the defaults stay where the model states them."""
-    given: dict[str, dict[str, Any]] = {"": {}, "driving": {}, "turnout": {}, "outside": {}}
+    given: dict[str, dict[str, Any]] = {section: {} for section in ("", *SECTIONS)}
     for key, value in settings.items():
         section, _, name = key.rpartition(".")
         given[section][name] = value
@@ -113,6 +118,7 @@ def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
         "driving": Driving(**given["driving"]),
         "turnout": Turnout(**given["turnout"]),
         "outside": Outside(**given["outside"]),
+        "objective": Objective(**given["objective"]),
     }
 
 
@@ -125,6 +131,7 @@ def format_settings(city: City) -> str:
         f"busy_minutes = {float(city.busy_minutes)!r}",
         f"target_minutes = {float(city.target_minutes)!r}",
         f"trucks_per_incident = {city.trucks_per_incident}",
+        *([f"arrivals_per_incident = {city.arrivals_per_incident}"] if city.arrivals_per_incident != 1 else []),
         f"shared_delay = {float(city.shared_delay)!r}",
         "",
         "[driving]",
@@ -136,6 +143,10 @@ def format_settings(city: City) -> str:
             lines.append(f"{key} = {float(value)!r}")
     if city.driving.fixed_part:
         lines.append(f"fixed_part = {float(city.driving.fixed_part)!r}")
+    if city.driving.coupled_branch is not None:
+        lines.append(f"coupled_branch = {json.dumps(city.driving.coupled_branch)}")
+    if city.driving.second_route != "same":
+        lines.append(f"second_route = {json.dumps(city.driving.second_route)}")
     if city.turnout != Turnout():
         turnout = city.turnout
         lines += ["", "[turnout]", f"mean_minutes = {float(turnout.mean_minutes)!r}"]
@@ -150,4 +161,8 @@ def format_settings(city: City) -> str:
         outside.append(f"link_minutes = {float(city.outside.link_minutes)!r}")
     if outside:
         lines += ["", "[outside]", *outside]
+    if city.objective != LATE:
+        lines += ["", "[objective]", f"minimise = {json.dumps(city.objective.minimise)}"]
+        if city.objective.weight is not None:
+            lines.append(f"weight = {float(city.objective.weight)!r}")
     return "\n".join(lines) + "\n"

@@ -132,6 +132,7 @@ TABLES: Final[tuple[Table, ...]] = (
             Column("node_id", str.strip),
             Column("incidents_per_day", _read_number, _write_number),
             Column("trucks", _or_none(_read_whole), required=False),
+            Column("arrivals", _or_none(_read_whole), required=False),
             Column("target_minutes", _or_none(_read_number), _write_number, required=False),
             _NAME,
         ),

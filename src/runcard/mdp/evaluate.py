@@ -6,11 +6,14 @@ relatively; probabilities until they stop changing. From the probabilities p(f) 
     dispatches per day of station i     d_i = Σ_f p(f) Σ_a r(f, a) a_i,
     busy fraction of its trucks         d_i / (μ C_i)                                    (Little's law),
     mean response minutes               Σ_f p(f) Σ_j λ_j minutes(a(f, j), j) / Λ.
+
+Values are those of the problem's cost. Where that is not P(late), the late rate is found like g, from values of its
+own for the same policy, so that its bounds are certified too.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +21,10 @@ from numpy.typing import NDArray
 from runcard.mdp.bounds import stalled
 from runcard.mdp.chain import Chain, policy_rows
 from runcard.mdp.kernels.order_rows import team_use
-from runcard.mdp.layout import VALUE_PADDING
+from runcard.mdp.layout import VALUE_PADDING, Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.mdp.rows import Rule
+from runcard.mdp.rows import Chunk, Rows, Rule
 from runcard.mdp.space import state_space
 
 AIM = 0.01
@@ -48,6 +51,11 @@ class Evaluation:
     """The late fraction is certified to lie in [lower, upper]."""
     upper: float
     mean_response_minutes: float | None
+    cost: float
+    """The mean cost of an incident, as the objective of the problem counts it: the late fraction, if that is it."""
+    cost_lower: float
+    """The mean cost is certified to lie in [cost_lower, cost_upper]."""
+    cost_upper: float
     dispatch_share: NDArray[np.float64]
     """[I] share of all trucks sent that come from each station."""
     outside_share: float
@@ -57,7 +65,7 @@ class Evaluation:
     idle_distribution: NDArray[np.float64]
     """[N + 1] chance that n trucks are idle; the same for every policy."""
     value: NDArray[np.float64]
-    """[states + padding] relative values h, 0 with every truck idle."""
+    """[states + padding] relative values h of the cost, 0 with every truck idle."""
     probability: NDArray[np.float64]
     """[states] long-run probability of each state."""
     converged: bool
@@ -94,6 +102,29 @@ def policy_value(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _LateRule:
+    """The teams of another rule, with their late incidents for a cost; its layouts have P(late) in place of minutes."""
+
+    rule: Rule
+    start: None = None
+
+    def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
+        """The rows of a chunk, without response minutes."""
+        del minutes
+        rows = self.rule.rows(layout, chunk, minutes=True)
+        return rows._replace(cost=rows.minutes, minutes=np.empty(0))
+
+
+def _late_value(
+    problem: DispatchProblem, rule: Rule, *, tolerance: float, max_sweeps: int, threads: int | None
+) -> PolicyValue:
+    """The values of a rule in late incidents, whatever the cost is by which the rule chooses."""
+    space = state_space(replace(problem, response_minutes=problem.p_late), threads)
+    chain = Chain(space, policy_rows(space, _LateRule(rule), minutes=False))
+    return policy_value(chain, tolerance=tolerance, max_cycles=max_sweeps // chain.sweeps_per_cycle)
+
+
 def evaluate_rule(
     problem: DispatchProblem,
     rule: Rule,
@@ -108,6 +139,9 @@ def evaluate_rule(
     space = state_space(problem, threads)
     total = problem.total_incidents_per_day
     wants_minutes = problem.response_minutes is not None
+    late = None
+    if problem.late is not None:  # before the rows of the cost are made: those of both need not be kept at once
+        late = _late_value(problem, rule, tolerance=tolerance, max_sweeps=max_sweeps, threads=threads)
     chain = Chain(space, policy_rows(space, rule, minutes=wants_minutes))
     max_cycles = max_sweeps // chain.sweeps_per_cycle
     solved = policy_value(chain, start=rule.start, tolerance=tolerance, max_cycles=max_cycles, progress=progress)
@@ -121,19 +155,23 @@ def evaluate_rule(
             minutes += float(probability[chunk.start : chunk.stop] @ rows.minutes)
     dispatches = use @ problem.teams
     sent = float(problem.incidents_per_day @ problem.trucks_needed)
-    late_per_day = (solved.lower + solved.upper) / 2
+    late = solved if late is None else late
+    late_per_day = (late.lower + late.upper) / 2
     return Evaluation(
         late_fraction=late_per_day / total,
         late_per_day=late_per_day,
-        lower=solved.lower / total,
-        upper=solved.upper / total,
+        lower=late.lower / total,
+        upper=late.upper / total,
         mean_response_minutes=minutes / total if wants_minutes else None,
+        cost=(solved.lower + solved.upper) / (2.0 * total),
+        cost_lower=solved.lower / total,
+        cost_upper=solved.upper / total,
         dispatch_share=dispatches / sent,
         outside_share=max(0.0, 1.0 - float(dispatches.sum()) / sent),
         busy_fraction=dispatches / (problem.returns_per_day * problem.trucks),
         idle_distribution=space.idle_distribution,
         value=solved.value,
         probability=probability,
-        converged=solved.converged and steady,
+        converged=solved.converged and late.converged and steady,
         seconds=time.perf_counter() - began,
     )

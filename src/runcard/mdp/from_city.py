@@ -3,20 +3,23 @@
 import numpy as np
 
 from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.response.table import response_table
 
 
 def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
-    """The dispatch problem of a city: its routes, P(late) of every team, and its rates per day.
+    """The dispatch problem of a city: its routes, the cost of every team by its objective, and its rates per day.
 
-    Without the response minutes, which only evaluation reports, it takes half the memory.
+    Without the response minutes, which only evaluation reports, it takes half the memory; an objective that counts
+    minutes has them in any case.
     """
+    minutes = minutes or city.objective.minimise != "late"
     table = response_table(city, minutes=minutes)
     needed = [point.trucks or city.trucks_per_incident for point in city.demand]
     # A stable sort: of two stations equally close, the one listed first comes first.
     order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
-    return DispatchProblem(
+    problem = DispatchProblem(
         trucks=np.array([station.trucks for station in city.stations], np.int64),
         returns_per_day=MINUTES_PER_DAY / city.busy_minutes,
         incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
@@ -28,3 +31,4 @@ def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
         station_ids=tuple(station.station_id for station in city.stations),
         point_ids=tuple(point.node_id for point in city.demand),
     )
+    return with_objective(problem, city.objective)

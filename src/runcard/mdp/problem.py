@@ -19,6 +19,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.check import objective_faults
+from runcard.city.model import LATE, Objective
 from runcard.errors import InputError
 from runcard.response.teams import enumerate_teams
 
@@ -33,6 +35,7 @@ _DTYPES: Final[Mapping[str, type]] = {
     "trucks_needed": np.int64,
     "teams": np.int8,
     "cost": np.float64,
+    "late": np.float64,
     "order": np.int64,
     "response_minutes": np.float64,
 }
@@ -59,7 +62,8 @@ class DispatchProblem:
 
     `teams` holds every team of at most max(trucks_needed) trucks, by size and then by station. `cost` is +inf exactly
     where a team has more trucks than the demand point needs. `order` lists the stations of each demand point from the
-    closest to the farthest. `response_minutes`, where given, is the mean time of the first arrival.
+    closest to the farthest. `response_minutes`, where given, is the mean time of the first arrival. Where the objective
+    is not the late fraction, `late` holds what `cost` does not: P(late).
     """
 
     trucks: NDArray[np.int64]
@@ -73,11 +77,15 @@ class DispatchProblem:
     teams: NDArray[np.int8]
     """[T, I] trucks that each team takes from each station."""
     cost: NDArray[np.float64]
-    """[T, J] P(late) of each team."""
+    """[T, J] what sending each team costs now, as the objective counts it: P(late), if that is the late fraction."""
     order: NDArray[np.int64]
     """[J, I] stations from the closest to the farthest."""
     response_minutes: NDArray[np.float64] | None = None
     """[T, J] mean time of the first arrival."""
+    late: NDArray[np.float64] | None = None
+    """[T, J] P(late) of each team, where `cost` is something else."""
+    objective: Objective = LATE
+    """What `cost` counts."""
     station_ids: tuple[str, ...] = ()
     """[I] s0, s1, ... if left out."""
     point_ids: tuple[str, ...] = ()
@@ -98,6 +106,8 @@ class DispatchProblem:
         }
         if self.response_minutes is not None:
             shapes["response_minutes"] = (self.response_minutes.shape, (num_teams, num_points))
+        if self.late is not None:
+            shapes["late"] = (self.late.shape, (num_teams, num_points))
         for name, (found, expected) in shapes.items():
             if found != expected:
                 raise InputError(f"DispatchProblem: expected {name} of shape {expected}, got {found}")
@@ -130,11 +140,32 @@ class DispatchProblem:
             raise InputError(
                 "DispatchProblem: expected finite response_minutes for teams of at most trucks_needed trucks"
             )
+        self._check_objective(allowed)
         for name, prefix, count in (("station_ids", "s", num_stations), ("point_ids", "n", num_points)):
             ids = getattr(self, name) or tuple(f"{prefix}{number}" for number in range(count))
             if len(ids) != count:
                 raise InputError(f"DispatchProblem: expected {count} {name}, got {len(ids)}")
             object.__setattr__(self, name, ids)
+
+    def _check_objective(self, allowed: NDArray[np.bool_]) -> None:
+        """Check that what is reported beside the cost is there: P(late) and minutes, unless the cost is P(late)."""
+        faults = objective_faults(self.objective)
+        if faults:
+            raise InputError(f"DispatchProblem: {'; '.join(faults)}")
+        minimise = self.objective.minimise
+        if minimise == "late" and self.late is not None:
+            raise InputError("DispatchProblem: expected no late beside cost, which is P(late) if late is minimised")
+        if minimise != "late" and (self.late is None or self.response_minutes is None):
+            raise InputError(f"DispatchProblem: expected late and response_minutes, which minimising {minimise} needs")
+        if self.late is not None and not np.array_equal(np.isfinite(self.late), allowed):
+            raise InputError(
+                "DispatchProblem: expected a finite late exactly for teams of at most trucks_needed trucks"
+            )
+
+    @property
+    def p_late(self) -> NDArray[np.float64]:
+        """[T, J] P(late) of each team, whatever the objective."""
+        return self.cost if self.late is None else self.late
 
     @property
     def num_stations(self) -> int:
@@ -185,13 +216,15 @@ class DispatchProblem:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of everything that decisions depend on: two problems are the same if theirs are."""
+        """A digest of everything that decisions depend on or say: two problems are the same if theirs are."""
         digest = hashlib.blake2b(digest_size=16)
         arrays = (self.trucks, self.incidents_per_day, self.trucks_needed, self.teams, self.cost, self.order)
-        for array in arrays:
+        for array in arrays if self.late is None else (*arrays, self.late):
             digest.update(str(array.shape).encode())
             digest.update(np.ascontiguousarray(array).data)
         digest.update(json.dumps([self.returns_per_day, self.station_ids, self.point_ids]).encode())
+        if self.late is not None:
+            digest.update(json.dumps([self.objective.minimise, self.objective.weight]).encode())
         return digest.hexdigest()
 
     @cached_property

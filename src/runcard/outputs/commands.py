@@ -3,15 +3,18 @@
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from runcard.city.files import read_city, write_city
 from runcard.city.grid import generate_grid
+from runcard.city.model import LATE, City, Objective
 from runcard.errors import NotConvergedError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.compare import Comparison, compare_policies
-from runcard.outputs.explain import PRICE_IN_WORDS, explain
+from runcard.outputs.curve import check_curve_file, draw_curve
+from runcard.outputs.explain import explain
 from runcard.outputs.files import check_output_file, size_in_words
 from runcard.outputs.lateness import lateness_at
 from runcard.outputs.policy_file import load_policy, save_policy
@@ -24,10 +27,13 @@ from runcard.outputs.tables import (
     decision_table,
     gap_line,
     lateness_table,
+    limit_line,
     station_table,
+    weight_table,
 )
 from runcard.outputs.terminal import make_console, print_json
-from runcard.outputs.words import outward
+from runcard.outputs.weights import WeightComparison, compare_weights
+from runcard.outputs.words import proven_words
 from runcard.policy.solve import policy_name, solve
 
 MANY_STATES = 1 << 26
@@ -54,10 +60,8 @@ def run_compare(
 ) -> None:
     """Print how policies do in the city of a folder."""
     city = read_city(folder)
-    num_states = math.prod(station.trucks + 1 for station in city.stations)
-    if LONG_STATES < num_states < MANY_STATES:
-        make_console(stderr=True).print(f"{city.name}: {num_states:,} states are compared exactly; this takes a while.")
-    with BoundBar() as bar:
+    _warn_of_many_states(city)
+    with BoundBar(city.objective) as bar:
         comparison = compare_policies(
             city,
             policies,
@@ -76,13 +80,72 @@ def run_compare(
         raise NotConvergedError(f"{city.name}: not converged: {', '.join(failed)}; the proven intervals still hold")
 
 
+def _warn_of_many_states(city: City) -> None:
+    """Say that it takes a while, where it does."""
+    num_states = math.prod(station.trucks + 1 for station in city.stations)
+    if LONG_STATES < num_states < MANY_STATES:
+        make_console(stderr=True).print(f"{city.name}: {num_states:,} states are compared exactly; this takes a while.")
+
+
+def run_compare_weights(
+    folder: Path,
+    weights: Sequence[float],
+    policies: Sequence[str],
+    *,
+    curve: Path | None,
+    as_json: bool,
+    tolerance: float,
+    horizon_busy_times: float | None,
+    threads: int | None,
+) -> None:
+    """Print what each weight of a minute costs in late fraction, and draw the curve if a file is named."""
+    if curve is not None:
+        check_curve_file(curve)
+        check_output_file(curve)
+    city = read_city(folder)
+    _warn_of_many_states(city)
+    with BoundBar(Objective("late+minutes")) as bar:
+        comparison = compare_weights(
+            city,
+            weights,
+            policies,
+            tolerance=tolerance,
+            horizon_busy_times=horizon_busy_times,
+            threads=threads,
+            begin=bar.begin,
+            progress=bar.update,
+        )
+    if curve is not None:
+        draw_curve(comparison, curve)
+    if as_json:
+        print_json(comparison.document())
+    else:
+        print_weights(comparison)
+        if curve is not None:
+            make_console().print(f"Wrote {curve}", soft_wrap=True)
+    if comparison.failed:
+        raise NotConvergedError(
+            f"{city.name}: not converged: {', '.join(comparison.failed)}; the proven intervals still hold"
+        )
+
+
+def print_weights(comparison: WeightComparison) -> None:
+    """Print the weights of each policy."""
+    console = make_console()
+    console.print(city_line(replace(comparison.city, objective=LATE)), style="bold")
+    for curve in comparison.curves:
+        console.print(f"\n{curve.policy} for late + weight × minutes:", style="bold")
+        console.print(weight_table(curve))
+    console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
+
+
 def print_comparison(comparison: Comparison) -> None:
     """Print the policies side by side, and then the stations."""
     console = make_console()
     console.print(city_line(comparison.city), style="bold")
     console.print(comparison_table(comparison))
     if any(result.name == "optimal" for result in comparison.results):
-        console.print("No policy can be late less often than the lower end of optimal's interval.")
+        console.print(limit_line(comparison))
         console.print(f"{gap_line(comparison)}\n")
     console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
     console.print(station_table(comparison))
@@ -117,7 +180,7 @@ def run_solve(
     check_output_file(path)
     city = read_city(folder)
     began = time.perf_counter()
-    with BoundBar() as bar:
+    with BoundBar(city.objective) as bar:
         # The mean minutes are for evaluation in every state, which a large department never has.
         problem = dispatch_problem(
             city, minutes=math.prod(station.trucks + 1 for station in city.stations) <= MANY_STATES
@@ -135,14 +198,14 @@ def run_solve(
     certificate = solved.certificate
     if certificate is not None and not certificate.converged:
         raise NotConvergedError(
-            f"{city.name}: {name} did not converge: late fraction proven to lie in "
-            f"{outward(certificate.lower, certificate.upper, 6)} %; nothing was written"
+            f"{city.name}: {name} did not converge: "
+            f"{proven_words(city.objective, certificate.lower, certificate.upper)}; nothing was written"
         )
     save_policy(solved, path)
     console = make_console()
     console.print(city_line(city), style="bold")
     if certificate is not None:
-        console.print(f"{name}: late fraction proven to lie in {outward(certificate.lower, certificate.upper, 6)} %")
+        console.print(f"{name}: {proven_words(city.objective, certificate.lower, certificate.upper)}")
     states = f", {problem.num_states:,} states" if problem.num_states < 10**9 else ""
     console.print(f"Wrote {path} ({size_in_words(path)}{states}) in {seconds:.1f} s", soft_wrap=True)
 
@@ -164,6 +227,6 @@ def run_decide(
         console.print(reason)
     if explanation.decision.alternatives:
         console.print(decision_table(explanation))
-        console.print(PRICE_IN_WORDS)
+        console.print(explanation.price_words)
         if explanation.truck_words:
             console.print(f"Price of each truck that goes, alone: {explanation.truck_words}.")

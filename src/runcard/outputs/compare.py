@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from runcard.city.model import City
+from runcard.city.model import LATE, City
 from runcard.errors import InputError, RuncardError
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.from_city import dispatch_problem
@@ -22,21 +22,24 @@ DEFAULT_POLICIES = ("closest-first", "one-step", "optimal")
 class PolicyResult:
     """What one policy of a comparison achieves.
 
-    Its late fraction is proven to lie in [lower, upper]; where solving gave bounds on the best late fraction of any
-    policy, as for the optimal one, that lies in [lower, upper] too.
+    Its late fraction is proven to lie in [lower, upper], and its mean cost, which is the late fraction unless the city
+    has another objective, in [cost_lower, cost_upper]; where solving gave bounds on the smallest mean cost of any
+    policy, as for the optimal one, that lies in [cost_lower, cost_upper] too.
     """
 
     policy: Policy
     evaluation: Evaluation
     lower: float
     upper: float
+    cost_lower: float
+    cost_upper: float
     improvement_over_first: float
     """The part of the first policy's late fraction that this one avoids."""
     converged: bool
     seconds: float
     """Time to solve and evaluate."""
     gap_to_optimum: float | None = None
-    """At most this part of the optimum is this policy late more often; None where `optimal` was not asked for."""
+    """Its mean cost is at most this part above the optimum; None where `optimal` was not asked for."""
 
     @property
     def name(self) -> str:
@@ -62,8 +65,13 @@ class Comparison:
         return next(result for result in self.results if result.name == name)
 
     def document(self) -> dict[str, Any]:
-        """The comparison as plain values, ready for JSON; fractions are fractions, not percentages."""
-        return {"city": self.city.name, "policies": [self._entry(result) for result in self.results]}
+        """The comparison as plain values, ready for JSON; fractions are fractions, not percentages.
+
+        An objective other than the late fraction stands beside the city, and the mean cost with each policy.
+        """
+        objective = self.problem.objective
+        named = {} if objective == LATE else {"objective": asdict(objective)}
+        return {"city": self.city.name} | named | {"policies": [self._entry(result) for result in self.results]}
 
     def _entry(self, result: PolicyResult) -> dict[str, Any]:
         evaluation = result.evaluation
@@ -86,7 +94,12 @@ class Comparison:
                 for station_id, share, busy in stations
             ],
             "outside_share": evaluation.outside_share,
-        }
+        } | ({} if self.problem.objective == LATE else cost_entry(result))
+
+
+def cost_entry(result: PolicyResult) -> dict[str, float]:
+    """The mean cost of a policy and its proven bounds as plain values."""
+    return {"cost": result.evaluation.cost, "cost_lower": result.cost_lower, "cost_upper": result.cost_upper}
 
 
 def compare_policies(
@@ -103,50 +116,81 @@ def compare_policies(
 
     `begin` is told the name of each policy before it is solved, and `progress` each time its bounds close.
     """
-    names = list(dict.fromkeys(map(policy_name, policies)))
-    if not names:
-        raise InputError("expected at least one policy to compare, got none")
-    if horizon_busy_times is not None and "one-step-queueing" not in names:
-        raise InputError("expected a horizon only where one-step-queueing is among the policies")
+    names = chosen_names(policies, horizon_busy_times)
     problem = dispatch_problem(city)
     load_kernels(problem, names)
     results: list[PolicyResult] = []
     for name in names:
         if begin is not None:
             begin(name)
-        began = time.perf_counter()
-        horizon = horizon_busy_times if name == "one-step-queueing" else None
-        policy = solve(
-            problem, name, tolerance=tolerance, horizon_busy_times=horizon, threads=threads, progress=progress
+        results.append(
+            solved_result(
+                problem,
+                name,
+                first=results[0] if results else None,
+                tolerance=tolerance,
+                horizon_busy_times=horizon_busy_times,
+                threads=threads,
+                progress=progress,
+            )
         )
-        evaluation = evaluate(policy, threads=threads, progress=progress)
-        first = results[0].evaluation if results else evaluation
-        results.append(_result(policy, evaluation, first, time.perf_counter() - began))
     return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
+
+
+def chosen_names(policies: Sequence[str], horizon_busy_times: float | None) -> list[str]:
+    """The names of policies, each once, given by name or paper label; a horizon must be for one of them."""
+    names = list(dict.fromkeys(map(policy_name, policies)))
+    if not names:
+        raise InputError("expected at least one policy to compare, got none")
+    if horizon_busy_times is not None and "one-step-queueing" not in names:
+        raise InputError("expected a horizon only where one-step-queueing is among the policies")
+    return names
+
+
+def solved_result(
+    problem: DispatchProblem,
+    name: str,
+    *,
+    first: PolicyResult | None,
+    tolerance: float,
+    horizon_busy_times: float | None,
+    threads: int | None,
+    progress: Callable[[Progress], None] | None,
+) -> PolicyResult:
+    """The result of the policy of that name, solved and evaluated; `first` is what it improves on, if not itself."""
+    began = time.perf_counter()
+    horizon = horizon_busy_times if name == "one-step-queueing" else None
+    policy = solve(problem, name, tolerance=tolerance, horizon_busy_times=horizon, threads=threads, progress=progress)
+    evaluation = evaluate(policy, threads=threads, progress=progress)
+    return _result(policy, evaluation, evaluation if first is None else first.evaluation, time.perf_counter() - began)
 
 
 def _with_gaps(results: Sequence[PolicyResult]) -> list[PolicyResult]:
     """The results with their distances to the optimum, if that is among them."""
-    lower = next((result.lower for result in results if result.name == "optimal"), 0.0)
+    lower = next((result.cost_lower for result in results if result.name == "optimal"), 0.0)
     if lower <= 0.0:
         return list(results)
-    return [replace(result, gap_to_optimum=max(0.0, result.upper / lower - 1.0)) for result in results]
+    return [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]
 
 
 def _result(policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: float) -> PolicyResult:
-    late, certificate = evaluation.late_fraction, policy.certificate
-    lower, upper, converged = evaluation.lower, evaluation.upper, evaluation.converged
+    late, cost, certificate = evaluation.late_fraction, evaluation.cost, policy.certificate
+    lower, upper, converged = evaluation.cost_lower, evaluation.cost_upper, evaluation.converged
     if certificate is not None:
         if max(lower, certificate.lower) > min(upper, certificate.upper):
             raise RuncardError(f"{policy.name}: its certificate contradicts its evaluation; please report this")
         # Evaluation gives the closer upper bound; the lower one of `optimal` holds for every policy, so it stays.
         lower, upper = certificate.lower, min(upper, certificate.upper)
         converged = converged and certificate.converged
+    cost_lower, cost_upper = min(max(lower, 0.0), cost), max(upper, cost)
+    of_late = policy.problem.objective == LATE
     return PolicyResult(
         policy=policy,
         evaluation=evaluation,
-        lower=min(max(lower, 0.0), late),
-        upper=max(upper, late),
+        lower=cost_lower if of_late else max(evaluation.lower, 0.0),
+        upper=cost_upper if of_late else evaluation.upper,
+        cost_lower=cost_lower,
+        cost_upper=cost_upper,
         improvement_over_first=1.0 - late / first.late_fraction if first.late_fraction > 0.0 else 0.0,
         converged=converged,
         seconds=seconds,

@@ -1,34 +1,70 @@
 """A decision explained: which team goes, what that costs now and later, and what else could have gone.
 
-The reason of a value policy is one sum, P(late now) + price, where the price h(f-a) - h(f) is the expected number of
-extra late incidents later from taking those trucks now. The team that is surest to be in time now and the team that
-closest-first would send are shown with the same two numbers, so that the difference can be seen.
+The reason of a value policy is one sum, cost now + price, where the price h(f-a) - h(f) is the expected extra cost
+later from taking those trucks now. Unless the city has another objective, costs are late incidents: the cost now is
+P(late now). The team that is best now and the team that closest-first would send are shown with the same numbers, so
+that the difference can be seen.
 """
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.check import OUTSIDE_ID
+from runcard.city.model import LATE, Objective
 from runcard.outputs.situation import class_words
-from runcard.outputs.words import percent, team_words
+from runcard.outputs.words import in_decimals, percent, team_words
 from runcard.policy.base import Decision, Option, Policy
 from runcard.policy.options import checked_situation, first_in_order, idle_teams, option_of
 
-MOST_EQUALLY_SURE: Final = 32
-PRICE_IN_WORDS: Final = "Price: the expected number of extra late incidents later from taking these trucks now."
+MOST_EQUALLY_GOOD: Final = 32
+
+
+class Phrases(NamedTuple):
+    """An objective in the words of an explanation; {weight} is its weight."""
+
+    now: str
+    """The cost of a team now."""
+    none_better: str
+    best_now: str
+    price: str
+
+
+PHRASES: Final = {
+    "late": Phrases(
+        "P(late now)",
+        "No other team is surer to be in time now.",
+        "Surest to be in time now",
+        "Price: the expected number of extra late incidents later from taking these trucks now.",
+    ),
+    "minutes": Phrases(
+        "mean minutes now",
+        "No other team is sooner there on average.",
+        "Soonest there on average",
+        "Price: the expected extra minutes of response, of all later incidents together, from taking these trucks now.",
+    ),
+    "late+minutes": Phrases(
+        "P(late now) + {weight:g} × mean minutes now",
+        "No other team is better now, prices aside.",
+        "Best now, prices aside,",
+        "Price: the expected number of extra late incidents later from taking these trucks now, with each extra minute "
+        "of response counted as {weight:g} of one.",
+    ),
+}
+"""By what is minimised."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """A decision and what it is compared with: the team surest to be in time now, and that of closest-first."""
+    """A decision and what it is compared with: the team that is best now, and that of closest-first."""
 
     node_id: str
     policy: str
     decision: Decision
-    surest: Option
+    best_now: Option
+    """The team with the smallest cost now: unless the objective is another one, the surest to be in time."""
     closest: Option
     num_teams: int
     """How many teams could go."""
@@ -36,11 +72,13 @@ class Explanation:
     """The price of one truck of each station that has an idle one."""
     class_words: str = ""
     """Which incident class of the node it is, in words; empty where the node has only one."""
+    objective: Objective = LATE
 
     def document(self) -> dict[str, Any]:
-        """The decision as plain values, ready for JSON."""
+        """The decision as plain values, ready for JSON; where the objective is not the late fraction, with it."""
         alternatives = [_plain(other) for other in self.decision.alternatives]
-        return _plain(self.decision) | {"alternatives": alternatives, "truck_prices": self.truck_prices}
+        document = _plain(self.decision) | {"alternatives": alternatives, "truck_prices": self.truck_prices}
+        return document if self.objective == LATE else document | {"objective": asdict(self.objective)}
 
     @property
     def headline(self) -> str:
@@ -56,30 +94,57 @@ class Explanation:
         """Why, in plain words: a few sentences."""
         decision = self.decision
         if self.num_teams == 1:
-            return [f"It is the only team that could go: {_sum_of(decision)}."]
+            return [f"It is the only team that could go: {self._sum_of(decision)}."]
         if self.policy == "closest-first":
-            going = f"Of the {self.num_teams} teams that could go it is the closest: {_sum_of(decision)}."
+            going = f"Of the {self.num_teams} teams that could go it is the closest: {self._sum_of(decision)}."
             return [going, "Closest-first does not look at prices."]
         if self.policy == "fixed-card":
-            going = f"Of the {self.num_teams} teams that could go it comes first on the card: {_sum_of(decision)}."
-            return [going, "A fixed card does not look at prices."]
-        of_teams = f"Of the {self.num_teams} teams that could go"
-        reasons = [f"{of_teams} it minimises P(late now) + price of the team: {_sum_of(decision)}."]
-        surest, closest = self.surest.team, self.closest.team
-        if surest == decision.team:
-            reasons.append("No other team is surer to be in time now.")
+            of_card = f"Of the {self.num_teams} teams that could go it comes first on the card"
+            return [f"{of_card}: {self._sum_of(decision)}.", "A fixed card does not look at prices."]
+        phrases = PHRASES[self.objective.minimise]
+        of_teams = f"Of the {self.num_teams} teams that could go it minimises"
+        now = phrases.now.format(weight=self.objective.weight)
+        reasons = [f"{of_teams} {now} + price of the team: {self._sum_of(decision)}."]
+        best_now, closest = self.best_now.team, self.closest.team
+        if best_now == decision.team:
+            reasons.append(phrases.none_better)
         else:
-            also = ", which closest-first would send" if closest == surest else ""
-            reasons.append(f"Surest to be in time now is {team_words(surest)}{also}: {_sum_of(self.surest)}.")
-        if closest not in (decision.team, surest):
-            reasons.append(f"Closest-first would send {team_words(closest)}: {_sum_of(self.closest)}.")
+            also = ", which closest-first would send" if closest == best_now else ""
+            reasons.append(f"{phrases.best_now} is {team_words(best_now)}{also}: {self._sum_of(self.best_now)}.")
+        if closest not in (decision.team, best_now):
+            reasons.append(f"Closest-first would send {team_words(closest)}: {self._sum_of(self.closest)}.")
         return reasons
+
+    def _sum_of(self, option: Option) -> str:
+        """The cost of a team now, its price and their sum, as the objective counts them."""
+        if self.objective.minimise == "late":
+            return f"P(late now) {percent(option.p_late)} + price {percent(option.price)} = {percent(option.total)}"
+        now = f"{option.minutes:.3f} min"
+        if self.objective.minimise == "minutes":
+            return f"{now} now + price {self._price(option.price)} = {self._price(option.total)}"
+        now = f"P(late now) {self._price(option.p_late)} + {self.objective.weight:g} × {now}"
+        return f"{now} + price {self._price(option.price)} = {self._price(option.total)}"
+
+    @property
+    def price_words(self) -> str:
+        """What a price is, in one sentence."""
+        return PHRASES[self.objective.minimise].price.format(weight=self.objective.weight)
 
     @property
     def truck_words(self) -> str:
         """The prices of the trucks that go, one by one."""
         going = dict.fromkeys(station_id for station_id in self.decision.team if station_id != OUTSIDE_ID)
-        return ", ".join(f"{station_id} {percent(self.truck_prices[station_id])}" for station_id in going)
+        return ", ".join(f"{station_id} {self._price(self.truck_prices[station_id])}" for station_id in going)
+
+    def _price(self, price: float) -> str:
+        """A price or a sum in the unit of the objective."""
+        match self.objective.minimise:
+            case "late":
+                return percent(price)
+            case "minutes":
+                return f"{in_decimals(price, 3)} min"
+            case _:
+                return in_decimals(price, 4)
 
 
 def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
@@ -87,30 +152,28 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
     problem = policy.problem
     idle, point = checked_situation(problem, idle, point)
     teams = idle_teams(problem, idle, point)
-    p_late = problem.cost[teams, point]
-    # Of teams that are equally sure now, the one that costs less later; a few of them are enough to look at.
-    equally_sure = teams[p_late == p_late.min()][:MOST_EQUALLY_SURE]
+    cost = problem.cost[teams, point]
+    # Of teams that are equally good now, the one that costs less later; a few of them are enough to look at.
+    equally_good = teams[cost == cost.min()][:MOST_EQUALLY_GOOD]
     closest = first_in_order(problem, problem.order, idle, point)
     with_idle = np.flatnonzero(idle)
     truck_prices = policy.prices(idle, 1 + with_idle)  # team 1 + i is one truck of station i
-    asked = np.append(equally_sure, closest)
+    asked = np.append(equally_good, closest)
     prices = policy.prices(idle, asked)
-    surest = int(prices[:-1].argmin())
+    best_now = int(prices[:-1].argmin())
     return Explanation(
         node_id=problem.point_ids[point],
         policy=policy.name,
         decision=policy.decide(idle, point),
-        surest=option_of(problem, point, int(asked[surest]), float(prices[surest])),
+        best_now=option_of(problem, point, int(asked[best_now]), float(prices[best_now])),
         closest=option_of(problem, point, closest, float(prices[-1])),
         num_teams=len(teams),
         truck_prices={problem.station_ids[i]: float(price) for i, price in zip(with_idle, truck_prices, strict=True)},
         class_words=class_words(problem, point),
+        objective=problem.objective,
     )
 
 
 def _plain(option: Option) -> dict[str, Any]:
-    return {"team": list(option.team), "p_late": option.p_late, "price": option.price}
-
-
-def _sum_of(option: Option) -> str:
-    return f"P(late now) {percent(option.p_late)} + price {percent(option.price)} = {percent(option.total)}"
+    plain = {"team": list(option.team), "p_late": option.p_late, "price": option.price}
+    return plain if option.cost is None else plain | {"mean_minutes": option.minutes, "total": option.total}

@@ -3,7 +3,8 @@
 Two maps stand side by side, closest-first and the policy. A demand point is a disc with one sector for each truck sent,
 in the colour of its station and turned towards it; the more incidents, the larger the disc. A ring marks where the
 policy does not send the closest trucks. Bars beside the maps are the legend and the reason: the price of a truck of
-each station, h(f-e_i) - h(f) with every truck idle, which is the expected extra late incidents later of taking it.
+each station, h(f-e_i) - h(f) with every truck idle, which is what taking it is expected to cost later: late
+incidents, unless the city has another objective.
 """
 
 from cmath import phase, rect
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from runcard.city.check import OUTSIDE_ID
-from runcard.city.model import City, Station
+from runcard.city.model import City, Objective, Station
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.files import write_whole
@@ -81,11 +82,28 @@ def draw_policy_map(
     """
     targets = [Path(path) for path in paths]
     for target in targets:
-        if target.suffix[1:].lower() not in METADATA:
-            raise InputError(f"{target}: expected a map to end in .{', .'.join(METADATA)}, got {target.suffix!r}")
+        picture_format(target, "a map")
     figure = policy_map(city, policy, results=results)
     for target in targets:
-        write_whole(target, _rendered(figure, target.suffix[1:].lower()))
+        write_picture(figure, target, "a map")
+
+
+def picture_format(path: Path, noun: str) -> str:
+    """The format that the name of a picture asks for; an InputError if there is none."""
+    ending = path.suffix[1:].lower()
+    if ending not in METADATA:
+        raise InputError(f"{path}: expected {noun} to end in .{', .'.join(METADATA)}, got {path.suffix!r}")
+    return ending
+
+
+def write_picture(figure: "Figure", path: Path, noun: str) -> Path:
+    """The file that now holds a figure, in the format of its name; the same figure is the same bytes."""
+    import matplotlib
+
+    content, ending = BytesIO(), picture_format(path, noun)
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(content, format=ending, dpi=140, metadata=dict(METADATA[ending]))
+    return write_whole(path, content.getvalue())
 
 
 def policy_map(city: City, policy: Policy, *, results: Mapping[str, Evaluation] | None = None) -> "Figure":
@@ -124,15 +142,6 @@ def _write_title(figure: "Figure", city_name: str, policy_name: str, num_differi
         "closest trucks."
     )
     figure.supxlabel(caption, x=0.008, ha="left", fontsize=11.5, color=INK, linespacing=1.5)
-
-
-def _rendered(figure: "Figure", ending: str) -> bytes:
-    import matplotlib
-
-    content = BytesIO()
-    with matplotlib.rc_context(STYLE):
-        figure.savefig(content, format=ending, dpi=140, metadata=dict(METADATA[ending]))
-    return content.getvalue()
 
 
 def canvas_of(city: City) -> Canvas:
@@ -240,7 +249,8 @@ def _draw_stations(axes: "Axes", canvas: Canvas) -> None:
 def _draw_prices(axes: "Axes", canvas: Canvas, policy: Policy) -> None:
     """Draw a bar for the price of one truck of each station, the highest on top."""
     single_trucks = np.arange(1, policy.problem.num_stations + 1)
-    prices = 100.0 * policy.prices(policy.problem.trucks, single_trucks)
+    times, unit = _price_unit(policy.problem.objective)
+    prices = times * policy.prices(policy.problem.trucks, single_trucks)
     ranked = np.argsort(prices, kind="stable").tolist()
     stations = [canvas.city.stations[i] for i in ranked]
     colours = [canvas.colours[station.station_id] for station in stations]
@@ -251,7 +261,18 @@ def _draw_prices(axes: "Axes", canvas: Canvas, policy: Policy) -> None:
     axes.tick_params(length=0, labelsize=11, labelcolor=INK)
     axes.set_xticks([])
     axes.margins(x=0.2)
-    _write_lines(axes, "Price of a truck", "late incidents later, per\n100 times it is sent now")
+    _write_lines(axes, "Price of a truck", unit)
+
+
+def _price_unit(objective: Objective) -> tuple[float, str]:
+    """How many times the price a bar shows, and what that is."""
+    match objective.minimise:
+        case "late":
+            return 100.0, "late incidents later, per\n100 times it is sent now"
+        case "minutes":
+            return 1.0, "extra response minutes later,\neach time it is sent now"
+        case _:
+            return 100.0, f"late incidents later, a minute of\nresponse as {objective.weight:g}, per 100 times sent"
 
 
 def _write_heading(axes: "Axes", name: str, evaluation: Evaluation) -> None:

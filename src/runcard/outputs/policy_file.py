@@ -1,7 +1,7 @@
 """Policy files: one safetensors file holds a solved policy and all that its decisions need, and no more.
 
 What that is depends on the policy: the values h of every state (`value`), a sum of small tables (`table_...`), the
-orders of a card (`card`), or nothing but the problem. The largest arrays, the values and P(late) of the teams, are
+orders of a card (`card`), or nothing but the problem. The largest arrays, the values and the costs of the teams, are
 memory-mapped, so that many processes of a dispatch centre share one copy; the rest is read at once. A digest of all of
 it is kept in the header and checked on loading; the fingerprint of the problem says which city the policy is for. A
 file is written under another name first and then renamed: whoever reads it sees all of it or none. A mapped file must
@@ -13,6 +13,7 @@ import json
 import os
 import struct
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from runcard.city.model import LATE, Objective
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.layout import VALUE_PADDING
@@ -36,7 +38,7 @@ from runcard.policy.solve import POLICY_NAMES
 
 FORMAT: Final = "runcard-policy-2"
 _ARRAYS: Final = ("trucks", "incidents_per_day", "trucks_needed", "teams", "cost", "order")
-_MAPPED: Final = ("cost", "value")
+_MAPPED: Final = ("cost", "late", "value")
 
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
@@ -44,9 +46,11 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     problem = policy.problem
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(problem, name)) for name in _ARRAYS}
     own, settings = _contents(policy)
-    if "value" in own and problem.response_minutes is not None:
-        # For evaluation in every state, which is what values of every state are for.
+    if problem.response_minutes is not None and ("value" in own or problem.late is not None):
+        # For evaluation in every state, which is what values of every state are for; or for what a decision says.
         arrays["response_minutes"] = np.ascontiguousarray(problem.response_minutes)
+    if problem.late is not None:
+        arrays["late"] = np.ascontiguousarray(problem.late)
     arrays |= own
     certificate = policy.certificate
     about: dict[str, Any] = {
@@ -59,6 +63,8 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         "certificate": None if certificate is None else [certificate.lower, certificate.upper, certificate.converged],
         "settings": settings,
     }
+    if problem.objective != LATE:
+        about["objective"] = asdict(problem.objective)
     about["digest"] = _digest(about, arrays)
     metadata = {"runcard": json.dumps(about)}
     return fill_whole(Path(path), lambda draft: save_file(arrays, draft, metadata=metadata))
@@ -105,6 +111,8 @@ def _policy(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Pol
     problem = DispatchProblem(
         **{name: arrays[name] for name in _ARRAYS},
         response_minutes=arrays.get("response_minutes"),
+        late=arrays.get("late"),
+        objective=Objective(**about.get("objective", {})),
         returns_per_day=about["returns_per_day"],
         station_ids=tuple(about["station_ids"]),
         point_ids=tuple(about["point_ids"]),

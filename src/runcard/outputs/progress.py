@@ -1,4 +1,4 @@
-"""The progress of a solve: a bar that fills as the proven bounds on the late fraction close.
+"""The progress of a solve: a bar that fills as the proven bounds on the late fraction, or what is minimised, close.
 
 With relative gaps d = (upper - lower) / upper, the bar shows log(d_first / d) / log(d_first / tolerance), because each
 step of policy iteration closes the gap by about the same factor.
@@ -11,6 +11,7 @@ from typing import Self
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Display
 
+from runcard.city.model import LATE, Objective
 from runcard.mdp.progress import Progress
 from runcard.outputs.terminal import make_console
 
@@ -34,7 +35,8 @@ class LiveBar:
 class BoundBar(LiveBar):
     """A bar on standard error that closes with the bounds; it shows nothing unless standard error is a terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, objective: Objective = LATE) -> None:
+        self._minimise = objective.minimise
         console = make_console(stderr=True)
         display = Display(
             TextColumn("{task.description}", markup=False),
@@ -63,8 +65,13 @@ class BoundBar(LiveBar):
             self._task,
             total=1.0,
             completed=closed_part(self._first_gap, gap, progress.tolerance),
-            bounds=f"late {100.0 * max(0.0, progress.lower):.4f} to {100.0 * progress.upper:.4f} %",
+            bounds=self._bounds(max(0.0, progress.lower), progress.upper),
         )
+
+    def _bounds(self, lower: float, upper: float) -> str:
+        if self._minimise == "late":
+            return f"late {100.0 * lower:.4f} to {100.0 * upper:.4f} %"
+        return f"{self._minimise} {lower:.5f} to {upper:.5f}"
 
 
 def relative_gap(progress: Progress) -> float:

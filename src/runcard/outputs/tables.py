@@ -14,11 +14,20 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from runcard.city.model import City
+from runcard.city.model import LATE, City, Objective
 from runcard.outputs.compare import Comparison, PolicyResult
 from runcard.outputs.explain import Explanation
 from runcard.outputs.lateness import ClassLateness
-from runcard.outputs.words import TINY, counted, decimals_of, in_decimals, incidents_a_day, outward
+from runcard.outputs.weights import Curve
+from runcard.outputs.words import (
+    TINY,
+    counted,
+    decimals_of,
+    in_decimals,
+    incidents_a_day,
+    objective_words,
+    outward,
+)
 
 BEST: Final = "bold green"
 MIN_NAME: Final = 6
@@ -31,6 +40,7 @@ def city_line(city: City) -> str:
         f"{city.name}: {counted(len(city.stations), 'station')}, {counted(city.num_trucks, 'truck')}, "
         f"{counted(len(city.demand), 'demand point')}, {incidents_a_day(city.incidents_per_day)}, "
         f"load {city.load:.2g}, target {city.target_minutes:g} min"
+        + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
     )
 
 
@@ -100,9 +110,11 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     decimals = _decimals(100.0 * one for one in late)
     per_day = _decimals(result.evaluation.late_per_day for result in results)
     fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
-    table = SplitTable(
-        "policy", ["late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
-    )
+    headings = ["late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
+    counts_late = comparison.problem.objective == LATE
+    if not counts_late:
+        headings.append(_cost_heading(comparison.problem.objective))
+    table = SplitTable("policy", headings)
     for result, mean in zip(results, minutes, strict=True):
         evaluation = result.evaluation
         table.add_row(
@@ -116,18 +128,55 @@ def comparison_table(comparison: Comparison) -> SplitTable:
             "" if mean is None else Text(f"{mean:.3f}", BEST if mean == fastest else ""),
             "" if result is results[0] else _fewer_late(result.improvement_over_first),
             f"{result.seconds:.3f}",
+            *([] if counts_late else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
         )
     return table
 
 
+def _cost_heading(objective: Objective) -> str:
+    return "minutes,\nproven" if objective.weight is None else f"late + {objective.weight:g} min,\nproven"
+
+
+def limit_line(comparison: Comparison) -> str:
+    """What the lower bound of the optimal policy proves of every policy."""
+    objective = comparison.problem.objective
+    if objective == LATE:
+        return "No policy can be late less often than the lower end of optimal's interval."
+    return f"No policy can bring {objective_words(objective)} below the lower end of optimal's interval of it."
+
+
 def gap_line(comparison: Comparison) -> str:
-    """By how much each policy is late more often than the best possible at most; empty where that is not known."""
+    """By how much each policy is above the best possible at most; empty where that is not known."""
     gaps = [
         f"{result.name} {100.0 * result.gap_to_optimum:.2f} %"
         for result in comparison.results
         if result.gap_to_optimum is not None and result.name != "optimal"
     ]
-    return f"Late more often than the best possible, at most: {', '.join(gaps)}." if gaps else ""
+    what = "Late more often than" if comparison.problem.objective == LATE else "Above"
+    return f"{what} the best possible, at most: {', '.join(gaps)}." if gaps else ""
+
+
+def weight_table(curve: Curve) -> SplitTable:
+    """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
+    points = curve.points
+    decimals = _decimals(100.0 * point.late_fraction for point in points)
+    finer = _decimals((100.0 * point.more_late for point in points[1:]), significant=2)
+    table = SplitTable(
+        "weight",
+        ["late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns"],
+    )
+    for point in points:
+        cell = Text(f"{point.weight:g}")
+        table.add_row(
+            cell if point.result.converged else cell.append("\nnot converged", "bold red"),
+            in_decimals(100.0 * point.late_fraction, decimals),
+            outward(point.result.lower, point.result.upper, decimals + 1),
+            f"{point.mean_minutes:.3f}",
+            "" if point is points[0] else f"{round(100.0 * point.more_late, finer) + 0.0:.{finer}f}",
+            "" if point is points[0] else f"{round(point.minutes_saved, 3) + 0.0:.3f}",
+            f"{point.result.seconds:.3f}",
+        )
+    return table
 
 
 def station_table(comparison: Comparison) -> SplitTable:
@@ -157,14 +206,24 @@ def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitT
 
 
 def decision_table(explanation: Explanation) -> SplitTable:
-    """The team that goes, then the alternatives, with P(late now), price and their sum."""
-    table = SplitTable("team", ["late now\n%", "price\n%", "sum\n%"])
-    options = [explanation.decision, *explanation.decision.alternatives]
-    decimals = _decimals(100.0 * option.total for option in options)
+    """The team that goes, then the alternatives, with what counts now, price and their sum; P(late now) always."""
+    minimise, options = explanation.objective.minimise, [explanation.decision, *explanation.decision.alternatives]
+    if minimise == "late":
+        times, headings = 100.0, ["late now\n%", "price\n%", "sum\n%"]
+    elif minimise == "minutes":
+        times, headings = 1.0, ["minutes\nnow", "price\nmin", "sum\nmin", "late now\n%"]
+    else:
+        times, headings = 1.0, ["P(late)\nnow", "minutes\nnow", "price", "sum"]
+    table = SplitTable("team", headings)
+    decimals = _decimals(times * option.total for option in options)
     for option in options:
-        numbers = (in_decimals(100.0 * number, decimals) for number in (option.p_late, option.price, option.total))
+        cells = [in_decimals(times * number, decimals) for number in (option.p_late, option.price, option.total)]
+        if option.minutes is not None:
+            cells.insert(1, f"{option.minutes:.3f}")
+        if minimise == "minutes":
+            cells = [*cells[1:], f"{100.0 * option.p_late:.3f}"]
         style = BEST if option is explanation.decision else ""
-        table.add_row(Text(", ".join(option.team), style), *(Text(number, style) for number in numbers))
+        table.add_row(Text(", ".join(option.team), style), *(Text(cell, style) for cell in cells))
     return table
 
 

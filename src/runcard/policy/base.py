@@ -1,7 +1,8 @@
 """What every policy can do, and what a decision says.
 
-A policy decides for a state f and a demand point j. Its price for a team a is h(f-a) - h(f): the expected extra late
-incidents, from now on, of taking those trucks. The recommended team of a value policy minimises P(late now) + price.
+A policy decides for a state f and a demand point j. Its price for a team a is h(f-a) - h(f): the expected extra cost,
+from now on, of taking those trucks. The recommended team of a value policy minimises cost now + price. Cost is what the
+objective of the problem counts; unless a city says otherwise that is late incidents, and the cost now is P(late now).
 """
 
 from dataclasses import dataclass
@@ -16,16 +17,21 @@ from runcard.mdp.rows import Rule
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One team that could go: station ids (one for each truck, "outside" for the rest), P(late) and price."""
+    """One team that could go: station ids (one for each truck, "outside" for the rest), P(late) and price.
+
+    `cost` and `minutes` are given where the objective is not the late fraction: its cost now, and the mean response.
+    """
 
     team: tuple[str, ...]
     p_late: float
     price: float
+    cost: float | None = None
+    minutes: float | None = None
 
     @property
     def total(self) -> float:
-        """P(late now) + price: what a value policy makes smallest."""
-        return self.p_late + self.price
+        """Cost now, which is P(late now) unless another one is given, + price: what a value policy makes smallest."""
+        return (self.p_late if self.cost is None else self.cost) + self.price
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +43,10 @@ class Decision(Option):
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """Where the late fraction of a policy is proven to lie, and whether the solver met its tolerance."""
+    """Where the mean cost of an incident is proven to lie, and whether the solver met its tolerance.
+
+    The mean cost is the late fraction, unless the problem has another objective.
+    """
 
     lower: float
     upper: float
@@ -59,7 +68,7 @@ class Policy(Protocol):
 
     @property
     def certificate(self) -> Certificate | None:
-        """Proven bounds on its late fraction, where solving gave them."""
+        """Proven bounds on its mean cost, where solving gave them."""
         ...
 
     @property

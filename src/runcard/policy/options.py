@@ -119,7 +119,16 @@ def team_of(problem: DispatchProblem, stations: list[int]) -> int:
 
 def option_of(problem: DispatchProblem, point: int, team: int, price: float) -> Option:
     """The team of a number as an option for a demand point."""
-    return Option(team=team_ids(problem, point, team), p_late=float(problem.cost[team, point]), price=float(price))
+    return Option(**_facts(problem, point, team, price))
+
+
+def _facts(problem: DispatchProblem, point: int, team: int, price: float) -> dict[str, Any]:
+    """What an option says of a team; its cost and minutes only where the cost is not P(late)."""
+    p_late, minutes = float(problem.p_late[team, point]), problem.response_minutes
+    facts = {"team": team_ids(problem, point, team), "p_late": p_late, "price": float(price)}
+    if problem.late is not None and minutes is not None:
+        facts |= {"cost": float(problem.cost[team, point]), "minutes": float(minutes[team, point])}
+    return facts
 
 
 def team_ids(problem: DispatchProblem, point: int, team: int) -> tuple[str, ...]:
@@ -132,17 +141,14 @@ def make_decision(
     problem: DispatchProblem,
     point: int,
     teams: NDArray[np.int64],
-    p_late: NDArray[np.float64],
+    cost: NDArray[np.float64],
     price: NDArray[np.float64],
     position: int,
 ) -> Decision:
-    """The decision for the team at a position; the best others, by P(late) + price, are the alternatives."""
-    ranked = np.argsort(p_late + price, kind="stable")[: NUM_ALTERNATIVES + 1].tolist()
+    """The decision for the team at a position; the best others, by cost now + price, are the alternatives."""
+    ranked = np.argsort(cost + price, kind="stable")[: NUM_ALTERNATIVES + 1].tolist()
     others = [other for other in ranked if other != position][:NUM_ALTERNATIVES]
-    chosen = option_of(problem, point, int(teams[position]), price[position])
     return Decision(
-        team=chosen.team,
-        p_late=chosen.p_late,
-        price=chosen.price,
+        **_facts(problem, point, int(teams[position]), price[position]),
         alternatives=tuple(option_of(problem, point, int(teams[other]), price[other]) for other in others),
     )

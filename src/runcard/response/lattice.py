@@ -16,8 +16,6 @@ difference is 15 times the error of c, and (16 c - b)/15 is better still. The nu
 differ by at most `TOLERANCE`: where laws are less smooth, and c is off by a third of that, it is still small enough.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
@@ -51,13 +49,9 @@ class Lattice:
     def transforms(self, law: Law, means: Vector) -> Transforms:
         """[mean, frequency] the transforms of times of these means, in minutes."""
         found = np.empty((len(means), self.num_frequencies), np.complex128)
-        times = self.step * np.arange(self.num_steps + 2, dtype=np.float64)
-        chunk = max(1, MAX_MASSES // len(times))
+        chunk = max(1, MAX_MASSES // (self.num_steps + 2))
         for first in range(0, len(means), chunk):
-            part = means[first : first + chunk]
-            excess = law.excess(times, part).T
-            before = np.concatenate([(part + self.step)[:, None], excess[:, :-2]], axis=1)
-            masses = (before - 2.0 * excess[:, :-1] + excess[:, 1:]) / self.step
+            masses = masses_of(law, means[first : first + chunk], self.step, self.num_steps)
             found[first : first + chunk] = rfft(masses * self.weights, self.length, axis=1)
         return found
 
@@ -67,12 +61,22 @@ class Lattice:
         return found
 
 
+def masses_of(law: Law, means: Vector, step: float, num_steps: int) -> NDArray[np.float64]:
+    """[mean, step] the masses of times of these means at 0, h, 2h, ..., T."""
+    times = step * np.arange(num_steps + 2, dtype=np.float64)
+    excess = law.excess(times, means).T
+    before = np.concatenate([(law.mean * means + step)[:, None], excess[:, :-2]], axis=1)
+    found: NDArray[np.float64] = (before - 2.0 * excess[:, :-1] + excess[:, 1:]) / step
+    return found
+
+
 def survivals(masses: NDArray[np.float64]) -> NDArray[np.float64]:
     """[row, step] the chance of more than kh, half of the mass at kh counted in."""
     return 1.0 - np.cumsum(masses, axis=1) + 0.5 * masses
 
 
-def extrapolated(coarse: Sequence[Vector], fine: Sequence[Vector], order: int = 2) -> list[Vector]:
+def extrapolated(coarse: Vector, fine: Vector, order: int = 2) -> Vector:
     """The numbers for a step of 0 from those for two steps, the second half of the first; `order` of the error."""
     factor = 2.0**order
-    return [(factor * b - a) / (factor - 1.0) for a, b in zip(coarse, fine, strict=True)]
+    found: Vector = (factor * fine - coarse) / (factor - 1.0)
+    return found

@@ -1,21 +1,30 @@
-"""P(late) and mean minutes of one truck and of two, for driving times of any law (see `lattice.py`).
+"""P(late) and mean minutes of every team, for driving times of any law, along the tree of routes to each demand point.
+
+The routes to a demand point form a tree. What several trucks meet on a link that they share is the same for all of them
+(where it never is, their routes do not meet before the end). With N(t) the number of trucks that have passed a node,
+
+    at a junction    N_A(t) + N_B(t), the two independent,        along links    N(t - C), C the time there:
+
+a product and a convolution (`tree_kernels.py`). An incident is late when the m-th of k trucks is not there by T. Where
+links are met together now and then, see `pair_table.py`.
 
 For every demand point the lattice has its target as horizon. Means are of a lattice that is long enough for nearly all
-of a route's time, of the first of two trucks certainly: the mean of the smaller of two own parts is a sum up to there.
+of a route's time: the mean of the first of several is a sum up to there.
 """
 
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import irfft, rfft
 
 from runcard.city.model import City
 from runcard.errors import NotConvergedError
-from runcard.response import lattice_kernels as kernels
+from runcard.response import tree_kernels as kernels
 from runcard.response.lattice import (
     FIRST_STEPS,
     MOST_STEPS,
@@ -25,7 +34,7 @@ from runcard.response.lattice import (
     extrapolated,
     survivals,
 )
-from runcard.response.laws import Vector, driving_law, turnout_law
+from runcard.response.laws import Vector, driving_laws, turnout_law
 from runcard.response.routes import MAX_DISTANCES, Roads, Routes
 
 MEAN_HORIZON = 12.0
@@ -34,38 +43,57 @@ MEAN_TOLERANCE = 1e-4
 """Of means, relatively to the longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """P(late), or mean minutes: of one truck, of the first of two, and of trucks from outside."""
+@dataclass(frozen=True)
+class Needs:
+    """What incidents at each demand point need."""
 
-    single: NDArray[np.float64]  # [station, demand point]
-    first: NDArray[np.float64]  # [station, station, demand point]
-    outside: NDArray[np.float64]  # [demand point]
-    outside_first: NDArray[np.float64]
-    """[station + 1, demand point] of one own truck and one from outside; the last row: of two from outside."""
+    trucks: NDArray[np.int32]
+    arrivals: NDArray[np.int32]
+    """m: an incident is late when the m-th truck is."""
+    targets: Vector
 
     @property
-    def arrays(self) -> list[Vector]:
-        """All of them."""
-        return [self.single, self.first, self.outside, self.outside_first]
+    def most_trucks(self) -> int:
+        """The largest k."""
+        return int(self.trucks.max())
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The routes to one demand point in parts (see `lattice_kernels.py`), and those of trucks from outside."""
+@dataclass(frozen=True)
+class Times:
+    """The transforms of all times on one lattice."""
+
+    lattice: Lattice
+    of_link: Transforms
+    """[link, frequency]"""
+    start: Transforms
+    """Of what comes before the first link."""
+    outside: Vector
+    """[step] the chance that a truck from outside is there."""
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """The routes to one demand point, and where teams need to be known on them (see `tree_kernels.py`)."""
 
     point: int
+    routes: NDArray[np.int32]
+    num_links: NDArray[np.int32]
     shared: NDArray[np.int32]
-    own_row: NDArray[np.int32]
-    common_row: NDArray[np.int32]
-    own: Transforms
-    common: Transforms
-    of_outside: Vector
-    """[1, step] masses."""
+    trucks: int
+    """The largest team."""
+    junction: NDArray[np.int32]
+    parts: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    num_rows: int
+    _products: dict[tuple[int, int, int], Transforms] = field(default_factory=dict)
 
-
-Fill = Callable[[Lattice, Parts, int, Arrivals], None]
-"""Fills in what the routes to one demand point give, at a place of the arrays."""
+    def product(self, times: Times, i: int, low: int, high: int) -> Transforms:
+        """The transform of the time on the links of a route between two depths."""
+        if (i, low, high) not in self._products:
+            found = np.ones(times.lattice.num_frequencies, np.complex128)
+            kernels.multiply_links(self.routes[i], self.num_links[i], low, high, times.of_link, found)
+            self._products[i, low, high] = found
+        return self._products[i, low, high]
 
 
 @dataclass(frozen=True)
@@ -75,9 +103,33 @@ class LatticeTable:
     city: City
     roads: Roads
     routes: Routes
+    teams: NDArray[np.int32]
+    """[team, place] the stations of every team, as `list_stations` gives them."""
+    needs: Needs
 
     @cached_property
-    def _used(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def sizes(self) -> NDArray[np.int32]:
+        """[team] the trucks of each team."""
+        return np.asarray((self.teams >= 0).sum(axis=1), np.int32)
+
+    @cached_property
+    def teams_of_one(self) -> NDArray[np.int64]:
+        """[station] the team of one truck of each station."""
+        return np.flatnonzero(self.sizes == 1)
+
+    @property
+    def too_large(self) -> NDArray[np.bool_]:
+        """[team, demand point] whether a team has more trucks than an incident needs."""
+        return self.sizes[:, None] > self.needs.trucks[None, :]
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.int32]:
+        """The number of every team that may be a part of another."""
+        most, base = max(1, self.needs.most_trucks - 1), len(self.city.stations) + 1
+        return np.asarray(kernels.number_teams(self.teams, self.sizes, most, base), np.int32)
+
+    @cached_property
+    def used(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The links of every route [demand point, station, place], numbered anew, and which links they are."""
         num_stations, num_points = self.routes.num_links.shape
         most = max(1, int(self.routes.num_links.max()))
@@ -96,127 +148,212 @@ class LatticeTable:
         number[links] = np.arange(len(links), dtype=np.int32)
         return number[found], links
 
-    def _shared(self, j: int) -> NDArray[np.int32]:
-        """[station, station] the links that may be met together."""
-        shared = np.ascontiguousarray(self.routes.shared_links[:, :, j])
-        return shared if self.city.shared_delay > 0.0 else np.zeros_like(shared)
-
-    @property
-    def _outside(self) -> tuple[int, float]:
+    @cached_property
+    def outside(self) -> tuple[int, float]:
         """The links of the route of a truck from outside, and their mean."""
         outside = self.city.outside
         links = max(1, 2 * int(self.routes.num_links.max())) if outside.links is None else int(outside.links)
         mean = float(self.roads.minutes.mean()) if outside.link_minutes is None else float(outside.link_minutes)
         return links, mean
 
-    def late(self, targets: Vector) -> Arrivals:
-        """P(late) at the target of each demand point."""
-        found = self._empty()
-        for target in np.unique(targets):
-            points = np.flatnonzero(targets == target)
+    @cached_property
+    def _together(self) -> bool:
+        """Whether links are met together; here all of them are, or none."""
+        return self.city.shared_delay == 1.0
 
-            def at(num_steps: int, target: float = float(target), points: NDArray[np.int64] = points) -> Arrivals:
-                return self._on(Lattice(target, num_steps), points, self._fill_late)
+    def late(self) -> NDArray[np.float64]:
+        """[team, demand point] P(late) at the target of each demand point; inf where a team is too large."""
+        found = np.empty((len(self.teams), len(self.needs.targets)))
+        for target in np.unique(self.needs.targets):
+            points = np.flatnonzero(self.needs.targets == target)
 
-            part = _refined(at, TOLERANCE)
-            for whole, piece in zip(found.arrays, part.arrays, strict=True):
-                whole[..., points] = np.clip(piece, 0.0, 1.0)
+            def at(num_steps: int, points: NDArray[np.int64], target: float = float(target)) -> NDArray[np.float64]:
+                return self._on(Lattice(target, num_steps), points, self._late_at)
+
+            found[:, points] = np.clip(refined(at, points, within(TOLERANCE)), 0.0, 1.0)
+        found[self.too_large] = np.inf
         return found
 
-    def means(self) -> Arrivals:
-        """The mean minutes until the first truck."""
-        links, mean = self._outside
+    @cached_property
+    def mean_horizon(self) -> tuple[float, float]:
+        """The horizon of the lattice of means, and the longest mean, in minutes."""
+        links, mean = self.outside
         turnout = self.city.turnout.mean_minutes
         longest = max(float(self.routes.drive_minutes.max()), links * mean) + turnout
-        numbered, used = self._used
+        numbered, used = self.used
         minutes = np.append(self.roads.minutes[used], 0.0)[numbered]
-        law, ready = driving_law(self.city.driving), turnout_law(self.city.turnout)
+        law, ready = driving_laws(self.city.driving).alone, turnout_law(self.city.turnout)
         deviation = max(law.deviation(np.full(links, mean)), law.deviation(minutes[_longest(minutes)]))
-        horizon = longest + MEAN_HORIZON * (deviation + ready.deviation(np.array([turnout])))
+        return longest + MEAN_HORIZON * (deviation + ready.deviation(np.array([turnout]))), longest
+
+    def means(self) -> NDArray[np.float64]:
+        """[team, demand point] the mean minutes until the first truck; inf where a team is too large."""
+        (links, mean), turnout, (horizon, longest) = self.outside, self.city.turnout.mean_minutes, self.mean_horizon
         points = np.arange(self.routes.num_links.shape[1])
 
-        def at(num_steps: int) -> Arrivals:
-            return self._on(Lattice(horizon, num_steps), points, self._fill_means)
+        def at(num_steps: int, points: NDArray[np.int64]) -> NDArray[np.float64]:
+            return self._on(Lattice(horizon, num_steps), points, self._means_at)
 
-        return _refined(at, MEAN_TOLERANCE * longest)
+        found = refined(at, points, within(MEAN_TOLERANCE * longest))
+        # One truck alone needs no lattice.
+        alone = self.needs.trucks == 1
+        found[0, alone] = links * mean + turnout
+        for t in np.flatnonzero(self.sizes == 1):
+            found[t, alone] = self.routes.drive_minutes[self.teams[t, 0], alone] + turnout
+        found[self.too_large] = np.inf
+        return found
 
-    def _empty(self, num_points: int | None = None) -> Arrivals:
-        num_stations, all_points = self.routes.num_links.shape
-        num = all_points if num_points is None else num_points
-        return Arrivals(
-            np.empty((num_stations, num)), np.empty((num_stations, num_stations, num)), np.empty(num),
-            np.empty((num_stations + 1, num)),
-        )  # fmt: skip
-
-    def _on(self, lattice: Lattice, points: NDArray[np.int64], fill: Fill) -> Arrivals:
-        """The arrivals of some demand points on one lattice."""
-        numbered, links = self._used
-        law, turnout = driving_law(self.city.driving), self.city.turnout
-        of_link = lattice.transforms(law, self.roads.minutes[links])
+    def times(self, lattice: Lattice) -> Times:
+        """All times on a lattice."""
+        law, turnout = driving_laws(self.city.driving).alone, self.city.turnout
+        of_link = lattice.transforms(law, self.roads.minutes[self.used[1]])
         start = np.ones(lattice.num_frequencies, np.complex128)
         if turnout.mean_minutes > 0.0:
             start = lattice.transforms(turnout_law(turnout), np.array([turnout.mean_minutes]))[0]
-        num_outside, mean = self._outside
+        num_outside, mean = self.outside
         outside = lattice.transforms(law, np.array([mean])) ** num_outside * start
-        of_outside = lattice.masses(outside)
-        found = self._empty(len(points))
+        return Times(lattice, of_link, start, 1.0 - survivals(lattice.masses(outside))[0])
 
-        def one(place: int) -> None:
-            j = int(points[place])
-            num_links, shared = np.ascontiguousarray(self.routes.num_links[:, j]), self._shared(j)
-            own_row = np.empty((len(num_links), int(num_links.max()) + 2), np.int32)
-            common_row = np.empty_like(own_row)
-            num_own, num_common = kernels.lay_out_rows(shared, own_row, common_row)
-            own: Transforms = np.empty((num_own, lattice.num_frequencies), np.complex128)
-            common: Transforms = np.empty((num_common, lattice.num_frequencies), np.complex128)
-            kernels.transform_routes(
-                numbered[j], num_links, shared, own_row, common_row, of_link, start, turnout.shared, own, common,
-            )  # fmt: skip
-            fill(lattice, Parts(j, shared, own_row, common_row, own, common, of_outside), place, found)
+    def _on(
+        self, lattice: Lattice, points: NDArray[np.int64], at: Callable[[Times, _Tree], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """[team, place in points] what is found at some demand points on one lattice."""
+        times, at_the_end = self.times(lattice), at == self._means_at
+        return each_point(points, len(self.teams), lambda j: at(times, self._tree(j, at_the_end=at_the_end)))
 
-        with ThreadPoolExecutor(_num_threads()) as pool:
-            list(pool.map(one, range(len(points))))
+    def late_alone(self) -> NDArray[np.float64]:
+        """[station + 1, demand point] P(late) of a single truck of each station, and of one from outside."""
+        num_stations, num_points = self.routes.num_links.shape
+        found = np.empty((num_stations + 1, num_points))
+        for target in np.unique(self.needs.targets):
+            points = np.flatnonzero(self.needs.targets == target)
+
+            def at(num_steps: int, points: NDArray[np.int64], target: float = float(target)) -> NDArray[np.float64]:
+                times = self.times(Lattice(target, num_steps))
+                return each_point(points, num_stations + 1, lambda j: self._alone_at(times, j))
+
+            found[:, points] = np.clip(refined(at, points, within(TOLERANCE)), 0.0, 1.0)
         return found
 
-    def _fill_late(self, lattice: Lattice, parts: Parts, place: int, found: Arrivals) -> None:
-        """P(late) at one demand point."""
-        own_late, outside_late = survivals(lattice.masses(parts.own)), float(survivals(parts.of_outside)[0, -1])
-        first = np.empty(parts.shared.shape)
-        of_common = lattice.masses(parts.common)
-        kernels.combine_late(parts.shared, parts.own_row, parts.common_row, own_late, of_common, first)
-        single = own_late[parts.own_row[:, 0], -1]
-        found.first[:, :, place] = first
-        found.single[:, place], found.outside[place] = single, outside_late
-        found.outside_first[:-1, place], found.outside_first[-1, place] = single * outside_late, outside_late**2
+    def _alone_at(self, times: Times, j: int) -> Vector:
+        """[station + 1] see `late_alone`."""
+        num_links = np.ascontiguousarray(self.routes.num_links[:, j])
+        rows = np.arange(len(num_links), dtype=np.int32)[:, None]
+        products = np.empty((len(num_links), times.lattice.num_frequencies), np.complex128)
+        kernels.own_products(self.used[0][j], num_links, rows, times.start, times.of_link, rows[:, 0].copy(), products)
+        return np.append(survivals(times.lattice.masses(products))[:, -1], 1.0 - times.outside[-1])
 
-    def _fill_means(self, lattice: Lattice, parts: Parts, place: int, found: Arrivals) -> None:
-        """Mean minutes to one demand point."""
-        more = 1.0 - np.cumsum(lattice.masses(parts.own), axis=1)
-        more_outside = 1.0 - np.cumsum(parts.of_outside[0])
-        turnout = self.city.turnout
-        common_minutes = self._shared_minutes(parts.point)
-        if turnout.shared:
-            common_minutes += np.diag(np.full(len(common_minutes), turnout.mean_minutes))
-        first = np.empty(parts.shared.shape)
-        kernels.combine_means(parts.shared, parts.own_row, common_minutes, lattice.step, more, first)
-        links, mean = self._outside
-        found.first[:, :, place] = first
-        found.single[:, place] = self.routes.drive_minutes[:, parts.point] + turnout.mean_minutes
-        found.outside[place] = links * mean + turnout.mean_minutes
-        alone = more[parts.own_row[:, 0], :-1]
-        found.outside_first[:-1, place] = lattice.step * (alone @ more_outside[:-1])
-        found.outside_first[-1, place] = lattice.step * float(more_outside[:-1] @ more_outside[:-1])
+    def _tree(self, j: int, *, at_the_end: bool) -> _Tree:
+        """The routes to a demand point; whether teams must be known at their end."""
+        shared = np.ascontiguousarray(self.routes.shared_links[:, :, j])
+        if not self._together:
+            shared = np.zeros_like(shared)
+        trucks, depths = int(self.needs.trucks[j]), int(shared.max()) + 1
+        junction, parts = np.full(len(self.teams), -1, np.int32), np.full((len(self.teams), 2), -1, np.int32)
+        rows = np.full((len(self.teams), depths), -1, np.int32)
+        num_rows = kernels.lay_out_teams(
+            self.teams, self.sizes, trucks, shared, len(self.city.stations) + 1, self._numbers, at_the_end, junction,
+            parts, rows,
+        )  # fmt: skip
+        num_links = np.ascontiguousarray(self.routes.num_links[:, j])
+        return _Tree(j, self.used[0][j], num_links, shared, trucks, junction, parts, rows, num_rows)
 
-    def _shared_minutes(self, j: int) -> NDArray[np.float64]:
-        """[station, station] the mean minutes of what two routes share."""
-        numbered, links = self._used
-        minutes = np.append(self.roads.minutes[links], 0.0)[numbered[j]]
-        from_end = np.zeros((len(minutes), minutes.shape[1] + 1))
-        for i, num in enumerate(self.routes.num_links[:, j]):
-            from_end[i, 1 : num + 1] = np.cumsum(minutes[i, :num][::-1])
-        shared = self._shared(j)
-        found: NDArray[np.float64] = np.take_along_axis(from_end, shared.astype(np.int64), axis=1)
+    def _late_at(self, times: Times, tree: _Tree) -> NDArray[np.float64]:
+        """[team] P(late) at one demand point."""
+        most = int(self.needs.arrivals[tree.point])
+        arrived = self._arrived(times, tree, most)
+        common_row, common = self._common(times, tree)
+        found = np.zeros((len(self.teams), most))
+        kernels.arrived_by_target(
+            self.teams, self.sizes, tree.junction, tree.parts, tree.rows, arrived, common_row, common, tree.trucks,
+            most, found,
+        )  # fmt: skip
+        late = np.empty(len(self.teams))
+        kernels.late_of_teams(self.sizes, tree.trucks, most, found, float(times.outside[-1]), late)
+        return late
+
+    def _means_at(self, times: Times, tree: _Tree) -> NDArray[np.float64]:
+        """[team] mean minutes to one demand point."""
+        arrived, links = self._arrived(times, tree, 1), self.used[1]
+        minutes = np.append(self.roads.minutes[links], 0.0)[tree.routes]
+        common = np.zeros((len(minutes), tree.rows.shape[1]))
+        for i, num in enumerate(tree.num_links.tolist()):
+            most = min(num, common.shape[1] - 1)
+            common[i, 1 : most + 1] = np.cumsum(minutes[i, num - most : num][::-1])
+        found = np.empty(len(self.teams))
+        kernels.means_of_teams(
+            self.teams, self.sizes, tree.trucks, tree.junction, tree.parts, tree.rows, arrived, times.outside,
+            times.lattice.step, common, found,
+        )  # fmt: skip
         return found
+
+    def _common(self, times: Times, tree: _Tree) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The masses of the time from each junction on, and the row of each [station, depth]."""
+        rows = np.empty((len(tree.shared), tree.rows.shape[1]), np.int32)
+        most = len(rows) * min(len(rows), rows.shape[1])
+        products = np.empty((most, times.lattice.num_frequencies), np.complex128)
+        num = kernels.common_products(tree.routes, tree.num_links, tree.shared, times.of_link, rows, products)
+        return rows, times.lattice.masses(products[:num])
+
+    def _arrived(self, times: Times, tree: _Tree, most: int) -> NDArray[np.float64]:
+        """[row, n, step] the chance that n trucks of a team have passed a node, for every row of the tree."""
+        arrived = np.zeros((tree.num_rows, most, times.lattice.num_steps + 1))
+        needed = np.flatnonzero((tree.rows >= 0).any(axis=1))
+        of_single = tree.rows[self.teams_of_one]
+        places = np.empty((of_single >= 0).sum(), np.int32)
+        products = np.empty((len(places), times.lattice.num_frequencies), np.complex128)
+        kernels.own_products(tree.routes, tree.num_links, of_single, times.start, times.of_link, places, products)
+        arrived[places, 0] = 1.0 - survivals(times.lattice.masses(products))
+        for size in range(2, tree.trucks + 1):
+            teams = needed[self.sizes[needed] == size]
+            if len(teams):
+                self._fill_larger(times, tree, teams, arrived)
+        return arrived
+
+    def _fill_larger(self, times: Times, tree: _Tree, teams: NDArray[np.int64], arrived: NDArray[np.float64]) -> None:
+        """The arrivals of teams of one size, given those of all smaller ones: where they meet, then further on."""
+        lattice, turnout = times.lattice, self.city.turnout
+        functions = min(int(self.sizes[teams[0]]), arrived.shape[1])
+        met = np.empty((len(teams), functions, lattice.num_steps + 1))
+        one = np.ones(lattice.num_frequencies, np.complex128)
+        places, rows, products = [], [], []
+        for place, t in enumerate(teams.tolist()):
+            i, junction, begin = int(self.teams[t, 0]), int(tree.junction[t]), one
+            if junction < 0:  # all of one station: what each has of its own, then what they have together
+                junction = int(tree.num_links[i])
+                begin, own = (times.start, one) if turnout.shared else (one, times.start)
+                if not self._together:
+                    own, junction = own * tree.product(times, i, 0, junction), 0
+                apart = 1.0 - survivals(lattice.masses(own[None]))[0]
+                kernels.several(apart, int(self.sizes[t]), met[place])
+            else:
+                first, second = tree.parts[t]
+                kernels.meet(
+                    arrived[tree.rows[first, junction], : self.sizes[first]],
+                    arrived[tree.rows[second, junction], : self.sizes[second]],
+                    met[place],
+                )
+            for depth in np.flatnonzero(tree.rows[t] >= 0).tolist():
+                places.append(place)
+                rows.append(int(tree.rows[t, depth]))
+                products.append(begin * tree.product(times, i, depth, junction))
+        moved = rfft(met * lattice.weights, lattice.length, axis=2)[places] * np.array(products)[:, None, :]
+        found = irfft(moved, lattice.length, axis=2)[:, :, : lattice.num_steps + 1] / lattice.weights
+        arrived[rows, :functions] = found
+
+
+def each_point(
+    points: NDArray[np.int64], num_teams: int, at: Callable[[int], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """[team, place in points] what is found at each of some demand points, on all threads."""
+    found = np.empty((num_teams, len(points)))
+
+    def one(place: int) -> None:
+        found[:, place] = at(int(points[place]))
+
+    with ThreadPoolExecutor(_num_threads()) as pool:
+        list(pool.map(one, range(len(points))))
+    return found
 
 
 def _longest(minutes: NDArray[np.float64]) -> tuple[int, int]:
@@ -229,19 +366,36 @@ def _num_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _refined(at: Callable[[int], Arrivals], tolerance: float) -> Arrivals:
-    """What `at` finds for ever more steps, extrapolated to infinitely many."""
-    num_steps = FIRST_STEPS
-    coarse, fine = at(num_steps), at(2 * num_steps)
-    before = extrapolated(coarse.arrays, fine.arrays)
-    while 4 * num_steps <= MOST_STEPS:
+def refined(
+    at: Callable[[int, NDArray[np.int64]], NDArray[np.float64]],
+    points: NDArray[np.int64],
+    settled: Callable[[list[NDArray[np.float64]]], NDArray[np.bool_]],
+    first: int = FIRST_STEPS,
+    most: int = MOST_STEPS,
+) -> NDArray[np.float64]:
+    """[row, place in points] what `at` finds for ever more steps, extrapolated to infinitely many.
+
+    `settled` says of each demand point whether it has settled, given what several steps give, extrapolated by squares.
+    Only those that have not are looked at with more steps.
+    """
+    num_steps, places = first, np.arange(len(points))
+    coarse, fine = at(num_steps, points), at(2 * num_steps, points)
+    found, tried = np.empty_like(coarse), [extrapolated(coarse, fine)]
+    while 4 * num_steps <= most:
         num_steps *= 2
-        coarse, fine = fine, at(2 * num_steps)
-        now = extrapolated(coarse.arrays, fine.arrays)
-        if max(float(np.abs(a - b).max()) for a, b in zip(before, now, strict=True)) <= tolerance:
-            return Arrivals(*extrapolated(before, now, 4))
-        before = now
+        coarse, fine = fine, at(2 * num_steps, points[places])
+        tried.append(extrapolated(coarse, fine))
+        done = settled(tried)
+        found[:, places[done]] = extrapolated(tried[-2], tried[-1], 4)[:, done]
+        if done.all():
+            return found
+        places, fine, tried = places[~done], fine[:, ~done], [one[:, ~done] for one in tried[-2:]]
     raise NotConvergedError(
-        f"the lattice of driving times did not settle with {MOST_STEPS:,} steps: some times are nearly fixed; "
+        f"the lattice of driving times did not settle with {most:,} steps: some times are nearly fixed; "
         "expected a larger cv or a smaller fixed_part"
     )
+
+
+def within(tolerance: float) -> Callable[[list[NDArray[np.float64]]], NDArray[np.bool_]]:
+    """Settled are demand points where the last two extrapolations by squares differ by at most that."""
+    return lambda tried: np.asarray((np.abs(tried[-1] - tried[-2]) <= tolerance).all(axis=0))

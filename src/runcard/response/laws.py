@@ -14,6 +14,10 @@ coefficient of variation of Y, and Q, Φ the upper incomplete gamma ratio and th
     pareto            (1 + y/(a-1))^(1-a),    a > 1 the tail index (Lomax: P(Y > y) falls like y^(-a))
 
 and 1 - y for y <= 0. A variation of 0 is no randomness at all: max(0, 1 - y).
+
+**A coupled branch.** A hyperexponential time is exponential with the mean of one of two branches. With one of them
+coupled, trucks on the same link meet the same branch, and in the coupled one the same delay: that is met together, with
+the law of that branch, and otherwise apart, each with the law of the other.
 """
 
 from collections.abc import Callable
@@ -35,35 +39,62 @@ MOST_SPREAD = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """The law of times that differ only in their mean."""
+    """The law of times X = fixed m + loose m Y, which differ only in m."""
 
     unit_excess: Callable[[Vector], Vector]
     """E (Y - y)+ for y >= 0, Y of mean 1."""
-    fixed_part: float
+    fixed: float
+    loose: float
     spread: float
     """The standard deviation of Y, at most `MOST_SPREAD`."""
 
+    @property
+    def mean(self) -> float:
+        """That of X, in units of m."""
+        return self.fixed + self.loose
+
     def deviation(self, means: Vector) -> float:
-        """The standard deviation of a sum of times of these means."""
-        return (1.0 - self.fixed_part) * self.spread * float(np.sqrt((means**2).sum()))
+        """The standard deviation of a sum of times of these m."""
+        return self.loose * self.spread * float(np.sqrt((means**2).sum()))
 
     def excess(self, minutes: Vector, mean: Vector) -> Vector:
-        """[time, mean] E (X - x)+ in minutes, for times x >= 0 and means."""
-        loose = (1.0 - self.fixed_part) * mean
-        y = (minutes[:, None] - self.fixed_part * mean) / np.maximum(loose, 1e-300)
+        """[time, m] E (X - x)+ in minutes, for times x >= 0."""
+        loose = self.loose * mean
+        y = (minutes[:, None] - self.fixed * mean) / np.maximum(loose, 1e-300)
         found = np.where(y > 0.0, self.unit_excess(np.maximum(y, 0.0)), 1.0 - y)
-        return np.where(loose > 0.0, loose * found, np.maximum(mean - minutes[:, None], 0.0))
+        return np.where(loose > 0.0, loose * found, np.maximum(self.mean * mean - minutes[:, None], 0.0))
 
 
-def driving_law(driving: Driving) -> Law:
-    """The law of the time on a link."""
+@dataclass(frozen=True, slots=True)
+class DrivingLaws:
+    """The law of the time on a link of a truck that is alone there, and of several that meet it together or apart."""
+
+    alone: Law
+    together: Law
+    apart: Law
+    together_chance: float | None = None
+    """The chance that a link is met together, where the law itself says so."""
+
+
+def driving_laws(driving: Driving) -> DrivingLaws:
+    """The laws of the time on a link."""
+    fixed, loose = driving.fixed_part, 1.0 - driving.fixed_part
     unit_excess = _unit_excess(driving.model, driving.cv, driving.tail_index)
-    return Law(unit_excess, driving.fixed_part, _spread(driving.model, driving.cv, driving.tail_index))
+    alone = Law(unit_excess, fixed, loose, _spread(driving.model, driving.cv, driving.tail_index))
+    if driving.coupled_branch is None:
+        return DrivingLaws(alone, alone, alone)
+    assert driving.cv is not None
+    short, long = branches(driving.cv)
+    (chance, together), (_, apart) = (short, long) if driving.coupled_branch == "short" else (long, short)
+    exponential = _unit_excess("exponential", None, None)
+    return DrivingLaws(
+        alone, Law(exponential, fixed, loose * together, 1.0), Law(exponential, fixed, loose * apart, 1.0), chance
+    )
 
 
 def turnout_law(turnout: Turnout) -> Law:
     """The law of the time before a truck leaves."""
-    return Law(_unit_excess(turnout.model, turnout.cv, None), 0.0, _spread(turnout.model, turnout.cv, None))
+    return Law(_unit_excess(turnout.model, turnout.cv, None), 0.0, 1.0, _spread(turnout.model, turnout.cv, None))
 
 
 def _spread(model: str, cv: float | None, tail_index: float | None) -> float:

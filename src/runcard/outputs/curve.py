@@ -1,0 +1,142 @@
+"""The curve of late fraction against mean response minutes: what each weight of a minute buys, and what it costs.
+
+Each policy is a line through its points, one for each weight. Where `optimal` is among them, a region is shaded that no
+policy can reach: with c(w) the proven lower bound of late + w minutes, every policy lies on or above each line
+
+    late = c(w) - w minutes,
+
+so that the shaded region is all that lies below one of them.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.errors import MissingExtraError
+from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, picture_format, write_picture
+from runcard.outputs.weights import Curve, WeightComparison, WeightResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NOUN: Final = "a curve"
+UNREACHED: Final = "#ECEEF1"
+LINES: Final[tuple[tuple[str, str], ...]] = tuple(
+    (PALETTE[number], marker)
+    for number, marker in ((0, "o"), (6, "s"), (2, "^"), (4, "D"), (5, "v"), (1, "P"), (3, "X"))
+)
+"""A colour and a marker for each policy, in the order in which they were asked for."""
+
+TOGETHER: Final = 0.065
+"""Points of a line that are closer than this part of the picture share a label."""
+
+LOOK: Final[dict[Any, Any]] = STYLE | {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "font.size": 11.0,
+}
+
+
+def check_curve_file(path: Path) -> None:
+    """Raise an error now if the curve could not be drawn after a long solve: a wrong name, or no matplotlib."""
+    picture_format(path, NOUN)
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("the curve", "matplotlib", "report") from error
+
+
+def draw_curve(comparison: WeightComparison, path: Path) -> Path:
+    """The file that now holds the curve of every policy, as .png, .svg or .pdf."""
+    check_curve_file(path)
+    return write_picture(weight_figure(comparison), path, NOUN)
+
+
+def weight_figure(comparison: WeightComparison) -> "Figure":
+    """Late fraction against mean response minutes, as a matplotlib figure."""
+    try:
+        from matplotlib import style
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("the curve", "matplotlib", "report") from error
+    with style.context(["default", LOOK]):
+        figure = Figure(figsize=(9.0, 6.0), layout="constrained", facecolor="white")
+        axes = figure.subplots()
+        for curve, (colour, marker) in zip(comparison.curves, LINES, strict=False):
+            minutes, late = _places(curve.points).T
+            axes.plot(
+                minutes, late, color=colour, marker=marker, ms=7, mec="white", mew=1.0, lw=1.8, zorder=3,
+                label=curve.policy, clip_on=False,
+            )  # fmt: skip
+        axes.margins(0.1)
+        axes.autoscale_view()
+        for curve, (colour, _) in zip(comparison.curves, LINES, strict=False):
+            _write_weights(axes, curve, colour)
+        optimal = next((curve for curve in comparison.curves if curve.policy == "optimal"), None)
+        if optimal is not None:
+            _shade(axes, optimal)
+        axes.grid(color=ROAD_COLOUR, linewidth=0.7, zorder=0)
+        axes.set_axisbelow(True)
+        axes.tick_params(length=0)
+        axes.set_xlabel("mean response, minutes")
+        axes.set_ylabel("late incidents, %")
+        title = f"{comparison.city.name}\nWhat a shorter mean response costs in late incidents"
+        axes.set_title(title, loc="left", fontweight="bold", fontsize=13, pad=10)
+        figure.legend(frameon=False, loc="outside right upper")
+        figure.supxlabel(_caption(shaded=optimal is not None), x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def _caption(*, shaded: bool) -> str:
+    """How the figure is read."""
+    words = "Numbers are weights: how many late incidents a minute of mean response counts as. 0 counts late ones only."
+    return words + ("\nGrey: no policy whatever can be there; proven." if shaded else "")
+
+
+def _places(points: Sequence[WeightResult]) -> NDArray[np.float64]:
+    """[points, 2] mean response minutes and late incidents in percent."""
+    return np.array([(point.mean_minutes, 100.0 * point.late_fraction) for point in points])
+
+
+def _write_weights(axes: "Axes", curve: Curve, colour: str) -> None:
+    """Write the weight beside each point, and one range of weights where points lie together.
+
+    Those of `optimal` stand below it, where no other line can be.
+    """
+    points, below = curve.points, curve.policy == "optimal"
+    offset, sides = ((-5.0, -5.0), ("right", "top")) if below else ((5.0, 5.0), ("left", "bottom"))
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    places = (_places(points) - (left, bottom)) / (right - left, top - bottom)
+    groups: list[list[int]] = []
+    for number, place in enumerate(places):
+        if groups and np.hypot(*(place - places[groups[-1][0]])) < TOGETHER:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    for group in groups:
+        first, last = points[group[0]], points[group[-1]]
+        words = f"{first.weight:g}" + (f" to {last.weight:g}" if last is not first else "")
+        at = (first.mean_minutes, 100.0 * first.late_fraction)
+        axes.annotate(
+            words, at, xytext=offset, textcoords="offset points", ha=sides[0], va=sides[1], fontsize=10, color=colour,
+            zorder=4, annotation_clip=False,
+        )  # fmt: skip
+
+
+def _shade(axes: "Axes", optimal: Curve) -> None:
+    """Shade what lies below the line of some weight, within the picture as it is."""
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    minutes = np.linspace(left, right, 801)
+    lines = [100.0 * (point.result.cost_lower - point.weight * minutes) for point in optimal.points]
+    axes.fill_between(minutes, bottom, np.max(lines, axis=0), color=UNREACHED, linewidth=0.0, zorder=1)
+    axes.set_xlim(left, right)
+    axes.set_ylim(bottom, top)

@@ -1,0 +1,150 @@
+"""What a minute is worth: policies for late + weight × minutes, and how much late fraction each weight costs.
+
+With weight 0 nothing but lateness counts. As the weight grows, the optimal policy has never more minutes and never
+fewer late incidents, along a convex curve (see `mdp/objective.py`); the heuristics come close to that curve.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runcard.city.check import MAX_WEIGHT
+from runcard.city.model import LATE, City, Objective
+from runcard.errors import InputError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.objective import with_objective
+from runcard.mdp.progress import Progress
+from runcard.outputs.compare import PolicyResult, chosen_names, cost_entry, solved_result
+from runcard.outputs.warm_up import load_kernels
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightResult:
+    """What the policy for one weight achieves, and what that costs and saves against the policy for weight 0."""
+
+    weight: float
+    result: PolicyResult
+    mean_minutes: float
+    more_late: float
+    """The late fraction, less that of weight 0."""
+    minutes_saved: float
+    """The mean response minutes of weight 0, less these."""
+
+    @property
+    def late_fraction(self) -> float:
+        """The late fraction."""
+        return self.result.evaluation.late_fraction
+
+    def document(self) -> dict[str, Any]:
+        """The result as plain values, ready for JSON."""
+        result = self.result
+        return {
+            "weight": self.weight,
+            "late_fraction": self.late_fraction,
+            "lower": result.lower,
+            "upper": result.upper,
+            "mean_response_minutes": self.mean_minutes,
+            "more_late": self.more_late,
+            "minutes_saved": self.minutes_saved,
+            **cost_entry(result),
+            "seconds": result.seconds,
+            "converged": result.converged,
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Curve:
+    """The results of one policy, by rising weight; the first weight is 0."""
+
+    policy: str
+    points: tuple[WeightResult, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightComparison:
+    """The curves of several policies for one city."""
+
+    city: City
+    curves: tuple[Curve, ...]
+
+    @property
+    def failed(self) -> list[str]:
+        """Which results did not converge, in words."""
+        return [
+            f"{curve.policy} with weight {point.weight:g}"
+            for curve in self.curves
+            for point in curve.points
+            if not point.result.converged
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """The comparison as plain values, ready for JSON; fractions are fractions, not percentages."""
+        curves = [
+            {"name": curve.policy, "weights": [point.document() for point in curve.points]} for curve in self.curves
+        ]
+        return {"city": self.city.name, "policies": curves}
+
+
+def chosen_weights(weights: Sequence[float]) -> list[float]:
+    """The weights by size, each once, 0 always among them."""
+    if not weights:
+        raise InputError("expected at least one weight to compare, got none")
+    for weight in weights:
+        if not 0.0 <= weight <= MAX_WEIGHT:
+            raise InputError(f"expected weights from 0 to {MAX_WEIGHT:g} late incidents per minute, got {weight!r}")
+    return sorted({0.0, *map(float, weights)})
+
+
+def compare_weights(
+    city: City,
+    weights: Sequence[float],
+    policies: Sequence[str] = ("optimal",),
+    *,
+    tolerance: float = 1e-9,
+    horizon_busy_times: float | None = None,
+    threads: int | None = None,
+    begin: Callable[[str], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> WeightComparison:
+    """How policies do that minimise late + weight × minutes, for each weight; the city's own objective is set aside.
+
+    `begin` is told the name and the weight before each is solved, and `progress` each time its bounds close.
+    """
+    names, ordered = chosen_names(policies, horizon_busy_times), chosen_weights(weights)
+    by_late = dispatch_problem(replace(city, objective=LATE))
+    load_kernels(by_late, names)
+    found: dict[str, list[WeightResult]] = {name: [] for name in names}
+    for weight in ordered:
+        # One problem at a time: whatever is kept with it goes when it does.
+        problem = with_objective(by_late, Objective("late+minutes", weight) if weight > 0.0 else LATE)
+        for name in names:
+            if begin is not None:
+                begin(f"{name}, weight {weight:g}")
+            result = solved_result(
+                problem,
+                name,
+                first=found[name][0].result if found[name] else None,
+                tolerance=tolerance,
+                horizon_busy_times=horizon_busy_times,
+                threads=threads,
+                progress=progress,
+            )
+            found[name].append(_against_first(weight, result, found[name]))
+    return WeightComparison(
+        city=city, curves=tuple(Curve(policy=name, points=tuple(points)) for name, points in found.items())
+    )
+
+
+def _against_first(weight: float, result: PolicyResult, before: Sequence[WeightResult]) -> WeightResult:
+    """The result of a weight, with what it costs and saves against the first of the results before it."""
+    minutes = result.evaluation.mean_response_minutes
+    assert minutes is not None  # the problem of a city has them unless they are left out
+    late = result.evaluation.late_fraction
+    first_late, first_minutes = (before[0].late_fraction, before[0].mean_minutes) if before else (late, minutes)
+    return WeightResult(
+        weight=weight,
+        result=result,
+        mean_minutes=minutes,
+        more_late=late - first_late,
+        minutes_saved=first_minutes - minutes,
+    )

@@ -1,0 +1,121 @@
+"""What a minute is worth: policies side by side for several weights."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from runcard.city import City, Objective, generate_grid
+from runcard.errors import InputError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.progress import Progress
+from runcard.outputs.weights import WeightComparison, compare_weights
+from runcard.policy.solve import evaluate, solve
+
+WEIGHTS = (0.1, 0.01, 1.0, 0.001)
+
+
+@pytest.fixture(scope="module")
+def grid() -> City:
+    """A grid city of five trucks."""
+    return generate_grid(side=5, num_stations=5, load=0.2, seed=3)
+
+
+@pytest.fixture(scope="module")
+def comparison(grid: City) -> WeightComparison:
+    """Its optimal policies and those of closest-first."""
+    return compare_weights(grid, WEIGHTS, ["optimal", "CF"])
+
+
+def test_weights_rise_from_zero(comparison: WeightComparison) -> None:
+    """They come by size, each once, with 0 first whether it was asked for or not."""
+    for curve in comparison.curves:
+        assert [point.weight for point in curve.points] == [0.0, 0.001, 0.01, 0.1, 1.0]
+
+
+def test_each_point_is_the_policy_of_that_objective(grid: City, comparison: WeightComparison) -> None:
+    """A city that states the objective itself gives the same late fraction and minutes; weight 0 is lateness alone."""
+    for point in comparison.curves[0].points:
+        objective = Objective("late+minutes", point.weight) if point.weight else Objective()
+        alone = evaluate(solve(dispatch_problem(replace(grid, objective=objective)), "optimal"))
+        assert point.late_fraction == pytest.approx(alone.late_fraction, rel=1e-9)
+        assert point.mean_minutes == pytest.approx(alone.mean_response_minutes, rel=1e-9)
+        assert point.result.lower <= alone.late_fraction <= point.result.upper
+
+
+def test_what_a_weight_costs_and_saves(comparison: WeightComparison) -> None:
+    """Each is counted against weight 0; for the optimal policy both only grow, each step at its weight's price."""
+    optimal, closest = comparison.curves
+    first = optimal.points[0]
+    assert (first.more_late, first.minutes_saved) == (0.0, 0.0)
+    for one, other in pairwise(optimal.points):
+        assert other.more_late == other.late_fraction - first.late_fraction
+        assert other.minutes_saved == first.mean_minutes - other.mean_minutes
+        assert other.more_late > one.more_late
+        saved = other.minutes_saved - one.minutes_saved
+        assert saved > 0.0
+        assert one.weight * saved - 1e-8 <= other.more_late - one.more_late <= other.weight * saved + 1e-8
+    for point in closest.points:  # it looks at no costs
+        assert point.more_late == pytest.approx(0.0, abs=1e-9)
+        assert point.minutes_saved == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_objective_of_the_city_is_set_aside(grid: City, comparison: WeightComparison) -> None:
+    """Weights say what is minimised, whatever the city states."""
+    other = compare_weights(replace(grid, objective=Objective("minutes")), [0.1])
+    assert [point.late_fraction for point in other.curves[0].points] == [
+        comparison.curves[0].points[place].late_fraction for place in (0, 3)
+    ]
+
+
+def test_the_document_has_every_point(comparison: WeightComparison) -> None:
+    """JSON has each policy with its weights, and costs that are late + weight × minutes."""
+    document = comparison.document()
+    assert [policy["name"] for policy in document["policies"]] == ["optimal", "closest-first"]
+    for policy in document["policies"]:
+        for entry in policy["weights"]:
+            cost = entry["late_fraction"] + entry["weight"] * entry["mean_response_minutes"]
+            assert entry["cost"] == pytest.approx(cost, rel=1e-9)
+            assert entry["cost_lower"] <= entry["cost"] <= entry["cost_upper"]
+            assert entry["converged"] is True
+
+
+def test_the_caller_is_told_what_goes_on(grid: City) -> None:
+    """`begin` hears each policy and weight in order, and `progress` hears bounds that hold the cost of each."""
+    heard: dict[str, list[Progress]] = {}
+    comparison = compare_weights(
+        grid,
+        [0.1],
+        ["optimal"],
+        begin=lambda name: heard.update({name: []}),
+        progress=lambda now: list(heard.values())[-1].append(now),
+    )
+    assert list(heard) == ["optimal, weight 0", "optimal, weight 0.1"]
+    for point, steps in zip(comparison.curves[0].points, heard.values(), strict=True):
+        cost = point.result.evaluation.cost
+        assert steps
+        assert all(now.lower <= cost * (1.0 + 1e-9) and cost <= now.upper * (1.0 + 1e-9) for now in steps)
+
+
+def test_results_that_did_not_converge_are_named(comparison: WeightComparison) -> None:
+    """The policy and the weight of each are in the words."""
+    assert comparison.failed == []
+    curve, *others = comparison.curves
+    point = replace(curve.points[2], result=replace(curve.points[2].result, converged=False))
+    points = (*curve.points[:2], point, *curve.points[3:])
+    assert replace(comparison, curves=(replace(curve, points=points), *others)).failed == ["optimal with weight 0.01"]
+
+
+@pytest.mark.parametrize("weight", [-0.1, float("nan"), float("inf"), 1e4])
+def test_weights_out_of_range_are_refused(grid: City, weight: float) -> None:
+    """The message says which range is meant."""
+    with pytest.raises(InputError, match="expected weights from 0 to 1000 late incidents per minute, got"):
+        compare_weights(grid, [0.1, weight])
+
+
+def test_no_weight_is_no_comparison(grid: City) -> None:
+    """An empty list is refused, of weights as of policies."""
+    with pytest.raises(InputError, match="at least one weight"):
+        compare_weights(grid, [])
+    with pytest.raises(InputError, match="at least one policy"):
+        compare_weights(grid, [0.1], [])
