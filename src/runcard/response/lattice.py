@@ -16,6 +16,8 @@ difference is 15 times the error of c, and (16 c - b)/15 is better still. The nu
 differ by at most `TOLERANCE`: where laws are less smooth, and c is off by a third of that, it is still small enough.
 """
 
+from dataclasses import dataclass, field
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
@@ -23,6 +25,10 @@ from scipy.fft import irfft, next_fast_len, rfft
 from runcard.response.laws import Law, Vector
 
 FIRST_STEPS = 192
+FINE_STEPS = 4 * FIRST_STEPS
+"""Laws are looked at on this lattice at once: it is needed in any case."""
+COARSE_STEPS = 24
+"""No lattice has fewer steps."""
 MOST_STEPS = FIRST_STEPS << 6
 TOLERANCE = 2e-6
 THETA = 18.0
@@ -36,7 +42,7 @@ class Lattice:
     """The lattice of n steps from 0 to a horizon in minutes."""
 
     def __init__(self, horizon: float, num_steps: int) -> None:
-        self.num_steps = num_steps
+        self.horizon, self.num_steps = horizon, num_steps
         self.step = horizon / num_steps
         self.length = int(next_fast_len(num_steps + 1, real=True))
         self.weights = np.exp(-THETA / self.length * np.arange(num_steps + 1))
@@ -46,13 +52,9 @@ class Lattice:
         """The length of a transform."""
         return self.length // 2 + 1
 
-    def transforms(self, law: Law, means: Vector) -> Transforms:
-        """[mean, frequency] the transforms of times of these means, in minutes."""
-        found = np.empty((len(means), self.num_frequencies), np.complex128)
-        chunk = max(1, MAX_MASSES // (self.num_steps + 2))
-        for first in range(0, len(means), chunk):
-            masses = masses_of(law, means[first : first + chunk], self.step, self.num_steps)
-            found[first : first + chunk] = rfft(masses * self.weights, self.length, axis=1)
+    def transforms(self, masses: NDArray[np.float64]) -> Transforms:
+        """[row, frequency] the transforms of times with these masses at 0, h, 2h, ..., T."""
+        found: Transforms = rfft(masses * self.weights, self.length, axis=1)
         return found
 
     def masses(self, transforms: Transforms) -> NDArray[np.float64]:
@@ -61,13 +63,33 @@ class Lattice:
         return found
 
 
-def masses_of(law: Law, means: Vector, step: float, num_steps: int) -> NDArray[np.float64]:
-    """[mean, step] the masses of times of these means at 0, h, 2h, ..., T."""
-    times = step * np.arange(num_steps + 2, dtype=np.float64)
-    excess = law.excess(times, means).T
-    before = np.concatenate([(law.mean * means + step)[:, None], excess[:, :-2]], axis=1)
-    found: NDArray[np.float64] = (before - 2.0 * excess[:, :-1] + excess[:, 1:]) / step
-    return found
+@dataclass
+class TimesOfLaw:
+    """The expected excess of times of one law and several means up to a horizon, on the finest lattice so far."""
+
+    law: Law
+    means: Vector
+    horizon: float
+    _steps: int = 0
+    _excess: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+
+    def masses(self, num_steps: int) -> NDArray[np.float64]:
+        """[mean, step] the masses at 0, h, 2h, ..., T, from what a finer lattice has found if there is one."""
+        if num_steps > self._steps or self._steps % num_steps:
+            self._steps = num_steps * max(1, FINE_STEPS // num_steps)
+            # Beyond T by a step of the coarsest lattice
+            num_times = self._steps + self._steps // COARSE_STEPS + 1
+            times = self.horizon / self._steps * np.arange(num_times, dtype=np.float64)
+            self._excess = np.empty((len(self.means), len(times)))
+            chunk = max(1, MAX_MASSES // len(times))
+            for first in range(0, len(self.means), chunk):
+                part = self.means[first : first + chunk]
+                self._excess[first : first + chunk] = self.law.excess(times, part).T
+        step = self.horizon / num_steps
+        excess = self._excess[:, :: self._steps // num_steps][:, : num_steps + 2]
+        before = np.concatenate([(self.law.mean * self.means + step)[:, None], excess[:, :-2]], axis=1)
+        found: NDArray[np.float64] = (before - 2.0 * excess[:, :-1] + excess[:, 1:]) / step
+        return found
 
 
 def survivals(masses: NDArray[np.float64]) -> NDArray[np.float64]:

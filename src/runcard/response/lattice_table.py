@@ -30,11 +30,12 @@ from runcard.response.lattice import (
     MOST_STEPS,
     TOLERANCE,
     Lattice,
+    TimesOfLaw,
     Transforms,
     extrapolated,
     survivals,
 )
-from runcard.response.laws import Vector, driving_laws, turnout_law
+from runcard.response.laws import DrivingLaws, Law, Vector, driving_laws, turnout_law
 from runcard.response.routes import MAX_DISTANCES, Roads, Routes
 
 MEAN_HORIZON = 12.0
@@ -106,6 +107,7 @@ class LatticeTable:
     teams: NDArray[np.int32]
     """[team, place] the stations of every team, as `list_stations` gives them."""
     needs: Needs
+    _times: dict[tuple[int, float], tuple[TimesOfLaw, TimesOfLaw, TimesOfLaw]] = field(default_factory=dict)
 
     @cached_property
     def sizes(self) -> NDArray[np.int32]:
@@ -182,7 +184,7 @@ class LatticeTable:
         longest = max(float(self.routes.drive_minutes.max()), links * mean) + turnout
         numbered, used = self.used
         minutes = np.append(self.roads.minutes[used], 0.0)[numbered]
-        law, ready = driving_laws(self.city.driving).alone, turnout_law(self.city.turnout)
+        law, ready = self.laws.alone, turnout_law(self.city.turnout)
         deviation = max(law.deviation(np.full(links, mean)), law.deviation(minutes[_longest(minutes)]))
         return longest + MEAN_HORIZON * (deviation + ready.deviation(np.array([turnout]))), longest
 
@@ -203,16 +205,37 @@ class LatticeTable:
         found[self.too_large] = np.inf
         return found
 
+    @cached_property
+    def laws(self) -> DrivingLaws:
+        """The laws of the time on a link."""
+        return driving_laws(self.city.driving)
+
+    def masses(self, law: Law, horizon: float, num_steps: int) -> tuple[NDArray[np.float64], ...]:
+        """[link, step], [step] and [step] the masses of the times on links, on one outside, and before the first link.
+
+        The last are of the law of turnout times; the others of the given one.
+        """
+        minutes, turnout = self.roads.minutes[self.used[1]], self.city.turnout
+        key = (id(law), horizon)
+        if key not in self._times:
+            outside = np.array([self.outside[1]])
+            self._times[key] = (
+                TimesOfLaw(law, minutes, horizon), TimesOfLaw(law, outside, horizon),
+                TimesOfLaw(turnout_law(turnout), np.array([turnout.mean_minutes]), horizon),
+            )  # fmt: skip
+        links, outside_link, start = self._times[key]
+        nothing = np.zeros(num_steps + 1)
+        nothing[0] = 1.0
+        ready = start.masses(num_steps)[0] if turnout.mean_minutes > 0.0 else nothing
+        return links.masses(num_steps), outside_link.masses(num_steps)[0], ready
+
     def times(self, lattice: Lattice) -> Times:
         """All times on a lattice."""
-        law, turnout = driving_laws(self.city.driving).alone, self.city.turnout
-        of_link = lattice.transforms(law, self.roads.minutes[self.used[1]])
-        start = np.ones(lattice.num_frequencies, np.complex128)
-        if turnout.mean_minutes > 0.0:
-            start = lattice.transforms(turnout_law(turnout), np.array([turnout.mean_minutes]))[0]
-        num_outside, mean = self.outside
-        outside = lattice.transforms(law, np.array([mean])) ** num_outside * start
-        return Times(lattice, of_link, start, 1.0 - survivals(lattice.masses(outside))[0])
+        links, outside, ready = self.masses(self.laws.alone, lattice.horizon, lattice.num_steps)
+        start = lattice.transforms(ready[None])
+        from_outside = lattice.transforms(outside[None]) ** self.outside[0] * start
+        found = 1.0 - survivals(lattice.masses(from_outside))[0]
+        return Times(lattice, lattice.transforms(links), start[0], found)
 
     def _on(
         self, lattice: Lattice, points: NDArray[np.int64], at: Callable[[Times, _Tree], NDArray[np.float64]]
@@ -343,15 +366,15 @@ class LatticeTable:
 
 
 def each_point(
-    points: NDArray[np.int64], num_teams: int, at: Callable[[int], NDArray[np.float64]]
+    points: NDArray[np.int64], num_teams: int, at: Callable[[int], NDArray[np.float64]], threads: int | None = None
 ) -> NDArray[np.float64]:
-    """[team, place in points] what is found at each of some demand points, on all threads."""
+    """[team, place in points] what is found at each of some demand points, on all threads or so many."""
     found = np.empty((num_teams, len(points)))
 
     def one(place: int) -> None:
         found[:, place] = at(int(points[place]))
 
-    with ThreadPoolExecutor(_num_threads()) as pool:
+    with ThreadPoolExecutor(threads or num_threads()) as pool:
         list(pool.map(one, range(len(points))))
     return found
 
@@ -362,7 +385,8 @@ def _longest(minutes: NDArray[np.float64]) -> tuple[int, int]:
     return place // minutes.shape[1], place % minutes.shape[1]
 
 
-def _num_threads() -> int:
+def num_threads() -> int:
+    """The threads that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

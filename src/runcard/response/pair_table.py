@@ -20,23 +20,31 @@ cancels: its transform is a1(ω) conj a2(ω) Π_l { q + (1-q) |φ_l(ω)|² }.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from threading import local
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.fft import fft, irfft, next_fast_len, rfft
 
-from runcard.response.lattice import Transforms, extrapolated, masses_of
-from runcard.response.lattice_table import MEAN_TOLERANCE, LatticeTable, each_point, refined, within
-from runcard.response.laws import DrivingLaws, Law, Vector, driving_laws, turnout_law
-from runcard.response.tree_kernels import late_of_teams, multiply_links
+from runcard.response.lattice import COARSE_STEPS, Transforms, extrapolated
+from runcard.response.lattice_table import MEAN_TOLERANCE, LatticeTable, each_point, num_threads, refined, within
+from runcard.response.laws import Vector
+from runcard.response.tree_kernels import late_of_teams, multiply_links, own_products
 
-FIRST_STEPS = 24
+FIRST_STEPS = COARSE_STEPS
 MOST_STEPS = FIRST_STEPS << 6
-TOLERANCE = 2e-5
+TOLERANCE = 6e-5
 """Of two extrapolations by fourth powers; the last one is then off by about a fiftieth of that."""
+FEW_STEPS = 96
+"""With fewer, threads are in each other's way."""
 THETA = 12.0
+
+
+Grid = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""The real and the imaginary part of a plane [frequency, half of the frequencies]."""
+
+_rooms = local()
 
 
 @dataclass(frozen=True)
@@ -59,10 +67,6 @@ class _Plane:
     at_end: Transforms
     """[frequency] what gives the mass at T."""
 
-    def chance(self, transform: Transforms) -> float:
-        """P(by T) of a time with this transform."""
-        return float((transform * self.until).sum().real)
-
 
 @dataclass(frozen=True)
 class PairTable:
@@ -70,14 +74,10 @@ class PairTable:
 
     table: LatticeTable
 
-    @cached_property
-    def _laws(self) -> DrivingLaws:
-        return driving_laws(self.table.city.driving)
-
     @property
     def _chance(self) -> float:
         """That of meeting a link together."""
-        chance = self._laws.together_chance
+        chance = self.table.laws.together_chance
         return self.table.city.shared_delay if chance is None else chance
 
     def late(self) -> NDArray[np.float64]:
@@ -89,7 +89,8 @@ class PairTable:
 
             def at(num_steps: int, points: NDArray[np.int64], target: float = float(target)) -> NDArray[np.float64]:
                 plane = self._plane(target, num_steps)
-                return each_point(points, len(found), lambda j: self._late_at(plane, alone[:, j], j))
+                threads = num_threads() if num_steps >= FEW_STEPS else 1
+                return each_point(points, len(found), lambda j: self._late_at(plane, alone[:, j], j), threads)
 
             found[:, points] = np.clip(refined(at, points, _settled, FIRST_STEPS, MOST_STEPS), 0.0, 1.0)
         found[self.table.too_large] = np.inf
@@ -97,26 +98,23 @@ class PairTable:
 
     def _plane(self, horizon: float, num_steps: int) -> _Plane:
         """All times on a lattice."""
-        table, laws, turnout = self.table, self._laws, self.table.city.turnout
-        step, length = horizon / num_steps, 2 * int(next_fast_len(num_steps + 1))
+        table, laws = self.table, self.table.laws
+        length = 2 * int(next_fast_len(num_steps + 1))
         weights = np.exp(-THETA / length * np.arange(num_steps + 1))
 
-        def transforms(law: Law, means: Vector, directions: int = 1) -> Transforms:
-            found: Transforms = fft(masses_of(law, means, step, num_steps) * weights**directions, length, axis=1)
+        def transforms(masses: NDArray[np.float64], directions: int = 1) -> Transforms:
+            found: Transforms = fft(masses * weights**directions, length, axis=-1)
             return found
 
         def parts(found: Transforms) -> tuple[Vector, Vector]:
             return np.ascontiguousarray(found.real), np.ascontiguousarray(found.imag)
 
-        minutes = table.roads.minutes[table.used[1]]
-        alone, together = transforms(laws.alone, minutes), transforms(laws.together, minutes, 2)
-        apart, once = (alone, alone) if laws.together_chance is None else (
-            transforms(laws.apart, minutes), transforms(laws.together, minutes)
-        )  # fmt: skip
-        start, start_together = np.ones(length, np.complex128), np.ones(length, np.complex128)
-        if turnout.mean_minutes > 0.0:
-            mean = np.array([turnout.mean_minutes])
-            start, start_together = (transforms(turnout_law(turnout), mean, directions)[0] for directions in (1, 2))
+        of_alone, _, ready = table.masses(laws.alone, horizon, num_steps)
+        of_together, of_apart = of_alone, of_alone
+        if laws.together_chance is not None:
+            of_together, of_apart = (table.masses(law, horizon, num_steps)[0] for law in (laws.together, laws.apart))
+        alone, together, once = transforms(of_alone), transforms(of_together, 2), transforms(of_together)
+        apart, start, start_together = transforms(of_apart), transforms(ready), transforms(ready, 2)
         counted, last = 1.0 / weights, np.zeros(num_steps + 1)
         counted[-1], last[-1] = 0.5 / weights[-1], 1.0 / weights[-1]
         until, at_end = (self._sums(array, length) for array in (counted, last))
@@ -137,7 +135,7 @@ class PairTable:
         """[team] P(late) at one demand point, given P(by T) of a truck of each station and, last, from outside."""
         table = self.table
         road = _Road(table, plane, j, self._chance)
-        here = np.array([plane.chance(road.own(i, 0)) for i in range(len(road.num_links))])
+        here = (road.own(np.arange(len(road.num_links)), 0) * plane.until).sum(axis=1).real
         kept = alone[:-1] / np.maximum(here, 1e-300)
         both = road.both(here) * np.multiply.outer(kept, kept)
         np.fill_diagonal(both, np.diagonal(both) / np.maximum(kept, 1e-300))  # two of one station fail together
@@ -167,22 +165,20 @@ class PairTable:
 
     def _line(self, horizon: float, num_steps: int) -> "_Line":
         """The transforms of all times on a lattice, for differences."""
-        table, laws, turnout = self.table, self._laws, self.table.city.turnout
+        table, laws = self.table, self.table.laws
         step, length = horizon / num_steps, 2 * int(next_fast_len(num_steps + 1))
 
-        def transforms(law: Law, means: Vector) -> Transforms:
-            found: Transforms = rfft(masses_of(law, means, step, num_steps), length, axis=1)
+        def transforms(masses: NDArray[np.float64]) -> Transforms:
+            found: Transforms = rfft(masses, length, axis=-1)
             return found
 
-        minutes = table.roads.minutes[table.used[1]]
-        start = np.ones(length // 2 + 1, np.complex128)
-        if turnout.mean_minutes > 0.0:
-            start = transforms(turnout_law(turnout), np.array([turnout.mean_minutes]))[0]
-        num_outside, mean = table.outside
-        outside = transforms(laws.alone, np.array([mean]))[0] ** num_outside * start
-        cancels = self._chance + (1.0 - self._chance) * np.abs(transforms(laws.apart, minutes)) ** 2
+        of_alone, of_outside, ready = table.masses(laws.alone, horizon, num_steps)
+        of_apart = table.masses(laws.apart, horizon, num_steps)[0]
+        alone, start = transforms(of_alone), transforms(ready)
+        outside = transforms(of_outside) ** table.outside[0] * start
+        cancels = self._chance + (1.0 - self._chance) * np.abs(transforms(of_apart)) ** 2
         away = step * np.minimum(np.arange(length), length - np.arange(length))
-        return _Line(length, transforms(laws.alone, minutes), cancels.astype(np.complex128), start, outside, away)
+        return _Line(length, alone, cancels.astype(np.complex128), start, outside, away)
 
     def _means_at(self, line: "_Line", j: int) -> NDArray[np.float64]:
         """[team] mean minutes to one demand point."""
@@ -242,69 +238,79 @@ class _Road:
 
     def __init__(self, table: LatticeTable, plane: _Plane, j: int, chance: float) -> None:
         self.table, self.plane, self.chance = table, plane, chance
-        self.routes, self.num_links = table.used[0][j], table.routes.num_links[:, j].tolist()
-        self.shared = table.routes.shared_links[:, :, j]
-        self._own: dict[tuple[int, int], Transforms] = {}
+        num_links = np.ascontiguousarray(table.routes.num_links[:, j])
+        self.routes, self.num_links = table.used[0][j], num_links.tolist()
+        self.shared = np.ascontiguousarray(table.routes.shared_links[:, :, j])
+        # The parts of routes before every junction, and whole routes, with what comes before the first link
+        self._rows = np.full((len(num_links), int(self.shared.max()) + 1), -1, np.int32)
+        np.put_along_axis(self._rows, self.shared.astype(np.int64), 0, axis=1)
+        self._rows[:, 0] = 0
+        wanted = self._rows == 0
+        self._rows[wanted] = np.arange(wanted.sum())
+        places = np.empty(wanted.sum(), np.int32)
+        products = np.empty((len(places), plane.length), np.complex128)
+        own_products(self.routes, num_links, self._rows, plane.start, plane.alone, places, products)
+        self._own = np.empty_like(products)
+        self._own[places] = products
 
-    def own(self, i: int, depth: int) -> Transforms:
-        """The transform of the part of a route before its last `depth` links, with what comes before the first."""
-        if (i, depth) not in self._own:
-            product, num = self.plane.start.copy(), self.num_links[i]
-            multiply_links(self.routes[i], num, depth, num, self.plane.alone, product)
-            self._own[i, depth] = product
-        return self._own[i, depth]
+    def own(self, stations: NDArray[np.int64], depth: int) -> Transforms:
+        """[station, frequency] the transforms of the parts of routes before their last `depth` links."""
+        found: Transforms = self._own[self._rows[stations, depth]]
+        return found
 
     def both(self, alone: Vector) -> NDArray[np.float64]:
         """[station, station] P(both trucks by T); on the diagonal of two trucks of one station, if it has two."""
-        num, shape = len(self.num_links), (self.plane.length, self.plane.length // 2 + 1)
+        num = len(self.num_links)
         both = np.multiply.outer(alone, alone)
-        grids: dict[tuple[int, int], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        grids: dict[tuple[int, int], Grid] = {}
+        pool = _grids(self.plane.length)
         for i in range(num):
             several = self.table.city.stations[i].trucks > 1
             depths = {int(self.shared[i, e]) for e in range(num) if e != i}
             if several:
                 depths.add(self.num_links[i])
-            reached, grid = 0, (np.ones(shape), np.zeros(shape))
+            reached, grid = 0, pool[0]
             for depth in sorted(depths - {0}):
                 members = np.flatnonzero(self.shared[i] >= depth)
                 node = int(members[0]), depth
                 if node not in grids:
-                    grid = grid[0].copy(), grid[1].copy()
-                    _multiply_plane(
-                        self.routes[i], self.num_links[i], reached, depth, self.chance, *self.plane.apart,
-                        *self.plane.together, *grid,
-                    )  # fmt: skip
-                    grids[node] = grid
-                    self._meet(depth, members.tolist(), grid, both)
+                    if len(pool) == len(grids) + 1:
+                        pool.append(_new_grid(self.plane.length))
+                    grids[node] = pool[len(grids) + 1]
+                    self._meet(i, reached, depth, members, grid, grids[node], both)
                 reached, grid = depth, grids[node]
             if several:
                 both[i, i] = self._same(i, alone, grid)
         return both
 
     def _meet(
-        self, depth: int, members: list[int], grid: tuple[NDArray[np.float64], NDArray[np.float64]],
+        self, i: int, reached: int, depth: int, members: NDArray[np.int64], before: Grid, grid: Grid,
         both: NDArray[np.float64],
     ) -> None:  # fmt: skip
-        """Fill in P(both by T) of the stations whose routes meet at a junction."""
-        late = [i for i in members if any(self.shared[i, e] == depth for e in members if e != i)]
-        if not late:
-            return
-        own = np.array([self.own(i, depth) for i in late]) * self.plane.until
+        """Fill in the plane of a junction, from that of one before, and P(both by T) of stations that meet there."""
+        meets = self.shared[np.ix_(members, members)] == depth
+        np.fill_diagonal(meets, val=False)
+        late = members[meets.any(axis=1)]
+        own = self.own(late, depth) * self.plane.until
         half = grid[0].shape[1]
+        real, imaginary = np.zeros((len(late), half)), np.zeros((len(late), half))
+        _extend_plane(
+            self.routes[i], self.num_links[i], reached, depth, self.chance, *self.plane.apart, *self.plane.together,
+            *before, own, *grid, real, imaginary,
+        )  # fmt: skip
         twice = np.full(half, 2.0)
         twice[[0, -1]] = 1.0
-        parts = np.concatenate([own.real, own.imag])
-        with_real, with_imaginary = np.split(parts @ grid[0], 2), np.split(parts @ grid[1], 2)
-        real, imaginary = with_real[0] - with_imaginary[1], with_imaginary[0] + with_real[1]
-        found = real @ (own.real[:, :half] * twice).T - imaginary @ (own.imag[:, :half] * twice).T
-        for a, i in enumerate(late):
-            for b, e in enumerate(late):
-                if i != e and self.shared[i, e] == depth:
-                    both[i, e] = found[a, b]
-                    if self.num_links[i] == self.num_links[e] == depth and self.table.city.turnout.mean_minutes == 0.0:
-                        both[i, e] += self._on_diagonal(i, np.ones_like(self.plane.start))
+        other = own[:, :half] * twice
+        # Not as a matrix product, which would use all threads for very little.
+        found = np.einsum("af,bf->ab", real, other.real) - np.einsum("af,bf->ab", imaginary, other.imag)
+        if self.table.city.turnout.mean_minutes == 0.0:
+            at_node = np.array([self.num_links[a] == depth for a in late], np.bool_)
+            if at_node.sum() > 1:
+                found[np.ix_(at_node, at_node)] += self._on_diagonal(i, np.ones_like(self.plane.start))
+        pairs = np.ix_(late, late)
+        both[pairs] = np.where(self.shared[pairs] == depth, found, both[pairs])
 
-    def _same(self, i: int, alone: Vector, grid: tuple[NDArray[np.float64], NDArray[np.float64]]) -> float:
+    def _same(self, i: int, alone: Vector, grid: Grid) -> float:
         """P(both by T) of two trucks of one station."""
         turnout, plane = self.table.city.turnout, self.plane
         ready = turnout.mean_minutes > 0.0
@@ -333,14 +339,35 @@ def _settled(tried: list[NDArray[np.float64]]) -> NDArray[np.bool_]:
     return np.asarray((np.abs(now - before) <= TOLERANCE).all(axis=0))
 
 
+def _new_grid(length: int) -> Grid:
+    """Room for a plane."""
+    return np.empty((length, length // 2 + 1)), np.empty((length, length // 2 + 1))
+
+
+def _grids(length: int) -> list[Grid]:
+    """Room for planes of this thread, which grows; the first is 1 everywhere."""
+    if getattr(_rooms, "length", None) != length:
+        one = _new_grid(length)
+        one[0][:], one[1][:] = 1.0, 0.0
+        _rooms.length, _rooms.grids = length, [one]
+    grids: list[Grid] = _rooms.grids
+    return grids
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _multiply_plane(
+def _extend_plane(
     route: NDArray[np.int32], num_links: int, low: int, high: int, chance: float, apart: Vector,
-    apart_imaginary: Vector, together: Vector, together_imaginary: Vector, real: Vector, imaginary: Vector,
+    apart_imaginary: Vector, together: Vector, together_imaginary: Vector, before: Vector, before_imaginary: Vector,
+    own: Transforms, real: Vector, imaginary: Vector, summed: Vector, summed_imaginary: Vector,
 ) -> None:  # fmt: skip
-    """Multiply G by the factors of the links at depths low+1..high of a route."""
+    """Set G to the one before times the factors of the links at depths low+1..high of a route.
+
+    Adds own[s, f1] G[f1, f2] over all f1 to summed[s, f2]. A row stays in the cache while all that passes by.
+    """
     for first in range(real.shape[0]):
-        row, other = real[first], imaginary[first]  # which stay in the cache while the links pass by
+        row, other = real[first], imaginary[first]
+        for second in range(real.shape[1]):
+            row[second], other[second] = before[first, second], before_imaginary[first, second]
         for depth in range(low + 1, high + 1):
             link = route[num_links - depth]
             a, b, c, d = apart[link], apart_imaginary[link], together[link], together_imaginary[link]
@@ -351,6 +378,12 @@ def _multiply_plane(
                 old = row[second]
                 row[second] = old * re - other[second] * im
                 other[second] = old * im + other[second] * re
+        for s in range(len(own)):
+            x, y = own[s, first].real, own[s, first].imag
+            to, to_imaginary = summed[s], summed_imaginary[s]
+            for second in range(real.shape[1]):
+                to[second] += x * row[second] - y * other[second]
+                to_imaginary[second] += x * other[second] + y * row[second]
 
 
 @njit(cache=True, nogil=True)
