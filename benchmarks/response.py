@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,41 +72,65 @@ def draw(driving: Driving, mean: float, rng: np.random.Generator, num: int) -> N
 
 
 def drawn_late(city: City, num_draws: int) -> float:
-    """P(late) of the two trucks of a fork that meet the same delays, by drawing every link."""
+    """P(late) of two trucks of the fork, by drawing every link."""
     rng, late, chunk = np.random.default_rng(1), 0, 1_000_000
     mean = {link.link_id: link.mean_minutes for link in city.links}
     for _ in range(num_draws // chunk):
-        own = [
+        times = [
             sum(draw(city.driving, mean[one], rng, chunk) for one in route) for route in (("a1", "a2"), ("b1", "b2"))
         ]
-        common = sum(draw(city.driving, mean[one], rng, chunk) for one in ("c1", "c2", "c3"))
-        late += int((common + np.minimum(*own) > city.target_minutes).sum())
+        for link in ("c1", "c2", "c3"):
+            one, other = (draw(city.driving, mean[link], rng, chunk) for _ in range(2))
+            together = rng.random(chunk) < city.shared_delay
+            times = [times[0] + one, times[1] + np.where(together, one, other)]
+        arrivals = np.sort(times, axis=0)[city.arrivals_per_incident - 1]
+        late += int((arrivals > city.target_minutes).sum())
     return late / num_draws
 
 
 def drawn_cases(num_draws: int = 10_000_000) -> Iterator[Row]:
     """P(late) of two trucks that share a road, beside ten million draws."""
     for driving in LAWS:
-        city = fork_city(driving)
-        found, drawn = float(response_table(city, minutes=False).p_late[3, 0]), drawn_late(city, num_draws)
-        within = 3.29 * np.sqrt(drawn * (1.0 - drawn) / num_draws)
-        name = f"P(late) of two trucks, {driving.model}, cv {driving.cv}, fixed part {driving.fixed_part:g}"
-        measured = f"{found:.6f}, and {drawn:.6f} of {num_draws:,} draws"
-        yield Row(name, measured, f"within {within:.1e}", bool(abs(found - drawn) <= within))
+        for shared_delay, arrivals in ((1.0, 1), (0.5, 1), (1.0, 2)):
+            city = replace(fork_city(driving), shared_delay=shared_delay, arrivals_per_incident=arrivals)
+            found, drawn = float(response_table(city, minutes=False).p_late[3, 0]), drawn_late(city, num_draws)
+            within = 3.29 * np.sqrt(drawn * (1.0 - drawn) / num_draws)
+            which = "first" if arrivals == 1 else "second"
+            name = f"P(late) of the {which} of two trucks, {law_words(driving)}, shared_delay {shared_delay:g}"
+            measured = f"{found:.6f}, and {drawn:.6f} of {num_draws:,} draws"
+            yield Row(name, measured, f"within {within:.1e}", bool(abs(found - drawn) <= within))
+
+
+def law_words(driving: Driving) -> str:
+    """A law in words."""
+    number = "" if driving.cv is None else f" of cv {driving.cv:g}"
+    return f"{driving.model}{number}" + (f", {driving.fixed_part:g} fixed" if driving.fixed_part else "")
 
 
 def response_cases(*, quick: bool) -> Iterator[Row]:
     """The paper's driving times in closed form, and others on the lattice; `quick` takes one law."""
-    cases = [(Driving(), True, 0.5), *((law, False, 10.0) for law in (LAWS[:1] if quick else LAWS))]
-    for driving, one_mean, limit in cases:
-        city = road_city(driving, one_mean=one_mean)
-        response_table(city, minutes=False)  # loads the kernels
-        began = time.perf_counter()
-        table = response_table(city, minutes=False)
-        seconds = time.perf_counter() - began
-        assert ((table.p_late >= 0.0) & (table.p_late <= 1.0)).all()
-        what = "equal means" if one_mean else f"cv {driving.cv}, fixed part {driving.fixed_part:g}"
-        name = f"P(late) of all pairs, 20 x 400, {len(city.links)} links, {driving.model}, {what}"
-        yield Row(name, f"{seconds:.2f} s", f"< {limit:g} s", seconds < limit)
+    laws = LAWS[:1] if quick else LAWS
+    cases = [(Driving(), True, 1.0, 0.5)]
+    cases += [(law, False, shared_delay, 10.0) for law in laws for shared_delay in (1.0, 0.5)]
+    for driving, one_mean, shared_delay, limit in cases:
+        city = replace(road_city(driving, one_mean=one_mean), shared_delay=shared_delay)
+        name = f"P(late) of all pairs, 20 x 400, {len(city.links)} links, {law_words(driving)}"
+        name += f", {'equal' if one_mean else 'different'} means, shared_delay {shared_delay:g}"
+        yield timed(city, name, limit)
     if not quick:
+        city = replace(road_city(Driving("gamma", cv=0.5), one_mean=False), trucks_per_incident=3)
+        yield timed(city, "P(late) of all teams of three, 20 x 400, gamma of cv 0.5", None)
         yield from drawn_cases()
+
+
+def timed(city: City, name: str, limit: float | None) -> Row:
+    """How long P(late) of every team takes."""
+    response_table(replace(city, demand=city.demand[:2]), minutes=False)  # loads the kernels
+    began = time.perf_counter()
+    table = response_table(city, minutes=False)
+    seconds = time.perf_counter() - began
+    found = table.p_late[np.isfinite(table.p_late)]
+    assert ((found >= 0.0) & (found <= 1.0)).all()
+    if limit is None:
+        return Row(name, f"{seconds:.2f} s", "(none set)", True)
+    return Row(name, f"{seconds:.2f} s", f"< {limit:g} s", seconds < limit)

@@ -59,6 +59,31 @@ def faults_with(**changes: Any) -> tuple[str, ...]:
             "expected driving.model to be exponential or gamma or lognormal or hyperexponential or pareto, "
             "got 'weibull'",
         ),
+        ({"arrivals_per_incident": 5}, "expected arrivals_per_incident to be a whole number from 1 to 4, got 5"),
+        (
+            {"arrivals_per_incident": 3},
+            "expected arrivals_per_incident <= trucks_per_incident, got 3 of 2 trucks",
+        ),
+        (
+            {"demand": (DemandPoint("b", 4.0, trucks=1, arrivals=2),)},
+            "demand[0]: expected arrivals <= trucks, got 2 of 1 trucks",
+        ),
+        (
+            {"driving": Driving("gamma", cv=1.0, coupled_branch="short")},
+            "expected no driving.coupled_branch for the model gamma, which has no branches, got 'short'",
+        ),
+        (
+            {"driving": Driving("hyperexponential", cv=2.0, coupled_branch="middle")},
+            "expected driving.coupled_branch to be short or long, got 'middle'",
+        ),
+        (
+            {"driving": Driving("hyperexponential", cv=2.0, coupled_branch="long"), "shared_delay": 0.5},
+            "expected no shared_delay beside driving.coupled_branch, whose chance is that of its branch, got 0.5",
+        ),
+        (
+            {"driving": Driving(second_route="other")},
+            "expected driving.second_route to be same or disjoint, got 'other'",
+        ),
         ({"driving": Driving("gamma")}, "expected driving.cv, which the model gamma needs, got none"),
         ({"driving": Driving("gamma", cv=-1.0)}, "expected driving.cv from 0 to 10, got -1.0"),
         (

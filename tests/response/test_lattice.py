@@ -4,16 +4,20 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from benchmarks.response import draw
 from numpy.typing import NDArray
 from scipy.special import gammaincc
 
+from runcard import dispatch_problem, evaluate, solve
 from runcard.city import City, Driving, Outside, Turnout, read_city, write_city
 from runcard.errors import NotConvergedError, UnsupportedError
 from runcard.response import response_table, routes_to
 from runcard.response.laws import branches, driving_laws
+from runcard.response.routes import read_roads
+from runcard.response.second_routes import SecondRoutes
 
 MEANS = (0.5, 0.7, 1.1, 1.6)
 LAWS = [
@@ -154,6 +158,74 @@ def test_a_coupled_branch(make_city: Any, branch: str, arrivals: int) -> None:
     check_by_simulation(city, [(), (1,), (0, 0), (0, 1)])
 
 
+def ring(make_city: Any, **settings: Any) -> City:
+    """A station of two trucks behind a bridge, a ring of a short and a long road, and a road of two links on."""
+    edges = [(0, 1, False, 0.5), (1, 2, False, 0.8), (2, 4, False, 0.7), (1, 3, False, 1.0), (3, 4, False, 0.9)]
+    edges += [(4, 5, False, 0.6), (5, 6, False, 0.4), (1, 4, False, 3.5)]
+    given = {"trucks": [2, 1], "target_minutes": 4.0, "outside": Outside(7, 0.9)}
+    return make_city(edges, [0, 2], [6, 4, 0], **(given | settings))
+
+
+def test_the_second_route(make_city: Any) -> None:
+    """It has the fewest links in common with the first and is then the shortest, by trying every simple path."""
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        ends = [(a, b) for a in range(7) for b in range(a) if rng.random() < 0.45] + [(k, k + 1) for k in range(6)]
+        edges = [(a, b, bool(rng.random() < 0.2 and a != b + 1), float(rng.uniform(0.2, 2.0))) for a, b in ends]
+        edges += [(b, a, True, float(rng.uniform(0.2, 2.0))) for a, b, directed, _ in edges if directed]
+        city = make_city(edges, [0], [6], trucks=[2])
+        roads, graph = read_roads(city), nx.MultiDiGraph()
+        for number, (a, b, directed, minutes) in enumerate(edges):
+            graph.add_edge(a, b, key=number, minutes=minutes)
+            if not directed:
+                graph.add_edge(b, a, key=number, minutes=minutes)
+        ids = [link.link_id for link in city.links]
+        first = [ids.index(link) for link in routes_to(city, 0)[0]]
+
+        def length(path: list[int], first: list[int] = first, roads: Any = roads) -> tuple[int, float]:
+            return len(set(path) & set(first)), round(float(roads.minutes[path].sum()), 9)
+
+        paths = [[key for _, _, key in path] for path in nx.all_simple_edge_paths(graph, 0, 6)]
+        found = SecondRoutes(roads).find(0, 6, np.array(first)).tolist()
+        assert found in paths, seed
+        assert length(found) == min(map(length, paths)), seed
+
+
+@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("turnout", [Turnout(), Turnout(0.4, "gamma", 0.6), Turnout(0.4, shared=False)])
+def test_two_trucks_on_two_roads(make_city: Any, turnout: Turnout, q: float) -> None:
+    """With a second route of its own, the second truck shares only bridges: P(late) and means are those drawn."""
+    driving = Driving("gamma", cv=1.3, second_route="disjoint")
+    city = ring(make_city, driving=driving, turnout=turnout, shared_delay=q)
+    table, same = response_table(city), response_table(replace(city, driving=Driving("gamma", cv=1.3)))
+    if q > 0.0:
+        assert table.p_late[3, 0] < same.p_late[3, 0]  # what they do not share helps more than the way round costs
+    np.testing.assert_allclose(table.p_late[[0, 1, 2, 4]], same.p_late[[0, 1, 2, 4]], rtol=0, atol=2e-6)
+    rng, num, minutes = np.random.default_rng(1), 400_000, (0.5, 0.8, 0.7, 1.0, 0.9, 0.6, 0.4)
+    ready = [draw(Driving(turnout.model, cv=turnout.cv), turnout.mean_minutes, rng, num) for _ in range(2)]
+    times = [ready[0], ready[0] if turnout.shared else ready[1]]
+    times = [times[0].copy(), times[1].copy()]
+    for link in (1, 2):
+        times[0] += draw(driving, minutes[link], rng, num)
+    for link in (3, 4):
+        times[1] += draw(driving, minutes[link], rng, num)
+    for link in (0, 5, 6):
+        one, other = (draw(driving, minutes[link], rng, num) for _ in range(2))
+        together = rng.random(num) < q
+        times[0] += one
+        times[1] += np.where(together, one, other)
+    first = np.minimum(*times)
+    late = float((first > 4.0).mean())
+    assert table.p_late[3, 0] == pytest.approx(late, abs=3.9 * np.sqrt(late * (1 - late) / num))
+    assert table.mean_minutes[3, 0] == pytest.approx(first.mean(), abs=3.9 * first.std() / np.sqrt(num) + 1e-3)
+
+
+def test_a_second_route_of_three_is_refused(make_city: Any) -> None:
+    """A second route of its own is for incidents of up to two trucks, and the message says so."""
+    with pytest.raises(UnsupportedError, match=r"second_route = .disjoint.: expected incidents that need at most two"):
+        response_table(ring(make_city, driving=Driving(second_route="disjoint"), trucks_per_incident=3))
+
+
 def delta(make_city: Any, **settings: Any) -> City:
     """Four stations whose roads meet two by two and further on, with demand points at the end and at a junction."""
     edges = [(0, 4, False, 0.8), (1, 4, False, 1.1), (4, 6, False, 0.7), (2, 5, False, 0.6), (3, 5, False, 0.9)]
@@ -182,6 +254,17 @@ def test_the_alarm_of_a_standard(make_city: Any) -> None:
     for classes, columns in ((first, slice(0, 2)), (whole, slice(2, 4))):
         alone = response_table(replace(city, demand=tuple(classes)))
         np.testing.assert_allclose(both.p_late[: len(alone.p_late), columns], alone.p_late, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("policy", ["closest-first", "optimal", "one-step-mean-field", "one-step-queueing"])
+def test_identical_classes_may_be_merged(make_city: Any, policy: str) -> None:
+    """A city whose demand points are split into identical classes is late as often as the one without them."""
+    city = delta(make_city, trucks_per_incident=3, arrivals_per_incident=2, driving=Driving("lognormal", cv=0.8))
+    halves = tuple(replace(point, incidents_per_day=point.incidents_per_day / 2.0) for point in city.demand)
+    merged, split = (
+        evaluate(solve(dispatch_problem(one), policy)) for one in (city, replace(city, demand=halves + halves))
+    )
+    assert split.late_fraction == pytest.approx(merged.late_fraction, rel=1e-6)
 
 
 def test_more_trucks_are_never_later(make_city: Any) -> None:

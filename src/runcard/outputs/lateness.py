@@ -15,7 +15,8 @@ from runcard.response.table import ResponseTable, response_table
 class TeamLateness:
     """One team: station ids ("outside" for the rest), P(late), mean minutes to the first arrival, and shared links.
 
-    `shared_links` counts the links that both of two trucks drive over; None where fewer than two come from stations.
+    `shared_links` counts the links that both of two trucks drive over; None where not two come from stations, or where
+    the second of a station takes a road of its own.
     """
 
     team: tuple[str, ...]
@@ -30,6 +31,8 @@ class ClassLateness:
 
     name: str
     trucks: int
+    arrivals: int
+    """How many of them must be there by the target."""
     target_minutes: float
     incidents_per_day: float
     teams: tuple[TeamLateness, ...]
@@ -52,6 +55,7 @@ class Lateness:
             {
                 "name": one.name,
                 "trucks": one.trucks,
+                "arrivals": one.arrivals,
                 "target_minutes": one.target_minutes,
                 "incidents_per_day": one.incidents_per_day,
                 "teams": [{"team": list(team.team), "p_late": team.p_late} for team in one.teams],
@@ -89,20 +93,23 @@ def _class_lateness(city: City, table: ResponseTable, index: int) -> ClassLatene
             team=team_ids(station_ids, table.teams[number].tolist(), trucks),
             p_late=float(p_late[number]),
             mean_minutes=float(mean_minutes[number]),
-            shared_links=_shared_links(table, number, index),
+            shared_links=_shared_links(city, table, number, index),
         )
         for number in ranked
     )
     return ClassLateness(
         name=point.name,
         trucks=trucks,
+        arrivals=point.arrivals or city.arrivals_per_incident,
         target_minutes=point.target_minutes or city.target_minutes,
         incidents_per_day=point.incidents_per_day,
         teams=teams,
     )
 
 
-def _shared_links(table: ResponseTable, number: int, index: int) -> int | None:
+def _shared_links(city: City, table: ResponseTable, number: int, index: int) -> int | None:
     team = table.teams[number]
     places = np.repeat(np.arange(len(team)), team).tolist()
-    return int(table.routes.shared_links[places[0], places[1], index]) if len(places) == 2 else None
+    if len(places) != 2 or (places[0] == places[1] and city.driving.second_route != "same"):
+        return None
+    return int(table.routes.shared_links[places[0], places[1], index])

@@ -47,8 +47,9 @@ def city_line(city: City) -> str:
 def class_line(one: ClassLateness) -> str:
     """An incident class in one line."""
     name = f"{one.name}, " if one.name else ""
+    in_time = "" if one.arrivals == 1 else f", {one.arrivals} of them in time"
     return (
-        f"{name}{counted(one.trucks, 'truck')}, target {one.target_minutes:g} min, "
+        f"{name}{counted(one.trucks, 'truck')}{in_time}, target {one.target_minutes:g} min, "
         f"{incidents_a_day(one.incidents_per_day)}"
     )
 

@@ -37,6 +37,7 @@ from runcard.response.lattice import (
 )
 from runcard.response.laws import DrivingLaws, Law, Vector, driving_laws, turnout_law
 from runcard.response.routes import MAX_DISTANCES, Roads, Routes
+from runcard.response.second_routes import SecondRoutes
 
 MEAN_HORIZON = 12.0
 """The lattice of means reaches that many standard deviations beyond the mean of the longest route."""
@@ -131,8 +132,8 @@ class LatticeTable:
         return np.asarray(kernels.number_teams(self.teams, self.sizes, most, base), np.int32)
 
     @cached_property
-    def used(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The links of every route [demand point, station, place], numbered anew, and which links they are."""
+    def _first(self) -> NDArray[np.int32]:
+        """[demand point, station, place] the links of every route; -1 behind the last."""
         num_stations, num_points = self.routes.num_links.shape
         most = max(1, int(self.routes.num_links.max()))
         found = np.full((num_points, num_stations, most), -1, np.int32)
@@ -145,10 +146,42 @@ class LatticeTable:
                     leaving, self.roads.minutes, distance, self.roads.stations, self.roads.demand[j], self.roads.seed,
                     found[j],
                 )  # fmt: skip
-        links = np.unique(found[found >= 0]).astype(np.int64)
+        return found
+
+    @cached_property
+    def _second(self) -> dict[tuple[int, int], NDArray[np.int64]]:
+        """By demand point and station: the links of the route of a second truck that takes another road."""
+        found: dict[tuple[int, int], NDArray[np.int64]] = {}
+        if self.city.driving.second_route == "disjoint":
+            search = SecondRoutes(self.roads)
+            for i, station in enumerate(self.city.stations):
+                for j in range(len(self._first) if station.trucks > 1 else 0):
+                    route = self._first[j, i, : self.routes.num_links[i, j]].astype(np.int64)
+                    found[j, i] = search.find(int(self.roads.stations[i]), int(self.roads.demand[j]), route)
+        return found
+
+    @cached_property
+    def _number(self) -> NDArray[np.int32]:
+        """[link + 1] the new number of each link that some route has, -1 for the others; the last stands for none."""
         number = np.full(len(self.roads.minutes) + 1, -1, np.int32)
+        links = np.unique(np.concatenate([self._first[self._first >= 0], *self._second.values()]))
         number[links] = np.arange(len(links), dtype=np.int32)
-        return number[found], links
+        return number
+
+    @cached_property
+    def used(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The links of every route [demand point, station, place], numbered anew, and which links they are."""
+        return self._number[self._first], np.flatnonzero(self._number >= 0)
+
+    @cached_property
+    def two_roads(self) -> dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]:
+        """By demand point and station: the links of the first truck alone, of the second alone, and of both."""
+        found = {}
+        for (j, i), route in self._second.items():
+            first, second = self.used[0][j, i, : self.routes.num_links[i, j]], self._number[route]
+            both = np.isin(first, second)
+            found[j, i] = first[~both], second[~np.isin(second, first)], first[both]
+        return found
 
     @cached_property
     def outside(self) -> tuple[int, float]:
@@ -342,7 +375,9 @@ class LatticeTable:
         places, rows, products = [], [], []
         for place, t in enumerate(teams.tolist()):
             i, junction, begin = int(self.teams[t, 0]), int(tree.junction[t]), one
-            if junction < 0:  # all of one station: what each has of its own, then what they have together
+            if (tree.point, i) in self.two_roads and junction < 0:
+                begin, junction = self._on_two_roads(times, tree.point, i, met[place]), 0
+            elif junction < 0:  # all of one station: what each has of its own, then what they have together
                 junction = int(tree.num_links[i])
                 begin, own = (times.start, one) if turnout.shared else (one, times.start)
                 if not self._together:
@@ -363,6 +398,25 @@ class LatticeTable:
         moved = rfft(met * lattice.weights, lattice.length, axis=2)[places] * np.array(products)[:, None, :]
         found = irfft(moved, lattice.length, axis=2)[:, :, : lattice.num_steps + 1] / lattice.weights
         arrived[rows, :functions] = found
+
+    def _on_two_roads(self, times: Times, j: int, i: int, met: NDArray[np.float64]) -> Transforms:
+        """Fill in when one and both of two trucks of a station on different roads are through what they have alone.
+
+        Returns the transform of what they have together.
+        """
+        first, second, both = self.two_roads[j, i]
+        one, shared = np.ones_like(times.start), self.city.turnout.shared
+        if not self._together:
+            first, second, both = np.append(first, both), np.append(second, both), both[:0]
+        begin, own = (times.start, one) if shared else (one, times.start)
+        alone = []
+        for route, start in ((first, own), (second, own), (both, begin)):
+            product = start.copy()
+            kernels.multiply_links(route, len(route), 0, len(route), times.of_link, product)
+            alone.append(product)
+        arrived = 1.0 - survivals(times.lattice.masses(np.array(alone[:2])))
+        kernels.meet(arrived[:1], arrived[1:], met)
+        return alone[2]
 
 
 def each_point(

@@ -144,7 +144,11 @@ class PairTable:
         one, two = (table.sizes == 1), (table.sizes == 2)
         found[one, 0] = alone[pairs[one, 0]]
         found[two, 1] = both[pairs[two, 0], pairs[two, 1]]
-        found[two, 0] = alone[pairs[two, 0]] + alone[pairs[two, 1]] - found[two, 1]
+        second = alone[pairs[two, 1]]
+        for t, (i, e) in enumerate(pairs[two].tolist()):
+            if i == e and (j, i) in table.two_roads:
+                second[t] = road.second_alone(i) * kept[i]
+        found[two, 0] = alone[pairs[two, 0]] + second - found[two, 1]
         late, needs = np.empty(len(table.teams)), table.needs
         late_of_teams(table.sizes, int(needs.trucks[j]), int(needs.arrivals[j]), found, float(alone[-1]), late)
         return late
@@ -211,12 +215,29 @@ class PairTable:
                 found[t] = first_of(minutes[members[0]], outside_minutes, own * np.conj(line.outside))
             elif len(members) == 2 and needed == 2:
                 i, e = members
+                if (j, i) in table.two_roads and i == e:
+                    found[t] = self._first_on_two_roads(line, j, i)
+                    continue
                 depth = num_links[i] if i == e else int(shared[i, e])
                 begin = nothing if i == e and turnout.shared else line.start
                 apart = [product(one, depth, num_links[one], line.alone, begin) for one in (i, e)]
                 difference = product(i, 0, depth, line.cancels, apart[0] * np.conj(apart[1]))
                 found[t] = first_of(minutes[i], minutes[e], difference)
         return found
+
+    def _first_on_two_roads(self, line: "_Line", j: int, i: int) -> float:
+        """The mean minutes until the first of two trucks of a station on different roads."""
+        table, turnout = self.table, self.table.city.turnout
+        first, second, both = table.two_roads[j, i]
+        minutes, difference, parts = table.roads.minutes[table.used[1]], [], []
+        for route in (first, second):
+            product = (np.ones_like(line.start) if turnout.shared else line.start).copy()
+            multiply_links(route, len(route), 0, len(route), line.alone, product)
+            parts.append(product)
+            difference.append(float(minutes[route].sum() + minutes[both].sum()) + turnout.mean_minutes)
+        of_difference = parts[0] * np.conj(parts[1])
+        multiply_links(both, len(both), 0, len(both), line.cancels, of_difference)
+        return 0.5 * (sum(difference) - float(irfft(of_difference, line.length) @ line.away))
 
 
 @dataclass(frozen=True)
@@ -237,7 +258,7 @@ class _Road:
     """The routes to one demand point on a plane."""
 
     def __init__(self, table: LatticeTable, plane: _Plane, j: int, chance: float) -> None:
-        self.table, self.plane, self.chance = table, plane, chance
+        self.table, self.plane, self.point, self.chance = table, plane, j, chance
         num_links = np.ascontiguousarray(table.routes.num_links[:, j])
         self.routes, self.num_links = table.used[0][j], num_links.tolist()
         self.shared = np.ascontiguousarray(table.routes.shared_links[:, :, j])
@@ -279,7 +300,9 @@ class _Road:
                     grids[node] = pool[len(grids) + 1]
                     self._meet(i, reached, depth, members, grid, grids[node], both)
                 reached, grid = depth, grids[node]
-            if several:
+            if several and (self.point, i) in self.table.two_roads:
+                both[i, i] = self._on_two_roads(i)
+            elif several:
                 both[i, i] = self._same(i, alone, grid)
         return both
 
@@ -318,10 +341,37 @@ class _Road:
             return float(alone[i] ** 2 if ready and not turnout.shared else alone[i])
         own = plane.until * (plane.start if ready and not turnout.shared else 1.0)
         together = plane.start_together if ready and turnout.shared else np.ones_like(plane.start_together)
-        found = float(_sum_plane(own, together, *grid))
+        found = float(_sum_plane(own, own, together, *grid))
         if ready and not turnout.shared:
             return found
         return found + self._on_diagonal(i, plane.start if ready else np.ones_like(plane.start))
+
+    def second_alone(self, i: int) -> float:
+        """P(by T) of the second truck of a station that takes another road."""
+        _, second, shared = self.table.two_roads[self.point, i]
+        product = self.plane.start * self.plane.until
+        for route in (second, shared):
+            multiply_links(route, len(route), 0, len(route), self.plane.alone, product)
+        return float(product.sum().real)
+
+    def _on_two_roads(self, i: int) -> float:
+        """P(both by T) of two trucks of one station on different roads."""
+        plane, turnout = self.plane, self.table.city.turnout
+        first, second, shared = self.table.two_roads[self.point, i]
+        together = plane.start_together if turnout.shared else np.ones_like(plane.start_together)
+        own = np.tile(np.ones_like(plane.start) if turnout.shared else plane.start, (2, 1)) * plane.until
+        for route, product in zip((first, second), own, strict=True):
+            multiply_links(route, len(route), 0, len(route), plane.alone, product)
+        grid, one = _new_grid(plane.length), _grids(plane.length)[0]
+        nothing = np.zeros((0, grid[0].shape[1]))
+        _extend_plane(
+            shared, len(shared), 0, len(shared), self.chance, *plane.apart, *plane.together, *one, own[:0], *grid,
+            nothing, nothing,
+        )  # fmt: skip
+        found = float(_sum_plane(own[0], own[1], together, *grid))
+        if len(first) or len(second) or (turnout.mean_minutes > 0.0 and not turnout.shared):
+            return found
+        return found + self._on_diagonal(i, plane.start)
 
     def _on_diagonal(self, i: int, begin: Transforms) -> float:
         """What half of a half leaves out of the mass at T of trucks that meet every link of a route together."""
@@ -387,14 +437,14 @@ def _extend_plane(
 
 
 @njit(cache=True, nogil=True)
-def _sum_plane(own: Transforms, together: Transforms, real: Vector, imaginary: Vector) -> float:
-    """Σ own(f1) own(f2) together(f1 + f2) G(f1, f2) over all frequencies, from half of them."""
+def _sum_plane(one: Transforms, two: Transforms, together: Transforms, real: Vector, imaginary: Vector) -> float:
+    """Σ one(f1) two(f2) together(f1 + f2) G(f1, f2) over all frequencies, from half of them."""
     total, last = 0.0, real.shape[1] - 1
     for first in range(real.shape[0]):
         for second in range(real.shape[1]):
             term = (
-                own[first]
-                * own[second]
+                one[first]
+                * two[second]
                 * together[first + second]
                 * complex(real[first, second], imaginary[first, second])
             )

@@ -50,6 +50,7 @@ def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
     stations = list_stations([station.trucks for station in city.stations], needs.most_trucks)
     counts = count_stations(stations, len(city.stations))
     if not _has_closed_form(city, needs):
+        _check_routes(city, needs)
         tree = LatticeTable(city, read_roads(city), routes, stations, needs)
         table: LatticeTable | PairTable = tree
         if city.shared_delay not in (0.0, 1.0) or city.driving.coupled_branch is not None:
@@ -97,6 +98,15 @@ def _check_stations(city: City) -> None:
             raise SizeError(
                 f"station {station.station_id}: expected at most {MAX_TRUCKS_PER_STATION} trucks, got {station.trucks}"
             )
+
+
+def _check_routes(city: City, needs: Needs) -> None:
+    """Raise an error where trucks of one station take different roads and incidents need more than two trucks."""
+    if needs.most_trucks > 2 and city.driving.second_route == "disjoint":
+        raise UnsupportedError(
+            'city.toml: driving.second_route = "disjoint": expected incidents that need at most two trucks, got some '
+            f"that need {needs.most_trucks}"
+        )
 
 
 def _check_pairs(city: City, needs: Needs) -> None:
