@@ -17,7 +17,7 @@ from runcard.errors import NotConvergedError, UnsupportedError
 from runcard.response import response_table, routes_to
 from runcard.response.laws import branches, driving_laws
 from runcard.response.routes import read_roads
-from runcard.response.second_routes import SecondRoutes
+from runcard.response.second_routes import second_route
 
 MEANS = (0.5, 0.7, 1.1, 1.6)
 LAWS = [
@@ -186,7 +186,7 @@ def test_the_second_route(make_city: Any) -> None:
             return len(set(path) & set(first)), round(float(roads.minutes[path].sum()), 9)
 
         paths = [[key for _, _, key in path] for path in nx.all_simple_edge_paths(graph, 0, 6)]
-        found = SecondRoutes(roads).find(0, 6, np.array(first)).tolist()
+        found = second_route(roads.leaving, roads.minutes, 0, 6, np.array(first)).tolist()
         assert found in paths, seed
         assert length(found) == min(map(length, paths)), seed
 
@@ -302,10 +302,68 @@ def test_times_that_hardly_vary(make_city: Any) -> None:
                 assert table.p_late[1, 0] == pytest.approx(expected, abs=tolerance)
 
 
+def test_fixed_times(make_city: Any) -> None:
+    """Where nothing is random an incident is late if the m-th truck comes after the target, and not just at it."""
+    for q in (0.0, 0.5, 1.0):
+        for turnout in (Turnout(), Turnout(0.5, "gamma", 0.0)):
+            driving = Driving("lognormal", cv=0.0)
+            city = delta(make_city, shared_delay=q, driving=driving, turnout=turnout, outside=Outside(3, 2.0))
+            city = replace(city, trucks_per_incident=2, target_minutes=3.0 + turnout.mean_minutes)
+            table = response_table(city)
+            minutes = table.routes.drive_minutes[:, 0]
+            np.testing.assert_allclose(minutes, [3.0, 3.3, 2.6, 2.9])
+            rows = {tuple(np.repeat(np.arange(4), team).tolist()): row for row, team in enumerate(table.teams)}
+            late = {team: table.p_late[row, 0] for team, row in rows.items()}
+            assert (late[()], late[(0,)], late[(1,)], late[(0, 0)], late[(1, 2)]) == (1.0, 0.0, 1.0, 0.0, 0.0)
+            assert table.mean_minutes[rows[1, 2], 0] == pytest.approx(2.6 + turnout.mean_minutes)
+            second = response_table(replace(city, arrivals_per_incident=2))
+            assert (second.p_late[rows[1, 2], 0], second.p_late[rows[0, 2], 0]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("tail_index", [1.2, 1.5, 2.5])
+def test_means_of_heavy_tails(make_city: Any, tail_index: float) -> None:
+    """Two trucks that drive together take the mean of their route, however heavy its tail; nearly so if nearly so."""
+    driving = Driving("pareto", tail_index=tail_index)
+    outside = Outside(5, 1.0)
+    tables = {
+        q: response_table(fork(make_city, driving=driving, shared_delay=q, outside=outside)) for q in (0.0, 0.5, 1.0)
+    }
+    mean = tables[1.0].routes.drive_minutes[0]
+    np.testing.assert_allclose(tables[1.0].mean_minutes[3], mean, rtol=1e-9)
+    for q in (0.5, 1.0):  # who does not share anything does not feel q
+        np.testing.assert_allclose(tables[q].mean_minutes[:3], tables[0.0].mean_minutes[:3], rtol=2e-3)
+    nearly = response_table(fork(make_city, driving=driving, shared_delay=0.99999, outside=outside)).mean_minutes[3]
+    np.testing.assert_allclose(nearly, mean, rtol=2e-3)
+    assert (tables[0.0].mean_minutes[3] < tables[0.5].mean_minutes[3]).all()
+    assert (tables[0.5].mean_minutes[3] < mean).all()
+
+
+@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
+def test_slow_trucks_do_not_blur_means(make_city: Any, q: float) -> None:
+    """The mean of two trucks is the same whether those from outside take an hour or a year."""
+    cities = [
+        fork(make_city, driving=Driving("gamma", cv=0.8), shared_delay=q, outside=Outside(4, minutes))
+        for minutes in (15.0, 1e5)
+    ]
+    hour, year = (response_table(city).mean_minutes for city in cities)
+    np.testing.assert_allclose(year[3:], hour[3:], rtol=1e-3)
+    np.testing.assert_allclose(year[0], hour[0] * 1e5 / 15.0, rtol=1e-3)
+
+
+def test_stations_that_are_too_far(make_city: Any) -> None:
+    """Sharing in between is found where some stations can hardly be in time at all."""
+    edges = [(place, place + 1, False, 1.0) for place in range(20)] + [(0, 21, False, 1.0)]
+    city = make_city(edges, [0, 1, 18, 21], [20], driving=Driving("gamma", cv=0.3), target_minutes=12.0)
+    tables = [response_table(replace(city, shared_delay=q), minutes=False).p_late for q in (0.0, 0.5, 1.0)]
+    assert np.isfinite(tables[1]).all()
+    assert (tables[1] >= tables[0] - 2e-6).all()
+    assert (tables[1] <= tables[2] + 2e-6).all()
+
+
 def test_a_target_at_a_jump_is_refused(make_city: Any) -> None:
-    """Where times are fixed and just equal to the target, it is said that the lattice does not settle."""
-    city = line(make_city, (1.0, 1.0 + 1e-7), trucks_per_incident=1, driving=Driving("gamma", cv=0.0))
-    with pytest.raises(NotConvergedError, match="expected a larger cv or a smaller fixed_part"):
+    """Where times hardly vary around the target, it is said that the lattice does not settle."""
+    city = line(make_city, (1.0, 1.0 + 1e-7), trucks_per_incident=1, driving=Driving("gamma", cv=1e-5))
+    with pytest.raises(NotConvergedError, match="expected a cv of driving and turnout times from about"):
         response_table(replace(city, target_minutes=2.0), minutes=False)
 
 
@@ -321,7 +379,8 @@ def test_one_way_links(make_city: Any) -> None:
 def test_sharing_in_between_of_three_is_refused(make_city: Any) -> None:
     """A shared_delay between 0 and 1 is refused where incidents need more than two trucks, and the message says why."""
     with pytest.raises(
-        UnsupportedError, match=r"shared_delay = 0\.5: expected a shared_delay of 0 or 1 where incidents"
+        UnsupportedError,
+        match=r"shared_delay = 0\.5: expected incidents that need at most two trucks, got some that need 3",
     ):
         response_table(fork(make_city, shared_delay=0.5, trucks_per_incident=3))
 

@@ -293,6 +293,9 @@ def _law_faults(section: str, settings: Mapping[str, Any]) -> Iterator[str]:
         yield "expected driving.tail_index, which the model pareto needs, got none"
     elif model in DRIVING_MODELS and model != "pareto" and tail_index is not None:
         yield f"expected no driving.tail_index for the model {model}, got {tail_index!r}"
+    mean = settings.get("turnout.mean_minutes", 0.0)
+    if section == "turnout" and mean == 0.0 and (cv is not None or model != "exponential"):
+        yield "expected turnout.mean_minutes > 0 beside turnout.model or turnout.cv, got 0"
     branch, shared_delay = settings.get("driving.coupled_branch"), settings.get("shared_delay", 1.0)
     if section == "driving" and branch is not None:
         if model in DRIVING_MODELS and model != "hyperexponential":

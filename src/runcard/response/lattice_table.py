@@ -13,7 +13,7 @@ of a route's time: the mean of the first of several is a sum up to there.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,12 +37,17 @@ from runcard.response.lattice import (
 )
 from runcard.response.laws import DrivingLaws, Law, Vector, driving_laws, turnout_law
 from runcard.response.routes import MAX_DISTANCES, Roads, Routes
-from runcard.response.second_routes import SecondRoutes
+from runcard.response.second_routes import second_route
 
 MEAN_HORIZON = 12.0
 """The lattice of means reaches that many standard deviations beyond the mean of the longest route."""
-MEAN_TOLERANCE = 1e-4
-"""Of means, relatively to the longest."""
+MEAN_TOLERANCE = 1e-5
+"""Of means, relatively to the horizon."""
+SAME_SCALE = 8.0
+"""Stations whose routes take up to so many times as long share a lattice of means."""
+
+
+Settled = Callable[[list[NDArray[np.float64]], NDArray[np.int64]], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -151,14 +156,19 @@ class LatticeTable:
     @cached_property
     def _second(self) -> dict[tuple[int, int], NDArray[np.int64]]:
         """By demand point and station: the links of the route of a second truck that takes another road."""
-        found: dict[tuple[int, int], NDArray[np.int64]] = {}
-        if self.city.driving.second_route == "disjoint":
-            search = SecondRoutes(self.roads)
-            for i, station in enumerate(self.city.stations):
-                for j in range(len(self._first) if station.trucks > 1 else 0):
-                    route = self._first[j, i, : self.routes.num_links[i, j]].astype(np.int64)
-                    found[j, i] = search.find(int(self.roads.stations[i]), int(self.roads.demand[j]), route)
-        return found
+        if self.city.driving.second_route == "same":
+            return {}
+        several = [i for i, station in enumerate(self.city.stations) if station.trucks > 1]
+        leaving, roads = self.roads.leaving, self.roads
+
+        def find(pair: tuple[int, int]) -> NDArray[np.int64]:
+            j, i = pair
+            first = self._first[j, i, : self.routes.num_links[i, j]].astype(np.int64)
+            return np.asarray(second_route(leaving, roads.minutes, int(roads.stations[i]), int(roads.demand[j]), first))
+
+        pairs = [(j, i) for j in range(len(self._first)) for i in several]
+        with ThreadPoolExecutor(num_threads()) as pool:
+            return dict(zip(pairs, pool.map(find, pairs), strict=True))
 
     @cached_property
     def _number(self) -> NDArray[np.int32]:
@@ -206,30 +216,46 @@ class LatticeTable:
                 return self._on(Lattice(target, num_steps), points, self._late_at)
 
             found[:, points] = np.clip(refined(at, points, within(TOLERANCE)), 0.0, 1.0)
+            self.forget()
         found[self.too_large] = np.inf
         return found
 
     @cached_property
-    def mean_horizon(self) -> tuple[float, float]:
-        """The horizon of the lattice of means, and the longest mean, in minutes."""
-        links, mean = self.outside
-        turnout = self.city.turnout.mean_minutes
-        longest = max(float(self.routes.drive_minutes.max()), links * mean) + turnout
+    def _reach(self) -> NDArray[np.float64]:
+        """[station + 1] minutes by which a truck of each station is surely everywhere, and one from outside."""
+        (links, mean), turnout = self.outside, self.city.turnout
         numbered, used = self.used
-        minutes = np.append(self.roads.minutes[used], 0.0)[numbered]
-        law, ready = self.laws.alone, turnout_law(self.city.turnout)
-        deviation = max(law.deviation(np.full(links, mean)), law.deviation(minutes[_longest(minutes)]))
-        return longest + MEAN_HORIZON * (deviation + ready.deviation(np.array([turnout]))), longest
+        squares = (np.append(self.roads.minutes[used], 0.0)[numbered] ** 2).sum(axis=2).max(axis=0)
+        deviation = self.laws.alone.deviation(np.ones(1)) * np.sqrt(np.append(squares, links * mean**2))
+        ready = turnout.mean_minutes + MEAN_HORIZON * turnout_law(turnout).deviation(np.array([turnout.mean_minutes]))
+        longest = np.append(self.routes.drive_minutes.max(axis=1), links * mean)
+        return np.asarray(np.maximum(longest + MEAN_HORIZON * deviation + ready, 1e-9))
+
+    def horizons(self) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+        """The horizons of lattices of means, in minutes, and which teams [team, demand point] each is for.
+
+        The first of several trucks is there when the quickest is; so slow stations do not make the lattice coarse.
+        """
+        scale = np.ceil(np.log(self._reach / self._reach.min()) / np.log(SAME_SCALE) - 1e-9).astype(np.int64)
+        scale_of_team = np.append(scale[:-1], scale.max())[self.teams].min(axis=1, where=self.teams >= 0, initial=99)
+        missing = self.sizes[:, None] < self.needs.trucks[None, :]
+        of_team = np.minimum(scale_of_team[:, None], np.where(missing, scale[-1], 99))
+        for one in np.unique(of_team[~self.too_large]).tolist():
+            yield float(self._reach[scale <= one].max()), of_team == one
 
     def means(self) -> NDArray[np.float64]:
         """[team, demand point] the mean minutes until the first truck; inf where a team is too large."""
-        (links, mean), turnout, (horizon, longest) = self.outside, self.city.turnout.mean_minutes, self.mean_horizon
-        points = np.arange(self.routes.num_links.shape[1])
+        (links, mean), turnout = self.outside, self.city.turnout.mean_minutes
+        found = np.full((len(self.teams), len(self.needs.targets)), np.inf)
+        for horizon, teams in self.horizons():
+            points = np.flatnonzero(teams.any(axis=0))
 
-        def at(num_steps: int, points: NDArray[np.int64]) -> NDArray[np.float64]:
-            return self._on(Lattice(horizon, num_steps), points, self._means_at)
+            def at(num_steps: int, points: NDArray[np.int64], horizon: float = horizon) -> NDArray[np.float64]:
+                return self._on(Lattice(horizon, num_steps), points, self._means_at)
 
-        found = refined(at, points, within(MEAN_TOLERANCE * longest))
+            settled = within(MEAN_TOLERANCE * horizon, teams)
+            found[:, points] = np.where(teams[:, points], refined(at, points, settled), found[:, points])
+            self.forget()
         # One truck alone needs no lattice.
         alone = self.needs.trucks == 1
         found[0, alone] = links * mean + turnout
@@ -262,6 +288,10 @@ class LatticeTable:
         ready = start.masses(num_steps)[0] if turnout.mean_minutes > 0.0 else nothing
         return links.masses(num_steps), outside_link.masses(num_steps)[0], ready
 
+    def forget(self) -> None:
+        """Let go of the times of links up to the last horizon."""
+        self._times.clear()
+
     def times(self, lattice: Lattice) -> Times:
         """All times on a lattice."""
         links, outside, ready = self.masses(self.laws.alone, lattice.horizon, lattice.num_steps)
@@ -289,6 +319,7 @@ class LatticeTable:
                 return each_point(points, num_stations + 1, lambda j: self._alone_at(times, j))
 
             found[:, points] = np.clip(refined(at, points, within(TOLERANCE)), 0.0, 1.0)
+            self.forget()
         return found
 
     def _alone_at(self, times: Times, j: int) -> Vector:
@@ -341,7 +372,22 @@ class LatticeTable:
             self.teams, self.sizes, tree.trucks, tree.junction, tree.parts, tree.rows, arrived, times.outside,
             times.lattice.step, common, found,
         )  # fmt: skip
+        if self._together:
+            self._means_of_one_station(times, tree, minutes, found)
         return found
+
+    def _means_of_one_station(
+        self, times: Times, tree: _Tree, minutes: NDArray[np.float64], found: NDArray[np.float64]
+    ) -> None:
+        """Set the means of teams all of whose trucks are of one station, which drive together, without truncation."""
+        turnout, step = self.city.turnout, times.lattice.step
+        ready = survivals(times.lattice.masses(times.start[None]))[0]
+        for t in np.flatnonzero((tree.junction < 0) & (self.sizes == tree.trucks) & (self.sizes > 1)).tolist():
+            i, size = int(self.teams[t, 0]), int(self.sizes[t])
+            first = turnout.mean_minutes if turnout.shared else step * (float((ready**size).sum()) - 0.5)
+            first = first if turnout.mean_minutes > 0.0 else 0.0
+            if (tree.point, i) not in self.two_roads:
+                found[t] = first + float(minutes[i].sum())
 
     def _common(self, times: Times, tree: _Tree) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The masses of the time from each junction on, and the row of each [station, depth]."""
@@ -368,36 +414,48 @@ class LatticeTable:
 
     def _fill_larger(self, times: Times, tree: _Tree, teams: NDArray[np.int64], arrived: NDArray[np.float64]) -> None:
         """The arrivals of teams of one size, given those of all smaller ones: where they meet, then further on."""
-        lattice, turnout = times.lattice, self.city.turnout
-        functions = min(int(self.sizes[teams[0]]), arrived.shape[1])
+        lattice, size = times.lattice, int(self.sizes[teams[0]])
+        functions = min(size, arrived.shape[1])
         met = np.empty((len(teams), functions, lattice.num_steps + 1))
-        one = np.ones(lattice.num_frequencies, np.complex128)
-        places, rows, products = [], [], []
-        for place, t in enumerate(teams.tolist()):
-            i, junction, begin = int(self.teams[t, 0]), int(tree.junction[t]), one
-            if (tree.point, i) in self.two_roads and junction < 0:
-                begin, junction = self._on_two_roads(times, tree.point, i, met[place]), 0
-            elif junction < 0:  # all of one station: what each has of its own, then what they have together
-                junction = int(tree.num_links[i])
-                begin, own = (times.start, one) if turnout.shared else (one, times.start)
-                if not self._together:
-                    own, junction = own * tree.product(times, i, 0, junction), 0
-                apart = 1.0 - survivals(lattice.masses(own[None]))[0]
-                kernels.several(apart, int(self.sizes[t]), met[place])
-            else:
-                first, second = tree.parts[t]
-                kernels.meet(
-                    arrived[tree.rows[first, junction], : self.sizes[first]],
-                    arrived[tree.rows[second, junction], : self.sizes[second]],
-                    met[place],
-                )
-            for depth in np.flatnonzero(tree.rows[t] >= 0).tolist():
-                places.append(place)
-                rows.append(int(tree.rows[t, depth]))
-                products.append(begin * tree.product(times, i, depth, junction))
-        moved = rfft(met * lattice.weights, lattice.length, axis=2)[places] * np.array(products)[:, None, :]
-        found = irfft(moved, lattice.length, axis=2)[:, :, : lattice.num_steps + 1] / lattice.weights
-        arrived[rows, :functions] = found
+        kernels.meet_all(teams.astype(np.int32), self.sizes, tree.junction, tree.parts, tree.rows, arrived, met)
+        places, depths = np.nonzero(tree.rows[teams] >= 0)
+        lead, junction = self.teams[teams, 0], tree.junction[teams].copy()
+        alone = np.flatnonzero(junction < 0)
+        junction[alone] = tree.num_links[lead[alone]] if self._together else 0
+        begin = {
+            place: self._of_one_station(times, tree, int(lead[place]), size, met[place]) for place in alone.tolist()
+        }
+        for place in alone.tolist():
+            if (tree.point, int(lead[place])) in self.two_roads:
+                junction[place] = 0
+        # What lies between a junction and a depth is the same for many teams.
+        most = int(tree.num_links.max()) + 1
+        keys, which = np.unique(
+            (lead[places].astype(np.int64) * most + depths) * most + junction[places], return_inverse=True
+        )
+        between = np.array(
+            [tree.product(times, key // most**2, key // most % most, key % most) for key in keys.tolist()]
+        )
+        moved = rfft(met * lattice.weights, lattice.length, axis=2)
+        for place, product in begin.items():
+            moved[place] *= product
+        carried = moved[places] * between[which][:, None, :]
+        found = irfft(carried, lattice.length, axis=2)[:, :, : lattice.num_steps + 1] / lattice.weights
+        arrived[tree.rows[teams][places, depths], :functions] = found
+
+    def _of_one_station(self, times: Times, tree: _Tree, i: int, size: int, met: NDArray[np.float64]) -> Transforms:
+        """Fill in when trucks of one station are through what each meets by itself.
+
+        Returns the transform of what they have together before the first link; or before the end, on two roads.
+        """
+        if (tree.point, i) in self.two_roads:
+            return self._on_two_roads(times, tree.point, i, met)
+        one = np.ones(times.lattice.num_frequencies, np.complex128)
+        begin, own = (times.start, one) if self.city.turnout.shared else (one, times.start)
+        if not self._together:
+            own = own * tree.product(times, i, 0, int(tree.num_links[i]))
+        kernels.several(1.0 - survivals(times.lattice.masses(own[None]))[0], size, met)
+        return begin
 
     def _on_two_roads(self, times: Times, j: int, i: int, met: NDArray[np.float64]) -> Transforms:
         """Fill in when one and both of two trucks of a station on different roads are through what they have alone.
@@ -433,12 +491,6 @@ def each_point(
     return found
 
 
-def _longest(minutes: NDArray[np.float64]) -> tuple[int, int]:
-    """The demand point and station of the route [demand point, station, place] whose times vary most."""
-    place = int((minutes**2).sum(axis=2).argmax())
-    return place // minutes.shape[1], place % minutes.shape[1]
-
-
 def num_threads() -> int:
     """The threads that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -447,14 +499,14 @@ def num_threads() -> int:
 def refined(
     at: Callable[[int, NDArray[np.int64]], NDArray[np.float64]],
     points: NDArray[np.int64],
-    settled: Callable[[list[NDArray[np.float64]]], NDArray[np.bool_]],
+    settled: Settled,
     first: int = FIRST_STEPS,
     most: int = MOST_STEPS,
 ) -> NDArray[np.float64]:
     """[row, place in points] what `at` finds for ever more steps, extrapolated to infinitely many.
 
-    `settled` says of each demand point whether it has settled, given what several steps give, extrapolated by squares.
-    Only those that have not are looked at with more steps.
+    `settled` says of each demand point whether it has, given what several steps give, extrapolated by squares, and
+    which demand points those are. Only those that have not are looked at with more steps.
     """
     num_steps, places = first, np.arange(len(points))
     coarse, fine = at(num_steps, points), at(2 * num_steps, points)
@@ -463,17 +515,23 @@ def refined(
         num_steps *= 2
         coarse, fine = fine, at(2 * num_steps, points[places])
         tried.append(extrapolated(coarse, fine))
-        done = settled(tried)
+        done = settled(tried, points[places])
         found[:, places[done]] = extrapolated(tried[-2], tried[-1], 4)[:, done]
         if done.all():
             return found
         places, fine, tried = places[~done], fine[:, ~done], [one[:, ~done] for one in tried[-2:]]
     raise NotConvergedError(
-        f"the lattice of driving times did not settle with {most:,} steps: some times are nearly fixed; "
-        "expected a larger cv or a smaller fixed_part"
+        f"the lattice of driving times did not settle with {most:,} steps: some times are nearly fixed, or vary "
+        "extremely; expected a cv of driving and turnout times from about 0.01 to 3, a tail_index above 1.05, or a "
+        "smaller fixed_part"
     )
 
 
-def within(tolerance: float) -> Callable[[list[NDArray[np.float64]]], NDArray[np.bool_]]:
-    """Settled are demand points where the last two extrapolations by squares differ by at most that."""
-    return lambda tried: np.asarray((np.abs(tried[-1] - tried[-2]) <= tolerance).all(axis=0))
+def within(tolerance: float, wanted: NDArray[np.bool_] | None = None) -> Settled:
+    """Settled are demand points where the last two extrapolations of all `wanted` entries differ by at most that."""
+
+    def settled(tried: list[NDArray[np.float64]], points: NDArray[np.int64]) -> NDArray[np.bool_]:
+        same = np.abs(tried[-1] - tried[-2]) <= tolerance
+        return np.asarray((same if wanted is None else same | ~wanted[:, points]).all(axis=0))
+
+    return settled

@@ -19,7 +19,7 @@ of the plane lies on its diagonal, where half of a half would be counted; that i
 cancels: its transform is a1(ω) conj a2(ω) Π_l { q + (1-q) |φ_l(ω)|² }.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import local
 
 import numpy as np
@@ -35,7 +35,9 @@ from runcard.response.tree_kernels import late_of_teams, multiply_links, own_pro
 FIRST_STEPS = COARSE_STEPS
 MOST_STEPS = FIRST_STEPS << 6
 TOLERANCE = 6e-5
-"""Of two extrapolations by fourth powers; the last one is then off by about a fiftieth of that."""
+"""Of two extrapolations by fourth powers; where laws are smooth the last one is off by about a fiftieth of that."""
+LEAST_CHANCE = 1e-6
+"""A chance of less is not corrected: on the plane it may be rounding."""
 FEW_STEPS = 96
 """With fewer, threads are in each other's way."""
 THETA = 12.0
@@ -93,6 +95,7 @@ class PairTable:
                 return each_point(points, len(found), lambda j: self._late_at(plane, alone[:, j], j), threads)
 
             found[:, points] = np.clip(refined(at, points, _settled, FIRST_STEPS, MOST_STEPS), 0.0, 1.0)
+            self.table.forget()
         found[self.table.too_large] = np.inf
         return found
 
@@ -133,12 +136,14 @@ class PairTable:
 
     def _late_at(self, plane: _Plane, alone: Vector, j: int) -> NDArray[np.float64]:
         """[team] P(late) at one demand point, given P(by T) of a truck of each station and, last, from outside."""
-        table = self.table
+        table, needs = self.table, self.table.needs
         road = _Road(table, plane, j, self._chance)
         here = (road.own(np.arange(len(road.num_links)), 0) * plane.until).sum(axis=1).real
-        kept = alone[:-1] / np.maximum(here, 1e-300)
-        both = road.both(here) * np.multiply.outer(kept, kept)
-        np.fill_diagonal(both, np.diagonal(both) / np.maximum(kept, 1e-300))  # two of one station fail together
+        own = alone[:-1]
+        kept = np.where(here > LEAST_CHANCE, own / np.maximum(here, LEAST_CHANCE), 1.0)
+        both = road.both(here) if needs.trucks[j] > 1 else np.multiply.outer(here, here)
+        # Two of one station come round again together.
+        both *= np.where(np.eye(len(kept), dtype=np.bool_), kept, np.multiply.outer(kept, kept))
         found = np.zeros((len(table.teams), 2))
         pairs = table.teams if table.teams.shape[1] == 2 else np.pad(table.teams, ((0, 0), (0, 1)), constant_values=-1)
         one, two = (table.sizes == 1), (table.sizes == 2)
@@ -148,23 +153,31 @@ class PairTable:
         for t, (i, e) in enumerate(pairs[two].tolist()):
             if i == e and (j, i) in table.two_roads:
                 second[t] = road.second_alone(i) * kept[i]
-        found[two, 0] = alone[pairs[two, 0]] + second - found[two, 1]
-        late, needs = np.empty(len(table.teams)), table.needs
+        first = alone[pairs[two, 0]]
+        found[two, 1] = np.clip(found[two, 1], np.maximum(0.0, first + second - 1.0), np.minimum(first, second))
+        found[two, 0] = first + second - found[two, 1]
+        late = np.empty(len(table.teams))
         late_of_teams(table.sizes, int(needs.trucks[j]), int(needs.arrivals[j]), found, float(alone[-1]), late)
         return late
 
     def means(self) -> NDArray[np.float64]:
         """[team, demand point] the mean minutes until the first truck; inf where a team is too large."""
         table = self.table
-        horizon, longest = table.mean_horizon
-        points = np.arange(len(table.needs.targets))
+        few, found = table.sizes < 2, np.full((len(table.teams), len(table.needs.targets)), np.inf)
+        found[few] = replace(table, teams=table.teams[few]).means()  # nothing is shared
+        for horizon, teams in table.horizons():
+            wanted = teams & ~few[:, None] & ~table.too_large
+            points = np.flatnonzero(wanted.any(axis=0))
+            if not len(points):
+                continue
 
-        def at(num_steps: int, points: NDArray[np.int64]) -> NDArray[np.float64]:
-            line = self._line(horizon, num_steps)
-            return each_point(points, len(table.teams), lambda j: self._means_at(line, j))
+            def at(num_steps: int, points: NDArray[np.int64], horizon: float = horizon) -> NDArray[np.float64]:
+                line = self._line(horizon, num_steps)
+                return each_point(points, len(table.teams), lambda j: self._means_at(line, j))
 
-        found = refined(at, points, within(MEAN_TOLERANCE * longest))
-        found[table.too_large] = np.inf
+            settled = within(MEAN_TOLERANCE * horizon, wanted)
+            found[:, points] = np.where(wanted[:, points], refined(at, points, settled), found[:, points])
+            table.forget()
         return found
 
     def _line(self, horizon: float, num_steps: int) -> "_Line":
@@ -176,68 +189,51 @@ class PairTable:
             found: Transforms = rfft(masses, length, axis=-1)
             return found
 
-        of_alone, of_outside, ready = table.masses(laws.alone, horizon, num_steps)
+        of_alone, _, ready = table.masses(laws.alone, horizon, num_steps)
         of_apart = table.masses(laws.apart, horizon, num_steps)[0]
+        for masses in (of_alone, of_apart):  # what lies beyond the horizon is put there, and its excess added later
+            masses[:, -1] += 1.0 - masses.sum(axis=1)
         alone, start = transforms(of_alone), transforms(ready)
-        outside = transforms(of_outside) ** table.outside[0] * start
+        end, minutes = np.array([horizon]), table.roads.minutes[table.used[1]]
+        beyond = np.array([law.excess(end, minutes)[0] for law in (laws.alone, laws.apart)])
         cancels = self._chance + (1.0 - self._chance) * np.abs(transforms(of_apart)) ** 2
         away = step * np.minimum(np.arange(length), length - np.arange(length))
-        return _Line(length, alone, cancels.astype(np.complex128), start, outside, away)
+        beyond[1] *= 1.0 - self._chance
+        return _Line(length, alone, cancels.astype(np.complex128), start, away, beyond)
 
     def _means_at(self, line: "_Line", j: int) -> NDArray[np.float64]:
-        """[team] mean minutes to one demand point."""
-        table, turnout = self.table, self.table.city.turnout
-        numbered, num_links = table.used[0][j], table.routes.num_links[:, j].tolist()
-        shared, needed = table.routes.shared_links[:, :, j], int(table.needs.trucks[j])
-        num_outside, mean_outside = table.outside
-        outside_minutes = num_outside * mean_outside + turnout.mean_minutes
-
-        def product(i: int, low: int, high: int, of_link: Transforms, begin: Transforms) -> Transforms:
-            found = begin.copy()
-            multiply_links(numbered[i], num_links[i], low, high, of_link, found)
-            return found
-
-        def first_of(one: float, other: float, difference: Transforms) -> float:
-            return 0.5 * (one + other - float(irfft(difference, line.length) @ line.away))
-
-        minutes = table.routes.drive_minutes[:, j] + turnout.mean_minutes
-        nothing, found = np.ones_like(line.start), np.zeros(len(table.teams))
-        for t, team in enumerate(table.teams.tolist()):
-            members = [i for i in team if i >= 0]
-            if turnout.mean_minutes == 0.0 and any(num_links[i] == 0 for i in members):
+        """[team] mean minutes to one demand point, of teams of two; 0 for the others."""
+        table, found = self.table, np.zeros(len(self.table.teams))
+        num_links = table.routes.num_links[:, j].tolist()
+        for t in np.flatnonzero(table.sizes == 2).tolist() if table.needs.trucks[j] == 2 else ():
+            i, e = table.teams[t].tolist()
+            if table.city.turnout.mean_minutes == 0.0 and 0 in (num_links[i], num_links[e]):
                 continue  # a truck is there
-            if needed == 1 and len(members) <= 1:
-                found[t] = minutes[members[0]] if members else outside_minutes
-            elif not members:
-                found[t] = first_of(outside_minutes, outside_minutes, np.abs(line.outside) ** 2 + 0j)
-            elif len(members) == 1 and needed == 2:
-                own = product(members[0], 0, num_links[members[0]], line.alone, line.start)
-                found[t] = first_of(minutes[members[0]], outside_minutes, own * np.conj(line.outside))
-            elif len(members) == 2 and needed == 2:
-                i, e = members
-                if (j, i) in table.two_roads and i == e:
-                    found[t] = self._first_on_two_roads(line, j, i)
-                    continue
-                depth = num_links[i] if i == e else int(shared[i, e])
-                begin = nothing if i == e and turnout.shared else line.start
-                apart = [product(one, depth, num_links[one], line.alone, begin) for one in (i, e)]
-                difference = product(i, 0, depth, line.cancels, apart[0] * np.conj(apart[1]))
-                found[t] = first_of(minutes[i], minutes[e], difference)
+            if i == e and (j, i) in table.two_roads:
+                first, second, both = table.two_roads[j, i]
+                found[t] = self._first_minutes(line, first, second, both, same=True)
+                continue
+            depth = num_links[i] if i == e else int(table.routes.shared_links[i, e, j])
+            one, other = (table.used[0][j, a, : num_links[a]] for a in (i, e))
+            first, second, both = one[: len(one) - depth], other[: len(other) - depth], one[len(one) - depth :]
+            found[t] = self._first_minutes(line, first, second, both, same=i == e)
         return found
 
-    def _first_on_two_roads(self, line: "_Line", j: int, i: int) -> float:
-        """The mean minutes until the first of two trucks of a station on different roads."""
+    def _first_minutes(
+        self, line: "_Line", first: NDArray[np.int32], second: NDArray[np.int32], both: NDArray[np.int32], *, same: bool
+    ) -> float:
+        """The mean minutes until the first of two trucks, given the links of each alone and of both; of one station?"""
         table, turnout = self.table, self.table.city.turnout
-        first, second, both = table.two_roads[j, i]
-        minutes, difference, parts = table.roads.minutes[table.used[1]], [], []
+        minutes, total, parts = table.roads.minutes[table.used[1]], 0.0, []
         for route in (first, second):
-            product = (np.ones_like(line.start) if turnout.shared else line.start).copy()
+            product = (np.ones_like(line.start) if same and turnout.shared else line.start).copy()
             multiply_links(route, len(route), 0, len(route), line.alone, product)
             parts.append(product)
-            difference.append(float(minutes[route].sum() + minutes[both].sum()) + turnout.mean_minutes)
+            total += float(minutes[route].sum() + minutes[both].sum()) + turnout.mean_minutes
+            total -= float(line.beyond[0, route].sum() + line.beyond[1, both].sum())
         of_difference = parts[0] * np.conj(parts[1])
         multiply_links(both, len(both), 0, len(both), line.cancels, of_difference)
-        return 0.5 * (sum(difference) - float(irfft(of_difference, line.length) @ line.away))
+        return max(0.0, 0.5 * (total - float((irfft(of_difference, line.length) * line.away).sum())))
 
 
 @dataclass(frozen=True)
@@ -249,9 +245,10 @@ class _Line:
     cancels: Transforms
     """[link, frequency] of the difference that a link which both drive over makes."""
     start: Transforms
-    outside: Transforms
     away: Vector
     """[step] minutes from 0."""
+    beyond: NDArray[np.float64]
+    """[2, link] the expected excess over the horizon of a link of one truck, and of one of two, as far as apart."""
 
 
 class _Road:
@@ -381,8 +378,9 @@ class _Road:
         return 0.25 * float(self.chance**num) * mass
 
 
-def _settled(tried: list[NDArray[np.float64]]) -> NDArray[np.bool_]:
+def _settled(tried: list[NDArray[np.float64]], points: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which demand points have settled (see `refined`)."""
+    del points
     if len(tried) < 3:
         return np.zeros(tried[0].shape[1], np.bool_)
     before, now = extrapolated(tried[-3], tried[-2], 4), extrapolated(tried[-2], tried[-1], 4)

@@ -5,58 +5,45 @@ and of these the one with the smallest mean driving time: a shortest route for t
 first route, more than any route can take. A link that is driven the other way is still the same link.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from heapq import heappop, heappush
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
-from runcard.response import route_kernels as kernels
-from runcard.response.routes import Roads
+from runcard.response.route_kernels import Rows
 
 
-@dataclass(frozen=True)
-class SecondRoutes:
-    """The roads as a graph whose links of one route can be made expensive."""
-
-    roads: Roads
-
-    @cached_property
-    def _arcs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """The arcs ordered by their ends: from, to and link of each, and where each pair of ends begins."""
-        start, end, links = kernels.compress(
-            self.roads.from_node, self.roads.to_node, self.roads.directed, self.roads.num_nodes
-        )
-        node = np.repeat(np.arange(self.roads.num_nodes), np.diff(start))
-        order = np.lexsort((self.roads.minutes[links], end, node))
-        node, end, links = node[order], end[order].astype(np.int64), links[order].astype(np.int64)
-        new = np.ones(len(node), np.bool_)
-        new[1:] = (node[1:] != node[:-1]) | (end[1:] != end[:-1])
-        return node, end, links, np.flatnonzero(new)
-
-    def find(self, station: int, destination: int, first: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The links of the second route between two nodes, from the station on, given those of the first."""
-        if station == destination:
-            return np.empty(0, np.int64)
-        node, end, links, pairs = self._arcs
-        weight = self.roads.minutes.copy()
-        weight[first] += 2.0 * weight.sum()
-        # Of parallel links the cheapest counts, and that depends on the first route.
-        by_arc = weight[links]
-        cheapest = np.minimum.reduceat(by_arc, pairs)
-        num = self.roads.num_nodes
-        graph = csr_array((cheapest, (node[pairs], end[pairs])), shape=(num, num))
-        before = dijkstra(graph, indices=np.array([station]), return_predecessors=True)[1][0]
-        route, at = [], destination
-        lengths = np.diff(np.append(pairs, len(links)))
-        key = node[pairs] * num + end[pairs]
-        while at != station:
-            previous = int(before[at])
-            pair = int(np.searchsorted(key, previous * num + at))
-            arcs = slice(pairs[pair], pairs[pair] + lengths[pair])
-            route.append(int(links[arcs][by_arc[arcs].argmin()]))
-            at = previous
-        return np.array(route[::-1], np.int64)
+@njit(cache=True, nogil=True)
+def second_route(
+    leaving: Rows, minutes: NDArray[np.float64], station: int, destination: int, first: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The links of the second route between two nodes, from the station on, given those of the first."""
+    start, end, links = leaving
+    num_nodes = len(start) - 1
+    is_first, much = np.zeros(len(minutes), np.bool_), 2.0 * minutes.sum()
+    for link in first:
+        is_first[link] = True
+    best = np.full(num_nodes, np.inf)
+    by, came_from = np.full(num_nodes, -1), np.full(num_nodes, -1)
+    best[station] = 0.0
+    heap = [(0.0, np.int64(station))]
+    while len(heap) > 0:
+        so_far, node = heappop(heap)
+        if node == destination:
+            break
+        if so_far > best[node]:
+            continue
+        for arc in range(start[node], start[node + 1]):
+            link = links[arc]
+            total = so_far + minutes[link] + (much if is_first[link] else 0.0)
+            if total < best[end[arc]]:
+                best[end[arc]], by[end[arc]], came_from[end[arc]] = total, link, node
+                heappush(heap, (total, np.int64(end[arc])))
+    num, at = 0, destination
+    while at != station:
+        num, at = num + 1, came_from[at]
+    route, at = np.empty(num, np.int64), destination
+    for place in range(num - 1, -1, -1):
+        route[place], at = by[at], came_from[at]
+    return route

@@ -22,6 +22,7 @@ from runcard.city.model import City
 from runcard.errors import SizeError, UnsupportedError
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
 from runcard.response.erlang import fill_response
+from runcard.response.fixed_times import FixedTable, is_fixed
 from runcard.response.lattice_table import LatticeTable, Needs
 from runcard.response.pair_table import PairTable
 from runcard.response.routes import Routes, find_routes, read_roads
@@ -52,8 +53,10 @@ def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
     if not _has_closed_form(city, needs):
         _check_routes(city, needs)
         tree = LatticeTable(city, read_roads(city), routes, stations, needs)
-        table: LatticeTable | PairTable = tree
-        if city.shared_delay not in (0.0, 1.0) or city.driving.coupled_branch is not None:
+        table: LatticeTable | PairTable | FixedTable = tree
+        if is_fixed(city):
+            table = FixedTable(tree)
+        elif needs.most_trucks > 1 and (city.shared_delay not in (0.0, 1.0) or city.driving.coupled_branch is not None):
             _check_pairs(city, needs)
             table = PairTable(tree)
         p_late = table.late()
@@ -116,8 +119,8 @@ def _check_pairs(city: City, needs: Needs) -> None:
             f"shared_delay = {city.shared_delay:g}" if city.driving.coupled_branch is None else "driving.coupled_branch"
         )
         raise UnsupportedError(
-            f"city.toml: {what}: expected a shared_delay of 0 or 1 where incidents need three or four trucks: "
-            "sharing in between is for up to two in this version"
+            f"city.toml: {what}: expected incidents that need at most two trucks, got some that need "
+            f"{needs.most_trucks}; with three or four, trucks share every delay or none in this version"
         )
 
 

@@ -191,6 +191,20 @@ def meet(first: Floats, second: Floats, found: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
+def meet_all(teams: Ints, sizes: Ints, junction: Ints, parts: Ints, rows: Ints, arrived: Floats, found: Floats) -> None:
+    """Set found[place] to the arrivals of each of these teams where its two parts meet, if it has two."""
+    for place in range(len(teams)):
+        t = teams[place]
+        if junction[t] >= 0:
+            first, second = parts[t, 0], parts[t, 1]
+            meet(
+                arrived[rows[first, junction[t]], : min(sizes[first], arrived.shape[1])],
+                arrived[rows[second, junction[t]], : min(sizes[second], arrived.shape[1])],
+                found[place],
+            )
+
+
+@njit(cache=True, nogil=True)
 def several(own: Floats, num: int, found: Floats) -> None:
     """Set found[n-1, k] to the chance that at least n of `num` trucks have arrived, each with own[k]."""
     together = own[0] >= AT_ONCE
