@@ -96,14 +96,15 @@ def test_a_question_that_makes_no_sense_is_refused(run, policy_file: Path, optio
 def test_a_node_with_several_incident_classes_needs_one_chosen(run, grid_folder: Path, tmp_path: Path) -> None:
     """Which class an incident is of must be said, and then decides how many trucks go."""
     city = read_city(grid_folder)
-    demand = (*city.demand, DemandPoint("n5", 1.0, trucks=1))
+    demand = (*city.demand, DemandPoint("n5", 1.0, trucks=1, target_minutes=7.5, name="small fires"))
     folder = write_city(replace(city, demand=demand), tmp_path / "city")
     path = tmp_path / "a.policy"
     run("solve", folder, "-o", path)
     ran = run("decide", path, "--at", "n5", "--idle", "all")
     assert ran.code == 2
     rate = f"{next(point for point in city.demand if point.node_id == 'n5').incidents_per_day:.6g}"
-    classes = [f"needs 2 trucks, {rate} incidents a day", "needs 1 truck, 1 incident a day"]
+    target = f"{city.target_minutes:g}"
+    classes = [f"1 of 2 in {target} min, {rate} incidents a day", "small fires, 1 of 1 in 7.5 min, 1 incident a day"]
     assert f"choose one with --class: 1 ({classes[0]}), 2 ({classes[1]})" in ran.err
     for number, trucks in ((1, 2), (2, 1)):
         words = " ".join(run("decide", path, "--at", "n5", "--idle", "all", "--class", number).out.split())

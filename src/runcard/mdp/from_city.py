@@ -30,5 +30,18 @@ def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
         response_minutes=table.mean_minutes if minutes else None,
         station_ids=tuple(station.station_id for station in city.stations),
         point_ids=tuple(point.node_id for point in city.demand),
+        class_names=_class_names(city),
     )
     return with_objective(problem, city.objective)
+
+
+def _class_names(city: City) -> tuple[str, ...]:
+    """What tells the incidents of each demand point apart; nothing where every node has one class of them."""
+    if len({point.node_id for point in city.demand}) == len(city.demand):
+        return ()
+    names = []
+    for point in city.demand:
+        arrivals, trucks = point.arrivals or city.arrivals_per_incident, point.trucks or city.trucks_per_incident
+        rule = f"{arrivals} of {trucks} in {point.target_minutes or city.target_minutes:g} min"
+        names.append(f"{point.name}, {rule}" if point.name else rule)
+    return tuple(names)

@@ -90,6 +90,8 @@ class DispatchProblem:
     """[I] s0, s1, ... if left out."""
     point_ids: tuple[str, ...] = ()
     """[J] the node of each demand point; n0, n1, ... if left out."""
+    class_names: tuple[str, ...] = ()
+    """[J] what a person calls the incidents of each demand point; none if left out."""
 
     def __post_init__(self) -> None:
         """Check the shapes and the numbers once, so that no kernel has to, and make the arrays read-only."""
@@ -146,6 +148,8 @@ class DispatchProblem:
             if len(ids) != count:
                 raise InputError(f"DispatchProblem: expected {count} {name}, got {len(ids)}")
             object.__setattr__(self, name, ids)
+        if len(self.class_names) not in (0, num_points):
+            raise InputError(f"DispatchProblem: expected {num_points} class_names, got {len(self.class_names)}")
 
     def _check_objective(self, allowed: NDArray[np.bool_]) -> None:
         """Check that what is reported beside the cost is there: P(late) and minutes, unless the cost is P(late)."""

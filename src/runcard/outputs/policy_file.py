@@ -63,6 +63,8 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         "certificate": None if certificate is None else [certificate.lower, certificate.upper, certificate.converged],
         "settings": settings,
     }
+    if problem.class_names:
+        about["class_names"] = problem.class_names
     if problem.objective != LATE:
         about["objective"] = asdict(problem.objective)
     about["digest"] = _digest(about, arrays)
@@ -116,6 +118,7 @@ def _policy(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Pol
         returns_per_day=about["returns_per_day"],
         station_ids=tuple(about["station_ids"]),
         point_ids=tuple(about["point_ids"]),
+        class_names=tuple(about.get("class_names", ())),
     )
     certificate = None
     if bounds is not None:

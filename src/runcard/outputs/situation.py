@@ -37,7 +37,8 @@ def class_words(problem: DispatchProblem, point: int) -> str:
 
 def _class_facts(problem: DispatchProblem, point: int) -> str:
     trucks, rate = int(problem.trucks_needed[point]), float(problem.incidents_per_day[point])
-    return f"needs {counted(trucks, 'truck')}, {incidents_a_day(rate, digits=6)}"
+    name = problem.class_names[point] if problem.class_names else f"needs {counted(trucks, 'truck')}"
+    return f"{name}, {incidents_a_day(rate, digits=6)}"
 
 
 def idle_trucks(problem: DispatchProblem, words: str) -> NDArray[np.int64]:
