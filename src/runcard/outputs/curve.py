@@ -31,7 +31,7 @@ LINES: Final[tuple[tuple[str, str], ...]] = tuple(
 )
 """A colour and a marker for each policy, in the order in which they were asked for."""
 
-TOGETHER: Final = 0.065
+TOGETHER: Final = 0.025
 """Points of a line that are closer than this part of the picture share a label."""
 
 LOOK: Final[dict[Any, Any]] = STYLE | {
@@ -77,7 +77,7 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
                 minutes, late, color=colour, marker=marker, ms=7, mec="white", mew=1.0, lw=1.8, zorder=3,
                 label=curve.policy, clip_on=False,
             )  # fmt: skip
-        axes.margins(0.1)
+        axes.margins(0.1, 0.18)
         axes.autoscale_view()
         for curve, (colour, _) in zip(comparison.curves, LINES, strict=False):
             _write_weights(axes, curve, colour)
@@ -110,10 +110,10 @@ def _places(points: Sequence[WeightResult]) -> NDArray[np.float64]:
 def _write_weights(axes: "Axes", curve: Curve, colour: str) -> None:
     """Write the weight beside each point, and one range of weights where points lie together.
 
-    Those of `optimal` stand below it, where no other line can be.
+    Those of `optimal` stand below it, where no other line can be. They are slanted, so that long ones do not overlap.
     """
     points, below = curve.points, curve.policy == "optimal"
-    offset, sides = ((-5.0, -5.0), ("right", "top")) if below else ((5.0, 5.0), ("left", "bottom"))
+    offset, side = ((-4.0, -7.0), "right") if below else ((4.0, 7.0), "left")
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     places = (_places(points) - (left, bottom)) / (right - left, top - bottom)
     groups: list[list[int]] = []
@@ -127,8 +127,8 @@ def _write_weights(axes: "Axes", curve: Curve, colour: str) -> None:
         words = f"{first.weight:g}" + (f" to {last.weight:g}" if last is not first else "")
         at = (first.mean_minutes, 100.0 * first.late_fraction)
         axes.annotate(
-            words, at, xytext=offset, textcoords="offset points", ha=sides[0], va=sides[1], fontsize=10, color=colour,
-            zorder=4, annotation_clip=False,
+            words, at, xytext=offset, textcoords="offset points", ha=side, va="center", rotation=45.0,
+            rotation_mode="anchor", fontsize=10, color=colour, zorder=4, annotation_clip=False,
         )  # fmt: skip
 
 
