@@ -216,8 +216,8 @@ def memory_online(num_trucks: int = 200, side: int = 45) -> Iterator[Row]:
     """The memory of a process that solves the largest department and decides, and of one that loads its file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "policy"
-        solving = _peak_gib(f"c.solve_and_save({num_trucks}, {side}, {str(path)!r})")
-        deciding = _peak_gib(f"c.load_and_decide({str(path)!r})")
+        solving = peak_gib(f"c.solve_and_save({num_trucks}, {side}, {str(path)!r})")
+        deciding = peak_gib(f"c.load_and_decide({str(path)!r})")
         size = path.stat().st_size / 2**30
     for what, gib in (("to solve", solving), ("to load and decide", deciding)):
         yield Row(
@@ -241,9 +241,9 @@ def load_and_decide(path: str) -> None:
     policy.decide(policy.problem.trucks, 0)
 
 
-def _peak_gib(call: str) -> float:
-    """The peak memory of a process of its own that makes a call of this module, named c there."""
-    code = f"import benchmarks.heuristics as c; {call}; c.print_peak()"
+def peak_gib(call: str, module: str = "heuristics") -> float:
+    """The peak memory of a process of its own that makes a call of a module of benchmarks, named c there."""
+    code = f"import benchmarks.{module} as c; from benchmarks.heuristics import print_peak; {call}; print_peak()"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return float(done.stdout)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.cases import Row
+from benchmarks.heuristics import peak_gib
 from runcard.city.grid import grid_edges
 from runcard.city.model import City, DemandPoint, Driving, Link, Node, Station
 from runcard.response.laws import branches
@@ -36,7 +37,9 @@ def road_city(driving: Driving, *, one_mean: bool) -> City:
             Link(f"e{k}", f"n{a}", f"n{b}", False, float(mean))
             for k, ((a, b), mean) in enumerate(zip(edges, means, strict=True))
         ),
-        stations=tuple(Station(f"s{k}", f"n{places[k]}", 1) for k in range(NUM_STATIONS)),
+        stations=tuple(
+            Station(f"s{k}", f"n{places[k]}", 1 if driving.second_route == "same" else 2) for k in range(NUM_STATIONS)
+        ),
         demand=tuple(DemandPoint(f"n{places[NUM_STATIONS + k]}", 1.0) for k in range(NUM_POINTS)),
     )  # fmt: skip
 
@@ -104,7 +107,10 @@ def drawn_cases(num_draws: int = 10_000_000) -> Iterator[Row]:
 def law_words(driving: Driving) -> str:
     """A law in words."""
     number = "" if driving.cv is None else f" of cv {driving.cv:g}"
-    return f"{driving.model}{number}" + (f", {driving.fixed_part:g} fixed" if driving.fixed_part else "")
+    fixed = f", {driving.fixed_part:g} fixed" if driving.fixed_part else ""
+    coupled = "" if driving.coupled_branch is None else f", {driving.coupled_branch} branch coupled"
+    second = "" if driving.second_route == "same" else ", second routes"
+    return driving.model + number + fixed + coupled + second
 
 
 def response_cases(*, quick: bool) -> Iterator[Row]:
@@ -112,15 +118,28 @@ def response_cases(*, quick: bool) -> Iterator[Row]:
     laws = LAWS[:1] if quick else LAWS
     cases = [(Driving(), True, 1.0, 0.5)]
     cases += [(law, False, shared_delay, 10.0) for law in laws for shared_delay in (1.0, 0.5)]
+    if not quick:
+        cases += [(Driving("hyperexponential", cv=1.5, coupled_branch="long"), False, 1.0, 10.0)]
+        cases += [(Driving("gamma", cv=0.5, second_route="disjoint"), False, 1.0, 10.0)]
     for driving, one_mean, shared_delay, limit in cases:
         city = replace(road_city(driving, one_mean=one_mean), shared_delay=shared_delay)
         name = f"P(late) of all pairs, 20 x 400, {len(city.links)} links, {law_words(driving)}"
         name += f", {'equal' if one_mean else 'different'} means, shared_delay {shared_delay:g}"
         yield timed(city, name, limit)
+    for shared_delay in (1.0, 0.5):
+        gib = peak_gib(f"c.all_pairs({shared_delay})", "response")
+        name = f"memory of all pairs, 20 x 400, gamma of cv 0.5, different means, shared_delay {shared_delay:g}"
+        yield Row(name, f"{gib:.2f} GiB", "< 2 GiB", gib < 2.0)
     if not quick:
         city = replace(road_city(Driving("gamma", cv=0.5), one_mean=False), trucks_per_incident=3)
         yield timed(city, "P(late) of all teams of three, 20 x 400, gamma of cv 0.5", None)
         yield from drawn_cases()
+
+
+def all_pairs(shared_delay: float) -> None:
+    """P(late) of all pairs of the roads, for a process that is watched."""
+    city = replace(road_city(Driving("gamma", cv=0.5), one_mean=False), shared_delay=shared_delay)
+    response_table(city, minutes=False)
 
 
 def timed(city: City, name: str, limit: float | None) -> Row:
