@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from runcard.city import City, Objective, demo_city, generate_grid
@@ -138,3 +139,29 @@ def test_the_late_fraction_is_compared_without_a_cost(grid: City) -> None:
     assert (result.cost_lower, result.cost_upper) == (result.lower, result.upper)
     assert "objective" not in comparison.document()
     assert "cost" not in comparison.document()["policies"][0]
+
+
+@pytest.mark.parametrize("objective", [Objective(), Objective("minutes")])
+def test_late_fractions_by_rule(objective: Objective) -> None:
+    """Where incidents are in time by several rules, each has its late fraction, as adding up all decisions says."""
+    city = generate_grid(side=4, num_stations=4, load=0.3, seed=5)
+    slow = tuple(replace(point, trucks=3, arrivals=2, target_minutes=9.0) for point in city.demand[::2])
+    city = replace(city, demand=city.demand + slow, objective=objective)
+    for result in compare_policies(city, ["closest-first", "optimal"]).results:
+        problem, evaluation = result.policy.problem, result.evaluation
+        assert list(result.late_by_rule) == [f"1 of 2 in {city.target_minutes:g} min", "2 of 3 in 9 min"]
+        for rule, late in result.late_by_rule.items():
+            points = [j for j, point in enumerate(city.demand) if city.rule_of(point) == rule]
+            expected = 0.0
+            for f, idle in enumerate(np.ndindex(*(problem.trucks + 1))):
+                for j in points:
+                    decision = result.policy.decide(np.array(idle), j)
+                    expected += evaluation.probability[f] * problem.incidents_per_day[j] * decision.p_late
+            assert late == pytest.approx(expected / problem.incidents_per_day[points].sum(), rel=1e-7)
+
+
+def test_one_rule_is_not_told_apart(grid: City) -> None:
+    """Where all incidents are in time by the same rule, the late fraction is all there is to say."""
+    comparison = compare_policies(grid, ["closest-first"])
+    assert comparison.results[0].late_by_rule == {}
+    assert "late_by_rule" not in comparison.document()["policies"][0]

@@ -140,6 +140,11 @@ class City:
     def __post_init__(self) -> None:
         check_city(self)
 
+    def rule_of(self, point: DemandPoint) -> str:
+        """When an incident at a demand point is in time, in words: 1 of 2 in 6 min."""
+        arrivals, trucks = point.arrivals or self.arrivals_per_incident, point.trucks or self.trucks_per_incident
+        return f"{arrivals} of {trucks} in {point.target_minutes or self.target_minutes:g} min"
+
     @property
     def num_trucks(self) -> int:
         """The number of trucks of all stations together."""

@@ -175,3 +175,20 @@ def evaluate_rule(
         converged=solved.converged and late.converged and steady,
         seconds=time.perf_counter() - began,
     )
+
+
+def late_fraction_at(
+    problem: DispatchProblem,
+    rule: Rule,
+    probability: NDArray[np.float64],
+    points: NDArray[np.bool_],
+    *,
+    threads: int | None = None,
+) -> float:
+    """The late fraction of the incidents at some demand points [J], given the probability of every state."""
+    late = np.where(points[None, :] | np.isinf(problem.p_late), problem.p_late, 0.0)
+    space = state_space(replace(problem, response_minutes=late), threads)
+    per_day = 0.0
+    for chunk, rows in zip(space.chunks, policy_rows(space, rule, minutes=True), strict=True):
+        per_day += float(probability[chunk.start : chunk.stop] @ rows.minutes)
+    return per_day / float(problem.incidents_per_day[points].sum())

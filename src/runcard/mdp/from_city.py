@@ -39,9 +39,4 @@ def _class_names(city: City) -> tuple[str, ...]:
     """What tells the incidents of each demand point apart; nothing where every node has one class of them."""
     if len({point.node_id for point in city.demand}) == len(city.demand):
         return ()
-    names = []
-    for point in city.demand:
-        arrivals, trucks = point.arrivals or city.arrivals_per_incident, point.trucks or city.trucks_per_incident
-        rule = f"{arrivals} of {trucks} in {point.target_minutes or city.target_minutes:g} min"
-        names.append(f"{point.name}, {rule}" if point.name else rule)
-    return tuple(names)
+    return tuple(f"{point.name}, {city.rule_of(point)}" if point.name else city.rule_of(point) for point in city.demand)

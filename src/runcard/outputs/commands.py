@@ -28,6 +28,7 @@ from runcard.outputs.tables import (
     gap_line,
     lateness_table,
     limit_line,
+    rule_table,
     station_table,
     weight_table,
 )
@@ -147,6 +148,9 @@ def print_comparison(comparison: Comparison) -> None:
     if any(result.name == "optimal" for result in comparison.results):
         console.print(limit_line(comparison))
         console.print(f"{gap_line(comparison)}\n")
+    if comparison.results[0].late_by_rule:
+        console.print("Late, %, by how many trucks must be there and when:", style="bold")
+        console.print(rule_table(comparison))
     console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
     console.print(station_table(comparison))
 

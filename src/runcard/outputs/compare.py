@@ -1,13 +1,15 @@
 """Policies of one city side by side: late fraction with its proof, mean response time, and who does the work."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from runcard.city.model import LATE, City
 from runcard.errors import InputError, RuncardError
-from runcard.mdp.evaluate import Evaluation
+from runcard.mdp.evaluate import Evaluation, late_fraction_at
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
@@ -40,6 +42,8 @@ class PolicyResult:
     """Time to solve and evaluate."""
     gap_to_optimum: float | None = None
     """Its mean cost is at most this part above the optimum; None where `optimal` was not asked for."""
+    late_by_rule: Mapping[str, float] = field(default_factory=dict)
+    """The late fraction of the incidents of each rule (see `City.rule_of`), where there are several."""
 
     @property
     def name(self) -> str:
@@ -94,6 +98,7 @@ class Comparison:
                 for station_id, share, busy in stations
             ],
             "outside_share": evaluation.outside_share,
+            **({"late_by_rule": dict(result.late_by_rule)} if result.late_by_rule else {}),
         } | ({} if self.problem.objective == LATE else cost_entry(result))
 
 
@@ -134,7 +139,21 @@ def compare_policies(
                 progress=progress,
             )
         )
+    results = [replace(result, late_by_rule=_late_by_rule(city, result, threads)) for result in results]
     return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
+
+
+def _late_by_rule(city: City, result: PolicyResult, threads: int | None) -> dict[str, float]:
+    """The late fraction by rule of a policy, if incidents are in time by several rules."""
+    rules = np.array([city.rule_of(point) for point in city.demand])
+    problem, found = result.policy.problem, {}
+    for rule in dict.fromkeys(rules.tolist()) if len(set(rules.tolist())) > 1 else ():
+        points = rules == rule
+        if problem.incidents_per_day[points].sum() > 0.0:
+            found[rule] = late_fraction_at(
+                problem, result.policy.rule, result.evaluation.probability, points, threads=threads
+            )
+    return found
 
 
 def chosen_names(policies: Sequence[str], horizon_busy_times: float | None) -> list[str]:

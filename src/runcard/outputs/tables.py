@@ -39,9 +39,14 @@ def city_line(city: City) -> str:
     return (
         f"{city.name}: {counted(len(city.stations), 'station')}, {counted(city.num_trucks, 'truck')}, "
         f"{counted(len(city.demand), 'demand point')}, {incidents_a_day(city.incidents_per_day)}, "
-        f"load {city.load:.2g}, target {city.target_minutes:g} min"
+        f"load {city.load:.2g}, target {_target_words(city)}"
         + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
     )
+
+
+def _target_words(city: City) -> str:
+    targets = sorted({point.target_minutes or city.target_minutes for point in city.demand})
+    return f"{targets[0]:g} min" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g} min"
 
 
 def class_line(one: ClassLateness) -> str:
@@ -100,6 +105,18 @@ class SplitTable:
             table.add_section()
             table.add_row(self.foot[0], *(self.foot[column] for column in columns))
         return table
+
+
+def rule_table(comparison: Comparison) -> SplitTable:
+    """The late fraction of each policy for the incidents of each rule."""
+    rules = list(comparison.results[0].late_by_rule)
+    table = SplitTable("policy", [rule.replace(" in ", "\nin ") for rule in rules])
+    decimals = _decimals(100.0 * late for result in comparison.results for late in result.late_by_rule.values())
+    for result in comparison.results:
+        table.add_row(
+            _policy_cell(result), *(in_decimals(100.0 * result.late_by_rule[rule], decimals) for rule in rules)
+        )
+    return table
 
 
 def comparison_table(comparison: Comparison) -> SplitTable:
