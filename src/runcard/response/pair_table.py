@@ -27,15 +27,15 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.fft import fft, irfft, next_fast_len, rfft
 
-from runcard.response.lattice import COARSE_STEPS, Transforms, extrapolated
+from runcard.response.lattice import COARSE_STEPS, Transforms
 from runcard.response.lattice_table import MEAN_TOLERANCE, LatticeTable, each_point, num_threads, refined, within
 from runcard.response.laws import Vector
 from runcard.response.tree_kernels import late_of_teams, multiply_links, own_products
 
-FIRST_STEPS = COARSE_STEPS
+FIRST_STEPS = 2 * COARSE_STEPS
 MOST_STEPS = FIRST_STEPS << 6
-TOLERANCE = 6e-5
-"""Of two extrapolations by fourth powers; where laws are smooth the last one is off by about a fiftieth of that."""
+TOLERANCE = 1.2e-4
+"""Of two extrapolations by squares; the last one, by fourth powers, is off by about a fiftieth if laws are smooth."""
 LEAST_CHANCE = 1e-6
 """A chance of less is not corrected: on the plane it may be rounding."""
 FEW_STEPS = 96
@@ -94,7 +94,7 @@ class PairTable:
                 threads = num_threads() if num_steps >= FEW_STEPS else 1
                 return each_point(points, len(found), lambda j: self._late_at(plane, alone[:, j], j), threads)
 
-            found[:, points] = np.clip(refined(at, points, _settled, FIRST_STEPS, MOST_STEPS), 0.0, 1.0)
+            found[:, points] = np.clip(refined(at, points, within(TOLERANCE), FIRST_STEPS, MOST_STEPS), 0.0, 1.0)
             self.table.forget()
         found[self.table.too_large] = np.inf
         return found
@@ -376,15 +376,6 @@ class _Road:
         multiply_links(self.routes[i], num, 0, num, self.plane.once, product)
         mass = float((product * self.plane.at_end).sum().real)
         return 0.25 * float(self.chance**num) * mass
-
-
-def _settled(tried: list[NDArray[np.float64]], points: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which demand points have settled (see `refined`)."""
-    del points
-    if len(tried) < 3:
-        return np.zeros(tried[0].shape[1], np.bool_)
-    before, now = extrapolated(tried[-3], tried[-2], 4), extrapolated(tried[-2], tried[-1], 4)
-    return np.asarray((np.abs(now - before) <= TOLERANCE).all(axis=0))
 
 
 def _new_grid(length: int) -> Grid:
