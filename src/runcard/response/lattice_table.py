@@ -307,20 +307,15 @@ class LatticeTable:
         times, at_the_end = self.times(lattice), at == self._means_at
         return each_point(points, len(self.teams), lambda j: at(times, self._tree(j, at_the_end=at_the_end)))
 
-    def late_alone(self) -> NDArray[np.float64]:
-        """[station + 1, demand point] P(late) of a single truck of each station, and of one from outside."""
-        num_stations, num_points = self.routes.num_links.shape
-        found = np.empty((num_stations + 1, num_points))
-        for target in np.unique(self.needs.targets):
-            points = np.flatnonzero(self.needs.targets == target)
+    def late_alone(self, target: float, points: NDArray[np.int64]) -> NDArray[np.float64]:
+        """[station + 1, place in points] P(late) of a single truck of each station, and of one from outside."""
+        num = len(self.routes.num_links) + 1
 
-            def at(num_steps: int, points: NDArray[np.int64], target: float = float(target)) -> NDArray[np.float64]:
-                times = self.times(Lattice(target, num_steps))
-                return each_point(points, num_stations + 1, lambda j: self._alone_at(times, j))
+        def at(num_steps: int, points: NDArray[np.int64]) -> NDArray[np.float64]:
+            times = self.times(Lattice(target, num_steps))
+            return each_point(points, num, lambda j: self._alone_at(times, j))
 
-            found[:, points] = np.clip(refined(at, points, within(TOLERANCE)), 0.0, 1.0)
-            self.forget()
-        return found
+        return np.clip(refined(at, points, within(TOLERANCE)), 0.0, 1.0)
 
     def _alone_at(self, times: Times, j: int) -> Vector:
         """[station + 1] see `late_alone`."""

@@ -85,9 +85,11 @@ class PairTable:
     def late(self) -> NDArray[np.float64]:
         """[team, demand point] P(late) at the target of each demand point; inf where a team is too large."""
         needs = self.table.needs
-        found, alone = np.empty((len(self.table.teams), len(needs.targets))), 1.0 - self.table.late_alone()
+        found, num_stations = np.empty((len(self.table.teams), len(needs.targets))), len(self.table.city.stations)
+        alone = np.empty((num_stations + 1, len(needs.targets)))
         for target in np.unique(needs.targets):
             points = np.flatnonzero(needs.targets == target)
+            alone[:, points] = 1.0 - self.table.late_alone(float(target), points)
 
             def at(num_steps: int, points: NDArray[np.int64], target: float = float(target)) -> NDArray[np.float64]:
                 plane = self._plane(target, num_steps)
@@ -138,7 +140,7 @@ class PairTable:
         """[team] P(late) at one demand point, given P(by T) of a truck of each station and, last, from outside."""
         table, needs = self.table, self.table.needs
         road = _Road(table, plane, j, self._chance)
-        here = (road.own(np.arange(len(road.num_links)), 0) * plane.until).sum(axis=1).real
+        here = road.alone()
         own = alone[:-1]
         kept = np.where(here > LEAST_CHANCE, own / np.maximum(here, LEAST_CHANCE), 1.0)
         both = road.both(here) if needs.trucks[j] > 1 else np.multiply.outer(here, here)
@@ -269,11 +271,11 @@ class _Road:
         products = np.empty((len(places), plane.length), np.complex128)
         own_products(self.routes, num_links, self._rows, plane.start, plane.alone, places, products)
         self._own = np.empty_like(products)
-        self._own[places] = products
+        self._own[places] = products * plane.until
 
-    def own(self, stations: NDArray[np.int64], depth: int) -> Transforms:
-        """[station, frequency] the transforms of the parts of routes before their last `depth` links."""
-        found: Transforms = self._own[self._rows[stations, depth]]
+    def alone(self) -> Vector:
+        """[station] P(by T) of a single truck, on the plane."""
+        found: Vector = self._own[self._rows[:, 0]].sum(axis=1).real
         return found
 
     def both(self, alone: Vector) -> NDArray[np.float64]:
@@ -308,27 +310,18 @@ class _Road:
         both: NDArray[np.float64],
     ) -> None:  # fmt: skip
         """Fill in the plane of a junction, from that of one before, and P(both by T) of stations that meet there."""
-        meets = self.shared[np.ix_(members, members)] == depth
-        np.fill_diagonal(meets, val=False)
-        late = members[meets.any(axis=1)]
-        own = self.own(late, depth) * self.plane.until
-        half = grid[0].shape[1]
-        real, imaginary = np.zeros((len(late), half)), np.zeros((len(late), half))
-        _extend_plane(
+        room = _sums(len(self.num_links), self.plane.length)
+        _meet_plane(
             self.routes[i], self.num_links[i], reached, depth, self.chance, *self.plane.apart, *self.plane.together,
-            *before, own, *grid, real, imaginary,
+            *before, *grid, members, self.shared, self._rows, self._own, *room, both,
         )  # fmt: skip
-        twice = np.full(half, 2.0)
-        twice[[0, -1]] = 1.0
-        other = own[:, :half] * twice
-        # Not as a matrix product, which would use all threads for very little.
-        found = np.einsum("af,bf->ab", real, other.real) - np.einsum("af,bf->ab", imaginary, other.imag)
         if self.table.city.turnout.mean_minutes == 0.0:
-            at_node = np.array([self.num_links[a] == depth for a in late], np.bool_)
-            if at_node.sum() > 1:
-                found[np.ix_(at_node, at_node)] += self._on_diagonal(i, np.ones_like(self.plane.start))
-        pairs = np.ix_(late, late)
-        both[pairs] = np.where(self.shared[pairs] == depth, found, both[pairs])
+            at_node = [a for a in members.tolist() if self.num_links[a] == depth]
+            if len(at_node) > 1:
+                more = self._on_diagonal(i, np.ones_like(self.plane.start))
+                for first in at_node:
+                    for second in at_node:
+                        both[first, second] += more if first != second else 0.0
 
     def _same(self, i: int, alone: Vector, grid: Grid) -> float:
         """P(both by T) of two trucks of one station."""
@@ -359,12 +352,13 @@ class _Road:
         own = np.tile(np.ones_like(plane.start) if turnout.shared else plane.start, (2, 1)) * plane.until
         for route, product in zip((first, second), own, strict=True):
             multiply_links(route, len(route), 0, len(route), plane.alone, product)
-        grid, one = _new_grid(plane.length), _grids(plane.length)[0]
-        nothing = np.zeros((0, grid[0].shape[1]))
-        _extend_plane(
-            shared, len(shared), 0, len(shared), self.chance, *plane.apart, *plane.together, *one, own[:0], *grid,
-            nothing, nothing,
-        )  # fmt: skip
+        grid = _new_grid(plane.length)
+        grid[0][:], grid[1][:] = 1.0, 0.0
+        for first_frequency in range(plane.length):
+            _extend_row(
+                first_frequency, shared, len(shared), 0, len(shared), self.chance, *plane.apart, *plane.together,
+                grid[0][first_frequency], grid[1][first_frequency],
+            )  # fmt: skip
         found = float(_sum_plane(own[0], own[1], together, *grid))
         if len(first) or len(second) or (turnout.mean_minutes > 0.0 and not turnout.shared):
             return found
@@ -383,6 +377,15 @@ def _new_grid(length: int) -> Grid:
     return np.empty((length, length // 2 + 1)), np.empty((length, length // 2 + 1))
 
 
+def _sums(num: int, length: int) -> Grid:
+    """Room of this thread for sums of so many stations."""
+    if getattr(_rooms, "sums_for", None) != (num, length):
+        _rooms.sums_for = num, length
+        _rooms.sums = np.empty((num, length // 2 + 1)), np.empty((num, length // 2 + 1))
+    sums: Grid = _rooms.sums
+    return sums
+
+
 def _grids(length: int) -> list[Grid]:
     """Room for planes of this thread, which grows; the first is 1 everywhere."""
     if getattr(_rooms, "length", None) != length:
@@ -393,36 +396,67 @@ def _grids(length: int) -> list[Grid]:
     return grids
 
 
+@njit(cache=True, nogil=True, inline="always", fastmath={"reassoc", "contract", "nsz"})
+def _extend_row(
+    first: int, route: NDArray[np.int32], num_links: int, low: int, high: int, chance: float, apart: Vector,
+    apart_imaginary: Vector, together: Vector, together_imaginary: Vector, row: Vector, other: Vector,
+) -> None:  # fmt: skip
+    """Multiply a row of G by the factors of the links at depths low+1..high of a route."""
+    for depth in range(low + 1, high + 1):
+        link = route[num_links - depth]
+        a, b, c, d = apart[link], apart_imaginary[link], together[link], together_imaginary[link]
+        x, y = (1.0 - chance) * a[first], (1.0 - chance) * b[first]
+        for second in range(len(row)):
+            re = chance * c[first + second] + x * a[second] - y * b[second]
+            im = chance * d[first + second] + x * b[second] + y * a[second]
+            old = row[second]
+            row[second] = old * re - other[second] * im
+            other[second] = old * im + other[second] * re
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _extend_plane(
+def _meet_plane(
     route: NDArray[np.int32], num_links: int, low: int, high: int, chance: float, apart: Vector,
     apart_imaginary: Vector, together: Vector, together_imaginary: Vector, before: Vector, before_imaginary: Vector,
-    own: Transforms, real: Vector, imaginary: Vector, summed: Vector, summed_imaginary: Vector,
+    real: Vector, imaginary: Vector, members: NDArray[np.int64], shared: NDArray[np.int32], rows: NDArray[np.int32],
+    own: Transforms, summed: Vector, summed_imaginary: Vector, both: Vector,
 ) -> None:  # fmt: skip
-    """Set G to the one before times the factors of the links at depths low+1..high of a route.
+    """Set G to the one before times the factors of links, and P(both by T) of the members that meet at depth `high`.
 
-    Adds own[s, f1] G[f1, f2] over all f1 to summed[s, f2]. A row stays in the cache while all that passes by.
+    own [row, f] has the parts before a depth, times κ. A row of G stays in the cache while all that passes by.
     """
+    half = real.shape[1]
+    meets = np.zeros(len(members), np.bool_)
+    for a in range(len(members)):
+        for b in range(len(members)):
+            meets[a] = meets[a] or (a != b and shared[members[a], members[b]] == high)
+        if meets[a]:
+            summed[a, :half] = 0.0
+            summed_imaginary[a, :half] = 0.0
     for first in range(real.shape[0]):
         row, other = real[first], imaginary[first]
-        for second in range(real.shape[1]):
+        for second in range(half):
             row[second], other[second] = before[first, second], before_imaginary[first, second]
-        for depth in range(low + 1, high + 1):
-            link = route[num_links - depth]
-            a, b, c, d = apart[link], apart_imaginary[link], together[link], together_imaginary[link]
-            x, y = (1.0 - chance) * a[first], (1.0 - chance) * b[first]
-            for second in range(real.shape[1]):
-                re = chance * c[first + second] + x * a[second] - y * b[second]
-                im = chance * d[first + second] + x * b[second] + y * a[second]
-                old = row[second]
-                row[second] = old * re - other[second] * im
-                other[second] = old * im + other[second] * re
-        for s in range(len(own)):
-            x, y = own[s, first].real, own[s, first].imag
-            to, to_imaginary = summed[s], summed_imaginary[s]
-            for second in range(real.shape[1]):
-                to[second] += x * row[second] - y * other[second]
-                to_imaginary[second] += x * other[second] + y * row[second]
+        _extend_row(
+            first, route, num_links, low, high, chance, apart, apart_imaginary, together, together_imaginary, row, other
+        )
+        for a in range(len(members)):
+            if meets[a]:
+                at = own[rows[members[a], high], first]
+                x, y, to, to_imaginary = at.real, at.imag, summed[a], summed_imaginary[a]
+                for second in range(half):
+                    to[second] += x * row[second] - y * other[second]
+                    to_imaginary[second] += x * other[second] + y * row[second]
+    for a in range(len(members)):
+        for b in range(a):
+            i, e = members[a], members[b]
+            if shared[i, e] != high:
+                continue
+            total, of_b = 0.0, own[rows[e, high]]
+            for second in range(half):
+                part = summed[a, second] * of_b[second].real - summed_imaginary[a, second] * of_b[second].imag
+                total += part if second in (0, half - 1) else 2.0 * part
+            both[i, e] = both[e, i] = total
 
 
 @njit(cache=True, nogil=True)
