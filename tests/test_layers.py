@@ -12,6 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "runcard"
 RANKS = {
     "errors": 0,
     "memory": 0,
+    "threads": 0,
     "city": 1,
     "response": 2,
     "mdp": 3,

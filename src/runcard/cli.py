@@ -310,8 +310,8 @@ def study(
 
     A study that was stopped goes on where it was when the same command is given again.
     """
-    from runcard.mdp.threads import available_threads
     from runcard.study.commands import list_experiments, run_study
+    from runcard.threads import available_threads
 
     if list_names:
         list_experiments()

@@ -18,7 +18,7 @@ from runcard.mdp.extrapolate import extrapolated
 from runcard.mdp.kernels.sweeps import probability_sweep, residual_sweep, value_sweep
 from runcard.mdp.rows import Chunk, Rows, Rule
 from runcard.mdp.space import StateSpace
-from runcard.mdp.threads import run_each
+from runcard.threads import run_each
 
 SWEEPS_PER_CHECK = 4
 """Sweeps of the probabilities between two looks at whether they still change."""

@@ -33,8 +33,8 @@ from runcard.mdp.independent import IndependentPicture
 from runcard.mdp.kernels.mean_field import asked_by, fill_states, follow_paths, settle
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.threads import available_threads, run_each
 from runcard.response.teams import enumerate_teams
+from runcard.threads import available_threads, run_each
 
 LOCAL_STATES = 256
 """Of a neighbourhood in the first round, and at least in the second."""

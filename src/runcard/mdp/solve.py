@@ -26,7 +26,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import Chunk, Rows, ValueRule
 from runcard.mdp.space import StateSpace, state_space
-from runcard.mdp.threads import run_each
+from runcard.threads import run_each
 
 UNITS_OF_32_BITS = 64.0
 """Keys of 32 bits are used while the bounds are at least this many of their units apart."""

@@ -13,8 +13,8 @@ from runcard.mdp.levels import idle_distribution, level_generator, rates_by_need
 from runcard.mdp.memory import bytes_of_rows, bytes_of_values, check_memory
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Chunk, chunks_of
-from runcard.mdp.threads import available_threads
 from runcard.memory import SMALL_BYTES, available_bytes
+from runcard.threads import available_threads
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,8 +38,8 @@ from runcard.mdp.layout import Layout, starts
 from runcard.mdp.problem import MAX_TRUCKS_NEEDED, DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.mdp.space import state_space
-from runcard.mdp.threads import available_threads, run_each
 from runcard.response.teams import count_stations, list_stations
+from runcard.threads import available_threads, run_each
 
 WINDOW = 10
 INDEPENDENT_WINDOW = 8

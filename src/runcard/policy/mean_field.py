@@ -25,7 +25,6 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
-from runcard.mdp.threads import run_each
 from runcard.policy.base import Certificate, Decision
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
@@ -35,6 +34,7 @@ from runcard.policy.options import (
     idle_teams,
     make_decision,
 )
+from runcard.threads import run_each
 
 FEW_TEAMS = 256
 """With no more teams than this, an incident to come may be given any of them; else one of its neighbourhood."""

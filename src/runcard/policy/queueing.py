@@ -34,7 +34,6 @@ from runcard.mdp.progress import Progress
 from runcard.mdp.queueing import QueueingPicture
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
-from runcard.mdp.threads import run_each
 from runcard.policy.base import Certificate, Decision
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
@@ -44,6 +43,7 @@ from runcard.policy.options import (
     idle_teams,
     make_decision,
 )
+from runcard.threads import run_each
 
 RELAXATION_TIMES = 2.0
 PRINTED_BUSY_TIMES = 1.0

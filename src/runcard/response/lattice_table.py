@@ -12,9 +12,7 @@ For every demand point the lattice has its target as horizon. Means are of a lat
 of a route's time: the mean of the first of several is a sum up to there.
 """
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -38,6 +36,7 @@ from runcard.response.lattice import (
 from runcard.response.laws import DrivingLaws, Law, Vector, driving_laws, turnout_law
 from runcard.response.routes import MAX_DISTANCES, Roads, Routes
 from runcard.response.second_routes import second_route
+from runcard.threads import available_threads, run_each
 
 MEAN_HORIZON = 12.0
 """The lattice of means reaches that many standard deviations beyond the mean of the longest route."""
@@ -167,8 +166,7 @@ class LatticeTable:
             return np.asarray(second_route(leaving, roads.minutes, int(roads.stations[i]), int(roads.demand[j]), first))
 
         pairs = [(j, i) for j in range(len(self._first)) for i in several]
-        with ThreadPoolExecutor(num_threads()) as pool:
-            return dict(zip(pairs, pool.map(find, pairs), strict=True))
+        return dict(zip(pairs, run_each(find, pairs, available_threads()), strict=True))
 
     @cached_property
     def _number(self) -> NDArray[np.int32]:
@@ -481,14 +479,8 @@ def each_point(
     def one(place: int) -> None:
         found[:, place] = at(int(points[place]))
 
-    with ThreadPoolExecutor(threads or num_threads()) as pool:
-        list(pool.map(one, range(len(points))))
+    run_each(one, range(len(points)), threads or available_threads())
     return found
-
-
-def num_threads() -> int:
-    """The threads that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def refined(

@@ -19,8 +19,7 @@ of the plane lies on its diagonal, where half of a half would be counted; that i
 cancels: its transform is a1(ω) conj a2(ω) Π_l { q + (1-q) |φ_l(ω)|² }.
 """
 
-from dataclasses import dataclass, replace
-from threading import local
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numba import njit
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.fft import fft, irfft, next_fast_len, rfft
 
 from runcard.response.lattice import COARSE_STEPS, Transforms
-from runcard.response.lattice_table import MEAN_TOLERANCE, LatticeTable, each_point, num_threads, refined, within
+from runcard.response.lattice_table import MEAN_TOLERANCE, LatticeTable, each_point, refined, within
 from runcard.response.laws import Vector
 from runcard.response.tree_kernels import late_of_teams, multiply_links, own_products
 
@@ -45,8 +44,6 @@ THETA = 12.0
 
 Grid = tuple[NDArray[np.float64], NDArray[np.float64]]
 """The real and the imaginary part of a plane [frequency, half of the frequencies]."""
-
-_rooms = local()
 
 
 @dataclass(frozen=True)
@@ -68,6 +65,8 @@ class _Plane:
     """[frequency] κ / F."""
     at_end: Transforms
     """[frequency] what gives the mass at T."""
+    rooms: "list[_Room]" = field(default_factory=list)
+    """Room that no thread is using."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class PairTable:
 
             def at(num_steps: int, points: NDArray[np.int64], target: float = float(target)) -> NDArray[np.float64]:
                 plane = self._plane(target, num_steps)
-                threads = num_threads() if num_steps >= FEW_STEPS else 1
+                threads = None if num_steps >= FEW_STEPS else 1
                 return each_point(points, len(found), lambda j: self._late_at(plane, alone[:, j], j), threads)
 
             found[:, points] = np.clip(refined(at, points, within(TOLERANCE), FIRST_STEPS, MOST_STEPS), 0.0, 1.0)
@@ -139,11 +138,16 @@ class PairTable:
     def _late_at(self, plane: _Plane, alone: Vector, j: int) -> NDArray[np.float64]:
         """[team] P(late) at one demand point, given P(by T) of a truck of each station and, last, from outside."""
         table, needs = self.table, self.table.needs
-        road = _Road(table, plane, j, self._chance)
+        try:
+            room = plane.rooms.pop()
+        except IndexError:
+            room = _Room(len(table.city.stations), plane.length)
+        road = _Road(table, plane, j, self._chance, room)
         here = road.alone()
         own = alone[:-1]
         kept = np.where(here > LEAST_CHANCE, own / np.maximum(here, LEAST_CHANCE), 1.0)
         both = road.both(here) if needs.trucks[j] > 1 else np.multiply.outer(here, here)
+        plane.rooms.append(room)
         # Two of one station come round again together.
         both *= np.where(np.eye(len(kept), dtype=np.bool_), kept, np.multiply.outer(kept, kept))
         found = np.zeros((len(table.teams), 2))
@@ -256,8 +260,8 @@ class _Line:
 class _Road:
     """The routes to one demand point on a plane."""
 
-    def __init__(self, table: LatticeTable, plane: _Plane, j: int, chance: float) -> None:
-        self.table, self.plane, self.point, self.chance = table, plane, j, chance
+    def __init__(self, table: LatticeTable, plane: _Plane, j: int, chance: float, room: "_Room") -> None:
+        self.table, self.plane, self.point, self.chance, self.room = table, plane, j, chance, room
         num_links = np.ascontiguousarray(table.routes.num_links[:, j])
         self.routes, self.num_links = table.used[0][j], num_links.tolist()
         self.shared = np.ascontiguousarray(table.routes.shared_links[:, :, j])
@@ -283,20 +287,17 @@ class _Road:
         num = len(self.num_links)
         both = np.multiply.outer(alone, alone)
         grids: dict[tuple[int, int], Grid] = {}
-        pool = _grids(self.plane.length)
         for i in range(num):
             several = self.table.city.stations[i].trucks > 1
             depths = {int(self.shared[i, e]) for e in range(num) if e != i}
             if several:
                 depths.add(self.num_links[i])
-            reached, grid = 0, pool[0]
+            reached, grid = 0, self.room.grid(0)
             for depth in sorted(depths - {0}):
                 members = np.flatnonzero(self.shared[i] >= depth)
                 node = int(members[0]), depth
                 if node not in grids:
-                    if len(pool) == len(grids) + 1:
-                        pool.append(_new_grid(self.plane.length))
-                    grids[node] = pool[len(grids) + 1]
+                    grids[node] = self.room.grid(len(grids) + 1)
                     self._meet(i, reached, depth, members, grid, grids[node], both)
                 reached, grid = depth, grids[node]
             if several and (self.point, i) in self.table.two_roads:
@@ -310,10 +311,9 @@ class _Road:
         both: NDArray[np.float64],
     ) -> None:  # fmt: skip
         """Fill in the plane of a junction, from that of one before, and P(both by T) of stations that meet there."""
-        room = _sums(len(self.num_links), self.plane.length)
         _meet_plane(
             self.routes[i], self.num_links[i], reached, depth, self.chance, *self.plane.apart, *self.plane.together,
-            *before, *grid, members, self.shared, self._rows, self._own, *room, both,
+            *before, *grid, members, self.shared, self._rows, self._own, *self.room.sums, both,
         )  # fmt: skip
         if self.table.city.turnout.mean_minutes == 0.0:
             at_node = [a for a in members.tolist() if self.num_links[a] == depth]
@@ -377,23 +377,20 @@ def _new_grid(length: int) -> Grid:
     return np.empty((length, length // 2 + 1)), np.empty((length, length // 2 + 1))
 
 
-def _sums(num: int, length: int) -> Grid:
-    """Room of this thread for sums of so many stations."""
-    if getattr(_rooms, "sums_for", None) != (num, length):
-        _rooms.sums_for = num, length
-        _rooms.sums = np.empty((num, length // 2 + 1)), np.empty((num, length // 2 + 1))
-    sums: Grid = _rooms.sums
-    return sums
+class _Room:
+    """Room for one thread: planes, of which the first is 1 everywhere, and sums of each station."""
 
-
-def _grids(length: int) -> list[Grid]:
-    """Room for planes of this thread, which grows; the first is 1 everywhere."""
-    if getattr(_rooms, "length", None) != length:
-        one = _new_grid(length)
+    def __init__(self, num_stations: int, length: int) -> None:
+        one, half = _new_grid(length), length // 2 + 1
         one[0][:], one[1][:] = 1.0, 0.0
-        _rooms.length, _rooms.grids = length, [one]
-    grids: list[Grid] = _rooms.grids
-    return grids
+        self.grids = [one]
+        self.sums: Grid = np.empty((num_stations, half)), np.empty((num_stations, half))
+
+    def grid(self, number: int) -> Grid:
+        """The plane of that number; there are as many as are asked for."""
+        while len(self.grids) <= number:
+            self.grids.append(_new_grid(2 * (self.grids[0][0].shape[1] - 1)))
+        return self.grids[number]
 
 
 @njit(cache=True, nogil=True, inline="always", fastmath={"reassoc", "contract", "nsz"})

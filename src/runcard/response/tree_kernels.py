@@ -279,8 +279,7 @@ def late_of_teams(sizes: Ints, needed: int, arrivals: int, found: Floats, outsid
 @njit(cache=True, nogil=True)
 def means_of_teams(
     teams: Ints, sizes: Ints, needed: int, junction: Ints, parts: Ints, rows: Ints, arrived: Floats, outside: Floats,
-    step: float,
-    common_minutes: Floats, minutes: Floats,
+    step: float, common_minutes: Floats, minutes: Floats,
 ) -> None:  # fmt: skip
     """Set minutes[team] to the mean time until the first truck of a team of `needed`; 0 for larger teams.
 

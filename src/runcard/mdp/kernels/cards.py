@@ -38,6 +38,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from runcard.mdp.kernels.independent import team_of
+
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -215,21 +217,8 @@ def reorder_by_sums(
 @njit(nogil=True, cache=True)
 def team_cost(picture: Any, j: int, first: int, second: int, third: int, fourth: int) -> float:
     """The cost at j of the team with trucks of up to four stations, in any order; -1 stands for none."""
-    if second > third:
-        second, third = third, second
-    if third > fourth:
-        third, fourth = fourth, third
-    if second > third:
-        second, third = third, second
-    if first > second:
-        first, second = second, first
-    if second > third:
-        second, third = third, second
-    if third > fourth:
-        third, fourth = fourth, third
-    base = picture.base
-    code = (((first + 1) * base + second + 1) * base + third + 1) * base + fourth + 1
-    return float(picture.cost[np.uint64(picture.team_number[np.uint64(code)]), np.uint64(j)])
+    team = team_of(picture.team_number, picture.base, first, second, third, fourth)
+    return float(picture.cost[np.uint64(team), np.uint64(j)])
 
 
 @njit(nogil=True, cache=True)

@@ -32,13 +32,8 @@ LEAST_BUSY = 1e-100  # three of them are still a normal number, and so is the pr
 
 
 @bare_kernel
-def team_at(walks: Any, j: int, a: int, b: int, c: int, d: int) -> int:
-    """The number of the team at the positions a, b, c and d of the order of j; -1 stands for none."""
-    truck, station, base = walks.truck, walks.station, walks.base
-    first = station[truck[j, a]] if a >= 0 else -1
-    second = station[truck[j, b]] if b >= 0 else -1
-    third = station[truck[j, c]] if c >= 0 else -1
-    fourth = station[truck[j, d]]
+def team_of(team_number: Ints, base: int, first: int, second: int, third: int, fourth: int) -> int:
+    """The number of the team with trucks of up to four stations, in any order; -1 stands for none."""
     if first > second:
         first, second = second, first
     if third > fourth:
@@ -49,7 +44,18 @@ def team_at(walks: Any, j: int, a: int, b: int, c: int, d: int) -> int:
         second, fourth = fourth, second
     if second > third:
         second, third = third, second
-    return int(walks.team_number[(((first + 1) * base + second + 1) * base + third + 1) * base + fourth + 1])
+    code = (((first + 1) * base + second + 1) * base + third + 1) * base + fourth + 1
+    return int(team_number[np.uint64(code)])
+
+
+@bare_kernel
+def team_at(walks: Any, j: int, a: int, b: int, c: int, d: int) -> int:
+    """The number of the team at the positions a, b, c and d of the order of j; -1 stands for none."""
+    truck, station = walks.truck, walks.station
+    first = station[truck[j, a]] if a >= 0 else -1
+    second = station[truck[j, b]] if b >= 0 else -1
+    third = station[truck[j, c]] if c >= 0 else -1
+    return team_of(walks.team_number, walks.base, first, second, third, station[truck[j, d]])
 
 
 @bare_kernel

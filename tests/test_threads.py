@@ -11,9 +11,9 @@ from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, ValueRule
 from runcard.mdp.solve import solve_optimal
-from runcard.mdp.threads import available_threads, run_each
+from runcard.threads import available_threads, run_each
 
-from .problems import make_problem
+from .mdp.problems import make_problem
 
 
 @pytest.fixture(scope="module")
