@@ -22,12 +22,16 @@ from numpy.typing import NDArray
 
 import runcard
 from benchmarks.cases import THREADS, Row, department
+from runcard.mdp.independent import Walks
 from runcard.mdp.solve import solve_optimal
 from runcard.policy.mean_field import MeanFieldPolicy
+from runcard.policy.queueing import QueueingPolicy
 from runcard.study.found import Share, off_paper, share_in_paper, share_kept
 from runcard.study.tables import improvement
 
 KEPT = ("one-step", "one-step-queueing", "one-step-queueing-printed", "one-step-mean-field", "fixed-card")
+MOVED = 1e-10
+"""A chance that moves by less changes no price that counts."""
 NEAR = ("one-step", "one-step-queueing", "one-step-mean-field")
 
 
@@ -212,6 +216,42 @@ def online(num_trucks: int, side: int, limit_ms: float, calls: int, names: Seque
         )
 
 
+def concerned(num_trucks: int, side: int, num_pairs: int = 50) -> Iterator[Row]:
+    """How many demand points can change when two trucks that would go to one incident leave, with every truck idle."""
+    problem = department(num_trucks, side=side)
+    steady, queueing = runcard.solve(problem, "one-step-mean-field"), runcard.solve(problem, "one-step-queueing")
+    assert isinstance(steady, MeanFieldPolicy)
+    assert isinstance(queueing, QueueingPolicy)
+    picture, rng = queueing.online, np.random.default_rng(0)
+    before = picture.settle(problem.trucks)
+    near, asking = [], []
+    for point in rng.integers(problem.num_points, size=num_pairs):
+        pair = rng.choice(problem.order[point][:6], 2, replace=False)
+        near.append(steady.points_concerned(pair) / problem.num_points)
+        left = problem.trucks.copy()
+        left[pair] -= 1
+        moved = np.abs(picture.settle_from(before.demand, left).busy - before.busy) > MOVED
+        asking.append(_that_ask(picture.independent.walks, before.busy, moved))
+    yield Row(
+        f"demand points concerned by a pair, {num_trucks} x {problem.num_points}",
+        f"one-step-mean-field {100 * statistics.mean(near):.0f} %, "
+        f"one-step-queueing {100 * statistics.mean(asking):.0f} % (chances that move by {MOVED:g})",
+        "told",
+        True,
+    )
+
+
+def _that_ask(walks: Walks, busy: NDArray[np.float64], moved: NDArray[np.bool_]) -> float:
+    """The share of demand points, each of which needs two trucks, that may ask for one of the trucks `moved`."""
+    none, one = np.ones(len(walks.truck)), np.zeros(len(walks.truck))
+    found = np.zeros(len(walks.truck), np.bool_)
+    for truck in walks.truck.T:
+        found |= moved[truck] & (none + one > walks.stop)
+        one = one * busy[truck] + none * (1.0 - busy[truck])
+        none = none * busy[truck]
+    return float(found.mean())
+
+
 def memory_online(num_trucks: int = 200, side: int = 45) -> Iterator[Row]:
     """The memory of a process that solves the largest department and decides, and of one that loads its file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -262,6 +302,8 @@ def online_cases(*, quick: bool) -> Iterator[Row]:
     yield from online(50, 32, 10.0, 500, ("one-step-mean-field", "one-step-queueing"))
     if not quick:
         yield from online(200, 45, 50.0, 200, ("one-step-mean-field", "one-step-queueing"))
+        yield from concerned(50, 32)
+        yield from concerned(200, 45)
         yield from memory_online()
 
 

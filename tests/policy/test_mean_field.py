@@ -207,3 +207,17 @@ def test_sixty_trucks(load: float) -> None:
             # Tables do not know of each other: where a late incident is one in 10^7, prices of -10^-7 were seen, and
             # with five of sixty trucks idle one of -10^-4.
             assert policy.prices(idle, teams_of_size(problem, idle, 1)).min() > -1e-6
+
+
+def test_points_that_are_not_concerned_do_not_change() -> None:
+    """Prices are those of looking at every demand point again, though most are left out for a truck."""
+    problem = dispatch_problem(generate_grid(side=16, num_stations=60, load=0.4, seed=5), minutes=False)
+    policy = solve_mean_field(problem)
+    everywhere = MeanFieldPolicy(problem=problem, values=policy.values)
+    everywhere.__dict__["_teams"] = policy._teams._replace(near=np.ones_like(policy._teams.near))
+    looked_at = [policy.points_concerned(np.array([i])) for i in range(60)]
+    assert max(looked_at) < problem.num_points
+    assert np.mean(looked_at) < 0.7 * problem.num_points
+    for idle in busy_states(policy, 4):
+        teams = idle_teams(problem, idle, 0)[::17]
+        np.testing.assert_allclose(policy.prices(idle, teams), everywhere.prices(idle, teams), rtol=0, atol=1e-15)

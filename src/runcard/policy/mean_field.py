@@ -66,6 +66,9 @@ class Teams(NamedTuple):
     choice: NDArray[np.int64]
     listed: NDArray[np.int64]
     """The teams of `choice` and their parts, each once."""
+    near: NDArray[np.bool_]
+    """[I, G] whether a truck of each station may change what the teams cost that incidents of each table choose from:
+    a station of these and that station are in one table."""
     any_team: bool
     """Whether every team is listed for every point; all points are then with the first table."""
     first_cost: NDArray[np.int64]
@@ -78,14 +81,22 @@ class Teams(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room for the kernels to work in."""
+    """Room for the kernels to work in: what is known of the state, and the same after a team has left."""
 
+    known_local: NDArray[np.float64]
+    known_increment: NDArray[np.float64]
+    known: NDArray[np.float64]
+    before: NDArray[np.float64]
+    short: NDArray[np.bool_]
+    """[G] whether a demand point of each table has too few idle trucks there."""
     local: NDArray[np.float64]
     increment: NDArray[np.float64]
-    known: NDArray[np.float64]
     prices: NDArray[np.float64]
-    before: NDArray[np.float64]
     after: NDArray[np.float64]
+    touched: NDArray[np.int64]
+    concerned: NDArray[np.int64]
+    changed: NDArray[np.int64]
+    has_changed: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,6 +141,12 @@ class MeanFieldPolicy:
         teams, p_late, price = teams[looked_at], p_late[looked_at], price[looked_at]
         return make_decision(self.problem, point, teams, p_late, price, int((p_late + price).argmin()))
 
+    def points_concerned(self, stations: NDArray[np.int64]) -> int:
+        """How many demand points a decision looks at again when trucks of these stations leave, if none is short."""
+        tables = np.flatnonzero(self._teams.near[stations].any(axis=0))
+        first = self._teams.first_point
+        return int((first[tables + 1] - first[tables]).sum())
+
     def _ahead(
         self, idle: NDArray[np.int64], teams: NDArray[np.int64], p_late: NDArray[np.float64], *, keep: int
     ) -> NDArray[np.float64]:
@@ -141,14 +158,22 @@ class MeanFieldPolicy:
 
     def _room(self) -> Room:
         """Room for one call, so that several threads may decide at once."""
-        num_teams, num_points = self.problem.num_teams, len(self._teams.point)
+        num_teams, num_points, num_tables = self.problem.num_teams, len(self._teams.point), len(self.values.stations)
+        num_local = len(self.values.tables.local_team)
         return Room(
-            local=np.zeros(len(self.values.tables.local_team)),
-            increment=np.empty(num_teams),
+            known_local=np.zeros(num_local),
+            known_increment=np.empty(num_teams),
             known=np.empty(num_teams),
-            prices=np.empty(num_teams),
             before=np.empty(num_points),
+            short=np.empty(num_tables, np.bool_),
+            local=np.zeros(num_local),
+            increment=np.empty(num_teams),
+            prices=np.empty(num_teams),
             after=np.empty(num_points),
+            touched=np.empty(num_tables, np.int64),
+            concerned=np.empty(num_tables, np.int64),
+            changed=np.empty(num_teams, np.int64),
+            has_changed=np.zeros(num_teams, np.bool_),
         )
 
     @cached_property
@@ -170,6 +195,10 @@ class MeanFieldPolicy:
             fits = problem.team_sizes[teams][:, None] == problem.trucks_needed[points]
             costs.append(np.where(fits, problem.cost[np.ix_(teams, points)], np.inf).ravel())
         point = np.concatenate(self.values.points)
+        has = tables.stride > 0
+        # Two tables overlap if they have a station in common.
+        overlap = (has.astype(np.float32) @ has.T.astype(np.float32)) > 0.0
+        near = (has.T.astype(np.float32) @ overlap.astype(np.float32)) > 0.0
         number = Layout(problem).team_number
         return Teams(
             members=problem.team_stations,
@@ -189,6 +218,7 @@ class MeanFieldPolicy:
             first_choice=starts([len(teams) for teams in choices]),
             choice=np.concatenate(choices),
             listed=np.unique(np.concatenate(listed)),
+            near=np.ones_like(near) if any_team else near,
             any_team=any_team,
             total_rate=problem.total_incidents_per_day,
             trucks=problem.trucks,

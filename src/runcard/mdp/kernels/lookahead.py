@@ -16,6 +16,11 @@ only tables that have the trucks concerned take part, and nothing is of the size
 
 The cheapest team b of V_j is sought among the teams that are listed for j's table: all of them where they are few, else
 those of its own stations. If none of these is idle, it is the first idle trucks in the order of j.
+
+Only demand points that would ever ask for the trucks concerned can change: increments are the same in f-a as in f but
+for tables that have a truck of a, and so are prices but for teams that have a station near a, that is, in one of those
+tables. A table of demand points none of whose teams does is left out (unless it is short of idle trucks, so that its
+points go further): there V_j(f-a) - h(f-a) = V_j(f) - h(f).
 """
 
 from typing import Any, TypeAlias
@@ -130,10 +135,10 @@ def all_prices(
 
 
 @njit(nogil=True, cache=True)
-def best_totals(g: int, idle: Ints, place: Ints, prices: Floats, teams: Any, tables: Any, totals: Floats) -> None:
+def best_totals(g: int, idle: Ints, place: Ints, prices: Floats, teams: Any, tables: Any, totals: Floats) -> bool:
     """Set totals[n] to V_j(f) - h(f), the smallest cost + price of a team, for the demand points of table g.
 
-    `prices` are those of the listed teams.
+    `prices` are those of the listed teams. Returns whether the table is short: a point has none of them.
     """
     start, stop = teams.first_point[g], teams.first_point[g + 1]
     width = stop - start
@@ -149,11 +154,14 @@ def best_totals(g: int, idle: Ints, place: Ints, prices: Floats, teams: Any, tab
                 total = costs[m] + price
                 # Not min(), whose care for nan costs the vector instructions.
                 best[m] = total if total < best[m] else best[m]
+    short = False
     for m in range(start, stop):
         if totals[m] == np.inf:
+            short = True
             j = teams.point[m]
             t = _first_in_order(j, idle, teams)
             totals[m] = teams.cost[t, j] + price_of(teams.members[t], -1, place, tables)
+    return short
 
 
 @njit(nogil=True, cache=True)
@@ -217,19 +225,91 @@ def _share_a_table(i: int, members: NDArray[np.int16], tables: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _incidents(a: int, listed: Ints, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any) -> float:
-    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; room.before holds V_j(f) - h(f).
+def _find_concerned(members: NDArray[np.int16], room: Any, teams: Any, tables: Any) -> tuple[int, int]:
+    """List the tables that have a truck of the team in room.touched, and those near it or short in room.concerned.
 
-    `listed` are the listed teams that are idle in f; room.prices is inf for the others.
+    Returns how many each are.
     """
+    num_touched, num_concerned = 0, 0
+    for g in range(len(room.short)):
+        near = room.short[g]
+        for r in range(len(members)):
+            near = near or (members[r] >= 0 and teams.near[members[r], g])
+        if near and teams.first_point[g] < teams.first_point[g + 1]:
+            room.concerned[num_concerned] = g
+            num_concerned += 1
+        if _touches(g, members, tables):
+            room.touched[num_touched] = g
+            num_touched += 1
+    return num_touched, num_concerned
+
+
+@njit(nogil=True, cache=True)
+def _price_concerned(
+    touched: Ints, concerned: Ints, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any
+) -> int:
+    """Set room.prices of the teams that points of the tables `concerned` choose from, in the state after a team left.
+
+    room.local and room.increment are those of the state before, and change for the tables `touched`, which have a truck
+    of the team. The teams are listed in room.changed; returns how many they are.
+    """
+    for g in touched:
+        first, here = tables.first_local[g], tables.value[place[g]]
+        for n in range(first, tables.first_local[g + 1]):
+            t = tables.local_team[n]
+            if room.known[t] == np.inf or not is_idle(teams.members[t], idle):
+                continue
+            own = tables.value[place[g] - tables.local_offset[n]] - here
+            for r in range(tables.local_parts.shape[1]):
+                if tables.local_parts[n, r] < 0:
+                    break
+                own -= room.local[first + tables.local_parts[n, r]]
+            room.local[n] = own
+            room.increment[t] += own - room.known_local[n]
+    num_changed = 0
+    for g in concerned:
+        for n in range(teams.first_choice[g], teams.first_choice[g + 1]):
+            t = teams.choice[n]
+            if room.known[t] == np.inf or room.has_changed[t]:
+                continue
+            room.changed[num_changed], room.has_changed[t] = t, True
+            num_changed += 1
+            price = np.inf
+            if is_idle(teams.members[t], idle):
+                price = room.increment[t]
+                for r in range(teams.parts.shape[1]):
+                    if teams.parts[t, r] < 0:
+                        break
+                    price += room.increment[teams.parts[t, r]]
+            room.prices[t] = price
+    return num_changed
+
+
+@njit(nogil=True, cache=True)
+def _forget_concerned(touched: Ints, changed: Ints, room: Any, tables: Any) -> None:
+    """Set what `_price_concerned` has changed back to the state before."""
+    for g in touched:
+        for n in range(tables.first_local[g], tables.first_local[g + 1]):
+            t = tables.local_team[n]
+            room.local[n], room.increment[t] = room.known_local[n], room.known_increment[t]
+    for t in changed:
+        room.prices[t], room.has_changed[t] = room.known[t], False
+
+
+@njit(nogil=True, cache=True)
+def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any) -> float:
+    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; room.before holds V_j(f) - h(f)."""
     members = teams.members[a]
     total = teams.total_rate * price_of(members, -1, place, tables)
+    num_touched, num_concerned = _find_concerned(members, room, teams, tables)
+    touched, concerned = room.touched[:num_touched], room.concerned[:num_concerned]
     _enter(members, -1, idle, place, tables)
-    all_prices(listed, idle, place, room.local, room.increment, room.prices, teams, tables)
-    for g in range(len(place)):
+    num_changed = _price_concerned(touched, concerned, idle, place, room, teams, tables)
+    for g in concerned:
         best_totals(g, idle, place, room.prices, teams, tables, room.after)
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
             total += teams.rate[m] * (room.after[m] - room.before[m])
+    _forget_concerned(touched, room.changed[:num_changed], room, tables)
     _enter(members, 1, idle, place, tables)
     return float(total)
 
@@ -383,9 +463,10 @@ def prices_ahead(
     every_team = np.arange(len(teams.members))
     all_prices(every_team, idle, place, room.local, room.increment, room.known, teams, tables)
     for g in range(len(place)):
-        best_totals(g, idle, place, room.known, teams, tables, room.before)
-    listed = teams.listed[room.known[teams.listed] < np.inf]
-    room.prices[:] = np.inf
+        room.short[g] = best_totals(g, idle, place, room.known, teams, tables, room.before)
+    room.prices[:] = room.known
+    room.known_local[:] = room.local
+    room.known_increment[:] = room.increment
     found = np.full(len(candidates), np.nan)
     best = np.full(max(keep, 1), np.inf)
     least, spare, lost = np.zeros(len(idle)), np.zeros(len(place), np.int64), np.zeros(len(place))
@@ -420,7 +501,7 @@ def prices_ahead(
             incidents = teams.total_rate * _least_price(members, idle, place, room.known, teams, tables) - short
             if p_late[n] + (incidents + returns) / weight > worst:
                 continue
-        found[n] = (_incidents(candidates[n], listed, idle, place, room, teams, tables) + returns) / weight
+        found[n] = (_incidents(candidates[n], idle, place, room, teams, tables) + returns) / weight
         total = p_late[n] + found[n]
         for s in range(len(best)):
             if total < best[s]:
