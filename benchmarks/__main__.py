@@ -15,6 +15,7 @@ from rich.table import Table
 from benchmarks.cases import Row, all_cases
 from benchmarks.heuristics import near_cases, online_cases
 from benchmarks.response import response_cases
+from benchmarks.simulation import simulation_cases
 from benchmarks.study import study_cases
 
 PARTS: Final = {
@@ -22,6 +23,7 @@ PARTS: Final = {
     "exact": all_cases,
     "online": online_cases,
     "near": near_cases,
+    "simulation": simulation_cases,
     "study": study_cases,
 }
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
@@ -57,7 +59,7 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="only P(late), the exact solver, the speed of online decisions, how near they are, or the study",
+        help="only P(late), the exact solver, how quick and how near heuristics are, the simulation, or the study",
     )
     parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
     options = parser.parse_args()

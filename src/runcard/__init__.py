@@ -19,17 +19,24 @@ _HOMES = {
     "Evaluation": "runcard.mdp.evaluate",
     "Policy": "runcard.policy.base",
     "RuncardError": "runcard.errors",
+    "Scenario": "runcard.simulate.scenario",
+    "Simulation": "runcard.simulate.result",
     "demo_city": "runcard.city.demo",
     "dispatch_problem": "runcard.mdp.from_city",
     "evaluate": "runcard.policy.solve",
     "generate_grid": "runcard.city.grid",
     "load_policy": "runcard.outputs.policy_file",
     "read_city": "runcard.city.files",
+    "read_scenario": "runcard.simulate.scenario",
     "response_table": "runcard.response.table",
     "save_policy": "runcard.outputs.policy_file",
+    "simulate_policies": "runcard.simulate.engine",
     "solve": "runcard.policy.solve",
     "write_city": "runcard.city.files",
 }
+
+_NEED_EXTRAS = {"DispatchEnv": "runcard.simulate.environment"}
+"""Not among `__all__`: `from runcard import *` has to do without the packages that these need."""
 
 __version__ = "0.1.0"
 __all__ = sorted(_HOMES)
@@ -37,8 +44,9 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     """The public name, from the module where it lives."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    home = _HOMES.get(name) or _NEED_EXTRAS.get(name)
+    if home is not None:
+        return getattr(import_module(home), name)
     raise AttributeError(f"module 'runcard' has no attribute {name!r}")
 
 

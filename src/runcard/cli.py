@@ -270,6 +270,112 @@ def decide(
     run_decide(file, at, idle, incident_class=incident_class, city_folder=city, as_json=as_json)
 
 
+Policies = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES",
+        help="Policies by name or paper label (CF, OSI, OSIA, OPT), commas between; gains are over the first.",
+    ),
+]
+Incidents = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Incidents to simulate for each policy, instead of a precision.", show_default=False
+    ),
+]
+Precision = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="Simulate until each late fraction is known to this part of it; 0.01 if left out.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")]
+
+
+@app.command()
+def simulate(
+    city: CityFolder,
+    policies: Policies = "closest-first,optimal",
+    scenario: Annotated[
+        str, typer.Option(metavar="NAME", help="A built-in scenario or a TOML file, or several with + between.")
+    ] = "paper",
+    incidents: Incidents = None,
+    precision: Precision = None,
+    seed: Seed = 1,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_path, metavar="FILE", help="Write a Parquet file with a row for each incident.", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    tolerance: Tolerance = 1e-9,
+    horizon_busy_times: Horizon = None,
+    threads: Threads = None,
+) -> None:
+    """Simulate policies in a scenario.
+
+    Shows the late fraction and the arrivals of the first and the last truck, with intervals, and what stations do.
+    """
+    from runcard.outputs.commands import run_simulate
+
+    run_simulate(
+        city,
+        _words(policies),
+        scenario,
+        incidents=incidents,
+        precision=precision,
+        seed=seed,
+        records=records,
+        as_json=as_json,
+        tolerance=tolerance,
+        horizon_busy_times=horizon_busy_times,
+        threads=threads,
+    )
+
+
+@app.command()
+def stress(
+    city: CityFolder,
+    policies: Policies = "closest-first,optimal",
+    scenarios: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES", help="Scenarios, commas between; all built-in ones if left out.", show_default=False
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(parser=_path, metavar="FILE", help="Also replay this incident log.", show_default=False),
+    ] = None,
+    incidents: Incidents = None,
+    precision: Precision = None,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+    tolerance: Tolerance = 1e-9,
+    horizon_busy_times: Horizon = None,
+    threads: Threads = None,
+) -> None:
+    """Simulate policies in every scenario: does the gain survive?"""
+    from runcard.outputs.commands import run_stress
+
+    run_stress(
+        city,
+        _words(policies),
+        [] if scenarios is None else _words(scenarios),
+        log=log,
+        incidents=incidents,
+        precision=precision,
+        seed=seed,
+        as_json=as_json,
+        tolerance=tolerance,
+        horizon_busy_times=horizon_busy_times,
+        threads=threads,
+    )
+
+
 @app.command()
 def study(
     names: Annotated[

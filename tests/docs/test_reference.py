@@ -11,7 +11,10 @@ import runcard
 from runcard.city.settings import KEYS
 from runcard.city.tables import TABLES
 from runcard.cli import app
+from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
 from runcard.policy.solve import LABELS, POLICY_NAMES
+from runcard.simulate.scenario import KEYS as SCENARIO_KEYS
+from runcard.simulate.scenario import built_in_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -33,6 +36,13 @@ def test_every_key_and_column_of_a_city_folder_is_documented() -> None:
     text = (DOCS / "reference" / "city-folder.md").read_text(encoding="utf-8")
     columns = [column.name for table in TABLES for column in table.columns]
     for word in ("schema", *KEYS, *columns):
+        assert f"`{word}`" in text, word
+
+
+def test_every_key_of_a_scenario_is_documented() -> None:
+    """Each key of a scenario file, each built-in scenario and each column of the records stands in the reference."""
+    text = (DOCS / "reference" / "scenarios.md").read_text(encoding="utf-8")
+    for word in ("title", "shift", *SCENARIO_KEYS, *built_in_names(), *RECORD_COLUMNS):
         assert f"`{word}`" in text, word
 
 

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,10 @@ from runcard.outputs.explain import explain
 from runcard.outputs.files import check_output_file, size_in_words
 from runcard.outputs.lateness import lateness_at
 from runcard.outputs.policy_file import load_policy, save_policy
-from runcard.outputs.progress import BoundBar
+from runcard.outputs.progress import BoundBar, SimulationBar
+from runcard.outputs.records import RecordFile
+from runcard.outputs.simulate import Stress, simulation_document, solved_policies
+from runcard.outputs.simulation_tables import simulation_line, simulation_table, stress_table, work_table
 from runcard.outputs.situation import find_point, idle_trucks
 from runcard.outputs.tables import (
     city_line,
@@ -35,7 +39,11 @@ from runcard.outputs.tables import (
 from runcard.outputs.terminal import make_console, print_json
 from runcard.outputs.weights import WeightComparison, compare_weights
 from runcard.outputs.words import proven_words
+from runcard.policy.base import Policy
 from runcard.policy.solve import policy_name, solve
+from runcard.simulate.engine import simulate_policies
+from runcard.simulate.result import Simulation
+from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
 MANY_STATES = 1 << 26
 LONG_STATES = 1 << 21
@@ -234,3 +242,119 @@ def run_decide(
         console.print(explanation.price_words)
         if explanation.truck_words:
             console.print(f"Price of each truck that goes, alone: {explanation.truck_words}.")
+
+
+def run_simulate(
+    folder: Path,
+    policies: Sequence[str],
+    scenario: str,
+    *,
+    incidents: int | None,
+    precision: float | None,
+    seed: int,
+    records: Path | None,
+    as_json: bool,
+    tolerance: float,
+    horizon_busy_times: float | None,
+    threads: int | None,
+) -> None:
+    """Print what policies do in one scenario in the city of a folder, and write records if a file is named."""
+    given = read_scenario(scenario)
+    city = read_city(folder)
+    with ExitStack() as stack:
+        file = None if records is None else stack.enter_context(RecordFile(records, city))
+        solved = _solved(city, policies, tolerance, horizon_busy_times, threads)
+        with SimulationBar(precision) as bar:
+            bar.begin(given.name)
+            found = simulate_policies(
+                city,
+                solved,
+                given,
+                incidents=incidents,
+                precision=precision,
+                seed=seed,
+                threads=threads,
+                progress=bar.update,
+                keep_records=None if file is None else file.keeper(given.name),
+            )
+    if as_json:
+        print_json(simulation_document(city, found))
+    else:
+        console = make_console()
+        console.print(city_line(city), style="bold")
+        console.print(simulation_line(found))
+        console.print(simulation_table(found))
+        console.print("How much of the time trucks are away, and how often they are sent:", style="bold")
+        console.print(work_table(found))
+        if records is not None:
+            console.print(f"Wrote {records} ({size_in_words(records)})", soft_wrap=True)
+    _check_precise(city, [found])
+
+
+def run_stress(
+    folder: Path,
+    policies: Sequence[str],
+    scenarios: Sequence[str],
+    *,
+    log: Path | None,
+    incidents: int | None,
+    precision: float | None,
+    seed: int,
+    as_json: bool,
+    tolerance: float,
+    horizon_busy_times: float | None,
+    threads: int | None,
+) -> None:
+    """Print what policies do in every scenario in the city of a folder: does the gain survive?"""
+    given = [read_scenario(name) for name in scenarios or built_in_names()]
+    if log is not None:
+        given.append(Scenario(name=f"replay of {log.name}", title=f"The incidents of {log.name}", log=log))
+    city = read_city(folder)
+    solved = _solved(city, policies, tolerance, horizon_busy_times, threads)
+    found = []
+    with SimulationBar(precision) as bar:
+        for one in given:
+            bar.begin(one.name)
+            found.append(
+                simulate_policies(
+                    city, solved, one, incidents=incidents, precision=precision, seed=seed, threads=threads,
+                    progress=bar.update,
+                )
+            )  # fmt: skip
+    if as_json:
+        print_json(Stress(city, tuple(found)).document())
+    else:
+        console = make_console()
+        console.print(city_line(city), style="bold")
+        console.print(f"Does the gain over {found[0].policies[0].name} survive?", style="bold")
+        console.print(stress_table(found))
+        for scenario in given:
+            console.print(f"{scenario.name}: {scenario.title}.")
+        console.print("± is half of a 95 % interval; every policy met the same incidents and delays.")
+    _check_precise(city, found)
+
+
+def _solved(
+    city: City, policies: Sequence[str], tolerance: float, horizon_busy_times: float | None, threads: int | None
+) -> list[Policy]:
+    """The policies to simulate, with a bar while they are solved."""
+    with BoundBar(city.objective) as bar:
+        return solved_policies(
+            city,
+            policies,
+            tolerance=tolerance,
+            horizon_busy_times=horizon_busy_times,
+            threads=threads,
+            begin=bar.begin,
+            progress=bar.update,
+        )
+
+
+def _check_precise(city: City, found: Sequence[Simulation]) -> None:
+    """Raise an error if a late fraction is not as precise as was asked for."""
+    vague = [one.scenario.name for one in found if not one.precise]
+    if vague:
+        raise NotConvergedError(
+            f"{city.name}: not as precise as asked for after as many incidents as are simulated at most: "
+            f"{', '.join(vague)}; the intervals still hold"
+        )

@@ -14,6 +14,7 @@ from rich.progress import Progress as Display
 from runcard.city.model import LATE, Objective
 from runcard.mdp.progress import Progress
 from runcard.outputs.terminal import make_console
+from runcard.simulate.engine import Progress as SimulationProgress
 
 
 class LiveBar:
@@ -30,6 +31,38 @@ class LiveBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._display.stop()
+
+
+class SimulationBar(LiveBar):
+    """A bar on standard error that fills as a simulation becomes precise, or as its batches are done."""
+
+    def __init__(self, precision: float | None) -> None:
+        console = make_console(stderr=True)
+        display = Display(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[words]}", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        super().__init__(display)
+        self._precision = precision
+        self._task = display.add_task("getting ready", total=None, words="")
+
+    def begin(self, words: str) -> None:
+        """Start again for what these words say."""
+        self._display.reset(self._task, total=None, description=words, words="")
+
+    def update(self, progress: SimulationProgress) -> None:
+        """Show how far a simulation is."""
+        if progress.of is not None:
+            done = progress.batches / progress.of
+        else:
+            # An interval shrinks with the root of what was simulated.
+            done = min(1.0, ((self._precision or 1.0) / max(progress.precision, 1e-12)) ** 2)
+        self._display.update(self._task, total=1.0, completed=done, words=f"late ± {100.0 * progress.precision:.2f} %")
 
 
 class BoundBar(LiveBar):

@@ -17,3 +17,10 @@ def bare_kernel(function: Function) -> Function:
     options: dict[str, Any] = {"nogil": True, "cache": True, "_nrt": False}
     compiled: Function = njit(**options)(function)
     return compiled
+
+
+def inlined_kernel(function: Function) -> Function:
+    """The same, made part of whoever calls it: handing over a tuple of arrays may take longer than what is done."""
+    options: dict[str, Any] = {"nogil": True, "cache": True, "_nrt": False, "inline": "always"}
+    compiled: Function = njit(**options)(function)
+    return compiled

@@ -1,0 +1,131 @@
+"""How quickly policies are simulated, beside SimPy in the same run, and whether exact late fractions are found."""
+
+import statistics
+import time
+from collections.abc import Iterator
+
+import numpy as np
+from tests.simulate.reference_simpy import Department, closest_first
+
+import runcard
+from benchmarks.cases import GRID_SEED, Row
+from benchmarks.heuristics import peak_gib
+from runcard.city.model import City
+from runcard.policy.base import Policy
+from runcard.simulate.engine import simulate_policies
+from runcard.simulate.result import interval_of, ratio_interval
+
+CITIES = 20
+POLICIES = ("closest-first", "one-step", "optimal", "fixed-card")
+
+
+def large_city() -> City:
+    """13 trucks and 400 demand points."""
+    return runcard.generate_grid(side=20, num_stations=13, load=0.1, seed=GRID_SEED)
+
+
+def speed(incidents: int = 2_000_000, tries: int = 5) -> Iterator[Row]:
+    """Incidents per second on one thread, and SimPy beside it."""
+    city = large_city()
+    problem = runcard.dispatch_problem(city, minutes=False)
+    rates = {}
+    for name in ("closest-first", "optimal"):
+        policy = runcard.solve(problem, name)
+        simulate_policies(city, [policy], incidents=3200, threads=1)
+        found = []
+        for _ in range(tries):
+            began = time.perf_counter()
+            simulate_policies(city, [policy], incidents=incidents, threads=1)
+            found.append(incidents / (time.perf_counter() - began))
+        rates[name] = statistics.median(found)
+        yield Row(
+            f"simulated incidents of {name}, 13 x 400, one thread",
+            f"{rates[name] / 1e6:.2f} million a second (best {max(found) / 1e6:.2f})",
+            ">= 1 million a second",
+            rates[name] >= 1e6,
+        )
+    short, long = (_simpy_seconds(city, num) for num in (1000, 6000))  # both find the routes first
+    rate = 5000 / (long - short)
+    times = rates["closest-first"] / rate
+    yield Row("  SimPy beside it", f"{rate:,.0f} a second: {times:,.0f} times", ">= 100 times", times >= 100)
+
+
+def _simpy_seconds(city: City, num_incidents: int) -> float:
+    """The seconds that SimPy takes for some incidents, and before them."""
+    began = time.perf_counter()
+    Department(city, closest_first(city), 1).run(num_batches=1, batch_incidents=num_incidents, warm_incidents=0)
+    return time.perf_counter() - began
+
+
+def small_city(seed: int) -> City:
+    """A random grid of the paper, of another size, load and sharing for each seed."""
+    rng = np.random.default_rng(seed)
+    return runcard.generate_grid(
+        side=int(rng.integers(5, 8)),
+        num_stations=int(rng.integers(3, 8)),
+        load=float(rng.choice([0.1, 0.2, 0.4])),
+        seed=seed,
+        shared_delay=float(rng.choice([0.0, 0.5, 1.0])),
+    )
+
+
+def exact_ones() -> Iterator[Row]:
+    """How many exact late fractions lie inside the 99 % intervals, and how wide those are."""
+    inside, widest, incidents = 0, 0.0, 0
+    for seed in range(CITIES):
+        city = small_city(seed)
+        problem = runcard.dispatch_problem(city)
+        policies: list[Policy] = [runcard.solve(problem, name) for name in POLICIES]
+        found = simulate_policies(city, policies, precision=0.007, seed=seed)
+        for policy, result in zip(policies, found.policies, strict=True):
+            interval = ratio_interval(result.late, result.incidents, level=0.99)
+            inside += interval.low <= runcard.evaluate(policy).late_fraction <= interval.high
+            widest = max(widest, interval.half / interval.mean)
+            incidents += result.num_incidents
+    num = CITIES * len(POLICIES)
+    yield Row(
+        f"exact late fractions inside the 99 % interval, {CITIES} cities x {len(POLICIES)} policies",
+        f"{inside} of {num}; intervals within {100 * widest:.2f} %, {incidents / 1e6:.0f} million incidents",
+        f">= {num - 4} of {num}, within 1 %",
+        inside >= num - 4 and widest <= 0.01,
+    )
+
+
+def memory() -> Iterator[Row]:
+    """Peak memory of a short and of a long simulation."""
+    short, long = (peak_gib(f"c.run_for({num})", "simulation") for num in (100_000, 10_000_000))
+    yield Row(
+        "memory of 0.1 and 10 million incidents, 13 x 400",
+        f"{short:.3f} and {long:.3f} GiB",
+        "within 0.01 GiB",
+        abs(long - short) <= 0.01,
+    )
+
+
+def run_for(incidents: int) -> None:
+    """Simulate the large city."""
+    city = large_city()
+    policy = runcard.solve(runcard.dispatch_problem(city, minutes=False), "closest-first")
+    simulate_policies(city, [policy], incidents=incidents, threads=1)
+
+
+def paired() -> Iterator[Row]:
+    """How much narrower the interval of a difference is for being paired."""
+    city = small_city(1)
+    problem = runcard.dispatch_problem(city)
+    found = simulate_policies(
+        city, [runcard.solve(problem, name) for name in ("closest-first", "optimal")], incidents=640_000
+    )
+    first, other = found.policies
+    alone = [interval_of(result.late / result.incidents).half for result in (first, other)]
+    times = float(np.hypot(*alone)) / found.fewer_late(1).half
+    yield Row("interval of a difference, unpaired over paired", f"{times:.1f}", "told", True)
+
+
+def simulation_cases(*, quick: bool) -> Iterator[Row]:
+    """Every figure of the simulation; `quick` leaves out the 80 exact late fractions."""
+    yield from speed()
+    yield from memory()
+    yield from paired()
+    if not quick:
+        yield from exact_ones()

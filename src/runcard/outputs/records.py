@@ -1,0 +1,106 @@
+"""One flat Parquet record for each simulated incident: what happened, who went, and when they were there."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.check import OUTSIDE_ID
+from runcard.city.model import City
+from runcard.errors import MissingExtraError
+from runcard.outputs.files import check_output_file, fill_whole
+
+if TYPE_CHECKING:
+    pass
+
+COLUMNS = {
+    "scenario": "VARCHAR",
+    "policy": "VARCHAR",
+    "batch": "BIGINT",
+    "incident": "BIGINT",
+    "minutes": "DOUBLE",
+    "node_id": "VARCHAR",
+    "demand_row": "BIGINT",
+    "team": "VARCHAR",
+    "first_minutes": "DOUBLE",
+    "last_minutes": "DOUBLE",
+    "late": "BOOLEAN",
+    "from_outside": "BIGINT",
+    "turned_back": "BIGINT",
+    "idle_after": "BIGINT",
+}
+"""Every column with its type. `minutes` count from the start of the batch, `demand_row` from 1 as in `demand.csv`."""
+
+
+class RecordFile:
+    """A Parquet file that is written when it is left: whole, or not at all."""
+
+    def __init__(self, path: Path, city: City) -> None:
+        check_output_file(path)
+        try:
+            import duckdb
+        except ImportError as error:
+            raise MissingExtraError("--records", "duckdb", "report") from error
+        self._path, self._city = path, city
+        self._database: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"threads": 1})
+        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        self._database.execute(f"CREATE TABLE records ({columns})")
+
+    def keeper(self, scenario: str) -> Callable[[str, int, NDArray[np.void]], None]:
+        """What takes the records of one scenario (see `simulate`)."""
+
+        def keep(policy: str, batch: int, records: NDArray[np.void]) -> None:
+            self._add(scenario, policy, batch, records)
+
+        return keep
+
+    def _add(self, scenario: str, policy: str, batch: int, records: NDArray[np.void]) -> None:
+        num = len(records)
+        nodes = np.array([point.node_id for point in self._city.demand], dtype=object)
+        rows = {
+            "scenario": np.full(num, scenario, dtype=object),
+            "policy": np.full(num, policy, dtype=object),
+            "batch": np.full(num, batch),
+            "incident": np.arange(num),
+            "minutes": np.ascontiguousarray(records["minutes"]),
+            "node_id": nodes[records["point"]],
+            "demand_row": records["point"] + 1,
+            "team": self._teams(records),
+            "first_minutes": np.ascontiguousarray(records["first"]),
+            "last_minutes": np.ascontiguousarray(records["last"]),
+            "late": np.ascontiguousarray(records["late"]),
+            "from_outside": np.ascontiguousarray(records["outside"]),
+            "turned_back": np.ascontiguousarray(records["turned"]),
+            "idle_after": np.ascontiguousarray(records["idle"]),
+        }
+        assert list(rows) == list(COLUMNS)
+        self._database.execute("INSERT INTO records SELECT * FROM rows")
+
+    def _teams(self, records: NDArray[np.void]) -> NDArray[np.object_]:
+        """The station ids of each team with commas between, "outside" for trucks from there."""
+        ids = [station.station_id for station in self._city.stations]
+        keys = np.column_stack([np.sort(records["stations"], axis=1), records["outside"]])
+        distinct, place = np.unique(keys, axis=0, return_inverse=True)
+        words = [
+            ",".join([*(ids[i] for i in row[:-1] if i >= 0), *[OUTSIDE_ID] * int(row[-1])]) for row in distinct.tolist()
+        ]
+        return np.array(words, dtype=object)[place.reshape(-1)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._database:
+            if kind is None:
+                fill_whole(self._path, self._copy)
+
+    def _copy(self, draft: Path) -> None:
+        name = str(draft).replace("'", "''")
+        self._database.execute(
+            f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident) TO '{name}' (FORMAT parquet)"
+        )

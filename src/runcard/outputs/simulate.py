@@ -1,0 +1,131 @@
+"""Simulations of one city as documents for programs: one scenario with all that was found, or many side by side."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from runcard.city.model import City
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.progress import Progress as SolveProgress
+from runcard.policy.base import Policy
+from runcard.policy.solve import policy_name, solve
+from runcard.simulate.result import Interval, PolicyResult, Simulation
+
+ARRIVALS = ("mean", "median", "p90")
+"""What is said about the minutes until the first and the last truck are there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stress:
+    """The same policies in several scenarios."""
+
+    city: City
+    simulations: tuple[Simulation, ...]
+
+    def document(self) -> dict[str, Any]:
+        """The content as plain values, for JSON."""
+        return {
+            "city": self.city.name,
+            "scenarios": [simulation_document(self.city, one, trucks=False) for one in self.simulations],
+        }
+
+
+def survives(improvement: Interval) -> str:
+    """Whether a gain survives: its interval is above 0, below it, or on both sides."""
+    return "yes" if improvement.low > 0.0 else "no, worse" if improvement.high < 0.0 else "not clear"
+
+
+def solved_policies(
+    city: City,
+    names: Sequence[str],
+    *,
+    tolerance: float,
+    horizon_busy_times: float | None,
+    threads: int | None,
+    begin: Callable[[str], None],
+    progress: Callable[[SolveProgress], None],
+) -> list[Policy]:
+    """The policies of these names or labels for a city, each once."""
+    wanted = list(dict.fromkeys(policy_name(name) for name in names))
+    problem = dispatch_problem(city, minutes=False)
+    found = []
+    for name in wanted:
+        begin(name)
+        horizon = horizon_busy_times if name == "one-step-queueing" else None
+        found.append(
+            solve(
+                problem, name, tolerance=tolerance, horizon_busy_times=horizon, threads=threads, progress=progress
+            )
+        )  # fmt: skip
+    return found
+
+
+def simulation_document(city: City, simulation: Simulation, *, trucks: bool = True) -> dict[str, Any]:
+    """What a simulation found as plain values, for JSON; with what each truck does, if wanted."""
+    policies = []
+    for number, result in enumerate(simulation.policies):
+        late = result.late_fraction
+        document: dict[str, Any] = {
+            "name": result.name,
+            "late_fraction": late.mean,
+            "low": _finite(late.low),
+            "high": _finite(late.high),
+            "incidents": result.num_incidents,
+        }
+        if number > 0:
+            document["improvement_over_first"] = _interval(simulation.improvement(number))
+            document["fewer_late"] = _interval(simulation.fewer_late(number))
+            document["survives"] = survives(simulation.improvement(number))
+        for which in ("first", "last"):
+            document[f"{which}_minutes"] = {of: _interval(result.minutes(f"{which}_{of}")) for of in ARRIVALS}
+        document["outside_per_incident"] = result.outside_per_incident
+        document["turned_back_per_incident"] = result.turned_per_incident
+        if trucks:
+            document["trucks"] = _trucks(simulation, result)
+        policies.append(document)
+    return {
+        "city": city.name,
+        "scenario": simulation.scenario.name,
+        "title": simulation.scenario.title,
+        "seed": simulation.seed,
+        "precise": simulation.precise,
+        "policies": policies,
+    }
+
+
+def _trucks(simulation: Simulation, result: PolicyResult) -> list[dict[str, Any]]:
+    """What each truck does."""
+    busy, sent = result.busy_fractions, result.dispatches_per_day
+    numbers: dict[str, int] = {}
+    found = []
+    for n, station in enumerate(simulation.station_of):
+        numbers[station] = numbers.get(station, 0) + 1
+        found.append(
+            {
+                "station_id": station,
+                "truck": numbers[station],
+                "busy_fraction": float(busy[n]),
+                "dispatches_per_day": float(sent[n]),
+            }
+        )
+    return found
+
+
+def _interval(given: Interval) -> dict[str, float | None]:
+    return {"mean": _finite(given.mean), "low": _finite(given.low), "high": _finite(given.high)}
+
+
+def _finite(number: float) -> float | None:
+    """A number that JSON has; None for others."""
+    return float(number) if isfinite(number) else None
+
+
+def by_station(simulation: Simulation, values: "np.typing.NDArray[np.float64]") -> dict[str, float]:
+    """The sum over the trucks of each station."""
+    found: dict[str, float] = {}
+    for station, value in zip(simulation.station_of, values, strict=True):
+        found[station] = found.get(station, 0.0) + float(value)
+    return found

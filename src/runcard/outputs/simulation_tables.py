@@ -1,0 +1,90 @@
+"""What simulations found as tables for the terminal."""
+
+from collections.abc import Sequence
+from math import isfinite
+
+from rich.text import Text
+
+from runcard.outputs.simulate import ARRIVALS, by_station, survives
+from runcard.outputs.tables import BEST, SplitTable
+from runcard.outputs.words import counted, decimals_of
+from runcard.simulate.result import Interval, PolicyResult, Simulation
+
+
+def with_error(given: Interval, decimals: int, times: float = 1.0) -> str:
+    """A number with what it may be off by: "5.20 ± 0.03"; "?" where nothing is known about that."""
+    half = f"{times * given.half:.{decimals}f}" if isfinite(given.half) else "?"
+    return f"{times * given.mean:.{decimals}f} ± {half}"
+
+
+def late_words(given: Interval) -> str:
+    """A late fraction in percent, with as many decimals as its error asks for."""
+    decimals = (
+        decimals_of(given.half, significant=1) if isfinite(given.half) else decimals_of(given.mean, significant=3)
+    )
+    return with_error(given, decimals, 100.0)
+
+
+def simulation_line(simulation: Simulation) -> str:
+    """A simulation in one line."""
+    first = simulation.policies[0]
+    return (
+        f"{simulation.scenario.name}: {simulation.scenario.title}. {counted(first.num_incidents, 'incident')} for each "
+        f"policy in {counted(len(first.batches), 'batch').replace('batchs', 'batches')}, seed {simulation.seed}; "
+        "± is half of a 95 % interval."
+    )
+
+
+def simulation_table(simulation: Simulation) -> SplitTable:
+    """The late fraction and the arrivals of each policy."""
+    table = SplitTable(
+        "policy",
+        ["late, %", "fewer late\nthan first, %", *(f"first, {of}\nmin" for of in ARRIVALS)]
+        + [f"last, {of}\nmin" for of in ARRIVALS],
+    )
+    best = min(result.late_fraction.mean for result in simulation.policies)
+    for number, result in enumerate(simulation.policies):
+        name = Text(result.name, style=BEST if result.late_fraction.mean == best else "")
+        fewer = with_error(simulation.improvement(number), 1, 100.0) if number else ""
+        minutes = [with_error(result.minutes(f"{which}_{of}"), 2) for which in ("first", "last") for of in ARRIVALS]
+        table.add_row(name, late_words(result.late_fraction), fewer, *minutes)
+    return table
+
+
+def work_table(simulation: Simulation) -> SplitTable:
+    """How busy the trucks of each station are, and how often they are sent."""
+    results = simulation.policies
+    table = SplitTable("station", [f"{result.name}\n{of}" for result in results for of in ("busy, %", "sent a day")])
+    trucks = {station: simulation.station_of.count(station) for station in simulation.station_of}
+    columns = [_work_cells(simulation, result, trucks) for result in results]
+    for station in trucks:
+        label = station if trucks[station] == 1 else f"{station} ({trucks[station]} trucks)"
+        table.add_row(label, *(cell for column in columns for cell in column[station]))
+    return table
+
+
+def _work_cells(simulation: Simulation, result: PolicyResult, trucks: dict[str, int]) -> dict[str, tuple[str, str]]:
+    """The cells of one policy for each station."""
+    busy, sent = (by_station(simulation, values) for values in (result.busy_fractions, result.dispatches_per_day))
+    return {station: (f"{100.0 * busy[station] / trucks[station]:.1f}", f"{sent[station]:.2f}") for station in trucks}
+
+
+def stress_table(simulations: Sequence[Simulation]) -> SplitTable:
+    """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
+    names = [result.name for result in simulations[0].policies]
+    headings = [f"{names[0]}\nlate, %"]
+    for name in names[1:]:
+        headings += [f"{name}\nlate, %", f"{name}\nfewer late, %", f"{name}\nsurvives"]
+    table = SplitTable("scenario", headings)
+    for one in simulations:
+        cells: list[str | Text] = [late_words(one.policies[0].late_fraction)]
+        for number in range(1, len(names)):
+            gain = one.improvement(number)
+            word = survives(gain)
+            cells += [
+                late_words(one.policies[number].late_fraction),
+                with_error(gain, 1, 100.0),
+                Text(word, style=BEST if word == "yes" else "bold red" if word.startswith("no,") else ""),
+            ]
+        table.add_row(one.scenario.name, *cells)
+    return table

@@ -1,0 +1,115 @@
+"""A policy that is a function: a rule written by hand, or a learned one, to be compared with the optimum.
+
+    choose(idle, point, teams)    one of `teams`
+
+`idle` [I] are the idle trucks of each station, `point` is the number of the demand point, and `teams` are the numbers
+of the teams that can go, in rising order. Asked again, the function has to choose the same team. Where there are few
+enough states it is asked once for all of them, so that the policy can be evaluated exactly and has prices: those of
+following it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from operator import index
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.errors import InputError, SizeError
+from runcard.mdp.chain import Chain, policy_rows
+from runcard.mdp.evaluate import policy_value
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.rows import TableRule
+from runcard.mdp.space import state_space
+from runcard.policy.base import Certificate, Decision
+from runcard.policy.by_value import Values
+from runcard.policy.options import (
+    checked_idle,
+    checked_situation,
+    checked_teams,
+    idle_teams,
+    make_decision,
+    teams_of_size,
+)
+
+MOST_DECISIONS: Final = 1 << 22
+"""States times demand points that a function is asked for: tens of seconds for a quick one."""
+
+Choose = Callable[[NDArray[np.int64], int, NDArray[np.int64]], Any]
+"""The number of one of the teams that can go, as any kind of whole number."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FunctionPolicy:
+    """The policy that sends the team that the function `choose(idle, point, teams)` returns."""
+
+    name: str
+    problem: DispatchProblem
+    choose: Choose
+    certificate: Certificate | None = None
+
+    @cached_property
+    def rule(self) -> TableRule:
+        """What the function chooses in every state; a SizeError where there are too many to ask for."""
+        problem = self.problem
+        num = problem.num_states * problem.num_points
+        if num > MOST_DECISIONS:
+            raise SizeError(
+                f"{self.name}: expected at most {MOST_DECISIONS:,} states times demand points to ask a function for, "
+                f"got {num:,}: simulate the policy, or evaluate it for a part of the region"
+            )
+        table = np.empty((problem.num_states, problem.num_points), np.int64)
+        for state, counts in enumerate(np.ndindex(tuple(problem.trucks + 1))):
+            idle = np.array(counts, np.int64)
+            for needed in np.unique(problem.trucks_needed):
+                teams = teams_of_size(problem, idle, min(int(needed), int(idle.sum())))
+                for point in np.flatnonzero(problem.trucks_needed == needed).tolist():
+                    table[state, point] = teams[self._position(idle, point, teams)]
+        return TableRule(table)
+
+    @cached_property
+    def _values(self) -> Values | None:
+        """The values of following the policy, where they can be found."""
+        try:
+            rule = self.rule
+        except SizeError:
+            return None
+        space = state_space(self.problem)
+        return Values(self.problem, policy_value(Chain(space, policy_rows(space, rule, minutes=False))).value)
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices of teams, if this policy is followed afterwards; nan where there are too many states."""
+        idle = checked_idle(self.problem, idle)
+        return self._prices(idle, checked_teams(self.problem, idle, teams))
+
+    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
+        """The team that the function chooses for an incident at demand point `point`."""
+        idle, point = checked_situation(self.problem, idle, point)
+        teams = idle_teams(self.problem, idle, point)
+        chosen = int(teams[self._position(idle, point, teams)])
+        # Where prices are not known, the alternatives stay in the order of their costs.
+        teams = teams[np.argsort(self.problem.cost[teams, point], kind="stable")]
+        position = int(np.flatnonzero(teams == chosen)[0])
+        cost = self.problem.cost[teams, point]
+        return make_decision(self.problem, point, teams, cost, self._prices(idle, teams), position)
+
+    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices of teams that are idle."""
+        return np.full(len(teams), np.nan) if self._values is None else self._values.prices(idle, teams)
+
+    def _position(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64]) -> int:
+        """Where the chosen team stands in `teams`; an error if it is none of them."""
+        given = self.choose(idle, point, teams)
+        try:
+            position = int(np.searchsorted(teams, index(given)))
+        except TypeError as error:
+            raise InputError(f"{self.name}: expected the number of a team, got {given!r}") from error
+        if position == len(teams) or teams[position] != given:
+            counts = ", ".join(f"{count} at {name}" for name, count in zip(self.problem.station_ids, idle, strict=True))
+            raise InputError(
+                f"{self.name}: expected a team that can go to demand point {self.problem.point_ids[point]} with idle "
+                f"trucks {counts}; got team {given}"
+            )
+        return position

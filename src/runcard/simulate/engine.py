@@ -1,0 +1,239 @@
+"""Simulate policies on a city: batch after batch, the same incidents for each policy, until it is precise enough.
+
+A batch begins with every truck in its station and is not counted for some busy times. Batches are independent and have
+keys of their own, so that neither their order nor the number of threads changes anything. Where rates or shifts change
+with the hour, a batch is whole weeks. A replayed log is one batch, as often as asked for with other delays.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.errors import InputError
+from runcard.policy.base import Policy
+from runcard.response.route_kernels import mix
+from runcard.simulate.incident_log import read_log
+from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send
+from runcard.simulate.kernels.run import count, record, run_batch
+from runcard.simulate.model import Model, build_model
+from runcard.simulate.result import Batch, PolicyResult, Simulation, batch_of
+from runcard.simulate.rules import ArrayRule, array_rule, strides
+from runcard.simulate.scenario import PAPER, Scenario, read_scenario
+from runcard.simulate.state import Found, State, new_state, nothing_found, room_for
+from runcard.threads import available_threads, run_each
+
+NUM_BATCHES = 32
+BATCH_INCIDENTS = 20_000
+WARM_BUSY_TIMES = 20.0
+WARM_REPAIRS = 10.0
+MOST_BATCHES = 2_500
+"""Of a precision that is not reached: 50 million incidents."""
+MOST_INCIDENTS = 1 << 40
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a simulation is: batches done, of how many (None: until it is precise), and how precise it is."""
+
+    batches: int
+    of: int | None
+    precision: float
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A city in a scenario with the policies that are simulated."""
+
+    model: Model
+    policies: Sequence[Policy]
+    rules: Sequence[ArrayRule | None]
+    seed: int
+    warm_minutes: float
+    incidents: int | None
+    """Of all batches together, where that is asked for."""
+    num_batches: int
+    """At first, or all there are."""
+    most_incidents: int
+    """Of a batch."""
+    length_minutes: float
+    """Of a batch, where it is not known by its incidents; else inf."""
+
+    def size(self, number: int) -> int:
+        """The most incidents of a batch; those that are asked for are spread evenly."""
+        if self.incidents is None:
+            return self.most_incidents
+        return self.incidents * (number + 1) // self.num_batches - self.incidents * number // self.num_batches
+
+    def batch(self, number: int, policy: int, records: NDArray[np.void] | None) -> Batch:
+        """One batch of a policy."""
+        model, rule = self.model, self.rules[policy]
+        state, found = new_state(model), nothing_found(model)
+        kept = room_for(0) if records is None else records
+        warm_until = 0.0
+        start, end = -self.warm_minutes, self.length_minutes
+        if len(model.log):
+            start = warm_until = float(model.log["minutes"][0])
+            end = float(model.log["minutes"][-1])
+        begin(model, state, batch_key(self.seed, number), start)
+        if rule is not None:
+            stations = np.empty(model.most_needed, np.int64)
+            run_batch(model, state, rule, found, kept, stations, warm_until, self.size(number), end)
+        else:
+            self._ask(policy, state, found, kept, warm_until, self.size(number), end)
+        return batch_of(found, state)
+
+    def _ask(
+        self, policy: int, state: State, found: Found, records: NDArray[np.void], warm_until: float, most: int,
+        end: float,
+    ) -> None:  # fmt: skip
+        """The same as `run_batch`, with the policy asked for each decision."""
+        model, asked, clock, sums = self.model, self.policies[policy], state.clock[0], found.sums[0]
+        ids = {station: i for i, station in enumerate(asked.problem.station_ids)}
+        clock["measured_from"] = warm_until
+        stations = np.empty(model.most_needed, np.int64)
+        while sums["incidents"] < most and advance(model, state, end):
+            stations[:] = -1
+            team = asked.decide(state.idle.copy(), int(clock["point"])).team
+            sent = [ids[name] for name in team if name in ids]
+            stations[: len(sent)] = sent
+            send(model, state, stations)
+            if clock["now"] >= warm_until:
+                if len(records):
+                    record(int(sums["incidents"]), state, stations, records)
+                count(state, found)
+        finish(state)
+        sums["minutes"] = clock["now"] - warm_until
+
+
+def simulate_policies(
+    city: City,
+    policies: Sequence[Policy],
+    scenario: Scenario | str = PAPER,
+    *,
+    incidents: int | None = None,
+    precision: float | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
+) -> Simulation:
+    """Simulate policies on a city in a scenario.
+
+    `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction is
+    no wider than `precision` times it to both sides; 1 % if neither is given. `keep_records` is handed the records of
+    every batch in turn: the name of the policy, the number of the batch, and a row for each incident.
+    """
+    if isinstance(scenario, str):
+        scenario = read_scenario(scenario)
+    _check(policies, incidents, precision, seed)
+    if incidents is None and precision is None:
+        precision = 0.01
+    run = _prepared(city, policies, scenario, incidents, seed)
+    threads = available_threads() if threads is None else threads
+    batches: list[list[Batch]] = [[] for _ in policies]
+    wanted = run.num_batches
+    precise = False
+    while True:
+        first = len(batches[0])
+        jobs = [(number, policy) for number in range(first, wanted) for policy in range(len(policies))]
+
+        def work(job: tuple[int, int]) -> Batch:
+            number, policy = job
+            records = None if keep_records is None else room_for(run.size(number))
+            batch = run.batch(number, policy, records)
+            if keep_records is not None and records is not None:
+                keep_records(policies[policy].name, number, records[: batch.incidents])
+            return batch
+
+        # A few batches at a time, so that progress is seen and Ctrl-C is heard.
+        step = max(1, threads) * len(policies)
+        for low in range(0, len(jobs), step):
+            part = jobs[low : low + step]
+            for (_, policy), batch in zip(part, run_each(work, part, 1 if keep_records else threads), strict=True):
+                batches[policy].append(batch)
+            if progress is not None:
+                of = None if precision is not None else wanted
+                progress(Progress(len(batches[0]), of, _precision(_results(policies, batches))))
+        results = _results(policies, batches)
+        reached = _precision(results)
+        precise = precision is None or reached <= precision
+        if precise or wanted >= MOST_BATCHES or len(run.model.log):
+            break
+        # As many as the present spread asks for, and a few more, but at most four times as many at once.
+        assert precision is not None
+        needed = 4.0 * wanted if reached > 2.0 * precision else 1.1 * wanted * (reached / precision) ** 2
+        wanted = min(MOST_BATCHES, max(wanted + NUM_BATCHES // 2, ceil(needed)))
+    station_of = tuple(city.stations[i].station_id for i in run.model.station_of)
+    return Simulation(scenario, results, station_of, seed, precise)
+
+
+def batch_key(seed: int, number: int) -> np.uint64:
+    """The key of a batch."""
+    return np.uint64(mix(np.uint64((mix(np.uint64(seed)) + number) % 2**64)))
+
+
+def _results(policies: Sequence[Policy], batches: Sequence[Sequence[Batch]]) -> tuple[PolicyResult, ...]:
+    """What the batches of each policy found."""
+    return tuple(PolicyResult(policy.name, tuple(found)) for policy, found in zip(policies, batches, strict=True))
+
+
+def _precision(results: Sequence[PolicyResult]) -> float:
+    """Half the width of the widest interval, relatively to its late fraction; inf if nothing is late."""
+    found = 0.0
+    for result in results:
+        late = result.late_fraction
+        found = max(found, late.half / late.mean if late.mean > 0.0 else np.inf)
+    return found
+
+
+def _check(policies: Sequence[Policy], incidents: int | None, precision: float | None, seed: int) -> None:
+    """Raise an error for arguments that mean nothing."""
+    if not policies:
+        raise InputError("expected at least one policy to simulate")
+    if incidents is not None and precision is not None:
+        raise InputError("expected a number of incidents or a precision, got both")
+    if incidents is not None and not 1 <= incidents <= MOST_INCIDENTS:
+        raise InputError(f"expected at least one incident, got {incidents}")
+    if precision is not None and not 1e-5 <= precision < 1.0:
+        raise InputError(f"expected a precision from 0.00001 up to 1, got {precision}")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"expected a seed from 0 up, got {seed}")
+
+
+def _prepared(city: City, policies: Sequence[Policy], scenario: Scenario, incidents: int | None, seed: int) -> _Run:
+    """What the batches of a simulation have in common."""
+    stations = tuple((station.station_id, station.trucks) for station in city.stations)
+    points = tuple((point.node_id, point.trucks or city.trucks_per_incident) for point in city.demand)
+    for policy in policies:
+        problem = policy.problem
+        # Kernels look decisions up without asking whether they are there.
+        if tuple(zip(problem.station_ids, problem.trucks.tolist(), strict=True)) != stations or points != tuple(
+            zip(problem.point_ids, problem.trucks_needed.tolist(), strict=True)
+        ):
+            raise InputError(f"{policy.name}: expected a policy for the stations and demand points of {city.name}")
+    log = None if scenario.log is None else read_log(scenario.log, city)
+    rules = [array_rule(policy) for policy in policies]
+    numbered = any(rule is not None and len(rule.order) == 0 for rule in rules)
+    stride: NDArray[np.int64] = strides(policies[0].problem) if numbered else np.zeros(len(city.stations), np.int64)
+    model = build_model(city, scenario, stride, log)
+    num_batches = NUM_BATCHES if incidents is None else min(NUM_BATCHES, incidents)
+    most, length = BATCH_INCIDENTS, np.inf
+    if log is not None:
+        incidents, most = None, len(log.minutes)
+    elif len(model.hour_share) or len(model.shifts):
+        per_week = city.incidents_per_day * MINUTES_PER_WEEK / MINUTES_PER_DAY
+        wanted = most if incidents is None else incidents / num_batches
+        weeks = max(1.0, round(wanted / per_week))
+        # Far more than there will be: the batch ends with its last week.
+        length, incidents, most = MINUTES_PER_WEEK * weeks, None, int(2.0 * weeks * per_week) + 1000
+    warm_minutes = WARM_BUSY_TIMES * city.busy_minutes
+    if model.breakdowns_per_year > 0.0:
+        warm_minutes = max(warm_minutes, WARM_REPAIRS * model.repair_minutes)
+    return _Run(model, policies, rules, seed, warm_minutes, incidents, num_batches, most, length)
+
+
+simulate = simulate_policies

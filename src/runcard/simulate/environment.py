@@ -1,0 +1,174 @@
+"""The simulation as a Gymnasium environment, so that learned policies can be compared with the optimum.
+
+    one step        one incident: the action is the team that goes, by its number in `env.problem.teams`
+    observation     idle trucks of each station, number of the demand point[, hour] of the incident that waits
+    reward          -1 if the incident was late; or minus P(late) of the team, which varies less and has the same mean
+    end             truncated after `episode_incidents`; terminated behind the last incident of a log that is replayed
+
+Every number of an observation counts from 0. The hour is there if the scenario changes with it: of the day where that
+is all that matters, else of the week from Monday on. An episode begins with every truck in its station, on a Monday at
+0:00 or at the first incident of a log. Nothing is discounted; the late fraction is a mean over all incidents.
+
+The dynamics are those of `simulate`, with the same random numbers: after `reset(seed=s)`, this episode is batch 0 of
+seed s, the one after the next `reset()` batch 1, and so on. (The simulation begins earlier, to warm up.)
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.model import City
+from runcard.errors import InputError, MissingExtraError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import DispatchProblem
+from runcard.policy.options import first_in_order, idle_teams
+from runcard.simulate.engine import batch_key
+from runcard.simulate.incident_log import read_log
+from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, send
+from runcard.simulate.model import build_model
+from runcard.simulate.scenario import HOURS_PER_WEEK, PAPER, Scenario, read_scenario
+from runcard.simulate.state import new_state
+
+try:
+    import gymnasium
+    from gymnasium.spaces import Discrete, MultiDiscrete
+except ImportError as error:
+    raise MissingExtraError("the Gymnasium environment", "gymnasium", "rl") from error
+
+ENVIRONMENT_ID: Final = "runcard/Dispatch-v0"
+REWARDS: Final = ("late", "expected")
+
+Observation = NDArray[np.int64]
+
+
+class DispatchEnv(gymnasium.Env[Observation, np.int64]):
+    """A department in a scenario, one incident for each step.
+
+    `info["action_mask"]` marks the teams that can go to the incident that waits: as many trucks as it needs, all idle,
+    or every idle truck if they are fewer. Any other action is replaced by closest-first, and `info["valid"]` says so.
+    `info` of a step also has what became of the incident: `team` (the number of the one that went), `late`,
+    `first_minutes` and `last_minutes` (arrivals, from the call on), and `p_late` (what `problem` says of the team).
+    `minutes` is the time of the incident that waits, since the episode began.
+
+    `problem` is that of the city as the scenario changes it, if none is given. A reward by what is expected needs its
+    P(late) to hold: not where trucks are redirected, nor where handling the call takes time.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 as Gymnasium declares it
+
+    def __init__(
+        self,
+        city: City,
+        scenario: Scenario | str = PAPER,
+        *,
+        problem: DispatchProblem | None = None,
+        episode_incidents: int = 1000,
+        reward: str = "late",
+    ) -> None:
+        self.scenario = read_scenario(scenario) if isinstance(scenario, str) else scenario
+        if reward not in REWARDS:
+            raise InputError(f"expected a reward, one of {', '.join(REWARDS)}; got {reward!r}")
+        if reward == "expected" and (self.scenario.redirect or self.scenario.call_minutes > 0.0):
+            raise InputError(
+                f'scenario {self.scenario.name}: expected reward="late", since P(late) of a team is not known where '
+                "trucks are redirected or the call takes time"
+            )
+        if episode_incidents < 1:
+            raise InputError(f"expected at least one incident in an episode, got {episode_incidents}")
+        self.problem = dispatch_problem(self.scenario.changed(city), minutes=False) if problem is None else problem
+        _check_problem(city, self.problem)
+        self.episode_incidents = episode_incidents
+        self.reward = reward
+        log = None if self.scenario.log is None else read_log(self.scenario.log, city)
+        self._model = build_model(city, self.scenario, np.zeros(len(city.stations), np.int64), log)
+        self._state = new_state(self._model)
+        self._start, self._end = (0.0, np.inf) if log is None else (float(log.minutes[0]), float(log.minutes[-1]))
+        self._team = np.empty(self._model.most_needed, np.int64)
+        self._mask = np.zeros(self.problem.num_teams, np.int8)
+        self._seed: int | None = None
+        self._episode = self._num_sent = 0
+        self._waits = False
+        by_week = len(self._model.shifts) > 0 or log is not None
+        self._num_hours = HOURS_PER_WEEK if by_week else len(self._model.hour_share)
+        hours = [self._num_hours] if self._num_hours else []
+        self.action_space = Discrete(self.problem.num_teams)
+        self.observation_space = MultiDiscrete(np.array([*(self.problem.trucks + 1), self.problem.num_points, *hours]))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """The first incident of an episode: of the first one of a seed, or of the next one if none is given."""
+        super().reset(seed=seed)
+        if seed is not None:
+            self._seed, self._episode = seed % 2**63, 0
+        elif self._seed is None:
+            self._seed = int(self.np_random.integers(2**62))
+        self._state = new_state(self._model)
+        begin(self._model, self._state, batch_key(self._seed, self._episode), self._start)
+        self._episode += 1
+        self._num_sent = 0
+        self._waits = self._advance()
+        return self._observation(), self._now()
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Send a team to the incident that waits, and go on to the next one."""
+        if not self._waits:
+            raise InputError("expected reset() before step(): no incident waits for a team")
+        if not self.action_space.contains(action):
+            raise InputError(f"expected a team from 0 to {self.problem.num_teams - 1}, got {action!r}")
+        problem, state, clock = self.problem, self._state, self._state.clock[0]
+        point, valid = int(clock["point"]), bool(self._mask[action])
+        team = int(action) if valid else first_in_order(problem, problem.order, state.idle, point)
+        self._team[:] = problem.team_stations[team]
+        send(self._model, state, self._team)
+        late, p_late = bool(clock["late"]), float(problem.p_late[team, point])
+        happened = {
+            "team": team,
+            "valid": valid,
+            "late": late,
+            "first_minutes": float(clock["first"]),
+            "last_minutes": float(clock["last"]),
+            "p_late": p_late,
+        }
+        self._num_sent += 1
+        self._waits = self._advance()
+        truncated = self._waits and self._num_sent >= self.episode_incidents
+        reward = -float(late) if self.reward == "late" else -p_late
+        return self._observation(), reward, not self._waits, truncated, happened | self._now()
+
+    def _advance(self) -> bool:
+        """Let the next incident come, and mark the teams that can go to it; whether there is one."""
+        self._mask[:] = 0
+        if not advance(self._model, self._state, self._end):
+            return False
+        self._mask[idle_teams(self.problem, self._state.idle, int(self._state.clock[0]["point"]))] = 1
+        return True
+
+    def _observation(self) -> Observation:
+        """The idle trucks of each station, the demand point and, where there is one, the hour."""
+        clock = self._state.clock[0]
+        seen = [*self._state.idle.tolist(), int(clock["point"])]
+        if self._num_hours:
+            seen.append(int(clock["now"] % MINUTES_PER_WEEK / 60.0) % self._num_hours)
+        return np.array(seen, np.int64)
+
+    def _now(self) -> dict[str, Any]:
+        """What can be done for the incident that waits, and when it is."""
+        return {"action_mask": self._mask.copy(), "minutes": float(self._state.clock[0]["now"]) - self._start}
+
+
+def _check_problem(city: City, problem: DispatchProblem) -> None:
+    """Raise an error if a problem is not one of this city."""
+    needed = [point.trucks or city.trucks_per_incident for point in city.demand]
+    same = (
+        problem.station_ids == tuple(station.station_id for station in city.stations)
+        and problem.trucks.tolist() == [station.trucks for station in city.stations]
+        and problem.trucks_needed.tolist() == needed
+    )
+    if not same:
+        raise InputError(f"expected a problem with the stations, trucks and demand points of {city.name}")
+
+
+if ENVIRONMENT_ID not in gymnasium.registry:
+    gymnasium.register(ENVIRONMENT_ID, entry_point="runcard.simulate.environment:DispatchEnv")

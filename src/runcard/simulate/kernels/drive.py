@@ -1,0 +1,75 @@
+"""How long trucks drive: link by link along a route, with the delays of one incident.
+
+Each link is met together by all trucks of the incident with a chance, and by each truck on its own else; whether, and
+the delay, are drawn by key, so that each of two trucks finds on a link what the other one did.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.kernels.bare import bare_kernel
+from runcard.simulate.kernels.draws import EVERYBODY, FLAG, LINK, draw_key, draw_time, uniform
+
+_SMALL = 1e-200
+"""Far above the smallest number, and a product does not fall below it by one more draw."""
+
+
+@bare_kernel
+def link_time(roads: Any, key: np.uint64, truck: int, link: int) -> float:
+    """The minutes that a truck of an incident takes on a link."""
+    laws, mean = roads.laws, roads.links[link].minutes
+    together = laws.chance >= 1.0
+    if 0.0 < laws.chance < 1.0:
+        together = uniform(draw_key(key, FLAG, EVERYBODY, link)) < laws.chance
+    if together:
+        return draw_time(laws.together, mean, draw_key(key, LINK, EVERYBODY, link))
+    return draw_time(laws.apart, mean, draw_key(key, LINK, truck, link))
+
+
+@bare_kernel
+def _drive_alike(roads: Any, number: int, key: np.uint64, truck: int) -> float:
+    """The same as `drive_route` to the end, where all links are exponential with one mean: one logarithm for many."""
+    minutes, product, chance = 0.0, 1.0, roads.laws.chance
+    for n in range(roads.first_link[number], roads.first_link[number + 1]):
+        link, who = roads.route[n], EVERYBODY
+        if chance < 1.0 and (chance == 0.0 or uniform(draw_key(key, FLAG, EVERYBODY, link)) >= chance):
+            who = truck
+        product *= uniform(draw_key(key, LINK, who, link))
+        if product < _SMALL:
+            minutes -= np.log(product)
+            product = 1.0
+    return float(roads.links[0].minutes * (minutes - np.log(product)))
+
+
+@bare_kernel
+def drive_route(roads: Any, number: int, node: int, key: np.uint64, truck: int, until: float) -> tuple[float, int]:
+    """Minutes along a route, by its number, from a node to the end, or to the first node after `until`; and that."""
+    minutes = 0.0
+    if roads.alike and until == np.inf:
+        return _drive_alike(roads, number, key, truck), node
+    for n in range(roads.first_link[number], roads.first_link[number + 1]):
+        if minutes >= until:
+            break
+        link = roads.route[n]
+        minutes += link_time(roads, key, truck, link)
+        node = roads.links[link].ends - node
+    return minutes, node
+
+
+@bare_kernel
+def drive_tree(
+    roads: Any, next_link: NDArray[np.int32], row: int, node: int, key: np.uint64, truck: int, factor: float,
+    until: float,
+) -> tuple[float, int]:  # fmt: skip
+    """Minutes from a node along a row of trees, each `factor` times as long, to the end or the first after `until`.
+
+    Returns with them the node.
+    """
+    minutes = 0.0
+    while next_link[row, node] >= 0 and minutes < until:
+        link = next_link[row, node]
+        minutes += factor * link_time(roads, key, truck, link)
+        node = roads.links[link].ends - node
+    return minutes, node

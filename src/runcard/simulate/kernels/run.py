@@ -1,0 +1,123 @@
+"""A batch of incidents under one policy: decide, send, count.
+
+A policy decides by an order of the stations, by its value function (the idle team with the smallest cost + value of the
+state that is left), or by a table of teams. What is counted takes the same room however many incidents there are:
+arrivals go into bins whose width is a fixed part of the minutes.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.kernels.bare import bare_kernel, inlined_kernel
+from runcard.simulate.kernels.day import advance, finish, send
+
+BY_ORDER, BY_VALUE, BY_TABLE = range(3)
+"""How a policy decides."""
+
+LEAST_MINUTES = 0.01
+BIN_WIDTH = 0.005
+NUM_BINS = 3000
+"""From LEAST_MINUTES on, each bin is wider by this part: the last one ends after three weeks."""
+
+
+@bare_kernel
+def _mask_of(idle: NDArray[np.int64], rule: Any) -> np.uint64:
+    """The mask of a state (see `mdp.layout`): a team is idle if it has no bit that the state lacks."""
+    mask = np.uint64(0)
+    for i in range(len(idle)):
+        bits = np.uint64(min(idle[i], rule.slots[i]))
+        mask |= ((np.uint64(1) << bits) - np.uint64(1)) << np.uint64(rule.first_slot[i])
+    return mask
+
+
+@inlined_kernel
+def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> int:
+    """Fill `stations` with the team that a rule sends to the incident; returns its number, or -1 if not known."""
+    j = state.clock[0].point
+    stations[:] = -1
+    wanted = min(model.points[j].needed, state.clock[0].num_idle)
+    if rule.kind == BY_ORDER:
+        num = 0
+        for i in rule.order[j]:
+            for _ in range(min(state.idle[i], wanted - num)):
+                stations[num] = i
+                num += 1
+            if num == wanted:
+                break
+        return -1
+    team, code = 0, state.clock[0].code
+    if rule.kind == BY_TABLE:
+        team = rule.table[code, j]
+    elif len(rule.known) > 0 and rule.known[code, j] >= 0:
+        team = rule.known[code, j]
+    elif wanted > 0:
+        best, busy = np.inf, ~_mask_of(state.idle, rule)
+        for t in range(rule.first_of_size[wanted], rule.first_of_size[wanted + 1]):
+            if rule.mask[t] & busy == 0:
+                total = rule.cost[j, t] + rule.value[code - rule.offset[t]]
+                if total < best:
+                    best, team = total, t
+        if len(rule.known) > 0:
+            rule.known[code, j] = team
+    for r in range(rule.members.shape[1]):
+        stations[r] = rule.members[team, r]
+    return team
+
+
+@bare_kernel
+def bin_of(minutes: float) -> int:
+    """The bin that an arrival counts in."""
+    if minutes <= LEAST_MINUTES:
+        return 0
+    return min(NUM_BINS - 1, 1 + int(np.log(minutes / LEAST_MINUTES) / BIN_WIDTH))
+
+
+@inlined_kernel
+def count(state: Any, found: Any) -> None:
+    """Count the incident that a team was sent to."""
+    result = state.clock[0]
+    found.sums[0].incidents += 1
+    found.sums[0].late += result.late
+    found.sums[0].outside += result.outside
+    found.sums[0].turned += result.turned
+    found.sums[0].first_sum += result.first
+    found.sums[0].last_sum += result.last
+    found.first_bins[bin_of(result.first)] += 1
+    found.last_bins[bin_of(result.last)] += 1
+    if result.late:
+        found.late_at[state.clock[0].point] += 1
+
+
+@inlined_kernel
+def record(n: int, state: Any, stations: NDArray[np.int64], records: Any) -> None:
+    """Write down the incident that a team was sent to."""
+    result = state.clock[0]
+    records[n].minutes, records[n].point = state.clock[0].now - state.clock[0].measured_from, state.clock[0].point
+    records[n].idle = state.clock[0].num_idle
+    for r in range(len(records[n].stations)):
+        records[n].stations[r] = stations[r] if r < len(stations) else -1
+    records[n].first, records[n].last, records[n].late = result.first, result.last, result.late
+    records[n].outside, records[n].turned = result.outside, result.turned
+
+
+@bare_kernel
+def run_batch(
+    model: Any, state: Any, rule: Any, found: Any, records: Any, stations: NDArray[np.int64], warm_until: float,
+    num_incidents: int, end: float,
+) -> None:  # fmt: skip
+    """Send teams to `num_incidents` incidents after the time `warm_until`, or to all before `end`.
+
+    Counted are those after `warm_until`; `records` may have room for none. `stations` is scratch for a team.
+    """
+    state.clock[0].measured_from = warm_until
+    while found.sums[0].incidents < num_incidents and advance(model, state, end):
+        choose(model, state, rule, stations)
+        send(model, state, stations)
+        if state.clock[0].now >= warm_until:
+            if len(records) > 0:
+                record(found.sums[0].incidents, state, stations, records)
+            count(state, found)
+    finish(state)
+    found.sums[0].minutes = state.clock[0].now - warm_until

@@ -1,0 +1,300 @@
+"""A city in a scenario, laid out for the kernels (see `kernels/day.py`)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from runcard.city.check import near
+from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.errors import InputError
+from runcard.response.route_kernels import Rows, next_arc, route_key
+from runcard.response.routes import Roads, read_roads
+from runcard.response.second_routes import second_route
+from runcard.simulate.incident_log import IncidentLog
+from runcard.simulate.sampling import LinkLaws, SampledLaw, link_laws, sampled_law
+from runcard.simulate.scenario import Scenario
+
+LEAST_SCENE = 0.1
+"""The time on scene is at least this part of the busy time of a city that has no more room for it."""
+
+
+LINK = np.dtype([("minutes", np.float64), ("ends", np.int64)])
+"""A link: its mean, and the sum of the numbers of its two nodes: less the one, it is the other."""
+STATION = np.dtype([("node", np.int64), ("stride", np.int64), ("first_truck", np.int64), ("last_truck", np.int64)])
+"""A station: `stride` is what a truck adds to the number of a state (0 where states have none)."""
+POINT = np.dtype(
+    [("node", np.int64), ("row", np.int64), ("needed", np.int64), ("arrivals", np.int64), ("target", np.float64)]
+)
+"""A demand point; those at one node have the same `row` of routes."""
+SHIFT = np.dtype([("start", np.float64), ("minutes", np.float64), ("first_truck", np.int64), ("last_truck", np.int64)])
+"""When in the week which trucks are out of service."""
+INCIDENT = np.dtype([("minutes", np.float64), ("point", np.int64)])
+"""An incident that is replayed."""
+
+
+class RoadModel(NamedTuple):
+    """Links, the laws of their times, and routes: the first one of each row and station, then second ones."""
+
+    links: NDArray[np.void]
+    laws: LinkLaws
+    alike: bool
+    """Whether all links are exponential with one mean."""
+    first_link: NDArray[np.int64]
+    """[route + 1] where each route begins in `route`."""
+    route: NDArray[np.int32]
+
+
+class Model(NamedTuple):
+    """All that stays the same during a simulation.
+
+    What belongs together is one array of records: a kernel is handed every array of every tuple by value, and a hundred
+    of them would take longer than an incident.
+    """
+
+    roads: RoadModel
+    stations: NDArray[np.void]
+    points: NDArray[np.void]
+    shifts: NDArray[np.void]
+    log: NDArray[np.void]
+    station_of: NDArray[np.int64]
+    """[N] the station of each truck."""
+    most_needed: int
+    incidents_per_minute: float
+    """At the busiest hour."""
+    rate_below: NDArray[np.float64]
+    """[J] the incidents per day of each demand point and those before it."""
+    hour_share: NDArray[np.float64]
+    """[24 or 168] the part of the busiest hour's incidents that each hour has; empty if all are alike."""
+    second: NDArray[np.int64]
+    """[first route] the number of the route that a second truck takes; -1: the same."""
+    home_link: NDArray[np.int32]
+    """[I, node] the next link on the way home, -1 there; no rows where nobody drives home."""
+    point_link: NDArray[np.int32]
+    """[row, node] the next link on the way to a demand point; no rows where nobody starts on the way."""
+    outside_links: int
+    outside_minutes: float
+    call_minutes: float
+    turnout: SampledLaw
+    turnout_minutes: float
+    turnout_shared: bool
+    exponential: SampledLaw
+    busy: SampledLaw
+    busy_minutes: float
+    in_parts: bool
+    back_factor: float
+    turn_back: float
+    redirect: bool
+    breakdowns_per_year: float
+    repair_minutes: float
+
+
+@dataclass(frozen=True)
+class _Network:
+    """The road graph of a city, and routes on it."""
+
+    city: City
+    roads: Roads
+    leaving: Rows
+
+    def trees(self, nodes: Sequence[int]) -> NDArray[np.int32]:
+        """[row, node] the next link on the way from every node to each of some nodes; -1: there, or no way."""
+        destinations = np.array(nodes, np.int32)
+        found = np.full((len(destinations), self.roads.num_nodes), -1, np.int32)
+        if len(destinations):
+            distances = self.roads.minutes_to(destinations)
+            _fill_trees(self.leaving, self.roads.minutes, distances, destinations, self.roads.seed, found)
+        return found
+
+
+@njit(cache=True, nogil=True)
+def _fill_trees(
+    leaving: Rows, minutes: NDArray[np.float64], distances: NDArray[np.float64], destinations: NDArray[np.int32],
+    seed: np.uint64, found: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """Fill found [row, node] with the next link from every node to each destination."""
+    for row in range(len(destinations)):
+        key = route_key(seed, destinations[row])
+        for node in range(found.shape[1]):
+            if node != destinations[row] and distances[row, node] < np.inf:
+                found[row, node] = leaving[2][next_arc(leaving, minutes, distances[row], node, key)]
+
+
+@njit(cache=True, nogil=True)
+def _follow_tree(
+    next_link: NDArray[np.int32], from_node: NDArray[np.int32], to_node: NDArray[np.int32], node: int
+) -> NDArray[np.int32]:
+    """The links from a node on along a tree."""
+    route = np.empty(len(next_link), np.int32)
+    num = 0
+    while next_link[node] >= 0:
+        link = next_link[node]
+        route[num] = link
+        node = from_node[link] + to_node[link] - node
+        num += 1
+    return route[:num].copy()
+
+
+def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: IncidentLog | None) -> Model:
+    """The model of a city in a scenario; `stride` [I] numbers the states where a policy needs that."""
+    city = scenario.changed(city)
+    roads = read_roads(city)
+    network = _Network(city, roads, roads.leaving)
+    distinct = list(dict.fromkeys(roads.demand.tolist()))
+    row_of = {node: row for row, node in enumerate(distinct)}
+    rows = np.array([row_of[node] for node in roads.demand.tolist()], np.int64)
+    point_link = network.trees(distinct)
+    routes = [
+        _follow_tree(tree, roads.from_node, roads.to_node, node) for tree in point_link for node in roads.stations
+    ]
+    drives_home = scenario.busy.kind == "parts" or scenario.turn_back > 0.0
+    home_link = network.trees(roads.stations.tolist()) if drives_home else np.empty((0, 0), np.int32)
+    longest = max(len(route) for route in routes)
+    second = _add_second_routes(network, distinct, routes)
+    if drives_home:
+        _check_ways_home(city, roads, home_link)
+    links, link_minutes = _outside(city, roads, longest)
+    rates = np.array([point.incidents_per_day for point in city.demand])
+    shares = np.array(scenario.rates)
+    busy = scenario.busy
+    return Model(
+        roads=RoadModel(
+            _records(LINK, minutes=roads.minutes, ends=roads.from_node.astype(np.int64) + roads.to_node),
+            link_laws(city.driving, city.shared_delay),
+            city.driving.model == "exponential" and city.driving.fixed_part == 0.0 and roads.one_mean,
+            np.concatenate([[0], np.cumsum([len(route) for route in routes])]).astype(np.int64),
+            np.concatenate(routes),
+        ),
+        stations=_stations(city, roads, stride),
+        points=_points(city, roads, rows),
+        shifts=_shifts(city, scenario),
+        log=np.empty(0, INCIDENT) if log is None else _records(INCIDENT, minutes=log.minutes, point=log.points),
+        station_of=np.repeat(np.arange(len(city.stations)), [station.trucks for station in city.stations]),
+        most_needed=max(point.trucks or city.trucks_per_incident for point in city.demand),
+        incidents_per_minute=float(rates.sum() / MINUTES_PER_DAY * (shares.max() if len(shares) else 1.0)),
+        rate_below=np.cumsum(rates),
+        hour_share=shares / shares.max() if len(shares) else shares,
+        second=second,
+        home_link=home_link,
+        point_link=point_link if scenario.redirect else point_link[:0],
+        outside_links=links,
+        outside_minutes=link_minutes,
+        call_minutes=scenario.call_minutes,
+        turnout=sampled_law(city.turnout.model, city.turnout.cv),
+        turnout_minutes=float(city.turnout.mean_minutes),
+        turnout_shared=city.turnout.shared,
+        exponential=sampled_law("exponential"),
+        busy=sampled_law(busy.model, busy.cv),
+        busy_minutes=_busy_minutes(city, scenario, roads, rates),
+        in_parts=busy.kind == "parts",
+        back_factor=busy.back_factor,
+        turn_back=scenario.turn_back,
+        redirect=scenario.redirect,
+        breakdowns_per_year=scenario.breakdowns_per_year,
+        repair_minutes=60.0 * scenario.repair_hours,
+    )
+
+
+def _records(kind: np.dtype[np.void], **columns: Any) -> NDArray[np.void]:
+    """An array of records from its columns."""
+    found = np.zeros(len(next(iter(columns.values()))), kind)
+    for name, column in columns.items():
+        found[name] = column
+    return found
+
+
+def _stations(city: City, roads: Roads, stride: NDArray[np.int64]) -> NDArray[np.void]:
+    """The stations as records."""
+    last = np.cumsum([station.trucks for station in city.stations])
+    first = last - [station.trucks for station in city.stations]
+    return _records(STATION, node=roads.stations, stride=stride, first_truck=first, last_truck=last)
+
+
+def _points(city: City, roads: Roads, rows: NDArray[np.int64]) -> NDArray[np.void]:
+    """The demand points as records."""
+    return _records(
+        POINT,
+        node=roads.demand,
+        row=rows,
+        needed=[point.trucks or city.trucks_per_incident for point in city.demand],
+        arrivals=[point.arrivals or city.arrivals_per_incident for point in city.demand],
+        target=[point.target_minutes or city.target_minutes for point in city.demand],
+    )
+
+
+def _add_second_routes(
+    network: _Network, distinct: Sequence[int], routes: list[NDArray[np.int32]]
+) -> NDArray[np.int64]:
+    """Add the second routes, and return the number [first route] that a second truck takes; -1: the same."""
+    city, stations = network.city, network.roads.stations.tolist()
+    found = np.full(len(routes), -1, np.int64)
+    if city.driving.second_route == "disjoint":
+        for number in range(len(found)):
+            row, i = divmod(number, len(stations))
+            if city.stations[i].trucks > 1:
+                first = routes[number].astype(np.int64)
+                links = second_route(network.leaving, network.roads.minutes, stations[i], distinct[row], first)
+                found[number] = len(routes)
+                routes.append(links.astype(np.int32))
+    return found
+
+
+def _outside(city: City, roads: Roads, longest: int) -> tuple[int, float]:
+    """The links of the route of a truck from outside, and their mean minutes; `longest` is a route in the city."""
+    links = max(1, 2 * longest) if city.outside.links is None else int(city.outside.links)
+    given = city.outside.link_minutes
+    return links, float(roads.minutes.mean()) if given is None else float(given)
+
+
+def _check_ways_home(city: City, roads: Roads, home_link: NDArray[np.int32]) -> None:
+    """Raise an error where a truck cannot drive home."""
+    for i, station in enumerate(city.stations):
+        lost = np.flatnonzero((home_link[i, roads.demand] < 0) & (roads.demand != roads.stations[i]))
+        if len(lost):
+            raise InputError(
+                f"link.csv: expected a way home to station {station.station_id} from node "
+                f"{city.demand[int(lost[0])].node_id}, found none; the scenario lets trucks drive home"
+            )
+
+
+def _busy_minutes(city: City, scenario: Scenario, roads: Roads, rates: NDArray[np.float64]) -> float:
+    """The mean of the busy time, or of the time on scene.
+
+    If the scenario does not say, trucks shall be busy as long on average as the city says when the closest trucks go.
+    """
+    if scenario.busy.mean_minutes is not None:
+        return scenario.busy.mean_minutes
+    if scenario.busy.kind == "total":
+        return city.busy_minutes
+    there = roads.minutes_to(roads.demand)[:, roads.stations]
+    back = roads.minutes_to(roads.stations)[:, roads.demand].T
+    drives = np.sort(there + scenario.busy.back_factor * back, axis=1)
+    needed = [min(point.trucks or city.trucks_per_incident, drives.shape[1]) for point in city.demand]
+    mean = np.average([drives[j, :k].mean() for j, k in enumerate(needed)], weights=rates)
+    left = city.busy_minutes - mean - scenario.call_minutes - city.turnout.mean_minutes
+    return float(max(left, LEAST_SCENE * city.busy_minutes))
+
+
+def _shifts(city: City, scenario: Scenario) -> NDArray[np.void]:
+    """When which trucks are off: the last ones of their stations."""
+    ids = [station.station_id for station in city.stations]
+    last = np.cumsum([station.trucks for station in city.stations])
+    found = np.zeros(len(scenario.shifts), SHIFT)
+    for shift, row in zip(scenario.shifts, found, strict=True):
+        if shift.station not in ids:
+            raise InputError(
+                f"scenario {scenario.name}: expected a station of the city in shift, got {shift.station}"
+                f"{near(shift.station, ids)}"
+            )
+        i = ids.index(shift.station)
+        if shift.trucks > city.stations[i].trucks:
+            raise InputError(
+                f"scenario {scenario.name}: expected at most {city.stations[i].trucks} trucks of station "
+                f"{shift.station} in shift, got {shift.trucks}"
+            )
+        row["start"], row["minutes"] = 60.0 * shift.start_hour, 60.0 * shift.num_hours
+        row["first_truck"], row["last_truck"] = last[i] - shift.trucks, last[i]
+    return found

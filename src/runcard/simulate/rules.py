@@ -1,0 +1,93 @@
+"""How a policy decides inside the simulation: as arrays where it can, else by asking it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.errors import SizeError
+from runcard.mdp.layout import Layout
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.rows import OrderRule, TableRule, ValueRule
+from runcard.policy.base import Policy
+from runcard.policy.by_order import OrderPolicy
+from runcard.simulate.kernels.run import BY_ORDER, BY_TABLE, BY_VALUE
+
+MOST_REMEMBERED = 1 << 24
+"""Decisions that are kept, in 32 MiB: looking one up is quicker than going through the teams again."""
+
+
+class ArrayRule(NamedTuple):
+    """How a policy decides; arrays of other kinds of policies are empty."""
+
+    kind: int
+    order: NDArray[np.int64]
+    value: NDArray[np.float64]
+    table: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    """[J, T]"""
+    members: NDArray[np.int16]
+    """[T, k] the stations of each team."""
+    offset: NDArray[np.int64]
+    """[T] what each team takes from the number of a state."""
+    first_of_size: NDArray[np.int64]
+    """[k + 2] where the teams of each size begin."""
+    known: NDArray[np.int16]
+    """[states, J] the teams that values have given so far, -1 where they have not; empty where that is too much."""
+    mask: NDArray[np.uint64]
+    slots: NDArray[np.int64]
+    first_slot: NDArray[np.int64]
+    """[T], [I] and [I] the masks of teams, and what those of states are made of (see `mdp.layout`)."""
+
+
+def array_rule(policy: Policy) -> ArrayRule | None:
+    """How a policy decides, or None if it has to be asked: where it has no table of states, or a rule of its own."""
+    problem = policy.problem
+    if isinstance(policy, OrderPolicy):
+        return _rule(problem, BY_ORDER, order=policy.order)
+    try:
+        rule = policy.rule
+    except SizeError:
+        return None
+    match rule:
+        case OrderRule():
+            return _rule(problem, BY_ORDER, order=rule.order)
+        case ValueRule():
+            return _rule(problem, BY_VALUE, value=rule.value)
+        case TableRule():
+            return _rule(problem, BY_TABLE, table=rule.table)
+    return None
+
+
+def strides(problem: DispatchProblem) -> NDArray[np.int64]:
+    """[I] what a truck of each station adds to the number of a state."""
+    return np.asarray(Layout(problem).space.stride, np.int64)
+
+
+def _rule(
+    problem: DispatchProblem,
+    kind: int,
+    *,
+    order: NDArray[np.int64] | None = None,
+    value: NDArray[np.float64] | None = None,
+    table: NDArray[np.int64] | None = None,
+) -> ArrayRule:
+    """A rule with the arrays that its kind needs."""
+    by_team = kind != BY_ORDER
+    layout = Layout(problem) if by_team else None
+    remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
+    sizes = problem.team_sizes if by_team else np.empty(0, np.int64)
+    return ArrayRule(
+        kind,
+        np.ascontiguousarray(order) if order is not None else np.empty((0, 0), np.int64),
+        np.ascontiguousarray(value) if value is not None else np.empty(0),
+        np.ascontiguousarray(table) if table is not None else np.empty((0, 0), np.int64),
+        np.ascontiguousarray(problem.cost.T) if kind == BY_VALUE else np.empty((0, 0)),
+        np.array(problem.team_stations) if by_team else np.empty((0, 0), np.int16),
+        np.array(layout.teams.offset, np.int64) if layout is not None else np.empty(0, np.int64),
+        np.searchsorted(sizes, np.arange(int(problem.trucks_needed.max()) + 2)).astype(np.int64),
+        np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else np.empty((0, 0), np.int16),
+        layout.teams.mask if layout is not None else np.empty(0, np.uint64),
+        layout.space.slots if layout is not None else np.empty(0, np.int64),
+        layout.space.first_slot if layout is not None else np.empty(0, np.int64),
+    )

@@ -1,0 +1,73 @@
+"""The laws of times as the kernels draw from them: X = fixed m + loose m Y, Y of mean 1 (see `response/laws.py`)."""
+
+from math import log1p, sqrt
+from typing import NamedTuple
+
+from runcard.city.model import Driving
+from runcard.response.laws import LEAST_CV, branches
+from runcard.simulate.kernels.draws import EXPONENTIAL, FIXED, GAMMA, HYPEREXPONENTIAL, LOGNORMAL, PARETO
+
+KINDS = {
+    "fixed": FIXED,
+    "exponential": EXPONENTIAL,
+    "gamma": GAMMA,
+    "lognormal": LOGNORMAL,
+    "hyperexponential": HYPEREXPONENTIAL,
+    "pareto": PARETO,
+}
+
+
+class SampledLaw(NamedTuple):
+    """One law: its kind, its only parameter, and the fixed and the random part of the mean."""
+
+    kind: int
+    shape: float
+    """Of gamma its shape, of lognormal the deviation of the logarithm, of hyperexponential the chance of the short
+    branch, of pareto its tail index."""
+    fixed: float
+    loose: float
+
+
+def sampled_law(model: str, cv: float | None = None, tail_index: float | None = None, fixed: float = 0.0) -> SampledLaw:
+    """The law of a model; a variation of next to 0 is no randomness at all."""
+    loose = 1.0 - fixed
+    if model == "fixed" or (cv is not None and cv < LEAST_CV):
+        return SampledLaw(FIXED, 1.0, fixed, loose)
+    shape = 1.0
+    if model == "gamma":
+        assert cv is not None
+        shape = 1.0 / cv**2
+    elif model == "lognormal":
+        assert cv is not None
+        shape = sqrt(log1p(cv**2))
+    elif model == "hyperexponential":
+        assert cv is not None
+        shape = branches(cv)[0][0]
+    elif model == "pareto":
+        assert tail_index is not None
+        shape = tail_index
+    return SampledLaw(KINDS[model], shape, fixed, loose)
+
+
+class LinkLaws(NamedTuple):
+    """The time on a link: met together by all trucks of an incident with a chance, else by each on its own."""
+
+    chance: float
+    together: SampledLaw
+    apart: SampledLaw
+
+
+def link_laws(driving: Driving, shared_delay: float) -> LinkLaws:
+    """The laws of the time on a link; a truck that is alone there meets the mixture of both."""
+    law = sampled_law(driving.model, driving.cv, driving.tail_index, driving.fixed_part)
+    if driving.coupled_branch is None:
+        return LinkLaws(float(shared_delay), law, law)
+    assert driving.cv is not None
+    short, long = branches(driving.cv)
+    (chance, together), (_, apart) = (short, long) if driving.coupled_branch == "short" else (long, short)
+    exponential = SampledLaw(EXPONENTIAL, 1.0, driving.fixed_part, 1.0 - driving.fixed_part)
+    return LinkLaws(
+        chance,
+        exponential._replace(loose=exponential.loose * together),
+        exponential._replace(loose=exponential.loose * apart),
+    )

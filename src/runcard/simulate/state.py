@@ -1,0 +1,141 @@
+"""What changes during a simulation, and what is counted, as arrays of records for the kernels."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
+from runcard.simulate.kernels.run import NUM_BINS
+from runcard.simulate.model import Model
+
+CLOCK = np.dtype(
+    [
+        ("key", np.uint64),
+        ("now", np.float64),
+        ("measured_from", np.float64),
+        ("changed_at", np.float64),  # when the number of idle trucks changed last
+        ("number", np.int64),  # of the next incident that is drawn
+        ("incident", np.int64),
+        ("code", np.int64),  # the number of the state of idle trucks, where states have one
+        ("num_idle", np.int64),
+        ("point", np.int64),  # of the incident that waits for a team
+        ("incident_key", np.uint64),
+        ("next_time", np.float64),
+        ("next_point", np.int64),
+        ("next_key", np.uint64),
+        ("num_noted", np.int64),  # slots of the agenda that happen
+        # What became of the last incident, in minutes from the call on; `counts` is the truck that decides.
+        ("first", np.float64),
+        ("last", np.float64),
+        ("counts", np.float64),
+        ("late", np.bool_),
+        ("outside", np.int64),
+        ("turned", np.int64),
+    ]
+)
+"""The moment: one record."""
+
+TRUCK = np.dtype(
+    [
+        ("away", np.bool_),  # from being sent until it is home
+        ("released", np.bool_),  # on its way home, and may be redirected
+        ("ready", np.bool_),  # idle
+        ("out", np.int64),  # reasons to be out of service
+        ("outages", np.int64),  # beginnings and ends so far
+        ("left_at", np.float64),
+        ("free_at", np.float64),  # when it began to drive home
+        ("free_node", np.int64),  # and where
+        ("home_key", np.uint64),
+        ("busy_minutes", np.float64),
+        ("dispatches", np.int64),
+    ]
+)
+
+SENT = np.dtype(
+    [
+        ("truck", np.int64),  # -1: from outside
+        ("start_at", np.float64),
+        ("start_node", np.int64),
+        ("by_tree", np.bool_),  # not from its station
+        ("there_at", np.float64),
+        ("order", np.int64),  # which one comes in this place
+    ]
+)
+"""A truck of the team that goes to an incident."""
+
+SLOT = np.dtype([("time", np.float64), ("place", np.int64)])
+
+SUMS = np.dtype(
+    [
+        ("incidents", np.int64),
+        ("late", np.int64),
+        ("outside", np.int64),
+        ("turned", np.int64),
+        ("first_sum", np.float64),
+        ("last_sum", np.float64),
+        ("minutes", np.float64),
+    ]
+)
+
+RECORD = np.dtype(
+    [
+        ("minutes", np.float64),  # since what is measured began
+        ("point", np.int64),
+        ("idle", np.int64),  # once the team has left
+        ("stations", np.int64, (MAX_TRUCKS_PER_INCIDENT,)),  # -1: none
+        ("first", np.float64),
+        ("last", np.float64),
+        ("late", np.bool_),
+        ("outside", np.int64),
+        ("turned", np.int64),
+    ]
+)
+"""An incident."""
+
+
+class State(NamedTuple):
+    """The department at one moment."""
+
+    clock: NDArray[np.void]
+    trucks: NDArray[np.void]
+    idle: NDArray[np.int64]
+    """[I] the idle trucks of each station."""
+    slots: NDArray[np.void]
+    heap: NDArray[np.int64]
+    sent: NDArray[np.void]
+    shift_off: NDArray[np.bool_]
+    idle_minutes: NDArray[np.float64]
+    """[N + 1] the minutes with each number of idle trucks."""
+
+
+class Found(NamedTuple):
+    """What is counted."""
+
+    sums: NDArray[np.void]
+    first_bins: NDArray[np.int64]
+    last_bins: NDArray[np.int64]
+    late_at: NDArray[np.int64]
+    """[J] the late incidents of each demand point."""
+
+
+def new_state(model: Model) -> State:
+    """A department that has not begun."""
+    num_trucks = len(model.station_of)
+    num_slots = 3 * num_trucks + len(model.shifts)
+    return State(
+        np.zeros(1, CLOCK), np.zeros(num_trucks, TRUCK), np.zeros(len(model.stations), np.int64),
+        np.zeros(num_slots, SLOT), np.zeros(num_slots, np.int64), np.zeros(model.most_needed, SENT),
+        np.zeros(len(model.shifts), np.bool_), np.zeros(num_trucks + 1),
+    )  # fmt: skip
+
+
+def nothing_found(model: Model) -> Found:
+    """Sums of nothing."""
+    first, last = np.zeros((2, NUM_BINS), np.int64)
+    return Found(np.zeros(1, SUMS), first, last, np.zeros(len(model.points), np.int64))
+
+
+def room_for(num_incidents: int) -> NDArray[np.void]:
+    """Room for the records of some incidents."""
+    return np.zeros(num_incidents, RECORD)

@@ -1,0 +1,82 @@
+"""What simulations say in words, tables and JSON."""
+
+import json
+from math import inf
+
+import numpy as np
+import pytest
+
+from runcard.city import generate_grid
+from runcard.outputs.progress import SimulationBar
+from runcard.outputs.simulate import simulation_document, survives
+from runcard.outputs.simulation_tables import late_words, simulation_line, with_error
+from runcard.simulate.engine import Progress
+from runcard.simulate.result import Batch, Interval, PolicyResult, Simulation
+from runcard.simulate.scenario import Scenario
+
+
+def batch(late: int, incidents: int = 1000) -> Batch:
+    """A batch in which that many incidents are late."""
+    nothing = np.zeros(2)
+    return Batch(
+        incidents, late, 0, 0, 2.0, 4.0, 1.5, 3.5, 5.0, 7.0, 14400.0, np.array([720.0, 1440.0]), np.array([10, 20]),
+        nothing,
+    )  # fmt: skip
+
+
+def simulation(*late: tuple[int, ...]) -> Simulation:
+    """A simulation of two trucks with a policy for each tuple of late incidents, one for each batch."""
+    policies = tuple(PolicyResult(f"policy {n}", tuple(map(batch, one))) for n, one in enumerate(late))
+    return Simulation(Scenario(), policies, ("s0", "s1"), 1, precise=True)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [(0.01, 0.2, "yes"), (-0.2, -0.01, "no, worse"), (-0.1, 0.1, "not clear"), (-inf, inf, "not clear")],
+)
+def test_a_gain_survives_if_its_interval_is_above_zero(low: float, high: float, word: str) -> None:
+    """It is yes, no or not clear, by the ends of the interval."""
+    assert survives(Interval((low + high) / 2 if high < inf else 0.0, low, high)) == word
+
+
+def test_numbers_have_as_many_decimals_as_their_error() -> None:
+    """A late fraction is in per cent; an error that is not known is a question mark."""
+    assert late_words(Interval(0.0524, 0.0519, 0.0529)) == "5.24 ± 0.05"
+    assert late_words(Interval(0.000524, 0.000520, 0.000528)) == "0.0524 ± 0.0004"
+    assert with_error(Interval(1.0, -inf, inf), 2) == "1.00 ± ?"
+    assert late_words(Interval(0.0, 0.0, 0.0)) == "0.00 ± 0.00"
+
+
+def test_the_document_is_valid_json_whatever_is_not_known() -> None:
+    """With one batch nothing is known about errors, and with nothing late no improvement: null, and no NaN."""
+    city = generate_grid(side=2, num_stations=2, load=0.1, seed=1)
+    for found in (simulation((5,), (4,)), simulation((0, 0), (0, 0)), simulation((5, 6), (4, 5))):
+        document = simulation_document(city, found)
+        text = json.dumps(document, allow_nan=False)
+        assert json.loads(text)["policies"][0]["name"] == "policy 0"
+    assert document["policies"][1]["improvement_over_first"]["mean"] == pytest.approx(2 / 11)
+    trucks = document["policies"][0]["trucks"]
+    assert [truck["busy_fraction"] for truck in trucks] == pytest.approx([0.05, 0.1])
+    assert [truck["dispatches_per_day"] for truck in trucks] == pytest.approx([1.0, 2.0])
+
+
+def test_pairs_that_differ_by_the_same_number_have_no_error() -> None:
+    """A difference that is the same in every batch is certain, however much the batches vary."""
+    found = simulation((50, 150, 250), (40, 140, 240))
+    assert found.fewer_late(1).half == pytest.approx(0.0, abs=1e-15)
+    assert found.fewer_late(1).mean == pytest.approx(0.01)
+    assert found.policies[0].late_fraction.half > 0.1
+
+
+def test_the_line_counts_incidents_and_batches() -> None:
+    """It names the scenario, the incidents of each policy and the batches."""
+    assert "2,000 incidents for each policy in 2 batches" in simulation_line(simulation((5, 6)))
+    assert "1,000 incidents for each policy in 1 batch," in simulation_line(simulation((5,)))
+
+
+@pytest.mark.parametrize("progress", [Progress(3, 10, 0.2), Progress(3, None, 0.02), Progress(1, None, inf)])
+def test_the_bar_takes_every_progress(progress: Progress) -> None:
+    """A number of batches, a precision, and one that is not known yet."""
+    with SimulationBar(0.01) as bar:
+        bar.begin("paper")
+        bar.update(progress)

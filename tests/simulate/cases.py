@@ -1,0 +1,62 @@
+"""Small cities, their policies, and the records of a simulation, for the tests of this folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import runcard
+from runcard.city import City
+from runcard.policy.base import Policy
+from runcard.simulate.engine import simulate
+from runcard.simulate.result import PolicyResult, interval_of
+from runcard.simulate.scenario import Scenario, read_scenario
+
+POLICIES = ("closest-first", "one-step", "optimal", "fixed-card")
+
+
+def small_city(seed: int = 1, **given: Any) -> City:
+    """A random grid of 25 nodes with four trucks, late often enough to be precise soon."""
+    return runcard.generate_grid(
+        **{"side": 5, "num_stations": 4, "load": 0.2, "gamma": 0.4, "shared_delay": 0.5, "seed": seed} | given
+    )
+
+
+def policies_of(city: City, names: Sequence[str] = ("closest-first",)) -> list[Policy]:
+    """Policies for a city, by their names."""
+    problem = runcard.dispatch_problem(city)
+    return [runcard.solve(problem, name, threads=1) for name in names]
+
+
+def scenario_of(folder: Path, text: str) -> Scenario:
+    """The scenario of a file with that text."""
+    path = folder / "case.toml"
+    path.write_text(text)
+    return read_scenario(str(path))
+
+
+def records_of(
+    city: City, policies: Sequence[Policy], scenario: Scenario | str = "paper", *, incidents: int, **options: Any
+) -> dict[str, NDArray[np.void]]:
+    """The records of each policy, all batches in one array."""
+    found: dict[str, list[NDArray[np.void]]] = {policy.name: [] for policy in policies}
+
+    def keep(name: str, number: int, records: NDArray[np.void]) -> None:
+        assert len(found[name]) == number
+        found[name].append(records.copy())
+
+    simulate(city, policies, scenario, incidents=incidents, keep_records=keep, **{"threads": 1} | options)
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def holds(values: Sequence[float] | NDArray[np.float64], exact: float, level: float = 0.9999) -> bool:
+    """Whether the interval of a mean of independent values has a number in it."""
+    found = interval_of(values, level)
+    return found.low <= exact <= found.high
+
+
+def late_fractions(result: PolicyResult) -> NDArray[np.float64]:
+    """[batch] the part of the incidents that is late."""
+    return np.array([batch.late / batch.incidents for batch in result.batches])

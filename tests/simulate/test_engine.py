@@ -1,0 +1,355 @@
+"""Tests of the simulation of the paper's model: against the exact solver, SimPy and closed forms; and of records."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+
+import runcard
+from runcard.city import City, DemandPoint, Link, Node, Station
+from runcard.errors import InputError
+from runcard.mdp.levels import idle_distribution
+from runcard.policy.base import Policy
+from runcard.simulate import engine
+from runcard.simulate.engine import Progress, simulate
+from runcard.simulate.result import Batch, PolicyResult
+
+from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city
+from .reference_simpy import Decide, Department
+
+NUM_CITIES = 20
+
+
+def random_city(number: int) -> City:
+    """A city of 3 to 6 trucks at a load of 0.05 to 0.4; every fifth has two trucks at each of its stations."""
+    rng = np.random.default_rng(number)
+    paired = number % 5 == 4
+    return runcard.generate_grid(
+        side=int(rng.integers(5, 7)),
+        num_stations=3 if paired else int(rng.integers(3, 7)),
+        trucks_per_station=2 if paired else 1,
+        load=float(rng.uniform(0.05, 0.4)),
+        shared_delay=(0.0, 0.5, 1.0)[number % 3],
+        gamma=0.35,
+        seed=number,
+    )
+
+
+@pytest.mark.slow
+def test_the_exact_late_fraction_lies_in_the_interval() -> None:
+    """For 20 cities x 4 policies, 99 % intervals hold the exact late fraction and minutes, but for the odd miss."""
+    late_misses = minutes_misses = 0
+    for number in range(NUM_CITIES):
+        city = random_city(number)
+        policies = policies_of(city, POLICIES)
+        exact = [runcard.evaluate(policy, threads=1) for policy in policies]
+        rarest = min(evaluation.late_fraction for evaluation in exact)
+        # Incidents soon after each other share their luck, the more so the busier the trucks are.
+        incidents = int(60_000 * (1.0 + 4.0 * city.load) * (1.0 - rarest) / rarest)
+        found = simulate(city, policies, incidents=incidents, seed=number, threads=1)
+        for evaluation, result in zip(exact, found.policies, strict=True):
+            first_means = [batch.first_mean for batch in result.batches]
+            assert evaluation.mean_response_minutes is not None
+            assert result.late_fraction.half < 0.01 * result.late_fraction.mean
+            assert holds(late_fractions(result), evaluation.late_fraction, 0.9999)
+            assert holds(first_means, evaluation.mean_response_minutes, 0.9999)
+            late_misses += not holds(late_fractions(result), evaluation.late_fraction, 0.99)
+            minutes_misses += not holds(first_means, evaluation.mean_response_minutes, 0.99)
+    assert late_misses <= 4
+    assert minutes_misses <= 4
+
+
+def asked(policy: Policy) -> Decide:
+    """A policy as SimPy asks it."""
+    ids = {station: i for i, station in enumerate(policy.problem.station_ids)}
+
+    def decide(idle: Sequence[int], point: int) -> list[int]:
+        return [ids[name] for name in policy.decide(np.array(idle), point).team if name in ids]
+
+    return decide
+
+
+def assert_alike(ours: Sequence[float], others: Sequence[float], what: str) -> None:
+    """Assert that two means over independent batches differ by no more than their 99.9 % interval."""
+    ours, others = np.asarray(ours), np.asarray(others)
+    error = np.hypot(ours.std(ddof=1) / np.sqrt(len(ours)), others.std(ddof=1) / np.sqrt(len(others)))
+    limit = stdtrit(min(len(ours), len(others)) - 1, 0.9995) * error
+    assert abs(ours.mean() - others.mean()) <= limit, what
+
+
+def by_station(result: PolicyResult, city: City, i: int) -> list[float]:
+    """The mean busy fraction of the trucks of a station, by batch."""
+    of = np.repeat(np.arange(len(city.stations)), [station.trucks for station in city.stations])
+    return [float(batch.busy_minutes[of == i].mean() / batch.minutes) for batch in result.batches]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("closest-first", {"shared_delay": 0.0}),
+        ("optimal", {"shared_delay": 0.5, "trucks_per_station": 2, "num_stations": 3}),
+        ("fixed-card", {"shared_delay": 1.0, "load": 0.4}),
+    ],
+)
+def test_simpy_agrees(name: str, given: dict[str, float]) -> None:
+    """A plain SimPy implementation finds the same late fraction, minutes, busy fractions and dispatches."""
+    city = small_city(**given)
+    policy = policies_of(city, [name])[0]
+    decide = asked(policy)
+    known: dict[tuple[tuple[int, ...], int], Sequence[int]] = {}
+
+    def remembered(idle: Sequence[int], point: int) -> Sequence[int]:
+        key = (tuple(idle), point)
+        if key not in known:
+            known[key] = decide(idle, point)
+        return known[key]
+
+    others = Department(city, remembered, seed=1).run(num_batches=30, batch_incidents=400, warm_incidents=400)
+    ours = simulate(city, [policy], incidents=100_000, threads=1).policies[0]
+    assert_alike(late_fractions(ours), others.late_fractions, "late fraction")
+    assert_alike([batch.first_mean for batch in ours.batches], others.first_means, "first arrival")
+    assert_alike([batch.last_mean for batch in ours.batches], others.last_means, "last arrival")
+    for i in range(len(city.stations)):
+        theirs = [float(fractions[i]) for fractions in others.busy_fractions]
+        assert_alike(by_station(ours, city, i), theirs, f"busy fraction of station {i}")
+    sent = [float(batch.dispatches.sum() / batch.incidents) for batch in ours.batches]
+    assert_alike(sent, [float(sent.sum() / 400) for sent in others.dispatches], "dispatches")
+
+
+def idle_parts(result: PolicyResult) -> np.ndarray:
+    """[batch, trucks + 1] the part of the time with each number of idle trucks."""
+    return np.array([batch.idle_minutes / batch.idle_minutes.sum() for batch in result.batches])
+
+
+@pytest.mark.parametrize("given", [{"load": 0.1}, {"load": 0.8}, {"num_stations": 2, "trucks_per_station": 3}])
+def test_the_number_of_idle_trucks_is_distributed_as_it_must_be(given: dict[str, float]) -> None:
+    """Whatever the policy, the time with n idle trucks is that of the birth and death chain."""
+    city = small_city(**given)
+    policies = policies_of(city, ["closest-first", "optimal"])
+    exact = idle_distribution(policies[0].problem)
+    for result in simulate(city, policies, incidents=100_000, threads=1).policies:
+        parts = idle_parts(result)
+        assert result.idle_chances == pytest.approx(parts.mean(axis=0), abs=1e-3)
+        for n, chance in enumerate(exact):
+            assert holds(parts[:, n], float(chance))
+
+
+def lone_truck(*, incidents_per_day: float, shared_delay: float = 1.0, **given: float) -> City:
+    """One truck two links from the only demand point."""
+    return City(
+        name="lone truck",
+        busy_minutes=60.0,
+        target_minutes=4.0,
+        nodes=tuple(Node(f"n{number}", float(number), 0.0) for number in range(3)),
+        links=(Link("e0", "n0", "n1", False, 1.0), Link("e1", "n1", "n2", False, 2.0)),
+        stations=(Station("s0", "n0", 1),),
+        demand=(DemandPoint("n2", incidents_per_day),),
+        trucks_per_incident=1,
+        shared_delay=shared_delay,
+        **given,
+    )
+
+
+def test_a_lone_truck_is_lost_as_often_as_erlang_says() -> None:
+    """With one truck, ρ/(1+ρ) of the incidents go to a truck from outside, and so much of the time it is busy."""
+    city = lone_truck(incidents_per_day=12.0)
+    result = simulate(city, policies_of(city), incidents=60_000, threads=1).policies[0]
+    lost = 0.5 / 1.5
+    assert holds([batch.outside / batch.incidents for batch in result.batches], lost)
+    assert holds([float(batch.busy_minutes[0] / batch.minutes) for batch in result.batches], lost)
+    # Exponential links of means 1 and 2; from outside four links of 1.5.
+    assert holds([batch.first_mean for batch in result.batches], (1.0 - lost) * 3.0 + lost * 6.0)
+
+
+def test_trucks_are_busy_as_littles_law_says() -> None:
+    """The busy fraction of trucks is their dispatches times the busy time, and so much as the solver says."""
+    city = small_city(trucks_per_station=2)
+    policy = policies_of(city, ["optimal"])[0]
+    result = simulate(city, [policy], incidents=200_000, threads=1).policies[0]
+    exact = runcard.evaluate(policy, threads=1)
+    assert result.busy_fractions.sum() == pytest.approx(
+        (result.dispatches_per_day * city.busy_minutes / 1440.0).sum(), rel=0.01
+    )
+    for i in range(len(city.stations)):
+        assert holds(by_station(result, city, i), float(exact.busy_fraction[i]))
+
+
+def assert_same_batches(one: PolicyResult, other: PolicyResult) -> None:
+    """Assert that two results are of the same batches, bit for bit."""
+    assert len(one.batches) == len(other.batches)
+    for left, right in zip(one.batches, other.batches, strict=True):
+        for field in fields(Batch):
+            assert np.array_equal(getattr(left, field.name), getattr(right, field.name)), field.name
+
+
+@pytest.mark.parametrize("scenario", ["paper", "redirect+turn-back+evening+breakdowns"])
+def test_threads_change_nothing(scenario: str) -> None:
+    """The same seed gives the same batches and records on 1, 2 and 4 threads, and another seed others."""
+    city = small_city()
+    policies = policies_of(city, ["closest-first", "optimal"])
+    first = simulate(city, policies, scenario, incidents=5_000, seed=7, threads=1)
+    records = records_of(city, policies, scenario, incidents=5_000, seed=7)
+    for threads in (2, 4):
+        again = simulate(city, policies, scenario, incidents=5_000, seed=7, threads=threads)
+        for one, other in zip(first.policies, again.policies, strict=True):
+            assert_same_batches(one, other)
+        once_more = records_of(city, policies, scenario, incidents=5_000, seed=7, threads=threads)
+        for policy in policies:
+            assert np.array_equal(records[policy.name], once_more[policy.name])
+    for result in first.policies:
+        assert len(records[result.name]) == result.num_incidents
+        assert int(records[result.name]["late"].sum()) == sum(batch.late for batch in result.batches)
+    other_seed = simulate(city, policies, scenario, incidents=5_000, seed=8, threads=1)
+    assert not np.array_equal(late_fractions(other_seed.policies[0]), late_fractions(first.policies[0]))
+
+
+def test_a_longer_run_begins_with_other_batches_of_the_same_incidents() -> None:
+    """A batch of a longer run begins with the very incidents that the same batch of a shorter one has."""
+    city = small_city()
+    policies = policies_of(city)
+    short, long = (records_of(city, policies, incidents=incidents)["closest-first"] for incidents in (320, 3_200))
+    assert np.array_equal(short.reshape(32, 10), long.reshape(32, 100)[:, :10])
+
+
+def test_policies_meet_the_same_incidents_and_delays() -> None:
+    """Two policies have the same incidents, and the same arrivals at those to which both send the same trucks."""
+    city = small_city(load=0.3, shared_delay=0.5)
+    one, other = records_of(city, policies_of(city, ["closest-first", "optimal"]), incidents=20_000).values()
+    assert np.array_equal(one["minutes"], other["minutes"])
+    assert np.array_equal(one["point"], other["point"])
+    same = (np.sort(one["stations"], axis=1) == np.sort(other["stations"], axis=1)).all(axis=1)
+    assert 0.2 < same.mean() < 1.0
+    for name in ("first", "last", "late", "outside"):
+        assert np.array_equal(one[name][same], other[name][same]), name
+
+
+def test_differences_vary_less_than_policies_do() -> None:
+    """The paired difference of two policies has a far smaller interval than one of independent runs would have."""
+    city = small_city(load=0.1)
+    policies = policies_of(city, ["closest-first", "optimal"])
+    found = simulate(city, policies, incidents=64_000, threads=1)
+    apart = np.hypot(found.policies[0].late_fraction.half, found.policies[1].late_fraction.half)
+    assert found.fewer_late(1).half < 0.4 * apart
+    exact = [runcard.evaluate(policy, threads=1).late_fraction for policy in policies]
+    fewer = late_fractions(found.policies[0]) - late_fractions(found.policies[1])
+    assert holds(fewer, exact[0] - exact[1])
+    gain = found.improvement(1)
+    assert gain.low - gain.half <= 1.0 - exact[1] / exact[0] <= gain.high + gain.half
+
+
+def test_the_interval_is_as_narrow_as_asked_for() -> None:
+    """With a precision, batches are added until the interval of every policy is that narrow."""
+    city = small_city()
+    seen: list[Progress] = []
+    found = simulate(city, policies_of(city), precision=0.02, threads=2, progress=seen.append)
+    assert found.precise
+    late = found.policies[0].late_fraction
+    assert late.half <= 0.02 * late.mean
+    assert [progress.batches for progress in seen] == sorted({progress.batches for progress in seen})
+    assert seen[-1].batches == len(found.policies[0].batches)
+    assert seen[-1].precision == pytest.approx(late.half / late.mean)
+
+
+def test_nobody_late_is_not_precise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is ever late, a relative precision is never met: the run ends at its limit and says so."""
+    monkeypatch.setattr(engine, "MOST_BATCHES", 80)
+    monkeypatch.setattr(engine, "BATCH_INCIDENTS", 100)
+    city = small_city(gamma=50.0)
+    found = simulate(city, policies_of(city), precision=0.01, threads=1)
+    assert not found.precise
+    assert found.policies[0].late_fraction.mean == 0.0
+    assert found.improvement(0).mean == 0.0
+
+
+@pytest.mark.parametrize("incidents", [1, 31, 33, 1000])
+def test_as_many_incidents_as_asked_for(incidents: int) -> None:
+    """So many incidents are simulated as were asked for, also if they are few."""
+    city = small_city()
+    found = simulate(city, policies_of(city), incidents=incidents, threads=1).policies[0]
+    assert found.num_incidents == incidents
+    assert 0.0 <= found.late_fraction.low <= found.late_fraction.mean <= found.late_fraction.high <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"incidents": 0}, "expected at least one incident, got 0"),
+        ({"incidents": 10, "precision": 0.1}, "expected a number of incidents or a precision, got both"),
+        ({"precision": 0.0}, "expected a precision from 0.00001 up to 1, got 0.0"),
+        ({"incidents": 10, "seed": -1}, "expected a seed from 0 up, got -1"),
+        ({"incidents": 10, "scenario": "evning"}, "did you mean evening?"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused(given: dict[str, float], words: str) -> None:
+    """Arguments that mean nothing are refused in words."""
+    city = small_city()
+    with pytest.raises(InputError) as caught:
+        simulate(city, policies_of(city), **given)
+    assert words in str(caught.value)
+
+
+def test_no_policy_and_a_policy_of_another_city_are_refused() -> None:
+    """There must be a policy, and it must be of this city: its stations, their trucks, its points and their needs."""
+    city = small_city()
+    with pytest.raises(InputError, match="expected at least one policy"):
+        simulate(city, [], incidents=10)
+    for other in (
+        small_city(num_stations=3),
+        small_city(side=6),
+        small_city(trucks_per_station=2),
+        runcard.City(**{field.name: getattr(city, field.name) for field in fields(City)} | {"trucks_per_incident": 1}),
+    ):
+        with pytest.raises(InputError, match="optimal: expected a policy for the stations and demand points of grid"):
+            simulate(city, policies_of(other, ["optimal"]), incidents=10)
+
+
+def test_a_policy_that_is_asked_decides_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Policies asked one by one give the same records, bit for bit, as those that were compiled."""
+    city = small_city(trucks_per_station=2, num_stations=3, load=0.5)
+    policies = policies_of(city, POLICIES)
+    compiled = records_of(city, policies, incidents=320)
+    monkeypatch.setattr(engine, "array_rule", lambda policy: None)
+    for name, records in records_of(city, policies, incidents=320).items():
+        # A team is the same in any order.
+        for given in (records, compiled[name]):
+            given["stations"].sort(axis=1)
+        assert np.array_equal(records, compiled[name]), name
+
+
+def test_a_policy_without_a_table_is_asked() -> None:
+    """A department of 30 trucks, whose states no table holds, is simulated by asking its policy."""
+    city = runcard.generate_grid(side=6, num_stations=30, load=0.2, gamma=0.6, seed=3)
+    problem = runcard.dispatch_problem(city)
+    policies = [runcard.solve(problem, name, threads=1) for name in ("closest-first", "one-step-mean-field")]
+    assert engine.array_rule(policies[0]) is not None
+    assert engine.array_rule(policies[1]) is None
+    found = simulate(city, policies, incidents=192, threads=1)
+    assert [result.num_incidents for result in found.policies] == [192, 192]
+    assert found.policies[1].dispatches_per_day.sum() > 0.0
+
+
+PEAK = """
+import sys
+import runcard
+from runcard.simulate.engine import simulate
+city = runcard.generate_grid(side=5, num_stations=4, load=0.2, seed=1)
+policies = [runcard.solve(runcard.dispatch_problem(city), "optimal", threads=1)]
+simulate(city, policies, incidents=int(sys.argv[1]), threads=1)
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of memory from /proc")
+def test_memory_does_not_grow() -> None:
+    """Ten times as many incidents take no more memory."""
+    peaks = []
+    for incidents in ("200000", "2000000"):
+        done = subprocess.run([sys.executable, "-c", PEAK, incidents], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout))
+    assert abs(peaks[1] - peaks[0]) < 5 * 1024
