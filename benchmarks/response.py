@@ -131,8 +131,11 @@ def response_cases(*, quick: bool) -> Iterator[Row]:
         name = f"memory of all pairs, 20 x 400, gamma of cv 0.5, different means, shared_delay {shared_delay:g}"
         yield Row(name, f"{gib:.2f} GiB", "< 2 GiB", gib < 2.0)
     if not quick:
-        city = replace(road_city(Driving("gamma", cv=0.5), one_mean=False), trucks_per_incident=3)
-        yield timed(city, "P(late) of all teams of three, 20 x 400, gamma of cv 0.5", None)
+        for trucks, shared_delay in ((3, 1.0), (3, 0.5), (4, 0.5)):
+            city = road_city(Driving("gamma", cv=0.5), one_mean=False)
+            city = replace(city, trucks_per_incident=trucks, shared_delay=shared_delay)
+            name = f"P(late) of all teams of {trucks}, 20 x 400, gamma of cv 0.5, shared_delay {shared_delay:g}"
+            yield timed(city, name, None)
         yield from drawn_cases()
 
 

@@ -4,7 +4,6 @@
     ├── InputError               2  the person gave something that cannot be used
     │   ├── CityError            2  a city folder has faults; lists all of them
     │   ├── PolicyFileError      2  a policy file is damaged, or made for another city
-    │   ├── UnsupportedError     2  a valid request that this version does not model
     │   └── SizeError            2  the problem would not fit in memory
     ├── NotConvergedError        1  a solver met its limit before its tolerance
     └── MissingExtraError        1  an optional dependency is not installed
@@ -39,10 +38,6 @@ class CityError(InputError):
 
 class PolicyFileError(InputError):
     """A policy file is damaged, truncated, of another version or made for another city."""
-
-
-class UnsupportedError(InputError):
-    """A valid request that this version does not model."""
 
 
 class SizeError(InputError):

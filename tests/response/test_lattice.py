@@ -13,7 +13,7 @@ from scipy.special import gammaincc
 
 from runcard import dispatch_problem, evaluate, solve
 from runcard.city import City, Driving, Outside, Turnout, read_city, write_city
-from runcard.errors import NotConvergedError, UnsupportedError
+from runcard.errors import NotConvergedError
 from runcard.response import response_table, routes_to
 from runcard.response.laws import branches, driving_laws
 from runcard.response.routes import read_roads
@@ -220,12 +220,6 @@ def test_two_trucks_on_two_roads(make_city: Any, turnout: Turnout, q: float) -> 
     assert table.mean_minutes[3, 0] == pytest.approx(first.mean(), abs=3.9 * first.std() / np.sqrt(num) + 1e-3)
 
 
-def test_a_second_route_of_three_is_refused(make_city: Any) -> None:
-    """A second route of its own is for incidents of up to two trucks, and the message says so."""
-    with pytest.raises(UnsupportedError, match=r"second_route = .disjoint.: expected incidents that need at most two"):
-        response_table(ring(make_city, driving=Driving(second_route="disjoint"), trucks_per_incident=3))
-
-
 def delta(make_city: Any, **settings: Any) -> City:
     """Four stations whose roads meet two by two and further on, with demand points at the end and at a junction."""
     edges = [(0, 4, False, 0.8), (1, 4, False, 1.1), (4, 6, False, 0.7), (2, 5, False, 0.6), (3, 5, False, 0.9)]
@@ -374,15 +368,6 @@ def test_one_way_links(make_city: Any) -> None:
     table = response_table(city)
     np.testing.assert_allclose(table.routes.drive_minutes, [[0.5, 0.0], [0.0, 1.7]])
     assert table.p_late[2, 1] > table.p_late[1, 0]
-
-
-def test_sharing_in_between_of_three_is_refused(make_city: Any) -> None:
-    """A shared_delay between 0 and 1 is refused where incidents need more than two trucks, and the message says why."""
-    with pytest.raises(
-        UnsupportedError,
-        match=r"shared_delay = 0\.5: expected incidents that need at most two trucks, got some that need 3",
-    ):
-        response_table(fork(make_city, shared_delay=0.5, trucks_per_incident=3))
 
 
 @pytest.mark.parametrize("driving", LAWS, ids=words)

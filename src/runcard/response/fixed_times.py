@@ -53,8 +53,9 @@ class FixedTable:
             if missing < 0:
                 continue
             times = [float(table.routes.drive_minutes[i, j]) for i in members]
-            for place, i in enumerate(members[1:], start=1):
-                if i == members[place - 1] and (j, i) in table.two_roads:
+            for place, i in enumerate(members):
+                # The second truck of a station takes another road, the third the first again.
+                if members[:place].count(i) % 2 == 1 and (j, i) in table.two_roads:
                     _, second, both = table.two_roads[j, i]
                     times[place] = float(minutes[second].sum() + minutes[both].sum())
             yield t, sorted(turnout + time for time in (*times, *[links * mean] * missing))

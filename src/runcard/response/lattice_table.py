@@ -13,14 +13,14 @@ of a route's time: the mean of the first of several is a sum up to there.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
-from runcard.city.model import City
+from runcard.city.model import City, Outside
 from runcard.errors import NotConvergedError
 from runcard.response import tree_kernels as kernels
 from runcard.response.lattice import (
@@ -129,6 +129,18 @@ class LatticeTable:
         """[team, demand point] whether a team has more trucks than an incident needs."""
         return self.sizes[:, None] > self.needs.trucks[None, :]
 
+    def at_points(self, points: NDArray[np.int64]) -> "LatticeTable":
+        """The same for some demand points, and the teams that may go there."""
+        needs = Needs(self.needs.trucks[points], self.needs.arrivals[points], self.needs.targets[points])
+        routes, demand = self.routes, tuple(self.city.demand[j] for j in points.tolist())
+        return LatticeTable(
+            replace(self.city, demand=demand, outside=Outside(*self.outside)),
+            replace(self.roads, demand=self.roads.demand[points]),
+            Routes(routes.num_links[:, points], routes.shared_links[:, :, points], routes.drive_minutes[:, points]),
+            self.teams[self.sizes <= needs.most_trucks, : needs.most_trucks].copy(),
+            needs,
+        )
+
     @cached_property
     def _numbers(self) -> NDArray[np.int32]:
         """The number of every team that may be a part of another."""
@@ -219,7 +231,7 @@ class LatticeTable:
         return found
 
     @cached_property
-    def _reach(self) -> NDArray[np.float64]:
+    def reach(self) -> NDArray[np.float64]:
         """[station + 1] minutes by which a truck of each station is surely everywhere, and one from outside."""
         (links, mean), turnout = self.outside, self.city.turnout
         numbered, used = self.used
@@ -234,12 +246,12 @@ class LatticeTable:
 
         The first of several trucks is there when the quickest is; so slow stations do not make the lattice coarse.
         """
-        scale = np.ceil(np.log(self._reach / self._reach.min()) / np.log(SAME_SCALE) - 1e-9).astype(np.int64)
+        scale = np.ceil(np.log(self.reach / self.reach.min()) / np.log(SAME_SCALE) - 1e-9).astype(np.int64)
         scale_of_team = np.append(scale[:-1], scale.max())[self.teams].min(axis=1, where=self.teams >= 0, initial=99)
         missing = self.sizes[:, None] < self.needs.trucks[None, :]
         of_team = np.minimum(scale_of_team[:, None], np.where(missing, scale[-1], 99))
         for one in np.unique(of_team[~self.too_large]).tolist():
-            yield float(self._reach[scale <= one].max()), of_team == one
+            yield float(self.reach[scale <= one].max()), of_team == one
 
     def means(self) -> NDArray[np.float64]:
         """[team, demand point] the mean minutes until the first truck; inf where a team is too large."""

@@ -7,7 +7,7 @@ others come from outside the region, independent of everything:
 
 Where all links have the same mean, driving times are exponential, trucks leave at once, and no more than two are needed
 and one of them in time, that is a sum of positive terms (`erlang.py`); otherwise times are on a lattice
-(`lattice_table.py`).
+(`lattice_table.py`; `pair_table.py` and `team_table.py` where a link may be met together or not).
 
 A larger team than k_j may not be sent: its entries are +inf.
 """
@@ -19,13 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
-from runcard.errors import SizeError, UnsupportedError
+from runcard.errors import SizeError
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
 from runcard.response.erlang import fill_response
 from runcard.response.fixed_times import FixedTable, is_fixed
 from runcard.response.lattice_table import LatticeTable, Needs
 from runcard.response.pair_table import PairTable
 from runcard.response.routes import Routes, find_routes, read_roads
+from runcard.response.team_table import TeamTable
+from runcard.response.team_times import room_bytes
 from runcard.response.teams import count_stations, list_stations
 
 MAX_TRUCKS_PER_STATION = 1000
@@ -51,16 +53,9 @@ def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
     stations = list_stations([station.trucks for station in city.stations], needs.most_trucks)
     counts = count_stations(stations, len(city.stations))
     if not _has_closed_form(city, needs):
-        _check_routes(city, needs)
         tree = LatticeTable(city, read_roads(city), routes, stations, needs)
-        table: LatticeTable | PairTable | FixedTable = tree
-        if is_fixed(city):
-            table = FixedTable(tree)
-        elif needs.most_trucks > 1 and (city.shared_delay not in (0.0, 1.0) or city.driving.coupled_branch is not None):
-            _check_pairs(city, needs)
-            table = PairTable(tree)
-        p_late = table.late()
-        return ResponseTable(counts, p_late, table.means() if minutes else p_late[:0], routes)
+        p_late, mean_minutes = _by_lattice(tree, minutes=minutes)
+        return ResponseTable(counts, p_late, mean_minutes, routes)
     if needs.most_trucks == 1:
         stations = np.pad(stations, ((0, 0), (0, 1)), constant_values=-1)
     p_late = np.empty((len(stations), len(trucks)))
@@ -84,6 +79,37 @@ def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
     return ResponseTable(counts, p_late, mean_minutes, routes)
 
 
+def _by_lattice(tree: LatticeTable, *, minutes: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P(late) and, if wanted, mean minutes; demand points that need up to two trucks apart, where that is quicker."""
+    several, between = tree.needs.trucks > 2, _may_be_together(tree.city)
+    apart = between or tree.city.driving.second_route == "disjoint"
+    if is_fixed(tree.city) or not apart or several.all() or not several.any():
+        table = _table_of(tree, between=between, apart=apart and bool(several.any()))
+        p_late = table.late()
+        return p_late, table.means() if minutes else p_late[:0]
+    p_late = np.full((len(tree.teams), len(several)), np.inf)
+    mean_minutes = np.full_like(p_late if minutes else p_late[:0], np.inf)
+    for points in (np.flatnonzero(several), np.flatnonzero(~several)):
+        part = tree.at_points(points)
+        for whole, found in zip((p_late, mean_minutes), _by_lattice(part, minutes=minutes), strict=True):
+            whole[: len(found), points] = found
+    return p_late, mean_minutes
+
+
+def _table_of(tree: LatticeTable, *, between: bool, apart: bool) -> LatticeTable | PairTable | TeamTable | FixedTable:
+    """The table for what a city has: sharing in between, or trucks of larger teams on roads of their own."""
+    if is_fixed(tree.city):
+        return FixedTable(tree)
+    if apart:
+        return TeamTable(tree)
+    return PairTable(tree) if between and tree.needs.most_trucks > 1 else tree
+
+
+def _may_be_together(city: City) -> bool:
+    """Whether a link may be met together or not."""
+    return city.shared_delay not in (0.0, 1.0) or city.driving.coupled_branch is not None
+
+
 def _needs(city: City) -> Needs:
     """What incidents at each demand point need."""
     demand = city.demand
@@ -103,27 +129,6 @@ def _check_stations(city: City) -> None:
             )
 
 
-def _check_routes(city: City, needs: Needs) -> None:
-    """Raise an error where trucks of one station take different roads and incidents need more than two trucks."""
-    if needs.most_trucks > 2 and city.driving.second_route == "disjoint":
-        raise UnsupportedError(
-            'city.toml: driving.second_route = "disjoint": expected incidents that need at most two trucks, got some '
-            f"that need {needs.most_trucks}"
-        )
-
-
-def _check_pairs(city: City, needs: Needs) -> None:
-    """Raise an error where some links may be met together and others not, and incidents need more than two trucks."""
-    if needs.most_trucks > 2:
-        what = (
-            f"shared_delay = {city.shared_delay:g}" if city.driving.coupled_branch is None else "driving.coupled_branch"
-        )
-        raise UnsupportedError(
-            f"city.toml: {what}: expected incidents that need at most two trucks, got some that need "
-            f"{needs.most_trucks}; with three or four, trucks share every delay or none in this version"
-        )
-
-
 def _check_size(city: City, needs: Needs, *, minutes: bool) -> None:
     """Raise a SizeError if the table, or the links that routes share, would not fit in memory."""
     num_stations, num_points = len(city.stations), len(city.demand)
@@ -131,6 +136,8 @@ def _check_size(city: City, needs: Needs, *, minutes: bool) -> None:
     needed = float(num_points) * ((16 if minutes else 8) * num_teams + 4 * num_stations**2)
     if not _has_closed_form(city, needs):
         needed += 4 * 8 * float(num_points) * num_teams  # on two lattices, and what they lead to
+        if needs.most_trucks > 2 and _may_be_together(city):
+            needed += 8 * float(num_points) * num_stations**2 + room_bytes(num_stations, needs.most_trucks)
     if needed > SMALL_BYTES and needed > available_bytes():
         raise SizeError(
             f"{num_stations} stations and {num_points} demand points: P(late) of every team takes {in_words(needed)} "

@@ -1,0 +1,166 @@
+"""Coarse lattices for several trucks at once: times by cubic assignment, in a window before the target.
+
+**Assignment.** In several dimensions a lattice must be coarse, and links are often shorter than its step h. A time goes
+to the four points around it with the weights of cubic interpolation there, which may be negative. That keeps the first
+three moments of every link, however short, so that sums of many links are as good as those of few; moving times to the
+two points beside them (`lattice.py`) would add hΣm to the variance of a sum. Trucks that meet a link together are moved
+alike. To find the weights of all links at once, a law is taken as masses at powers of `RATIO`, which keeps its mean.
+
+**Window.** T lies halfway between two points, T = (n + ½)h, so that "by T" is yes or no at every point, and trucks that
+arrive together are there or not there together. Where no truck of interest can arrive early, only the last points
+before T are counted: with F frequencies, times that differ by F steps are taken for one another, later ones at e^(-θ)
+of themselves, and earlier ones must not occur.
+
+**Steps.** The number of points is raised until what is looked for changes by at most `TOLERANCE`; the last two are
+extrapolated by squares of the step.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.fft import fft, next_fast_len
+
+from runcard.errors import NotConvergedError
+from runcard.response.laws import Law, Vector
+from runcard.response.team_kernels import Parts
+
+RATIO = 1.02
+LEAST_TIME, MOST_TIME = 1e-4, 1e5
+"""The range of the masses of a law, in units of its mean."""
+THETA = 8.0
+BEFORE = 2
+"""Points before the first, for negative weights."""
+MARGIN = 3
+"""Points of the window before any truck of interest can arrive."""
+MOST_EARLY = 0.98
+"""No window begins later than at this part of T."""
+MORE_FREQUENCIES = 2.0
+"""Frequencies for each point of a window."""
+MANY_FREQUENCIES = 128
+"""From so many on, their number is one that is quick to transform."""
+
+POINTS_OF_TWO = (48, 72, 108, 162)
+POINTS_OF_THREE = (24, 36, 54, 80)
+POINTS_OF_FOUR = (14, 20, 28)
+TOLERANCE = 5e-5
+"""Of cumulants on two lattices, and half of that where four trucks make them settle slowly."""
+MOST_CHANGE = 1e-3
+"""With the most points there are, a larger change is refused."""
+SURE = 1e-5
+"""A truck is surely there if it is not with at most this chance, and the same the other way round."""
+EARLIEST = 1e-6
+"""The chance that a truck is there by when a lattice begins."""
+
+
+@dataclass(frozen=True)
+class Masses:
+    """A law of mean 1 (in its own units m) as masses at times."""
+
+    times: Vector
+    masses: Vector
+
+
+def law_masses(law: Law) -> Masses:
+    """The masses of a law."""
+    powers = np.arange(round(np.log(LEAST_TIME) / np.log(RATIO)), round(np.log(MOST_TIME) / np.log(RATIO)))
+    times = np.concatenate([[0.0], RATIO ** powers.astype(np.float64)])
+    slopes = np.diff(law.unit_excess(times)) / np.diff(times)
+    masses = np.diff(np.concatenate([[-1.0], slopes, [0.0]]))
+    kept = masses > 1e-15
+    return Masses(law.fixed + law.loose * times[kept], masses[kept])
+
+
+@dataclass(frozen=True)
+class Window:
+    """The last points of a lattice before a target, and the frequencies for them."""
+
+    target: float
+    num_steps: int
+    """n"""
+    first: int
+    """The first point that counts."""
+    theta: float = THETA
+
+    @classmethod
+    def before(cls, target: float, earliest: float, num_points: int) -> "Window":
+        """The window of about so many points for trucks that do not arrive before `earliest`."""
+        share, num_steps, first = min(earliest / target, MOST_EARLY), num_points - 1, num_points
+        while num_steps - first < num_points:
+            num_steps += 1
+            first = max(0, int(share * (num_steps + 0.5)) - MARGIN)
+        return cls(target, num_steps, first)
+
+    @property
+    def step(self) -> float:
+        """h"""
+        return self.target / (self.num_steps + 0.5)
+
+    @cached_property
+    def length(self) -> int:
+        """F, an even number."""
+        half = ceil((MORE_FREQUENCIES * (self.num_steps - self.first) + BEFORE) / 2.0)
+        return 2 * (half if half < MANY_FREQUENCIES else int(next_fast_len(half)))
+
+    def transforms(self, law: Masses, means: Vector, directions: int = 1) -> NDArray[np.complex128]:
+        """[mean, frequency] the transforms of times of a law, for so many trucks that meet them together."""
+        assigned = np.zeros((len(means), self.num_steps + BEFORE + 4))
+        assign(law.times, law.masses, means / self.step, assigned)
+        points = np.arange(-BEFORE, assigned.shape[1] - BEFORE)
+        assigned *= np.exp(-self.theta * directions / self.length * points)
+        folded = np.zeros((len(means), self.length))
+        for begin in range(0, assigned.shape[1], self.length):
+            part = assigned[:, begin : begin + self.length]
+            folded[:, : part.shape[1]] += part
+        found: NDArray[np.complex128] = fft(np.roll(folded, -BEFORE, axis=1), axis=1)
+        return found
+
+    @cached_property
+    def until(self) -> NDArray[np.complex128]:
+        """[frequency] κ / F, what counts masses at the points of the window, given their transform."""
+        points = np.arange(self.first - BEFORE, self.num_steps + 1)
+        counted = np.zeros(self.length)
+        counted[points % self.length] = np.exp(self.theta / self.length * points)
+        return np.asarray(np.conj(fft(counted)) / self.length, np.complex128)
+
+
+@njit(cache=True, nogil=True)
+def assign(times: Vector, masses: Vector, scales: Vector, assigned: Vector) -> None:
+    """Add masses at times, in units of each scale, to the points around them [scale, point + `BEFORE`], up to T."""
+    last = assigned.shape[1] - BEFORE - 3
+    for i in range(len(scales)):
+        for k in range(len(times)):
+            x = times[k] * scales[i]
+            point = int(x)
+            if point > last:
+                break
+            u, mass, at = x - point, masses[k], point + BEFORE
+            assigned[i, at - 1] -= mass * u * (u - 1.0) * (u - 2.0) / 6.0
+            assigned[i, at] += mass * (u + 1.0) * (u - 1.0) * (u - 2.0) / 2.0
+            assigned[i, at + 1] -= mass * (u + 1.0) * u * (u - 2.0) / 2.0
+            assigned[i, at + 2] += mass * (u + 1.0) * u * (u - 1.0) / 6.0
+
+
+def parts(transforms: NDArray[np.complex128]) -> Parts:
+    """The real and the imaginary part."""
+    return np.ascontiguousarray(transforms.real), np.ascontiguousarray(transforms.imag)
+
+
+def settled(at: Callable[[int], tuple[float, Vector]], steps: tuple[int, ...], size: int) -> Vector:
+    """What cumulants of so many trucks come to with ever more points, of which `at` gives the step, too."""
+    coarse, before = at(steps[0])
+    for points in steps[1:]:
+        fine, found = at(points)
+        change = float(np.abs(found - before).max(initial=0.0))
+        if change <= (TOLERANCE if size < 4 else TOLERANCE / 2.0) or (points == steps[-1] and change <= MOST_CHANGE):
+            extrapolated: Vector = found + (found - before) * fine**2 / (coarse**2 - fine**2)
+            return extrapolated
+        coarse, before = fine, found
+    raise NotConvergedError(
+        f"the lattice of driving times of {size} trucks did not settle with {steps[-1]} steps: some times are nearly "
+        "fixed; expected a larger cv of driving and turnout times, or a smaller fixed_part"
+    )

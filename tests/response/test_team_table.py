@@ -1,0 +1,335 @@
+"""Teams of three and four that share delays now and then: closed forms, simulation and limits."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.response import draw
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.stats import binom, gamma
+
+from runcard.city import City, Driving, Outside, Turnout
+from runcard.errors import NotConvergedError
+from runcard.response import ResponseTable, response_table
+from runcard.response.laws import branches, driving_laws
+from runcard.response.routes import read_roads, routes_to
+from runcard.response.second_routes import second_route
+from runcard.response.team_kernels import team_rank
+from runcard.response.team_lattice import Window, law_masses
+
+LAWS = [
+    Driving("gamma", cv=0.5),
+    Driving("lognormal", cv=1.1),
+    Driving("pareto", tail_index=2.5),
+    Driving("hyperexponential", cv=1.5),
+    Driving("hyperexponential", cv=1.6, coupled_branch="long"),
+    Driving("hyperexponential", cv=1.6, coupled_branch="short"),
+    Driving(fixed_part=0.5),
+]
+TEAMS = [
+    (),
+    (1,),
+    (0, 0),
+    (0, 2),
+    (0, 0, 0),
+    (0, 0, 2),
+    (1, 2, 3),
+    (0, 1, 2, 3),
+    (0, 0, 2, 2),
+    (0, 0, 0, 1),
+    (0, 2, 2, 3),
+]
+
+
+def words(driving: Driving) -> str:
+    """A law as the name of a test."""
+    return f"{driving.model}-{driving.coupled_branch}-{driving.fixed_part}"
+
+
+def delta(make_city: Any, **settings: Any) -> City:
+    """Four stations whose roads meet two by two and further on, with demand points at the end and at a junction."""
+    edges = [(0, 4, False, 0.8), (1, 4, False, 1.1), (4, 6, False, 0.7), (2, 5, False, 0.6), (3, 5, False, 0.9)]
+    edges += [(5, 6, False, 0.5), (6, 7, False, 0.9), (7, 8, False, 0.6)]
+    given = {"trucks": [3, 1, 2, 1], "target_minutes": 3.5, "outside": Outside(5, 0.9), "shared_delay": 0.5}
+    return make_city(edges, [0, 1, 2, 3], [8, 6], **(given | settings))
+
+
+def ring(make_city: Any, **settings: Any) -> City:
+    """A station of four trucks behind a bridge, a ring of a short and a long road, and a road of two links on."""
+    edges = [(0, 1, False, 0.5), (1, 2, False, 0.8), (2, 4, False, 0.7), (1, 3, False, 1.0), (3, 4, False, 0.9)]
+    edges += [(4, 5, False, 0.6), (5, 6, False, 0.4), (1, 4, False, 3.5)]
+    given = {"trucks": [4, 2], "target_minutes": 4.0, "outside": Outside(7, 0.9)}
+    return make_city(edges, [0, 2], [6, 0], **(given | settings))
+
+
+def row_of(table: ResponseTable, team: tuple[int, ...]) -> int:
+    """The row of a team of stations."""
+    counts = np.bincount(np.array(team, np.int64), minlength=table.teams.shape[1])
+    return int(np.flatnonzero((table.teams == counts).all(axis=1))[0])
+
+
+def roads_of(city: City, team: tuple[int, ...], point: int) -> list[set[str]]:
+    """The links of every truck of a team, with second routes where the city has them."""
+    routes, seen, found = routes_to(city, point), Counter[int](), []
+    roads, ids = read_roads(city), [link.link_id for link in city.links]
+    for station in team:
+        found.append(set(routes[station]))
+        if city.driving.second_route == "disjoint" and seen[station] % 2:
+            first = np.array([ids.index(link) for link in routes[station]], np.int64)
+            ends = int(roads.stations[station]), int(roads.demand[point])
+            found[-1] = {ids[link] for link in second_route(roads.leaving, roads.minutes, *ends, first)}
+        seen[station] += 1
+    return found
+
+
+def simulate(city: City, team: tuple[int, ...], point: int, num: int) -> NDArray[np.float64]:
+    """The arrivals of a team and of trucks from outside, first to last [arrival, draw], drawn link by link."""
+    rng = np.random.default_rng([7, point, *team])
+    mean, turnout, driving = {link.link_id: link.mean_minutes for link in city.links}, city.turnout, city.driving
+    law, ready = Driving(turnout.model, cv=turnout.cv), {}
+    times = [draw(law, turnout.mean_minutes, rng, num) for _ in team]
+    if turnout.shared:
+        times = [ready.setdefault(station, time) for station, time in zip(team, times, strict=True)]
+    roads = roads_of(city, team, point)
+    for link in sorted(set().union(*roads)):
+        on_it = [place for place in range(len(team)) if link in roads[place]]
+        own = [draw(driving, mean[link], rng, num) for _ in on_it]
+        together = rng.random(num) < city.shared_delay
+        if driving.coupled_branch is not None and len(on_it) > 1:
+            kinds = branches(driving.cv or 0.0)
+            (chance, one), (_, other) = kinds if driving.coupled_branch == "short" else kinds[::-1]
+            together = rng.random(num) < chance
+            own = [mean[link] * np.where(together, one, other) * rng.exponential(size=num) for _ in on_it]
+        for place, time in zip(on_it, own, strict=True):
+            times[place] = times[place] + np.where(together, own[0], time)
+    for _ in range(city.trucks_per_incident - len(team)):
+        links, minutes = city.outside.links or 0, city.outside.link_minutes or 0.0
+        outside = sum(draw(driving, minutes, rng, num) for _ in range(links))
+        times.append(outside + draw(law, turnout.mean_minutes, rng, num))
+    return np.sort(times, axis=0)
+
+
+def check_by_simulation(city: City, teams: list[tuple[int, ...]], num: int = 60_000) -> None:
+    """P(late) of every arrival and the mean of the first lie in the 99.99 % intervals of times drawn link by link."""
+    size = city.trucks_per_incident
+    tables = [response_table(replace(city, arrivals_per_incident=m), minutes=m == 1) for m in range(1, size + 1)]
+    for point in range(len(city.demand)):
+        for team in teams:
+            if len(team) > size:
+                continue
+            times, row = simulate(city, team, point, num), row_of(tables[0], team)
+            for place, table in enumerate(tables):
+                late, found = float((times[place] > city.target_minutes).mean()), table.p_late[row, point]
+                error = 3.9 * np.sqrt(found * (1.0 - found) / num) + 4.0 / num
+                assert late == pytest.approx(found, abs=error), (point, team, place)
+            if city.driving.model != "pareto":
+                spread = 3.9 * times[0].std() / np.sqrt(num)
+                assert tables[0].mean_minutes[row, point] == pytest.approx(times[0].mean(), abs=spread + 2e-3)
+
+
+def late_of_one_station(links: int, q: float, target: float, trucks: int, arrivals: int) -> float:
+    """P(late) of trucks that share a road of exponential links of mean 1: a mixture over how many are met together."""
+
+    def late(together: int) -> float:
+        def given(y: float) -> float:
+            own = float(gamma.cdf(target - y, links - together)) if together < links else 1.0
+            return float(binom.cdf(arrivals - 1, trucks, own))
+
+        if together == 0:
+            return given(0.0)
+        in_time = quad(lambda y: gamma.pdf(y, together) * given(y), 0.0, target, epsabs=1e-11)[0]
+        return float(in_time + gamma.sf(target, together))
+
+    return sum(float(binom.pmf(together, links, q)) * late(together) for together in range(links + 1))
+
+
+@pytest.mark.parametrize("trucks", [3, 4])
+@pytest.mark.parametrize("q", [0.2, 0.5, 0.8])
+def test_the_closed_form_of_one_road(make_city: Any, q: float, trucks: int) -> None:
+    """On a road of equal exponential links every arrival is late with the chance of a mixture of Erlang times."""
+    for links, target in ((1, 1.0), (2, 3.0), (5, 5.0), (12, 10.0)):
+        edges = [(place, place + 1, False, 1.0) for place in range(links)]
+        city = make_city(
+            edges, [0], [links], trucks=[trucks], trucks_per_incident=trucks, shared_delay=q, target_minutes=target
+        )
+        for arrivals in range(1, trucks + 1):
+            table = response_table(replace(city, arrivals_per_incident=arrivals), minutes=False)
+            expected = late_of_one_station(links, q, target, trucks, arrivals)
+            at_most = 1e-4 if trucks == 3 else 3e-4
+            assert table.p_late[-1, 0] == pytest.approx(expected, abs=at_most), (links, arrivals)
+
+
+def late_by_enumeration(driving: Driving, q: float, target: float, num: int = 1000) -> float:
+    """P(late) of the first of four trucks at the end of the delta, over all ways of meeting its four shared links.
+
+    Given these and the times that are met together, trucks are independent: sums and products on a fine line.
+    """
+    law, minutes = driving_laws(driving).alone, target / num * np.arange(-1.0, num + 2.0)
+
+    def masses(mean: float) -> NDArray[np.float64]:
+        excess = np.where(minutes < 0.0, mean - minutes, law.excess(np.maximum(minutes, 0.0), np.array([mean]))[:, 0])
+        return np.asarray((excess[:-2] - 2.0 * excess[1:-1] + excess[2:]) * num / target)
+
+    def total(*means: float) -> NDArray[np.float64]:
+        found = np.eye(1, num + 1)[0]
+        for mean in means:
+            found = np.convolve(found, masses(mean))[: num + 1]
+        return found
+
+    def none(first: NDArray[np.float64], together: tuple[float, ...]) -> NDArray[np.float64]:
+        """The chance that none is there by each time, given that before what is met together."""
+        if not together:
+            return first
+        of_both = total(*together)
+        return np.convolve(of_both, first)[: num + 1] + 1.0 - np.cumsum(of_both)
+
+    late = 0.0
+    for ways in np.ndindex(2, 2, 2, 2):
+        chance = float(np.prod([q if met else 1.0 - q for met in ways]))
+        trunk = [(0.9, ways[2]), (0.6, ways[3])]
+        sides = []
+        for means, link, met in (((0.8, 1.1), 0.7, ways[0]), ((0.6, 0.9), 0.5, ways[1])):
+            apart = [mean for mean, other in [*trunk, (link, met)] if not other]
+            own = [total(mean, *apart) for mean in means]
+            one, other = (1.0 - np.cumsum(mass) + 0.5 * mass for mass in own)
+            sides.append(none(one * other, (link,) if met else ()))
+        late += chance * float(none(sides[0] * sides[1], tuple(mean for mean, met in trunk if met))[-1])
+    return late
+
+
+@pytest.mark.parametrize("driving", [Driving(), *LAWS[:4], LAWS[6]], ids=words)
+def test_four_trucks_by_enumeration(make_city: Any, driving: Driving) -> None:
+    """The first of four trucks of different stations is late with the chance of all ways of meeting links, to 2e-5."""
+    for q in (0.3, 0.5, 0.9):
+        table = response_table(delta(make_city, driving=driving, shared_delay=q, trucks_per_incident=4), minutes=False)
+        found = table.p_late[row_of(table, (0, 1, 2, 3)), 0]
+        assert found == pytest.approx(late_by_enumeration(driving, q, 3.5), abs=2e-5), q
+
+
+@pytest.mark.parametrize("trucks", [3, 4])
+@pytest.mark.parametrize("driving", LAWS, ids=words)
+def test_simulated_teams(make_city: Any, driving: Driving, trucks: int) -> None:
+    """P(late) of every arrival of teams with trucks of one station and from outside is that of times drawn."""
+    q = 1.0 if driving.coupled_branch else 0.5
+    check_by_simulation(delta(make_city, driving=driving, shared_delay=q, trucks_per_incident=trucks), TEAMS)
+
+
+@pytest.mark.parametrize("turnout", [Turnout(0.5, "gamma", 0.6), Turnout(0.5, shared=False)])
+def test_turnout_times(make_city: Any, turnout: Turnout) -> None:
+    """Trucks of one station leave together, or each by itself."""
+    check_by_simulation(delta(make_city, turnout=turnout, trucks_per_incident=4), TEAMS)
+
+
+@pytest.mark.parametrize("trucks", [3, 4])
+@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
+def test_teams_on_two_roads(make_city: Any, q: float, trucks: int) -> None:
+    """The second and the fourth truck of a station take its second route, the third the first again."""
+    driving = Driving("gamma", cv=1.3, second_route="disjoint")
+    city = ring(make_city, driving=driving, shared_delay=q, trucks_per_incident=trucks)
+    teams = [(0,), (0, 1), (0, 0), (0, 0, 1), (0, 0, 0), (0, 1, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 0, 0, 0)]
+    check_by_simulation(city, teams)
+
+
+def test_two_roads_and_a_turnout_together(make_city: Any) -> None:
+    """Trucks of one station that take different roads leave together."""
+    driving = Driving("gamma", cv=0.8, second_route="disjoint")
+    city = ring(make_city, driving=driving, shared_delay=0.5, turnout=Turnout(0.6, "gamma", 0.7), trucks_per_incident=3)
+    check_by_simulation(city, [(0, 0), (0, 0, 1), (0, 0, 0)])
+
+
+def test_fixed_times_on_two_roads(make_city: Any) -> None:
+    """Where nothing is random, the third truck of a station comes when the first does, the second and fourth later."""
+    driving = Driving("gamma", cv=0.0, second_route="disjoint")
+    city = ring(make_city, driving=driving, trucks_per_incident=4, target_minutes=3.2)
+    late = [response_table(replace(city, arrivals_per_incident=m)).p_late for m in range(1, 5)]
+    table = response_table(city)
+    assert [float(one[row_of(table, (0, 0, 0, 0)), 0]) for one in late] == [0.0, 0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("trucks", [3, 4])
+def test_nearly_no_and_nearly_all_sharing(make_city: Any, trucks: int) -> None:
+    """As q goes to 0 or 1, P(late) and means become those of trucks that share nothing, or every delay."""
+    for limit, q in ((0.0, 1e-9), (1.0, 1.0 - 1e-9)):
+        for arrivals in (1, 2, trucks):
+            driving, needed = Driving("gamma", cv=0.8), {"trucks_per_incident": trucks}
+            city = delta(make_city, driving=driving, arrivals_per_incident=arrivals, **needed)
+            near, there = (response_table(replace(city, shared_delay=one), minutes=arrivals == 1) for one in (q, limit))
+            np.testing.assert_allclose(near.p_late, there.p_late, rtol=0, atol=2e-4)
+            np.testing.assert_allclose(near.mean_minutes, there.mean_minutes, rtol=2e-3)
+
+
+@pytest.mark.parametrize("driving", [Driving(), Driving("lognormal", cv=0.7)], ids=words)
+def test_sharing_is_worse(make_city: Any, driving: Driving) -> None:
+    """The first truck is later the more is shared, and never later than that of a part of the team."""
+    city = delta(make_city, driving=driving, trucks_per_incident=4, outside=Outside(60, 2.0))
+    before = None
+    for q in (0.0, 0.3, 0.7, 1.0):
+        table = response_table(replace(city, shared_delay=q))
+        if before is not None:
+            assert (table.p_late >= before.p_late - 2e-4).all()
+            assert (table.mean_minutes >= before.mean_minutes - 2e-3).all()
+        for team, late in zip(table.teams, table.p_late, strict=True):
+            smaller = (table.teams <= team).all(axis=1)
+            assert (late <= table.p_late[smaller] + 2e-4).all()
+        before = table
+
+
+@pytest.mark.parametrize("second", ["same", "disjoint"])
+def test_demand_points_that_need_two_and_four(make_city: Any, second: str) -> None:
+    """P(late) and means at each demand point are what they are if it is the only one."""
+    city = ring(make_city, driving=Driving("gamma", cv=0.8, second_route=second), shared_delay=0.4)
+    needs = [(1, 1, 3.0), (2, 2, 4.0), (3, 1, 4.0), (4, 3, 5.0)]
+    demand = tuple(
+        replace(city.demand[0], trucks=trucks, arrivals=arrivals, target_minutes=target)
+        for trucks, arrivals, target in needs
+    )
+    both = response_table(replace(city, demand=demand))
+    for place, point in enumerate(demand):
+        alone = response_table(replace(city, demand=(point,)))
+        num = len(alone.teams)
+        np.testing.assert_allclose(both.p_late[:num, place], alone.p_late[:, 0], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(both.mean_minutes[:num, place], alone.mean_minutes[:, 0], rtol=1e-3)
+        assert np.isinf(both.p_late[num:, place]).all()
+
+
+def test_a_truck_at_the_demand_point(make_city: Any) -> None:
+    """Where a truck is already there, no incident is late and the first truck takes no time."""
+    city = ring(make_city, shared_delay=0.5, trucks_per_incident=3)
+    table = response_table(city)
+    row = row_of(table, (0, 1, 1))
+    assert (table.p_late[row, 1], table.mean_minutes[row, 1]) == pytest.approx((0.0, 0.0), abs=1e-9)
+
+
+def test_times_that_hardly_vary_are_refused(make_city: Any) -> None:
+    """Where times hardly vary around the target, it is said that the lattice does not settle."""
+    city = delta(make_city, driving=Driving("gamma", cv=0.001), trucks_per_incident=3, target_minutes=3.0)
+    with pytest.raises(NotConvergedError, match="did not settle"):
+        response_table(city, minutes=False)
+
+
+@pytest.mark.parametrize("driving", LAWS, ids=words)
+def test_cubic_assignment_keeps_moments(driving: Driving) -> None:
+    """A link that is much shorter than the step still has its mean, and its variance where there is one."""
+    window, masses = Window(10.0, 12, 0, 0.0), law_masses(driving_laws(driving).alone)
+    own = np.fft.ifft(window.transforms(masses, np.array([0.05]))[0]).real
+    points = np.where(
+        np.arange(window.length) < window.length - 2, np.arange(window.length), np.arange(window.length) - window.length
+    )
+    mean = float((own * points).sum() * window.step)
+    assert mean == pytest.approx(0.05, rel=2e-3)
+    if driving.cv is not None:
+        variance = float((own * points**2).sum() * window.step**2) - mean**2
+        assert variance == pytest.approx((driving.cv * 0.05) ** 2, rel=0.02)
+
+
+def test_ranks_of_teams() -> None:
+    """Every multiset of leaves has a number of its own, whatever the order."""
+    for size in (1, 2, 3, 4):
+        found = {}
+        for team in np.ndindex(*(5,) * size):
+            found.setdefault(tuple(sorted(team)), set()).add(team_rank(*[-1] * (4 - size), *team))
+        ranks = [rank for one in found.values() for rank in one]
+        assert sorted(ranks) == list(range(len(found)))
