@@ -364,7 +364,7 @@ def stress(
     run_stress(
         city,
         _words(policies),
-        [] if scenarios is None else _words(scenarios),
+        [] if scenarios is None else _some(_words(scenarios), "--scenarios"),
         log=log,
         incidents=incidents,
         precision=precision,
@@ -435,6 +435,13 @@ def study(
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _some(words: list[str], option: str) -> list[str]:
+    """The words, of which there has to be one."""
+    if not words:
+        raise typer.BadParameter("expected names with commas between, got none", param_hint=f"'{option}'")
+    return words
 
 
 def _numbers(text: str, option: str) -> list[float]:

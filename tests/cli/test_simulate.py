@@ -103,7 +103,7 @@ def test_stress_has_every_scenario_and_the_log(run, grid_folder: Path, log: Path
     found = json.loads(ran.out)["scenarios"]
     assert [one["scenario"] for one in found] == [*built_in_names(), "replay of incidents.csv"]
     assert all("trucks" not in policy for one in found for policy in one["policies"])
-    assert found[-1]["policies"][0]["incidents"] == 32 * 20
+    assert found[-1]["policies"][0]["incidents"] == 4000
     ran = run(
         "stress", grid_folder, "--incidents", "4000", "--scenarios", "paper,turn-back", "--policies", "CF,OPT,OSI"
     )

@@ -11,6 +11,7 @@ from runcard.outputs.progress import SimulationBar
 from runcard.outputs.simulate import simulation_document, survives
 from runcard.outputs.simulation_tables import late_words, simulation_line, with_error
 from runcard.simulate.engine import Progress
+from runcard.simulate.kernels.run import NUM_BINS
 from runcard.simulate.result import Batch, Interval, PolicyResult, Simulation
 from runcard.simulate.scenario import Scenario
 
@@ -19,14 +20,14 @@ def batch(late: int, incidents: int = 1000) -> Batch:
     """A batch in which that many incidents are late."""
     nothing = np.zeros(2)
     return Batch(
-        incidents, late, 0, 0, 2.0, 4.0, 1.5, 3.5, 5.0, 7.0, 14400.0, np.array([720.0, 1440.0]), np.array([10, 20]),
-        nothing,
+        incidents, late, 0, 0, 2.0, 4.0, 14400.0, np.array([720.0, 1440.0]), np.array([10, 20]), nothing
     )  # fmt: skip
 
 
 def simulation(*late: tuple[int, ...]) -> Simulation:
     """A simulation of two trucks with a policy for each tuple of late incidents, one for each batch."""
-    policies = tuple(PolicyResult(f"policy {n}", tuple(map(batch, one))) for n, one in enumerate(late))
+    bins = np.zeros((2, 2, NUM_BINS), np.int64)
+    policies = tuple(PolicyResult(f"policy {n}", tuple(map(batch, one)), bins) for n, one in enumerate(late))
     return Simulation(Scenario(), policies, ("s0", "s1"), 1, precise=True)
 
 
@@ -74,9 +75,9 @@ def test_the_line_counts_incidents_and_batches() -> None:
     assert "1,000 incidents for each policy in 1 batch," in simulation_line(simulation((5,)))
 
 
-@pytest.mark.parametrize("progress", [Progress(3, 10, 0.2), Progress(3, None, 0.02), Progress(1, None, inf)])
+@pytest.mark.parametrize("progress", [Progress(0.3, 0.2), Progress(0.0, inf)])
 def test_the_bar_takes_every_progress(progress: Progress) -> None:
-    """A number of batches, a precision, and one that is not known yet."""
-    with SimulationBar(0.01) as bar:
+    """One on the way, and one of which nothing is known yet."""
+    with SimulationBar() as bar:
         bar.begin("paper")
         bar.update(progress)

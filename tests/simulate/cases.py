@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import runcard
-from runcard.city import City
+from runcard.city import City, DemandPoint, Driving, Link, Node, Station
 from runcard.policy.base import Policy
-from runcard.simulate.engine import simulate
+from runcard.simulate.engine import simulate_policies
 from runcard.simulate.result import PolicyResult, interval_of
 from runcard.simulate.scenario import Scenario, read_scenario
 
 POLICIES = ("closest-first", "one-step", "optimal", "fixed-card")
+CLOCKWORK = Driving(model="gamma", cv=0.0)
+"""Driving times without randomness."""
 
 
 def small_city(seed: int = 1, **given: Any) -> City:
@@ -47,7 +49,7 @@ def records_of(
         assert len(found[name]) == number
         found[name].append(records.copy())
 
-    simulate(city, policies, scenario, incidents=incidents, keep_records=keep, **{"threads": 1} | options)
+    simulate_policies(city, policies, scenario, incidents=incidents, keep_records=keep, **{"threads": 1} | options)
     return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
@@ -60,3 +62,22 @@ def holds(values: Sequence[float] | NDArray[np.float64], exact: float, level: fl
 def late_fractions(result: PolicyResult) -> NDArray[np.float64]:
     """[batch] the part of the incidents that is late."""
     return np.array([batch.late / batch.incidents for batch in result.batches])
+
+
+def street(
+    minutes: Sequence[float],
+    stations: Sequence[int],
+    demand: Sequence[int],
+    *,
+    incidents_per_day: float = 1.0,
+    **given: Any,
+) -> City:
+    """A street of links of these minutes, with trucks and demand points at some of its nodes."""
+    trucks = given.pop("trucks", [1] * len(stations))
+    return City(
+        **{"name": "street", "busy_minutes": 60.0, "target_minutes": 5.0} | given,
+        nodes=tuple(Node(f"n{place}", float(place), 0.0) for place in range(len(minutes) + 1)),
+        links=tuple(Link(f"e{place}", f"n{place}", f"n{place + 1}", False, mean) for place, mean in enumerate(minutes)),
+        stations=tuple(Station(f"s{i}", f"n{place}", trucks[i]) for i, place in enumerate(stations)),
+        demand=tuple(DemandPoint(f"n{place}", incidents_per_day) for place in demand),
+    )

@@ -202,11 +202,11 @@ class Department:
         node = self.city.demand[j].node_id
         if self.turn_back and sum(drive) > counts:
             yield self.env.timeout(counts)
-            # It turns at the next node that it comes to.
+            # It turns round, and is back at the node behind it after as long as it has driven from there.
             passed = np.concatenate([[0.0], np.cumsum(drive)])
-            place = int(np.searchsorted(passed, counts))
+            place = max(0, int(np.searchsorted(passed, counts)) - 1)
             nodes = self.roads.nodes_on(self.roads.routes[j][i], self.city.stations[i].node_id)
-            yield self.env.timeout(passed[place] - counts)
+            yield self.env.timeout(counts - passed[place])
             yield self.env.timeout(self._home_minutes(nodes[place], i))
         elif self.scene_minutes is not None:
             yield self.env.timeout(sum(drive))

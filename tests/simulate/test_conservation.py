@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from runcard.city import City
-from runcard.simulate.engine import batch_key, simulate
+from runcard.simulate.engine import batch_key, simulate_policies
 from runcard.simulate.kernels.day import advance, begin, finish, send
 from runcard.simulate.model import Model, build_model
 from runcard.simulate.rules import strides
@@ -151,9 +151,10 @@ def test_every_minute_is_counted_once(name: str) -> None:
     assert state.idle_minutes.sum() == pytest.approx(now, rel=1e-12)
     idle = float(state.idle_minutes @ np.arange(len(state.idle_minutes)))
     total = len(state.trucks) * now
-    if model.breakdowns_per_year == 0.0 and not model.redirect:
+    in_service = model.breakdowns_per_year == 0.0 and len(model.shifts) == 0
+    if in_service and not model.redirect:
         assert idle + state.trucks["busy_minutes"].sum() == pytest.approx(total, rel=1e-12)
-    elif model.breakdowns_per_year == 0.0:  # a truck on its way home is busy and may be sent
+    elif in_service:  # a truck on its way home is busy and may be sent
         assert idle + state.trucks["busy_minutes"].sum() > total
     assert (state.trucks["busy_minutes"] <= now * (1.0 + 1e-12)).all()
 
@@ -162,7 +163,7 @@ def test_every_minute_is_counted_once(name: str) -> None:
 def test_batches_agree_with_themselves(name: str) -> None:
     """In every scenario trucks sent and from outside are as many as needed, and no truck is busy all the time."""
     city = small_city(load=0.4)
-    found = simulate(city, policies_of(city, ["closest-first", "optimal"]), name, incidents=3_200, threads=1)
+    found = simulate_policies(city, policies_of(city, ["closest-first", "optimal"]), name, incidents=3_200, threads=1)
     for result in found.policies:
         sent = sum(int(batch.dispatches.sum()) for batch in result.batches)
         outside = sum(batch.outside for batch in result.batches)

@@ -1,6 +1,6 @@
 """Tests of the random numbers: uniform and unrelated by key, and of the laws that they shall have."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_the_extremes_of_a_hash_are_inside() -> None:
     assert 1.0 - 1e-15 < uniform(np.uint64(2**64 - 1)) < 1.0
 
 
-def hyperexponential_cdf(cv: float) -> object:
+def hyperexponential_cdf(cv: float) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """The distribution function of a hyperexponential time of mean 1."""
     (short, short_mean), (long, long_mean) = branches(cv)
     return lambda y: 1.0 - short * np.exp(-y / short_mean) - long * np.exp(-y / long_mean)

@@ -145,7 +145,8 @@ def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> N
     for number in range(2):
         state, records, team = new_state(model), room_for(300), np.empty(model.most_needed, np.int64)
         begin(model, state, batch_key(11, number), 0.0)
-        run_batch(model, state, rule, nothing_found(model), records, team, 0.0, 300, np.inf)
+        state.clock["measured_from"] = 0.0
+        run_batch(model, state, rule, nothing_found(), records, team, 0, 300, 1e9)
         steps = play(env, optimal_choice(policy), None if number else 11)
         infos = [step[4] for step in steps]
         assert [info["late"] for info in infos] == records["late"].tolist()
@@ -206,7 +207,7 @@ def test_the_hour_is_seen_where_it_matters() -> None:
     sizes = [2, 2, 2, len(city.demand)]
     assert DispatchEnv(city).observation_space.nvec.tolist() == sizes
     assert DispatchEnv(city, "evening").observation_space.nvec.tolist() == [*sizes, 24]
-    shifts = Scenario("shifts", shifts=(Shift(city.stations[0].station_id, 1, 3.0, 7 * 24.0 - 6.0),))
+    shifts = Scenario("shifts", shifts=(Shift(city.stations[0].station_id, 3.0, 7 * 24.0 - 6.0),))
     env = DispatchEnv(city, shifts, episode_incidents=300)
     assert env.observation_space.nvec.tolist() == [*sizes, 168]
     steps = play(env, first_team, 1)

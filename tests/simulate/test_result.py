@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from runcard.simulate.engine import simulate
+from runcard.errors import InputError
+from runcard.policy.solve import evaluate
+from runcard.simulate.engine import simulate_policies
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES, NUM_BINS, bin_of
 from runcard.simulate.result import Batch, Interval, PolicyResult, Simulation, interval_of, quantile
 from runcard.simulate.scenario import Scenario
@@ -62,22 +64,58 @@ def test_quantiles_agree_with_records() -> None:
     policies = policies_of(city)
     batches: list[np.ndarray] = []
 
-    found = simulate(
+    found = simulate_policies(
         city, policies, incidents=32_000, threads=1, keep_records=lambda *given: batches.append(given[2].copy())
     )
-    for batch, records in zip(found.policies[0].batches, batches, strict=True):
-        for truck in ("first", "last"):
-            for name, chance in (("median", 0.5), ("p90", 0.9)):
-                expected = float(np.quantile(records[truck], chance, method="inverted_cdf"))
-                assert getattr(batch, f"{truck}_{name}") == pytest.approx(
-                    expected, rel=2 * BIN_WIDTH, abs=LEAST_MINUTES
-                )
+    whole = np.concatenate(batches)
+    for truck in ("first", "last"):
+        for name, chance in (("median", 0.5), ("p90", 0.9)):
+            expected = float(np.quantile(whole[truck], chance, method="inverted_cdf"))
+            minutes = found.policies[0].minutes(f"{truck}_{name}")
+            assert minutes.mean == pytest.approx(expected, rel=2 * BIN_WIDTH, abs=LEAST_MINUTES)
+            assert minutes.low < minutes.mean < minutes.high < 1.1 * minutes.mean
+        for batch, records in zip(found.policies[0].batches, batches, strict=True):
             assert getattr(batch, f"{truck}_mean") == pytest.approx(float(records[truck].mean()), rel=1e-12)
+
+
+def test_few_arrivals_say_nothing_about_the_error_of_a_quantile() -> None:
+    """With less than 200 incidents in a section the median is told and its interval is not; a typo is an error."""
+    city = small_city()
+    result = simulate_policies(city, policies_of(city), incidents=320, threads=1).policies[0]
+    assert result.minutes("first_p90").mean > result.minutes("first_median").mean > 0.0
+    assert result.minutes("first_p90").half == np.inf
+    assert result.minutes("first_mean").half < np.inf
+    with pytest.raises(InputError, match="expected one of first_mean"):
+        result.minutes("incidents")
+
+
+def test_the_first_incidents_of_a_batch_are_like_the_others() -> None:
+    """Over many short batches the late fraction is the exact one: where counting begins does not matter."""
+    city = small_city(load=0.4)
+    policy = policies_of(city)[0]
+    found = [
+        simulate_policies(city, [policy], incidents=32 * 6, seed=seed, threads=1).policies[0] for seed in range(150)
+    ]
+    late = interval_of(np.concatenate([one.late / one.incidents for one in found]), level=0.9999)
+    assert late.low < evaluate(policy).late_fraction < late.high
+    assert late.half < 0.06 * late.mean
+
+
+def test_where_nobody_is_late_the_interval_is_that_of_the_binomial() -> None:
+    """None of 100 incidents late: the late fraction is less than 3.7 %, with a chance of 97.5 %."""
+    late = simulation_of((0,)).policies[0].late_fraction
+    assert (late.mean, late.low) == (0.0, 0.0)
+    assert (1.0 - late.high) ** 100 == pytest.approx(0.025)
+    every = simulation_of((100,)).policies[0].late_fraction
+    assert (every.mean, every.high, every.low) == pytest.approx((1.0, 1.0, 1.0 - late.high))
+
+
+NO_BINS = np.zeros((1, 2, NUM_BINS), np.int64)
 
 
 def batch_with(late: int, incidents: int, **given: float) -> Batch:
     """A batch with some late incidents."""
-    zeros = dict.fromkeys(("first_mean", "last_mean", "first_median", "last_median", "first_p90", "last_p90"), 0.0)
+    zeros = dict.fromkeys(("first_mean", "last_mean"), 0.0)
     return Batch(
         **{"incidents": incidents, "late": late, "outside": 0, "turned": 0, "minutes": 100.0} | zeros | given,
         busy_minutes=np.array([25.0, 50.0]),
@@ -89,7 +127,7 @@ def batch_with(late: int, incidents: int, **given: float) -> Batch:
 def simulation_of(*late: tuple[int, ...]) -> Simulation:
     """A simulation of policies with these late incidents in each batch of 100."""
     results = tuple(
-        PolicyResult(f"p{number}", tuple(batch_with(count, 100) for count in counts))
+        PolicyResult(f"p{number}", tuple(batch_with(count, 100) for count in counts), NO_BINS)
         for number, counts in enumerate(late)
     )
     return Simulation(Scenario(), results, ("s0", "s1"), 1, True)
@@ -122,6 +160,22 @@ def test_fractions_stay_within_0_and_1() -> None:
     assert late.low == 0.0 < late.mean < late.high
     late = simulation_of((100, 99, 100)).policies[0].late_fraction
     assert late.high == 1.0 > late.mean > late.low
+
+
+def test_a_batch_without_incidents_counts_for_nothing() -> None:
+    """A week without any incident has no arrivals: it changes neither means nor the late fraction."""
+    batches = [batch_with(1, 10, first_mean=4.0), batch_with(0, 0), batch_with(3, 30, first_mean=4.0)]
+    result = PolicyResult("p", tuple(batches), NO_BINS)
+    assert result.late_fraction.mean == 0.1
+    assert result.minutes("first_mean").mean == 4.0
+    assert result.minutes("first_mean").half == 0.0
+
+
+def test_longer_batches_count_for_more() -> None:
+    """A mean over batches is one over all their incidents."""
+    result = PolicyResult("p", (batch_with(1, 10, first_mean=1.0), batch_with(1, 30, first_mean=3.0)), NO_BINS)
+    assert result.minutes("first_mean").mean == pytest.approx(2.5)
+    assert result.late_fraction.mean == pytest.approx(0.05)
 
 
 def test_sums_by_truck_are_by_time() -> None:

@@ -36,7 +36,7 @@ class LiveBar:
 class SimulationBar(LiveBar):
     """A bar on standard error that fills as a simulation becomes precise, or as its batches are done."""
 
-    def __init__(self, precision: float | None) -> None:
+    def __init__(self) -> None:
         console = make_console(stderr=True)
         display = Display(
             TextColumn("{task.description}", markup=False),
@@ -48,7 +48,6 @@ class SimulationBar(LiveBar):
             disable=not console.is_terminal,
         )
         super().__init__(display)
-        self._precision = precision
         self._task = display.add_task("getting ready", total=None, words="")
 
     def begin(self, words: str) -> None:
@@ -57,12 +56,8 @@ class SimulationBar(LiveBar):
 
     def update(self, progress: SimulationProgress) -> None:
         """Show how far a simulation is."""
-        if progress.of is not None:
-            done = progress.batches / progress.of
-        else:
-            # An interval shrinks with the root of what was simulated.
-            done = min(1.0, ((self._precision or 1.0) / max(progress.precision, 1e-12)) ** 2)
-        self._display.update(self._task, total=1.0, completed=done, words=f"late ± {100.0 * progress.precision:.2f} %")
+        words = f"late ± {100.0 * progress.precision:.2f} % of it"
+        self._display.update(self._task, total=1.0, completed=progress.part, words=words)
 
 
 class BoundBar(LiveBar):

@@ -3,18 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.check import OUTSIDE_ID
 from runcard.city.model import City
-from runcard.errors import MissingExtraError
+from runcard.errors import MissingExtraError, RuncardError
 from runcard.outputs.files import check_output_file, fill_whole
-
-if TYPE_CHECKING:
-    pass
+from runcard.outputs.words import first_line
 
 COLUMNS = {
     "scenario": "VARCHAR",
@@ -44,7 +42,7 @@ class RecordFile:
             import duckdb
         except ImportError as error:
             raise MissingExtraError("--records", "duckdb", "report") from error
-        self._path, self._city = path, city
+        self._path, self._city, self._error = path, city, duckdb.Error
         self._database: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"threads": 1})
         columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
         self._database.execute(f"CREATE TABLE records ({columns})")
@@ -97,7 +95,10 @@ class RecordFile:
     ) -> None:
         with self._database:
             if kind is None:
-                fill_whole(self._path, self._copy)
+                try:
+                    fill_whole(self._path, self._copy)
+                except self._error as failed:  # a full disk, say
+                    raise RuncardError(f"{self._path}: could not be written: {first_line(failed)}") from failed
 
     def _copy(self, draft: Path) -> None:
         name = str(draft).replace("'", "''")

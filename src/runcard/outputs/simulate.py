@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.mdp.from_city import dispatch_problem
@@ -13,6 +14,7 @@ from runcard.mdp.progress import Progress as SolveProgress
 from runcard.policy.base import Policy
 from runcard.policy.solve import policy_name, solve
 from runcard.simulate.result import Interval, PolicyResult, Simulation
+from runcard.simulate.scenario import PAPER
 
 ARRIVALS = ("mean", "median", "p90")
 """What is said about the minutes until the first and the last truck are there."""
@@ -24,13 +26,24 @@ class Stress:
 
     city: City
     simulations: tuple[Simulation, ...]
+    not_possible: tuple[tuple[str, str], ...] = ()
+    """The scenarios that the city does not allow, and why."""
 
     def document(self) -> dict[str, Any]:
         """The content as plain values, for JSON."""
         return {
             "city": self.city.name,
             "scenarios": [simulation_document(self.city, one, trucks=False) for one in self.simulations],
+            "not_possible": [{"scenario": name, "reason": reason} for name, reason in self.not_possible],
         }
+
+    def gain_left(self, one: Simulation, number: int) -> float | None:
+        """The gain of a policy in a scenario as a part of that in the paper's model; None where there is none."""
+        for other in self.simulations:
+            gain = other.improvement(number).mean
+            if other.scenario.name == PAPER and gain > 0.0:
+                return one.improvement(number).mean / gain
+        return None
 
 
 def survives(improvement: Interval) -> str:
@@ -81,6 +94,10 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
             document["survives"] = survives(simulation.improvement(number))
         for which in ("first", "last"):
             document[f"{which}_minutes"] = {of: _interval(result.minutes(f"{which}_{of}")) for of in ARRIVALS}
+            if number > 0:
+                document[f"more_{which}_minutes"] = {
+                    of: _interval(simulation.more_minutes(number, f"{which}_{of}")) for of in ARRIVALS
+                }
         document["outside_per_incident"] = result.outside_per_incident
         document["turned_back_per_incident"] = result.turned_per_incident
         if trucks:
@@ -123,7 +140,7 @@ def _finite(number: float) -> float | None:
     return float(number) if isfinite(number) else None
 
 
-def by_station(simulation: Simulation, values: "np.typing.NDArray[np.float64]") -> dict[str, float]:
+def by_station(simulation: Simulation, values: NDArray[np.float64]) -> dict[str, float]:
     """The sum over the trucks of each station."""
     found: dict[str, float] = {}
     for station, value in zip(simulation.station_of, values, strict=True):

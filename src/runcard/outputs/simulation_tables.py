@@ -1,11 +1,10 @@
 """What simulations found as tables for the terminal."""
 
-from collections.abc import Sequence
 from math import isfinite
 
 from rich.text import Text
 
-from runcard.outputs.simulate import ARRIVALS, by_station, survives
+from runcard.outputs.simulate import ARRIVALS, Stress, by_station, survives
 from runcard.outputs.tables import BEST, SplitTable
 from runcard.outputs.words import counted, decimals_of
 from runcard.simulate.result import Interval, PolicyResult, Simulation
@@ -30,7 +29,7 @@ def simulation_line(simulation: Simulation) -> str:
     first = simulation.policies[0]
     return (
         f"{simulation.scenario.name}: {simulation.scenario.title}. {counted(first.num_incidents, 'incident')} for each "
-        f"policy in {counted(len(first.batches), 'batch').replace('batchs', 'batches')}, seed {simulation.seed}; "
+        f"policy in {len(first.batches):,} batch{'es' if len(first.batches) > 1 else ''}, seed {simulation.seed}; "
         "± is half of a 95 % interval."
     )
 
@@ -69,8 +68,9 @@ def _work_cells(simulation: Simulation, result: PolicyResult, trucks: dict[str, 
     return {station: (f"{100.0 * busy[station] / trucks[station]:.1f}", f"{sent[station]:.2f}") for station in trucks}
 
 
-def stress_table(simulations: Sequence[Simulation]) -> SplitTable:
+def stress_table(stress: Stress) -> SplitTable:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
+    simulations = stress.simulations
     names = [result.name for result in simulations[0].policies]
     headings = [f"{names[0]}\nlate, %"]
     for name in names[1:]:
@@ -80,11 +80,12 @@ def stress_table(simulations: Sequence[Simulation]) -> SplitTable:
         cells: list[str | Text] = [late_words(one.policies[0].late_fraction)]
         for number in range(1, len(names)):
             gain = one.improvement(number)
-            word = survives(gain)
+            word, left = survives(gain), stress.gain_left(one, number)
+            share = "" if left is None or word != "yes" else f", {100.0 * left:.0f} %"
             cells += [
                 late_words(one.policies[number].late_fraction),
                 with_error(gain, 1, 100.0),
-                Text(word, style=BEST if word == "yes" else "bold red" if word.startswith("no,") else ""),
+                Text(f"{word}{share}", style=BEST if word == "yes" else "bold red" if word.startswith("no,") else ""),
             ]
         table.add_row(one.scenario.name, *cells)
     return table

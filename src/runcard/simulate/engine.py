@@ -1,12 +1,13 @@
 """Simulate policies on a city: batch after batch, the same incidents for each policy, until it is precise enough.
 
-A batch begins with every truck in its station and is not counted for some busy times. Batches are independent and have
+A batch begins with every truck in its station and is not counted for as many incidents as there are in some busy times
+on average, or for that time where a batch is a time. Batches are independent and have
 keys of their own, so that neither their order nor the number of threads changes anything. Where rates or shifts change
 with the hour, a batch is whole weeks. A replayed log is one batch, as often as asked for with other delays.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 
 import numpy as np
@@ -18,7 +19,7 @@ from runcard.policy.base import Policy
 from runcard.response.route_kernels import mix
 from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send
-from runcard.simulate.kernels.run import count, record, run_batch
+from runcard.simulate.kernels.run import NUM_BINS, run_batch, tally
 from runcard.simulate.model import Model, build_model
 from runcard.simulate.result import Batch, PolicyResult, Simulation, batch_of
 from runcard.simulate.rules import ArrayRule, array_rule, strides
@@ -29,18 +30,20 @@ from runcard.threads import available_threads, run_each
 NUM_BATCHES = 32
 BATCH_INCIDENTS = 20_000
 WARM_BUSY_TIMES = 20.0
-WARM_REPAIRS = 10.0
+LEAST_WARM_INCIDENTS = 10
 MOST_BATCHES = 2_500
 """Of a precision that is not reached: 50 million incidents."""
-MOST_INCIDENTS = 1 << 40
+MOST_INCIDENTS = 10**10
+MOST_IN_BATCH = 10**6
+NUM_SECTIONS = 16
+"""Of medians and percentiles: batches are pooled into these."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a simulation is: batches done, of how many (None: until it is precise), and how precise it is."""
+    """How far a simulation is: the part that is done, and half of the widest interval by its late fraction."""
 
-    batches: int
-    of: int | None
+    part: float
     precision: float
 
 
@@ -68,32 +71,33 @@ class _Run:
             return self.most_incidents
         return self.incidents * (number + 1) // self.num_batches - self.incidents * number // self.num_batches
 
-    def batch(self, number: int, policy: int, records: NDArray[np.void] | None) -> Batch:
-        """One batch of a policy."""
+    def batch(self, number: int, policy: int, records: NDArray[np.void] | None) -> tuple[Batch, NDArray[np.int64]]:
+        """One batch of a policy, and its arrivals [first or last truck, bin]."""
         model, rule = self.model, self.rules[policy]
-        state, found = new_state(model), nothing_found(model)
+        state, found = new_state(model), nothing_found()
         kept = room_for(0) if records is None else records
-        warm_until = 0.0
-        start, end = -self.warm_minutes, self.length_minutes
+        start, end, measured_from = -self.warm_minutes, self.length_minutes, 0.0
         if len(model.log):
-            start = warm_until = float(model.log["minutes"][0])
+            start = measured_from = float(model.log["minutes"][0])
             end = float(model.log["minutes"][-1])
         begin(model, state, batch_key(self.seed, number), start)
+        state.clock["measured_from"] = measured_from if end < np.inf else np.inf
         if rule is not None:
             stations = np.empty(model.most_needed, np.int64)
-            run_batch(model, state, rule, found, kept, stations, warm_until, self.size(number), end)
+            run_batch(model, state, rule, found, kept, stations, self._first_counted, self.size(number), end)
         else:
-            self._ask(policy, state, found, kept, warm_until, self.size(number), end)
-        return batch_of(found, state)
+            self._ask(policy, state, found, kept, self.size(number), end)
+        return batch_of(found, state), np.array([found.first_bins, found.last_bins])
 
-    def _ask(
-        self, policy: int, state: State, found: Found, records: NDArray[np.void], warm_until: float, most: int,
-        end: float,
-    ) -> None:  # fmt: skip
+    @property
+    def _first_counted(self) -> int:
+        """The incidents before what is counted, where batches are so many incidents."""
+        return LEAST_WARM_INCIDENTS + ceil(self.warm_minutes * self.model.incidents_per_minute)
+
+    def _ask(self, policy: int, state: State, found: Found, records: NDArray[np.void], most: int, end: float) -> None:
         """The same as `run_batch`, with the policy asked for each decision."""
         model, asked, clock, sums = self.model, self.policies[policy], state.clock[0], found.sums[0]
         ids = {station: i for i, station in enumerate(asked.problem.station_ids)}
-        clock["measured_from"] = warm_until
         stations = np.empty(model.most_needed, np.int64)
         while sums["incidents"] < most and advance(model, state, end):
             stations[:] = -1
@@ -101,12 +105,15 @@ class _Run:
             sent = [ids[name] for name in team if name in ids]
             stations[: len(sent)] = sent
             send(model, state, stations)
-            if clock["now"] >= warm_until:
-                if len(records):
-                    record(int(sums["incidents"]), state, stations, records)
-                count(state, found)
+            tally(state, found, records, stations, self._first_counted)
         finish(state)
-        sums["minutes"] = clock["now"] - warm_until
+        sums["minutes"] = clock["now"] - clock["measured_from"]
+
+
+def check_scenario(city: City, scenario: Scenario) -> None:
+    """Raise an error if a scenario cannot be simulated on a city: its log, its shifts, or ways home."""
+    log = None if scenario.log is None else read_log(scenario.log, city)
+    build_model(city, scenario, np.zeros(len(city.stations), np.int64), log)
 
 
 def simulate_policies(
@@ -133,35 +140,36 @@ def simulate_policies(
     if incidents is None and precision is None:
         precision = 0.01
     run = _prepared(city, policies, scenario, incidents, seed)
-    threads = available_threads() if threads is None else threads
-    batches: list[list[Batch]] = [[] for _ in policies]
-    wanted = run.num_batches
-    precise = False
+    # A policy that is asked may be anybody's function: one at a time.
+    alone = keep_records is not None or any(rule is None for rule in run.rules)
+    threads = 1 if alone else available_threads() if threads is None else threads
+    found = [_Found(policy.name) for policy in policies]
+    wanted, precise = run.num_batches, False
+
+    def work(job: tuple[int, int]) -> tuple[Batch, NDArray[np.int64]]:
+        number, policy = job
+        records = None if keep_records is None else room_for(run.size(number))
+        batch, bins = run.batch(number, policy, records)
+        if keep_records is not None and records is not None:
+            keep_records(policies[policy].name, number, records[: batch.incidents])
+        return batch, bins
+
     while True:
-        first = len(batches[0])
-        jobs = [(number, policy) for number in range(first, wanted) for policy in range(len(policies))]
-
-        def work(job: tuple[int, int]) -> Batch:
-            number, policy = job
-            records = None if keep_records is None else room_for(run.size(number))
-            batch = run.batch(number, policy, records)
-            if keep_records is not None and records is not None:
-                keep_records(policies[policy].name, number, records[: batch.incidents])
-            return batch
-
         # A few batches at a time, so that progress is seen and Ctrl-C is heard.
-        step = max(1, threads) * len(policies)
-        for low in range(0, len(jobs), step):
-            part = jobs[low : low + step]
-            for (_, policy), batch in zip(part, run_each(work, part, 1 if keep_records else threads), strict=True):
-                batches[policy].append(batch)
+        while (first := len(found[0].batches)) < wanted:
+            numbers = range(first, min(first + threads, wanted))
+            jobs = [(number, policy) for number in numbers for policy in range(len(policies))]
+            for (number, policy), (batch, bins) in zip(jobs, run_each(work, jobs, threads), strict=True):
+                found[policy].add(number, batch, bins)
             if progress is not None:
-                of = None if precision is not None else wanted
-                progress(Progress(len(batches[0]), of, _precision(_results(policies, batches))))
-        results = _results(policies, batches)
+                reached = _precision([one.result() for one in found])
+                part = (first + len(numbers)) / wanted
+                # An interval shrinks with the root of what was simulated.
+                progress(Progress(part if precision is None else min(1.0, (precision / reached) ** 2), reached))
+        results = tuple(one.result() for one in found)
         reached = _precision(results)
         precise = precision is None or reached <= precision
-        if precise or wanted >= MOST_BATCHES or len(run.model.log):
+        if precise or wanted >= MOST_BATCHES:
             break
         # As many as the present spread asks for, and a few more, but at most four times as many at once.
         assert precision is not None
@@ -171,14 +179,27 @@ def simulate_policies(
     return Simulation(scenario, results, station_of, seed, precise)
 
 
+@dataclass
+class _Found:
+    """What was found for one policy so far."""
+
+    name: str
+    batches: list[Batch] = field(default_factory=list)
+    bins: NDArray[np.int64] = field(default_factory=lambda: np.zeros((NUM_SECTIONS, 2, NUM_BINS), np.int64))
+
+    def add(self, number: int, batch: Batch, bins: NDArray[np.int64]) -> None:
+        """Add a batch."""
+        self.batches.append(batch)
+        self.bins[number % NUM_SECTIONS] += bins
+
+    def result(self) -> PolicyResult:
+        """All of it."""
+        return PolicyResult(self.name, tuple(self.batches), self.bins)
+
+
 def batch_key(seed: int, number: int) -> np.uint64:
     """The key of a batch."""
     return np.uint64(mix(np.uint64((mix(np.uint64(seed)) + number) % 2**64)))
-
-
-def _results(policies: Sequence[Policy], batches: Sequence[Sequence[Batch]]) -> tuple[PolicyResult, ...]:
-    """What the batches of each policy found."""
-    return tuple(PolicyResult(policy.name, tuple(found)) for policy, found in zip(policies, batches, strict=True))
 
 
 def _precision(results: Sequence[PolicyResult]) -> float:
@@ -197,7 +218,7 @@ def _check(policies: Sequence[Policy], incidents: int | None, precision: float |
     if incidents is not None and precision is not None:
         raise InputError("expected a number of incidents or a precision, got both")
     if incidents is not None and not 1 <= incidents <= MOST_INCIDENTS:
-        raise InputError(f"expected at least one incident, got {incidents}")
+        raise InputError(f"expected 1 to {MOST_INCIDENTS:,} incidents, got {incidents}")
     if precision is not None and not 1e-5 <= precision < 1.0:
         raise InputError(f"expected a precision from 0.00001 up to 1, got {precision}")
     if not 0 <= seed < 2**63:
@@ -220,9 +241,13 @@ def _prepared(city: City, policies: Sequence[Policy], scenario: Scenario, incide
     numbered = any(rule is not None and len(rule.order) == 0 for rule in rules)
     stride: NDArray[np.int64] = strides(policies[0].problem) if numbered else np.zeros(len(city.stations), np.int64)
     model = build_model(city, scenario, stride, log)
-    num_batches = NUM_BATCHES if incidents is None else min(NUM_BATCHES, incidents)
+    num_batches = NUM_BATCHES
+    if incidents is not None:
+        num_batches = max(min(NUM_BATCHES, incidents), ceil(incidents / MOST_IN_BATCH))
     most, length = BATCH_INCIDENTS, np.inf
     if log is not None:
+        if incidents is not None:
+            num_batches = min(MOST_BATCHES, max(2, ceil(incidents / len(log.minutes))))
         incidents, most = None, len(log.minutes)
     elif len(model.hour_share) or len(model.shifts):
         per_week = city.incidents_per_day * MINUTES_PER_WEEK / MINUTES_PER_DAY
@@ -230,10 +255,5 @@ def _prepared(city: City, policies: Sequence[Policy], scenario: Scenario, incide
         weeks = max(1.0, round(wanted / per_week))
         # Far more than there will be: the batch ends with its last week.
         length, incidents, most = MINUTES_PER_WEEK * weeks, None, int(2.0 * weeks * per_week) + 1000
-    warm_minutes = WARM_BUSY_TIMES * city.busy_minutes
-    if model.breakdowns_per_year > 0.0:
-        warm_minutes = max(warm_minutes, WARM_REPAIRS * model.repair_minutes)
+    warm_minutes = WARM_BUSY_TIMES * max(city.busy_minutes, model.busy_minutes + model.away_minutes)
     return _Run(model, policies, rules, seed, warm_minutes, incidents, num_batches, most, length)
-
-
-simulate = simulate_policies

@@ -3,10 +3,11 @@
     time,node_id[,class]        2015-01-03T14:05:00, n12, 1
 
 `time` is an ISO time, in order; `class` says which row of the node in `demand.csv` is meant, from 1, where a node has
-several. Gaps are allowed unless `max_gap_days` says otherwise; minutes count from the Monday before the first incident.
+several. A gap of more than a month is an error; minutes count from the Monday before the first incident.
 """
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -45,7 +46,7 @@ def read_log(path: Path, city: City) -> IncidentLog:
         raise InputError(f"{path}: expected a CSV file in UTF-8: {error}") from error
 
 
-def _read_rows(name: str, rows: "csv._reader", city: City) -> IncidentLog:  # type: ignore[name-defined]
+def _read_rows(name: str, rows: Iterator[list[str]], city: City) -> IncidentLog:
     """The incidents of the rows of a log called `name`."""
     header = [cell.strip() for cell in next(rows, [])]
     for column in COLUMNS[:2]:

@@ -1,6 +1,6 @@
 """A city in a scenario, laid out for the kernels (see `kernels/day.py`)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from runcard.city.check import near
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.response.route_kernels import Rows, next_arc, route_key
-from runcard.response.routes import Roads, read_roads
+from runcard.response.routes import MAX_DISTANCES, Roads, read_roads
 from runcard.response.second_routes import second_route
 from runcard.simulate.incident_log import IncidentLog
 from runcard.simulate.sampling import LinkLaws, SampledLaw, link_laws, sampled_law
@@ -22,8 +22,8 @@ LEAST_SCENE = 0.1
 """The time on scene is at least this part of the busy time of a city that has no more room for it."""
 
 
-LINK = np.dtype([("minutes", np.float64), ("ends", np.int64)])
-"""A link: its mean, and the sum of the numbers of its two nodes: less the one, it is the other."""
+LINK = np.dtype([("minutes", np.float64), ("ends", np.int64), ("one_way", np.bool_)])
+"""A link: its mean, the sum of the numbers of its two nodes (less the one, it is the other), and if it is one-way."""
 STATION = np.dtype([("node", np.int64), ("stride", np.int64), ("first_truck", np.int64), ("last_truck", np.int64)])
 """A station: `stride` is what a truck adds to the number of a state (0 where states have none)."""
 POINT = np.dtype(
@@ -56,6 +56,8 @@ class Model(NamedTuple):
     """
 
     roads: RoadModel
+    home_roads: RoadModel
+    """The same with the laws of the way home."""
     stations: NDArray[np.void]
     points: NDArray[np.void]
     shifts: NDArray[np.void]
@@ -84,6 +86,8 @@ class Model(NamedTuple):
     exponential: SampledLaw
     busy: SampledLaw
     busy_minutes: float
+    away_minutes: float
+    """The mean drive there and back of the closest trucks, with turnout; 0 where busy times are one time."""
     in_parts: bool
     back_factor: float
     turn_back: float
@@ -100,14 +104,18 @@ class _Network:
     roads: Roads
     leaving: Rows
 
-    def trees(self, nodes: Sequence[int]) -> NDArray[np.int32]:
-        """[row, node] the next link on the way from every node to each of some nodes; -1: there, or no way."""
-        destinations = np.array(nodes, np.int32)
-        found = np.full((len(destinations), self.roads.num_nodes), -1, np.int32)
-        if len(destinations):
-            distances = self.roads.minutes_to(destinations)
-            _fill_trees(self.leaving, self.roads.minutes, distances, destinations, self.roads.seed, found)
-        return found
+    def trees(self, nodes: Sequence[int]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+        """[row, node] the next link from every node to some of the nodes, and the mean minutes, a few at a time.
+
+        A link of -1: there, or no way.
+        """
+        step = max(1, MAX_DISTANCES // self.roads.num_nodes)
+        for low in range(0, len(nodes), step):
+            destinations = np.array(nodes[low : low + step], np.int32)
+            found = np.full((len(destinations), self.roads.num_nodes), -1, np.int32)
+            minutes = self.roads.minutes_to(destinations)
+            _fill_trees(self.leaving, self.roads.minutes, minutes, destinations, self.roads.seed, found)
+            yield found, minutes
 
 
 @njit(cache=True, nogil=True)
@@ -146,28 +154,46 @@ def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: 
     distinct = list(dict.fromkeys(roads.demand.tolist()))
     row_of = {node: row for row, node in enumerate(distinct)}
     rows = np.array([row_of[node] for node in roads.demand.tolist()], np.int64)
-    point_link = network.trees(distinct)
-    routes = [
-        _follow_tree(tree, roads.from_node, roads.to_node, node) for tree in point_link for node in roads.stations
-    ]
-    drives_home = scenario.busy.kind == "parts" or scenario.turn_back > 0.0
-    home_link = network.trees(roads.stations.tolist()) if drives_home else np.empty((0, 0), np.int32)
+    routes: list[NDArray[np.int32]] = []
+    there, point_links = [], []
+    for trees, minutes in network.trees(distinct):
+        routes += [
+            _follow_tree(tree, roads.from_node, roads.to_node, node) for tree in trees for node in roads.stations
+        ]
+        there.append(minutes[:, roads.stations])
+        point_links.append(trees if scenario.redirect else trees[:0])
+    home_link, back = np.empty((0, 0), np.int32), np.zeros((len(roads.stations), len(roads.demand)))
+    if scenario.drives_home:
+        found = list(network.trees(roads.stations.tolist()))
+        home_link, back = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        back = back[:, roads.demand]
+        _check_ways_home(city, back)
     longest = max(len(route) for route in routes)
     second = _add_second_routes(network, distinct, routes)
-    if drives_home:
-        _check_ways_home(city, roads, home_link)
     links, link_minutes = _outside(city, roads, longest)
     rates = np.array([point.incidents_per_day for point in city.demand])
     shares = np.array(scenario.rates)
     busy = scenario.busy
-    return Model(
-        roads=RoadModel(
-            _records(LINK, minutes=roads.minutes, ends=roads.from_node.astype(np.int64) + roads.to_node),
-            link_laws(city.driving, city.shared_delay),
-            city.driving.model == "exponential" and city.driving.fixed_part == 0.0 and roads.one_mean,
-            np.concatenate([[0], np.cumsum([len(route) for route in routes])]).astype(np.int64),
-            np.concatenate(routes),
+    laws, home_laws = link_laws(city.driving, city.shared_delay), None
+    if busy.back_model is not None:
+        home_law = sampled_law(busy.back_model, busy.back_cv)
+        home_laws = LinkLaws(0.0, home_law, home_law)
+    on_roads = RoadModel(
+        _records(
+            LINK,
+            minutes=roads.minutes,
+            ends=roads.from_node.astype(np.int64) + roads.to_node,
+            one_way=roads.directed,
         ),
+        laws,
+        city.driving.model == "exponential" and city.driving.fixed_part == 0.0 and roads.one_mean,
+        np.concatenate([[0], np.cumsum([len(route) for route in routes])]).astype(np.int64),
+        np.concatenate(routes),
+    )
+    away = _away_minutes(city, scenario, np.concatenate(there)[rows], back.T, rates)
+    return Model(
+        roads=on_roads,
+        home_roads=on_roads if home_laws is None else on_roads._replace(laws=home_laws, alike=False),
         stations=_stations(city, roads, stride),
         points=_points(city, roads, rows),
         shifts=_shifts(city, scenario),
@@ -179,7 +205,7 @@ def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: 
         hour_share=shares / shares.max() if len(shares) else shares,
         second=second,
         home_link=home_link,
-        point_link=point_link if scenario.redirect else point_link[:0],
+        point_link=np.concatenate(point_links),
         outside_links=links,
         outside_minutes=link_minutes,
         call_minutes=scenario.call_minutes,
@@ -188,7 +214,8 @@ def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: 
         turnout_shared=city.turnout.shared,
         exponential=sampled_law("exponential"),
         busy=sampled_law(busy.model, busy.cv),
-        busy_minutes=_busy_minutes(city, scenario, roads, rates),
+        busy_minutes=_busy_minutes(city, scenario, away),
+        away_minutes=away,
         in_parts=busy.kind == "parts",
         back_factor=busy.back_factor,
         turn_back=scenario.turn_back,
@@ -249,10 +276,10 @@ def _outside(city: City, roads: Roads, longest: int) -> tuple[int, float]:
     return links, float(roads.minutes.mean()) if given is None else float(given)
 
 
-def _check_ways_home(city: City, roads: Roads, home_link: NDArray[np.int32]) -> None:
-    """Raise an error where a truck cannot drive home."""
-    for i, station in enumerate(city.stations):
-        lost = np.flatnonzero((home_link[i, roads.demand] < 0) & (roads.demand != roads.stations[i]))
+def _check_ways_home(city: City, back: NDArray[np.float64]) -> None:
+    """Raise an error where a truck cannot drive home: `back` are the minutes [station, demand point]."""
+    for station, minutes in zip(city.stations, back, strict=True):
+        lost = np.flatnonzero(minutes == np.inf)
         if len(lost):
             raise InputError(
                 f"link.csv: expected a way home to station {station.station_id} from node "
@@ -260,30 +287,41 @@ def _check_ways_home(city: City, roads: Roads, home_link: NDArray[np.int32]) -> 
             )
 
 
-def _busy_minutes(city: City, scenario: Scenario, roads: Roads, rates: NDArray[np.float64]) -> float:
-    """The mean of the busy time, or of the time on scene.
+def _away_minutes(
+    city: City, scenario: Scenario, there: NDArray[np.float64], back: NDArray[np.float64], rates: NDArray[np.float64]
+) -> float:
+    """The mean minutes that a truck drives there and back, and turns out, when the closest trucks go; 0 if in one."""
+    if scenario.busy.kind == "total":
+        return 0.0
+    trucks = [station.trucks for station in city.stations]
+    there, back = np.repeat(there, trucks, axis=1), np.repeat(back, trucks, axis=1)
+    order = np.argsort(there, axis=1, kind="stable")
+    drives = np.take_along_axis(there + scenario.busy.back_factor * back, order, axis=1)
+    needed = np.array([min(point.trucks or city.trucks_per_incident, drives.shape[1]) for point in city.demand])
+    taken = np.arange(drives.shape[1]) < needed[:, None]
+    return float((rates @ (drives * taken).sum(axis=1)) / (rates @ needed)) + city.turnout.mean_minutes
+
+
+def _busy_minutes(city: City, scenario: Scenario, away: float) -> float:
+    """The mean of the busy time, or of the time on scene, given what the drive takes.
 
     If the scenario does not say, trucks shall be busy as long on average as the city says when the closest trucks go.
     """
     if scenario.busy.mean_minutes is not None:
         return scenario.busy.mean_minutes
-    if scenario.busy.kind == "total":
-        return city.busy_minutes
-    there = roads.minutes_to(roads.demand)[:, roads.stations]
-    back = roads.minutes_to(roads.stations)[:, roads.demand].T
-    drives = np.sort(there + scenario.busy.back_factor * back, axis=1)
-    needed = [min(point.trucks or city.trucks_per_incident, drives.shape[1]) for point in city.demand]
-    mean = np.average([drives[j, :k].mean() for j, k in enumerate(needed)], weights=rates)
-    left = city.busy_minutes - mean - scenario.call_minutes - city.turnout.mean_minutes
-    return float(max(left, LEAST_SCENE * city.busy_minutes))
+    return max(city.busy_minutes - away, LEAST_SCENE * city.busy_minutes)
 
 
 def _shifts(city: City, scenario: Scenario) -> NDArray[np.void]:
-    """When which trucks are off: the last ones of their stations."""
+    """When which trucks are off: the last ones of a station, or every n-th truck of the city."""
     ids = [station.station_id for station in city.stations]
     last = np.cumsum([station.trucks for station in city.stations])
-    found = np.zeros(len(scenario.shifts), SHIFT)
-    for shift, row in zip(scenario.shifts, found, strict=True):
+    found = []
+    for shift in scenario.shifts:
+        times = (60.0 * shift.start_hour, 60.0 * shift.num_hours)
+        if shift.station is None:
+            found += [(*times, n, n + 1) for n in range(shift.every - 1, int(last[-1]), shift.every)]
+            continue
         if shift.station not in ids:
             raise InputError(
                 f"scenario {scenario.name}: expected a station of the city in shift, got {shift.station}"
@@ -295,6 +333,5 @@ def _shifts(city: City, scenario: Scenario) -> NDArray[np.void]:
                 f"scenario {scenario.name}: expected at most {city.stations[i].trucks} trucks of station "
                 f"{shift.station} in shift, got {shift.trucks}"
             )
-        row["start"], row["minutes"] = 60.0 * shift.start_hour, 60.0 * shift.num_hours
-        row["first_truck"], row["last_truck"] = last[i] - shift.trucks, last[i]
-    return found
+        found.append((*times, int(last[i]) - shift.trucks, int(last[i])))
+    return np.array(found, SHIFT)

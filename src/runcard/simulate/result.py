@@ -8,10 +8,13 @@ x - (Σx / Σy) y, which is right to first order.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.model import MINUTES_PER_DAY
+from runcard.errors import InputError
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES
 from runcard.simulate.scenario import Scenario
 from runcard.simulate.state import Found, State
@@ -43,10 +46,6 @@ class Batch:
     turned: int
     first_mean: float
     last_mean: float
-    first_median: float
-    last_median: float
-    first_p90: float
-    last_p90: float
     minutes: float
     busy_minutes: NDArray[np.float64]
     dispatches: NDArray[np.int64]
@@ -59,11 +58,8 @@ def batch_of(found: Found, state: State) -> Batch:
     num = max(1, int(sums["incidents"]))
     return Batch(
         int(sums["incidents"]), int(sums["late"]), int(sums["outside"]), int(sums["turned"]),
-        float(sums["first_sum"] / num), float(sums["last_sum"] / num),
-        quantile(found.first_bins, 0.5), quantile(found.last_bins, 0.5),
-        quantile(found.first_bins, 0.9), quantile(found.last_bins, 0.9),
-        float(sums["minutes"]), state.trucks["busy_minutes"].copy(), state.trucks["dispatches"].copy(),
-        state.idle_minutes,
+        float(sums["first_sum"] / num), float(sums["last_sum"] / num), float(sums["minutes"]),
+        state.trucks["busy_minutes"].copy(), state.trucks["dispatches"].copy(), state.idle_minutes,
     )  # fmt: skip
 
 
@@ -102,12 +98,41 @@ def ratio_interval(above: NDArray[np.float64], below: NDArray[np.float64], level
     return Interval(ratio, ratio - spread.half, ratio + spread.half)
 
 
+CHANCES = {"median": 0.5, "p90": 0.9}
+ARRIVALS = tuple(f"{which}_{of}" for which in ("first", "last") for of in ("mean", *CHANCES))
+"""What is known of the minutes until the first and the last truck are there."""
+LEAST_IN_SECTION = 200
+"""Of fewer arrivals a median or 90th percentile says little, and nothing about its error."""
+
+
+def _minutes(which: str, result: "PolicyResult", other: "PolicyResult | None") -> Interval:
+    """One of `ARRIVALS`, or by how much it is larger than that of another policy."""
+    if which not in ARRIVALS:
+        raise InputError(f"expected one of {', '.join(ARRIVALS)}, got {which!r}")
+    results = [result] if other is None else [result, other]
+    truck, of = which.split("_")
+    if of == "mean":
+        sums = [np.array([getattr(batch, which) for batch in one.batches]) * one.incidents for one in results]
+        return ratio_interval(sums[0] - sums[1] if other else sums[0], result.incidents)
+    bins, chance = [one.bins[:, 0 if truck == "first" else 1] for one in results], CHANCES[of]
+    whole = [quantile(one.sum(axis=0), chance) for one in bins]
+    mean = whole[0] - whole[1] if other else whole[0]
+    sections = [part for part in range(len(bins[0])) if bins[0][part].sum() > 0]
+    if min((bins[0][part].sum() for part in sections), default=0) < LEAST_IN_SECTION:
+        return Interval(mean, -np.inf, np.inf)
+    parts = [[quantile(one[part], chance) for part in sections] for one in bins]
+    half = interval_of(np.subtract(parts[0], parts[1]) if other else parts[0]).half
+    return Interval(mean, mean - half, mean + half)
+
+
 @dataclass(frozen=True)
 class PolicyResult:
     """What a simulation found for one policy."""
 
     name: str
     batches: tuple[Batch, ...]
+    bins: NDArray[np.int64]
+    """[section, first or last truck, bin] arrivals; the batches are dealt out to the sections in turn."""
 
     @cached_property
     def late(self) -> NDArray[np.float64]:
@@ -128,33 +153,39 @@ class PolicyResult:
     def late_fraction(self) -> Interval:
         """The part of the incidents that is late."""
         found = ratio_interval(self.late, self.incidents)
+        # Where none or all are late, batches do not vary, and the exact end for that many incidents is known.
+        certain = 1.0 - (0.5 - LEVEL / 2.0) ** (1.0 / max(1, self.num_incidents))
+        if found.mean == 0.0:
+            return Interval(0.0, 0.0, certain)
+        if found.mean == 1.0:
+            return Interval(1.0, 1.0 - certain, 1.0)
         return Interval(found.mean, max(0.0, found.low), min(1.0, found.high))
 
     def minutes(self, which: str) -> Interval:
         """Minutes from the call on: `first_mean`, `first_median`, `first_p90`, and the same of the `last` truck."""
-        found = interval_of([getattr(batch, which) for batch in self.batches])
+        found = _minutes(which, self, None)
         return Interval(found.mean, max(0.0, found.low), found.high)
+
+    def _by_time(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+        """The sum over batches by the minutes of all; 0 where all incidents of a log are at one moment."""
+        minutes = sum(batch.minutes for batch in self.batches)
+        found: NDArray[np.float64] = np.sum(values, axis=0) / (minutes or np.inf)
+        return found
 
     @property
     def busy_fractions(self) -> NDArray[np.float64]:
         """[truck] the part of the time that each truck is away."""
-        total = sum(batch.minutes for batch in self.batches)
-        found: NDArray[np.float64] = np.sum([batch.busy_minutes for batch in self.batches], axis=0) / total
-        return found
+        return self._by_time([batch.busy_minutes for batch in self.batches])
 
     @property
     def dispatches_per_day(self) -> NDArray[np.float64]:
         """[truck] how often each truck is sent."""
-        days = sum(batch.minutes for batch in self.batches) / 1440.0
-        found: NDArray[np.float64] = np.sum([batch.dispatches for batch in self.batches], axis=0) / days
-        return found
+        return MINUTES_PER_DAY * self._by_time([batch.dispatches for batch in self.batches])
 
     @property
     def idle_chances(self) -> NDArray[np.float64]:
         """[trucks + 1] the part of the time with each number of idle trucks."""
-        minutes = np.sum([batch.idle_minutes for batch in self.batches], axis=0)
-        found: NDArray[np.float64] = minutes / minutes.sum()
-        return found
+        return self._by_time([batch.idle_minutes for batch in self.batches])
 
     @property
     def outside_per_incident(self) -> float:
@@ -183,6 +214,10 @@ class Simulation:
         """How much smaller the late fraction of a policy is than that of the first, by the batches of both."""
         first, other = self.policies[0], self.policies[number]
         return ratio_interval(first.late - other.late, first.incidents)
+
+    def more_minutes(self, number: int, which: str) -> Interval:
+        """By how many minutes one of `ARRIVALS` of a policy is later than that of the first, by the batches of both."""
+        return _minutes(which, self.policies[number], self.policies[0])
 
     def improvement(self, number: int) -> Interval:
         """The same as a part of the late fraction of the first."""

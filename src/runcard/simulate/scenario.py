@@ -15,12 +15,11 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
 from runcard.city.check import LEAST_CV, MAX_CV, near
-from runcard.city.model import City, Turnout
+from runcard.city.model import City
 from runcard.errors import CityError, InputError
 
 HOURS_PER_DAY: Final = 24
@@ -29,6 +28,9 @@ DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TIME_MODELS: Final = ("exponential", "fixed", "gamma", "lognormal", "hyperexponential")
 KINDS: Final = ("total", "parts")
 PAPER: Final = "paper"
+SHIFT_KEYS: Final = ("station", "trucks", "every", "off_hours", "days")
+MOST: Final = 1e6
+"""Minutes, hours or breakdowns: far more than makes sense, and few enough to be simulated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +47,23 @@ class Busy:
     mean_minutes: float | None = None
     back_factor: float = 1.0
     """The drive home takes this many times as long as a drive there."""
+    back_model: str | None = None
+    """The law of the time on a link on the way home; None: that of the way there."""
+    back_cv: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Hours of the week at which some trucks of a station are out of service, from Monday 0:00 on."""
+    """Hours of the week, from Monday 0:00 on, at which some trucks are out of service.
 
-    station: str
-    trucks: int
+    They are the last `trucks` of a station, or, if that is None, every n-th truck of the city.
+    """
+
+    station: str | None
     start_hour: float
     num_hours: float
+    trucks: int = 1
+    every: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +87,70 @@ class Scenario:
     shifts: tuple[Shift, ...] = ()
     call_minutes: float = 0.0
     """From the call, when the clock of the target starts, to dispatch."""
-    turnout: Turnout | None = None
+    turnout: tuple[tuple[str, Any], ...] = ()
     driving: tuple[tuple[str, Any], ...] = ()
-    """What is different about the law of driving times, as pairs of key and value."""
+    """What is different about turnout and driving times, as pairs of key and value."""
     shared_delay: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a city."""
+        self._check_law("busy.", self.busy.model, self.busy.cv)
+        if self.busy.back_model is not None:
+            self._check_law("busy.back_", self.busy.back_model, self.busy.back_cv)
+        self._expect(self.busy.kind in KINDS, f"busy.kind to be one of {', '.join(KINDS)}", self.busy.kind)
+        self._expect(0.0 <= self.turn_back <= 1.0, "dispatch.turn_back to be a chance from 0 to 1", self.turn_back)
+        self._expect(len(self.rates) in (0, HOURS_PER_DAY, HOURS_PER_WEEK), "24 or 168 rates", len(self.rates))
+        self._expect(min(self.rates, default=1.0) >= 0.0, "rates from 0 up", min(self.rates, default=1.0))
+        numbers = {
+            "busy.mean_minutes": self.busy.mean_minutes, "busy.back_factor": self.busy.back_factor,
+            "out_of_service.breakdowns_per_year": self.breakdowns_per_year, "call.minutes": self.call_minutes,
+            "out_of_service.repair_hours": self.repair_hours,
+        }  # fmt: skip
+        for key, number in numbers.items():
+            self._expect(number is None or 0.0 <= number <= MOST, f"{key} from 0 to {MOST:g}", number)
+        if self.redirect and self.busy.kind != "parts":
+            raise InputError(
+                f'scenario {self.name}: expected busy.kind = "parts" with dispatch.redirect: without it nobody drives '
+                "home; combine it with there-and-back"
+            )
+        if self.log is not None and self.rates:
+            raise InputError(f"scenario {self.name}: expected replay.log or rates, got both: a log has its own rates")
+
+    def _check_law(self, section: str, model: str, cv: float | None) -> None:
+        """Raise an error where a law is not known, lacks a variation that it needs, or has one that it cannot have."""
+        self._expect(model in TIME_MODELS, f"{section}model to be one of {', '.join(TIME_MODELS)}", model)
+        if model not in LEAST_CV:
+            self._expect(cv is None, f"no {section}cv for {model}", cv)
+            return
+        least = LEAST_CV[model]
+        sound = cv is not None and least <= cv <= MAX_CV
+        self._expect(sound, f"{section}cv from {least:g} to {MAX_CV:g} for {model}", cv)
+
+    def _expect(self, holds: bool, words: str, found: Any) -> None:
+        """Raise an error if something does not hold."""
+        if not holds:
+            raise InputError(f"scenario {self.name}: expected {words}, got {'none' if found is None else found}")
+
+    @property
+    def drives_home(self) -> bool:
+        """Whether trucks drive home."""
+        return self.busy.kind == "parts" or self.turn_back > 0.0
 
     def changed(self, city: City) -> City:
         """The city as the scenario has it; policies do not know."""
-        given: dict[str, Any] = {"turnout": self.turnout, "shared_delay": self.shared_delay}
-        driving = dict(self.driving)
+        driving, turnout = dict(self.driving), dict(self.turnout)
         if "model" in driving:  # what belongs to another model goes with it
             driving = {"cv": None, "tail_index": None, "coupled_branch": None, **driving}
+        if "model" in turnout:
+            turnout = {"cv": None, **turnout}
+        shared_delay = city.shared_delay if self.shared_delay is None else self.shared_delay
         try:
-            changes = {key: value for key, value in given.items() if value is not None}
-            return replace(city, driving=replace(city.driving, **driving), **changes)
+            return replace(
+                city,
+                driving=replace(city.driving, **driving),
+                turnout=replace(city.turnout, **turnout),
+                shared_delay=shared_delay,
+            )
         except CityError as error:
             raise InputError(f"scenario {self.name}: {'; '.join(error.faults)}") from error
 
@@ -127,7 +186,7 @@ def _document(word: str) -> tuple[dict[str, Any], str, Path]:
     if word in built_in_names():
         return tomllib.loads((_folder() / f"{word}.toml").read_text("utf-8")), word, Path()
     path = Path(word)
-    if not word or not (path.suffix == ".toml" or path.exists()):
+    if not word or not (path.suffix == ".toml" or _exists(path)):
         names = ", ".join(built_in_names())
         raise InputError(
             f"expected a scenario, got {word!r}{near(word, built_in_names())}; there are {names}, or a file"
@@ -140,8 +199,17 @@ def _document(word: str) -> tuple[dict[str, Any], str, Path]:
         raise InputError(f"{path}: not valid TOML: {error}") from error
 
 
+def _exists(path: Path) -> bool:
+    """Whether there is such a file; no name of a file is too long to ask."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    # A whole number of hundreds of digits is no float.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e300:
         raise ValueError("a number")
     return float(value)
 
@@ -156,8 +224,8 @@ def _between(low: float, high: float, words: str) -> Callable[[Any], float]:
 
 
 def _positive(value: Any) -> float:
-    if _number(value) <= 0.0:
-        raise ValueError("a number above 0")
+    if not 0.0 < _number(value) <= MOST:
+        raise ValueError(f"a number above 0, up to {MOST:g}")
     return float(value)
 
 
@@ -187,15 +255,18 @@ def _hours(num: int) -> Callable[[Any], tuple[float, ...]]:
         words = f"{num} numbers from 0 up, not all 0"
         if not isinstance(value, list) or len(value) != num:
             raise ValueError(words if not isinstance(value, list) else f"{words}, and not {len(value)}")
-        found = tuple(_number(entry) for entry in value)
-        if min(found) < 0.0 or sum(found) <= 0.0:
+        try:
+            found = tuple(_number(entry) for entry in value)
+        except ValueError as error:
+            raise ValueError(words) from error
+        if min(found) < 0.0 or not 0.0 < sum(found) <= MOST:
             raise ValueError(words)
         return found
 
     return read
 
 
-_not_negative = _between(0.0, 1e9, "a number from 0 up")
+_not_negative = _between(0.0, MOST, f"a number from 0 to {MOST:g}")
 _chance = _between(0.0, 1.0, "a chance from 0 to 1")
 _cv = _between(0.0, MAX_CV, f"a number from 0 to {MAX_CV:g}")
 
@@ -205,6 +276,8 @@ KEYS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "busy.cv": _cv,
     "busy.mean_minutes": _positive,
     "busy.back_factor": _not_negative,
+    "busy.back_model": _one_of(TIME_MODELS),
+    "busy.back_cv": _cv,
     "dispatch.turn_back": _chance,
     "dispatch.redirect": _truth,
     "rates.by_hour_of_day": _hours(HOURS_PER_DAY),
@@ -257,12 +330,6 @@ def _scenario(name: str, title: str, given: Mapping[str, tuple[Any, str]], folde
 
     dispatch, outages = section("dispatch"), section("out_of_service")
     busy = Busy(**section("busy"))
-    _check_law(name, "busy", busy.model, busy.cv)
-    if dispatch.get("redirect") and busy.kind != "parts":
-        raise InputError(
-            f'scenario {name}: expected busy.kind = "parts" with dispatch.redirect: without it nobody drives home; '
-            "combine it with there-and-back"
-        )
     shifts, shifts_where = given.get("shift", ([], name))
     log = values.get("replay.log")
     return Scenario(
@@ -277,22 +344,10 @@ def _scenario(name: str, title: str, given: Mapping[str, tuple[Any, str]], folde
         repair_hours=outages.get("repair_hours", 24.0),
         shifts=_shifts(shifts, shifts_where),
         call_minutes=values.get("call.minutes", 0.0),
-        turnout=Turnout(**section("turnout")) if section("turnout") else None,
+        turnout=tuple(section("turnout").items()),
         driving=tuple(section("driving").items()),
         shared_delay=values.get("shared_delay"),
     )
-
-
-def _check_law(name: str, section: str, model: str, cv: float | None) -> None:
-    """Raise an error where a law has no variation that it needs, or one that it cannot have."""
-    if model in LEAST_CV:
-        if cv is None or cv < LEAST_CV[model]:
-            found = "none" if cv is None else f"{cv:g}"
-            raise InputError(
-                f"scenario {name}: expected {section}.cv of at least {LEAST_CV[model]:g} for {model}, got {found}"
-            )
-    elif cv is not None:
-        raise InputError(f"scenario {name}: expected no {section}.cv for {model}, got {cv:g}")
 
 
 def _rates(name: str, given: Mapping[str, Any]) -> tuple[float, ...]:
@@ -315,20 +370,30 @@ def _shifts(given: Any, where: str) -> tuple[Shift, ...]:
     found = []
     for number, entry in enumerate(given, start=1):
         at = f"{where}: shift {number}"
-        unknown = [key for key in entry if key not in ("station", "trucks", "off_hours", "days")]
+        unknown = [key for key in entry if key not in SHIFT_KEYS]
         if unknown:
-            raise InputError(f"{at}: unknown key {unknown[0]}; expected station, trucks, off_hours and days")
-        hours, days, trucks = entry.get("off_hours"), entry.get("days", list(DAYS)), entry.get("trucks", 1)
-        sound = isinstance(hours, list) and len(hours) == 2
-        if not sound or not all(type(hour) in (int, float) and 0 <= hour <= HOURS_PER_DAY for hour in hours):
-            raise InputError(f"{at}: expected off_hours = [from, to], hours from 0 to 24, got {hours!r}")
-        if not isinstance(days, list) or any(day not in DAYS for day in days):
+            raise InputError(f"{at}: unknown key {unknown[0]}; expected {', '.join(SHIFT_KEYS)}")
+        start, length = _off_hours(at, entry.get("off_hours"))
+        days = entry.get("days", list(DAYS))
+        if not isinstance(days, list) or not days or any(day not in DAYS for day in days):
             raise InputError(f"{at}: expected days among {', '.join(DAYS)}, got {days!r}")
-        if type(trucks) is not int or trucks < 1:
-            raise InputError(f"{at}: expected trucks to be a whole number from 1 up, got {trucks!r}")
-        if not isinstance(entry.get("station"), str):
-            raise InputError(f"{at}: expected the id of a station, got {entry.get('station')!r}")
-        start, stop = (float(hour) for hour in hours)
-        length = (stop - start) % HOURS_PER_DAY or float(HOURS_PER_DAY)
-        found += [Shift(entry["station"], trucks, HOURS_PER_DAY * DAYS.index(day) + start, length) for day in days]
+        station, every = entry.get("station"), entry.get("every")
+        if (station is None) == (every is None) or (station is not None and not isinstance(station, str)):
+            raise InputError(f"{at}: expected the id of a station, or every = n, got {station!r} and {every!r}")
+        counts = {key: entry.get(key, 1) for key in ("trucks", "every")}
+        for key, count in counts.items():
+            if type(count) is not int or count < 1:
+                raise InputError(f"{at}: expected {key} to be a whole number from 1 up, got {count!r}")
+        found += [Shift(station, HOURS_PER_DAY * DAYS.index(day) + start, length, **counts) for day in days]
     return tuple(found)
+
+
+def _off_hours(at: str, hours: Any) -> tuple[float, float]:
+    """When a shift begins in a day, and how many hours it takes."""
+    sound = isinstance(hours, list) and len(hours) == 2
+    if not sound or not all(type(hour) in (int, float) and 0 <= hour <= HOURS_PER_DAY for hour in hours):
+        raise InputError(f"{at}: expected off_hours = [from, to], hours from 0 to 24, got {hours!r}")
+    start, stop = (float(hour) for hour in hours)
+    if start == stop:
+        raise InputError(f"{at}: expected off_hours that differ, got {hours!r}; [0, 24] is all day")
+    return start, (stop - start) % HOURS_PER_DAY or float(HOURS_PER_DAY)

@@ -16,7 +16,6 @@ CLOCK = np.dtype(
         ("measured_from", np.float64),
         ("changed_at", np.float64),  # when the number of idle trucks changed last
         ("number", np.int64),  # of the next incident that is drawn
-        ("incident", np.int64),
         ("code", np.int64),  # the number of the state of idle trucks, where states have one
         ("num_idle", np.int64),
         ("point", np.int64),  # of the incident that waits for a team
@@ -68,6 +67,7 @@ SLOT = np.dtype([("time", np.float64), ("place", np.int64)])
 
 SUMS = np.dtype(
     [
+        ("before", np.int64),  # incidents that are not counted
         ("incidents", np.int64),
         ("late", np.int64),
         ("outside", np.int64),
@@ -115,8 +115,6 @@ class Found(NamedTuple):
     sums: NDArray[np.void]
     first_bins: NDArray[np.int64]
     last_bins: NDArray[np.int64]
-    late_at: NDArray[np.int64]
-    """[J] the late incidents of each demand point."""
 
 
 def new_state(model: Model) -> State:
@@ -130,10 +128,10 @@ def new_state(model: Model) -> State:
     )  # fmt: skip
 
 
-def nothing_found(model: Model) -> Found:
+def nothing_found() -> Found:
     """Sums of nothing."""
     first, last = np.zeros((2, NUM_BINS), np.int64)
-    return Found(np.zeros(1, SUMS), first, last, np.zeros(len(model.points), np.int64))
+    return Found(np.zeros(1, SUMS), first, last)
 
 
 def room_for(num_incidents: int) -> NDArray[np.void]:

@@ -35,11 +35,10 @@ from runcard.simulate.kernels.draws import (
     incident_key,
     uniform,
 )
-from runcard.simulate.kernels.drive import drive_route, drive_tree
+from runcard.simulate.kernels.drive import drive_route, drive_tree, drive_until
 
 Ints = NDArray[np.int64]
 
-MINUTES_PER_DAY = 1440.0
 MINUTES_PER_WEEK = 10080.0
 MINUTES_PER_YEAR = 525960.0
 MOMENT = 1e-6
@@ -50,7 +49,7 @@ def begin(model: Any, state: Any, key: np.uint64, start: float) -> None:
     """Put every truck into its station at time `start`, and draw what happens first."""
     num_trucks = len(model.station_of)
     state.clock[0].key, state.clock[0].now, state.clock[0].changed_at = key, start, start
-    state.clock[0].number, state.clock[0].incident, state.clock[0].num_idle = 0, -1, num_trucks
+    state.clock[0].number, state.clock[0].num_idle = 0, num_trucks
     state.clock[0].num_noted = 0
     for slot in range(len(state.slots)):
         state.slots[slot].place = -1
@@ -187,7 +186,6 @@ def advance(model: Any, state: Any, end: float) -> bool:
     if state.clock[0].next_time > end or state.clock[0].next_point < 0:
         return False
     state.clock[0].point, state.clock[0].incident_key = state.clock[0].next_point, state.clock[0].next_key
-    state.clock[0].incident += 1
     _next_incident(model, state)
     return True
 
@@ -228,12 +226,12 @@ def _drive_home(model: Any, state: Any, n: int, until: float) -> tuple[float, in
     """Minutes of truck n on its way home, to the end or to the first node after `until`, and that node."""
     truck, station = state.trucks[n], model.station_of[n]
     return drive_tree(
-        model.roads, model.home_link, station, truck.free_node, truck.home_key, n, model.back_factor, until
+        model.home_roads, model.home_link, station, truck.free_node, truck.home_key, n, model.back_factor, until
     )
 
 
 @inlined_kernel
-def _depart(model: Any, state: Any, n: int, place: int, call: float) -> None:
+def _depart(model: Any, state: Any, n: int, place: int) -> None:
     """Let truck n leave for the incident as number `place` of its station: set when, and when it would be there."""
     key, j, i = state.clock[0].incident_key, state.clock[0].point, model.station_of[n]
     sent = state.sent
@@ -241,7 +239,7 @@ def _depart(model: Any, state: Any, n: int, place: int, call: float) -> None:
         minutes, node = _drive_home(model, state, n, state.clock[0].now - state.trucks[n].free_at)
         _count_busy(state, n)
         strike(state, n)
-        sent[place].start_at = max(call, state.trucks[n].free_at + minutes)
+        sent[place].start_at = state.trucks[n].free_at + minutes
         sent[place].start_node, sent[place].by_tree = node, True
         drive, _ = drive_tree(model.roads, model.point_link, model.points[j].row, node, key, n, 1.0, np.inf)
     else:
@@ -250,7 +248,7 @@ def _depart(model: Any, state: Any, n: int, place: int, call: float) -> None:
             # Stations are told from trucks by the link that they do not have.
             who, link = (i, -1) if model.turnout_shared else (n, 0)
             turnout = draw_time(model.turnout, model.turnout_minutes, draw_key(key, TURNOUT, who, link))
-        sent[place].start_at = call + turnout
+        sent[place].start_at = state.clock[0].now + turnout
         sent[place].start_node, sent[place].by_tree = model.stations[i].node, False
         route = _route(model, i, j, place, state)
         drive, _ = drive_route(model.roads, route, model.stations[i].node, key, n, np.inf)
@@ -271,31 +269,39 @@ def _route(model: Any, i: int, j: int, place: int, state: Any) -> int:
 
 
 @bare_kernel
-def _turn_home(model: Any, state: Any, place: int, at: float) -> None:
-    """Let a truck that is not there yet turn home at a time: from the next node that it comes to."""
-    sent, n, j = state.sent, state.sent[place].truck, state.clock[0].point
-    i, key = model.station_of[n], state.clock[0].incident_key
-    driven = at - sent[place].start_at
-    minutes, node = max(0.0, -driven), sent[place].start_node
-    if driven > 0.0 and sent[place].by_tree:
-        minutes, node = drive_tree(model.roads, model.point_link, model.points[j].row, node, key, n, 1.0, driven)
-    elif driven > 0.0:
-        minutes, node = drive_route(model.roads, _route(model, i, j, place, state), node, key, n, driven)
-    elif not sent[place].by_tree:  # it has not left
-        state.trucks[n].free_at, state.trucks[n].free_node = at, node
-        return
-    state.trucks[n].free_at, state.trucks[n].free_node = sent[place].start_at + (minutes if driven > 0.0 else 0.0), node
+def _turn_home(model: Any, state: Any, place: int, at: float) -> bool:
+    """Let a truck that is not there yet turn round at a time, back to the last node that it has passed, and home.
+
+    On a one-way link it goes on to the next node first; returns False, and lets it go on, if that is the scene.
+    """
+    sent, n, j = state.sent[place], state.sent[place].truck, state.clock[0].point
+    driven, row = at - sent.start_at, model.points[j].row
+    if driven <= 0.0:  # it has not left its station, or the node that it was redirected from
+        state.trucks[n].free_at = sent.start_at if sent.by_tree else at
+        state.trucks[n].free_node = sent.start_node
+        return True
+    number = -1 if sent.by_tree else _route(model, model.station_of[n], j, place, state)
+    minutes, node, time, link = drive_until(
+        model.roads, number, model.point_link, row, sent.start_node, state.clock[0].incident_key, n, driven
+    )
+    free_at = at + driven - minutes
+    if model.roads.links[link].one_way:
+        free_at, node = sent.start_at + minutes + time, model.roads.links[link].ends - node
+        if node == model.points[j].node:
+            return False
+    state.trucks[n].free_at, state.trucks[n].free_node = free_at, node
+    return True
 
 
 @inlined_kernel
 def send(model: Any, state: Any, stations: Any) -> None:
     """Send a truck of each of `stations` (-1: none) to the incident, others from outside; the clock has the outcome."""
     now, key, j, sent = state.clock[0].now, state.clock[0].incident_key, state.clock[0].point, state.sent
-    call, needed, num = now + model.call_minutes, model.points[j].needed, 0
+    needed, num = model.points[j].needed, 0
     for i in stations:
         if i >= 0:
             n = _pick(model, state, i)
-            _depart(model, state, n, num, call)
+            _depart(model, state, n, num)
             _count_idle(model, state, n, -1)
             num += 1
     for place in range(num, needed):
@@ -311,7 +317,7 @@ def send(model: Any, state: Any, stations: Any) -> None:
                 drive += draw_time(model.roads.laws.together, model.outside_minutes, hashed)
             else:
                 drive += draw_time(model.roads.laws.apart, model.outside_minutes, hashed)
-        sent[place].there_at, sent[place].truck = call + turnout + drive, -1
+        sent[place].there_at, sent[place].truck = now + turnout + drive, -1
     for place in range(needed):
         slot = place
         while slot > 0 and sent[sent[slot - 1].order].there_at > sent[place].there_at:
@@ -326,37 +332,36 @@ def send(model: Any, state: Any, stations: Any) -> None:
         n = sent[place].truck
         turned = False
         if rank >= model.points[j].arrivals and model.turn_back > 0.0 and sent[place].there_at > counts:
-            hashed = draw_key(key, TURN, n, 0 if n >= 0 else place)
-            turned = uniform(hashed) < model.turn_back
+            hashed = draw_key(key, TURN, n, 0 if n >= 0 else place - num)
+            turned = uniform(hashed) < model.turn_back and (n < 0 or _turn_home(model, state, place, counts))
         if turned:
             num_turned += 1
         else:
             last = max(last, sent[place].there_at)
         if n >= 0:
-            _set_return(model, state, place, turned, counts)
+            _set_return(model, state, place, turned)
     result = state.clock[0]
-    result.first, result.last, result.counts = sent[sent[0].order].there_at - now, last - now, counts - now
+    call = now - model.call_minutes  # an incident happens here when trucks are sent
+    result.first, result.last, result.counts = sent[sent[0].order].there_at - call, last - call, counts - call
     result.late = result.counts > model.points[j].target
     result.outside, result.turned = needed - num, num_turned
 
 
 @inlined_kernel
-def _set_return(model: Any, state: Any, place: int, turned: bool, counts: float) -> None:
-    """Note when a truck that was sent is released and home."""
+def _set_return(model: Any, state: Any, place: int, turned: bool) -> None:
+    """Note when a truck that was sent is released and home; one that has turned knows from when and where."""
     sent, n, j, now = state.sent, state.sent[place].truck, state.clock[0].point, state.clock[0].now
     key = state.clock[0].incident_key
     state.trucks[n].away, state.trucks[n].released, state.trucks[n].left_at = True, False, now
     state.trucks[n].home_key = draw_key(key, HOME, n, 0)
     if now >= state.clock[0].measured_from:
         state.trucks[n].dispatches += 1
-    if turned:
-        _turn_home(model, state, place, counts)
-    elif model.in_parts:
-        on_scene = draw_time(model.busy, model.busy_minutes, draw_key(key, BUSY, n, 0))
-        state.trucks[n].free_at, state.trucks[n].free_node = sent[place].there_at + on_scene, model.points[j].node
-    else:
+    if not turned and not model.in_parts:
         note(state, n, now + draw_time(model.busy, model.busy_minutes, draw_key(key, BUSY, n, 0)))
         return
+    if not turned:
+        on_scene = draw_time(model.busy, model.busy_minutes, draw_key(key, BUSY, n, 0))
+        state.trucks[n].free_at, state.trucks[n].free_node = sent[place].there_at + on_scene, model.points[j].node
     minutes, _ = _drive_home(model, state, n, np.inf)
     note(state, n, state.trucks[n].free_at + minutes)
     if model.redirect:

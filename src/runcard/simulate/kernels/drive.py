@@ -73,3 +73,22 @@ def drive_tree(
         minutes += factor * link_time(roads, key, truck, link)
         node = roads.links[link].ends - node
     return minutes, node
+
+
+@bare_kernel
+def drive_until(
+    roads: Any, number: int, next_link: NDArray[np.int32], row: int, node: int, key: np.uint64, truck: int, until: float
+) -> tuple[float, int, float, int]:
+    """Where a truck is `until` minutes after it left a node, along a route, or along a row of trees if `number` is -1.
+
+    Returns the minutes to the last node that it has passed, the node, the minutes of the link from there, and the link.
+    """
+    minutes, place, link = 0.0, 0, -1
+    while True:
+        link = next_link[row, node] if number < 0 else roads.route[roads.first_link[number] + place]
+        time = link_time(roads, key, truck, link)
+        if minutes + time >= until:
+            return minutes, node, time, link
+        minutes += time
+        node = roads.links[link].ends - node
+        place += 1

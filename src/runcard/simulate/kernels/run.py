@@ -86,8 +86,6 @@ def count(state: Any, found: Any) -> None:
     found.sums[0].last_sum += result.last
     found.first_bins[bin_of(result.first)] += 1
     found.last_bins[bin_of(result.last)] += 1
-    if result.late:
-        found.late_at[state.clock[0].point] += 1
 
 
 @inlined_kernel
@@ -104,20 +102,31 @@ def record(n: int, state: Any, stations: NDArray[np.int64], records: Any) -> Non
 
 @bare_kernel
 def run_batch(
-    model: Any, state: Any, rule: Any, found: Any, records: Any, stations: NDArray[np.int64], warm_until: float,
+    model: Any, state: Any, rule: Any, found: Any, records: Any, stations: NDArray[np.int64], first_counted: int,
     num_incidents: int, end: float,
 ) -> None:  # fmt: skip
-    """Send teams to `num_incidents` incidents after the time `warm_until`, or to all before `end`.
+    """Send teams to incidents, and count them: all from time 0 to `end`, or `num_incidents` from a number on.
 
-    Counted are those after `warm_until`; `records` may have room for none. `stations` is scratch for a team.
+    Without an end, what is measured begins with the incident before `first_counted` and ends with the last one. It does
+    not begin at a time: that is likely in a long gap between incidents, and the next one finds more trucks idle than
+    others do. `records` may have room for none; `stations` is scratch for a team.
     """
-    state.clock[0].measured_from = warm_until
     while found.sums[0].incidents < num_incidents and advance(model, state, end):
         choose(model, state, rule, stations)
         send(model, state, stations)
-        if state.clock[0].now >= warm_until:
-            if len(records) > 0:
-                record(found.sums[0].incidents, state, stations, records)
-            count(state, found)
+        tally(state, found, records, stations, first_counted)
     finish(state)
-    found.sums[0].minutes = state.clock[0].now - warm_until
+    found.sums[0].minutes = state.clock[0].now - state.clock[0].measured_from
+
+
+@inlined_kernel
+def tally(state: Any, found: Any, records: Any, stations: NDArray[np.int64], first_counted: int) -> None:
+    """Count the incident that a team was sent to, and write it down, if anything is measured yet."""
+    if state.clock[0].now >= state.clock[0].measured_from:
+        if len(records) > 0:
+            record(found.sums[0].incidents, state, stations, records)
+        count(state, found)
+    elif state.clock[0].measured_from == np.inf:
+        found.sums[0].before += 1
+        if found.sums[0].before >= first_counted:
+            state.clock[0].measured_from = state.clock[0].now

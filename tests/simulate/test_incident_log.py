@@ -1,0 +1,200 @@
+"""Tests of incident logs: a good one is replayed as it is, and of a bad one the row is named."""
+
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from runcard.city import City
+from runcard.errors import InputError
+from runcard.simulate.engine import simulate_policies
+from runcard.simulate.incident_log import IncidentLog, read_log
+
+from .cases import policies_of, records_of, scenario_of, small_city
+
+HEADER = "time,node_id"
+
+
+def with_classes() -> City:
+    """A city with two classes of incidents at n0."""
+    city = small_city()
+    first = city.demand[0]
+    return replace(city, demand=(first, replace(first, trucks=1), *city.demand[1:]))
+
+
+def logged(folder: Path, text: str, city: City | None = None) -> IncidentLog:
+    """What a log of that text says."""
+    path = folder / "log.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_log(path, city or small_city())
+
+
+GOOD = """\
+\ufefftime, node_id ,note
+2024-01-03T14:05:00, n12 ,"a note, with a comma"
+2024-01-03 14:05:00,n3,
+
+2024-01-03T14:05:30.5,n12,the same node again
+2024-02-01,n0,"two
+lines"
+"""
+
+
+def test_a_good_log_is_read(tmp_path: Path) -> None:
+    """Byte order mark, spaces, other columns, empty lines, several forms of times and the same time twice are fine."""
+    found = logged(tmp_path, GOOD)
+    at = 2.0 * 1440.0 + 14.0 * 60.0 + 5.0
+    assert found.begins == datetime(2024, 1, 1)
+    assert found.minutes.tolist() == [at, at, at + 30.5 / 60.0, 31.0 * 1440.0]
+    assert found.points.tolist() == [12, 3, 12, 0]
+
+
+def test_classes_are_told_apart(tmp_path: Path) -> None:
+    """The class of an incident is the row of its node in demand.csv, and may be left out where there is one."""
+    rows = ("node_id,class,time", "n0,2,2024-01-01", "n0,1,2024-01-01", "n1,,2024-01-02", "n1,1,2024-01-03")
+    assert logged(tmp_path, "\n".join(rows), with_classes()).points.tolist() == [1, 0, 2, 2]
+
+
+def test_times_with_zones_are_compared_across_them(tmp_path: Path) -> None:
+    """Times of different zones are in order by the moment that they mean; the week begins by the first one's clock."""
+    text = f"{HEADER}\n2024-01-01T02:00+01:00,n1\n2024-01-01T01:30Z,n1\n"
+    assert logged(tmp_path, text).minutes.tolist() == [120.0, 150.0]
+
+
+def test_the_week_begins_on_monday(tmp_path: Path) -> None:
+    """Minutes count from Monday 0:00 before the first incident, also on a Sunday night and across the year's end."""
+    found = logged(tmp_path, f"{HEADER}\n2023-12-31T23:59,n1\n2024-01-01T00:00,n1\n")
+    assert found.minutes.tolist() == [7 * 1440.0 - 1.0, 7 * 1440.0]
+
+
+FAULTS = {
+    "unsorted": (
+        "2024-01-02T00:00,n1\n2024-01-01T00:00,n1",
+        "row 3: expected rows in the order of time, got 2024-01-01T00:00:00 after 2024-01-02T00:00:00",
+    ),
+    "twice": (
+        "2024-01-01T00:00,n1\n2024-01-01T00:00,n2\n2024-01-01T00:00:00,n1",
+        "row 4: expected each incident once, got the same time and node as in row 2",
+    ),
+    "unknown node": ("2024-01-01T00:00,n1\n2024-01-01T00:01,Elm", "row 3: expected a node of demand.csv, got 'Elm'"),
+    "misspelt node": ("2024-01-01T00:00,n 12", "row 2: expected a node of demand.csv, got 'n 12' (did you mean n12?)"),
+    "no node": ("2024-01-01T00:00,", "row 2: expected a node of demand.csv, got ''"),
+    "bad time": (
+        "2024-01-01T00:00,n1\n\nyesterday,n1",
+        "row 4: expected a time such as 2015-01-03T14:05:00, got 'yesterday'",
+    ),
+    "no such day": (
+        "2023-02-29T00:00,n1",
+        "row 2: expected a time such as 2015-01-03T14:05:00, got '2023-02-29T00:00'",
+    ),
+    "no time": (",n1", "row 2: expected a time such as 2015-01-03T14:05:00, got ''"),
+    "year too early": ("1815-06-18T12:00,n1", "row 2: expected a year from 1900 to 2200, got 1815"),
+    "year too late": ("2024-01-01T00:00,n1\n2924-01-01T00:00,n1", "row 3: expected a year from 1900 to 2200, got 2924"),
+    "mixed zones": (
+        "2024-01-01T00:00,n1\n2024-01-01T01:00Z,n1",
+        "row 3: expected every time with a time zone or none, got both",
+    ),
+    "gap": (
+        "2024-01-01T00:00,n1\n2024-02-02T00:00,n1",
+        "row 3: expected an incident within 31 days of the last, got a gap of 32.0 days: is a part of the log missing?",
+    ),
+    "short row": ("2024-01-01T00:00,n1\n2024-01-01T00:01", "row 3: expected 2 cells, got 1"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_bad_row_is_named(name: str, tmp_path: Path) -> None:
+    """The first row that is not sound is named, with what was expected and found, in one line."""
+    rows, message = FAULTS[name]
+    with pytest.raises(InputError) as caught:
+        logged(tmp_path, f"{HEADER}\n{rows}\n")
+    assert str(caught.value) == f"log.csv {message}"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("n0,", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got none"),
+        ("n0,3", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got '3'"),
+        ("n0,0", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got '0'"),
+        ("n0,one", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got 'one'"),
+        ("n0,-1", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got '-1'"),
+        ("n1,2", "log.csv row 2: expected a class from 1 to 1, which node n1 has, got '2'"),
+    ],
+)
+def test_a_class_that_a_node_does_not_have_is_named(row: str, message: str, tmp_path: Path) -> None:
+    """A class must be one of the node's, and be given where there are several."""
+    with pytest.raises(InputError) as caught:
+        logged(tmp_path, f"time,node_id,class\n2024-01-01T00:00,{row}\n", with_classes())
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "log.csv: expected the columns time and node_id, got none"),
+        ("time,node\n", "log.csv: expected the columns time and node_id, got time, node"),
+        ("2024-01-01T00:00,n1\n", "log.csv: expected the columns time and node_id, got 2024-01-01T00:00, n1"),
+        (f"{HEADER}\n", "log.csv: expected at least one incident, got none"),
+        (f"{HEADER}\n\n , \n", "log.csv: expected at least one incident, got none"),
+    ],
+)
+def test_a_log_without_columns_or_incidents_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    """A log needs its two columns and an incident."""
+    with pytest.raises(InputError) as caught:
+        logged(tmp_path, text)
+    assert str(caught.value) == message
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    """A file that is not UTF-8, and one that is not there, are said to be so."""
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"time,node_id\n2024-01-01T00:00,\xff\n")
+    with pytest.raises(InputError, match="expected a CSV file in UTF-8"):
+        read_log(path, small_city())
+    with pytest.raises(InputError, match="No such file"):
+        read_log(tmp_path / "none.csv", small_city())
+
+
+def random_log(folder: Path, num_incidents: int) -> None:
+    """Write a log of incidents at random seconds."""
+    rng = np.random.default_rng(1)
+    seconds = np.cumsum(rng.integers(1, 4_000, num_incidents))
+    start = np.datetime64("2024-03-13T07:00:00")
+    rows = [f"{start + int(second)},n{rng.integers(25)}" for second in seconds]
+    (folder / "log.csv").write_text("\n".join([HEADER, *rows, ""]))
+
+
+def test_a_log_is_replayed_as_it_is(tmp_path: Path) -> None:
+    """Every replay has the incidents of the log, at their times and nodes, with delays of its own."""
+    city = small_city()
+    random_log(tmp_path, 500)
+    log = read_log(tmp_path / "log.csv", city)
+    scenario = scenario_of(tmp_path, 'replay.log = "log.csv"')
+    policies = policies_of(city, ["closest-first", "optimal"])
+    for records in records_of(city, policies, scenario, incidents=1_000).values():
+        replays = records.reshape(-1, 500)
+        assert len(replays) > 1
+        for replay in replays:
+            assert np.array_equal(replay["minutes"], log.minutes - log.minutes[0])
+            assert np.array_equal(replay["point"], log.points)
+        assert not np.array_equal(replays[0]["first"], replays[1]["first"])
+    found = simulate_policies(city, policies, scenario, threads=1)
+    for result in found.policies:
+        assert {batch.incidents for batch in result.batches} == {500}
+        assert {batch.minutes for batch in result.batches} == {log.minutes[-1] - log.minutes[0]}
+
+
+def test_a_log_of_one_incident_is_replayed(tmp_path: Path) -> None:
+    """A single incident, which takes no time, has late fractions and arrivals like any other log."""
+    city = small_city()
+    (tmp_path / "log.csv").write_text(f"{HEADER}\n2024-03-13T07:00,n7\n")
+    found = simulate_policies(
+        city, policies_of(city), scenario_of(tmp_path, 'replay.log = "log.csv"'), threads=1
+    ).policies[0]
+    assert {batch.incidents for batch in found.batches} == {1}
+    assert found.minutes("first_mean").mean > 0.0
+    for values in (found.busy_fractions, found.dispatches_per_day, found.idle_chances):
+        assert np.isfinite(values).all()

@@ -1,0 +1,264 @@
+"""Tests of scenario files: what they say, how they are combined, and what is said about each fault."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import runcard.simulate
+from runcard.city import Turnout
+from runcard.errors import InputError
+from runcard.simulate.engine import simulate_policies
+from runcard.simulate.scenario import KEYS, Busy, Scenario, Shift, built_in_names, read_scenario
+
+from .cases import policies_of, scenario_of, small_city
+
+
+def test_every_built_in_scenario_is_read() -> None:
+    """Every built-in scenario has a title of its own, the paper's model comes first and changes nothing."""
+    names = built_in_names()
+    assert names[0] == "paper"
+    assert len(names) >= 10
+    assert read_scenario("paper") == Scenario()
+    scenarios = [read_scenario(name) for name in names]
+    assert len({scenario.title for scenario in scenarios}) == len(names)
+    for scenario in scenarios[1:]:
+        assert replace(scenario, name="paper", title=Scenario().title) != Scenario()
+
+
+def test_built_in_scenarios_are_few_lines() -> None:
+    """No built-in scenario takes more than a dozen lines of TOML."""
+    folder = Path(runcard.simulate.__path__[0]) / "scenarios"
+    for path in folder.glob("*.toml"):
+        assert len(path.read_text("utf-8").splitlines()) <= 12, path.name
+
+
+EVERYTHING = """
+title = "Everything"
+shared_delay = 0.25
+[busy]
+kind = "parts"
+model = "lognormal"
+cv = 0.8
+mean_minutes = 33
+back_factor = 0.9
+back_model = "gamma"
+back_cv = 0.5
+[dispatch]
+turn_back = 0.5
+redirect = true
+[rates]
+by_hour_of_day = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]
+swing = 0.5
+[out_of_service]
+breakdowns_per_year = 10
+repair_hours = 12
+[call]
+minutes = 1.5
+[turnout]
+mean_minutes = 1.2
+model = "gamma"
+cv = 0.4
+shared = false
+[driving]
+model = "pareto"
+tail_index = 2.5
+fixed_part = 0.1
+[[shift]]
+station = "s1"
+trucks = 2
+off_hours = [22, 6]
+days = ["mon", "sun"]
+"""
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    """A file with every key but those of other laws and logs gives a scenario with every value."""
+    found = scenario_of(tmp_path, EVERYTHING)
+    assert found == Scenario(
+        name=str(tmp_path / "case.toml"),
+        title="Everything",
+        busy=Busy("parts", "lognormal", 0.8, 33.0, 0.9, "gamma", 0.5),
+        turn_back=0.5,
+        redirect=True,
+        rates=(0.75,) * 12 + (1.25,) * 12,
+        breakdowns_per_year=10.0,
+        repair_hours=12.0,
+        shifts=(Shift("s1", 22.0, 8.0, trucks=2), Shift("s1", 166.0, 8.0, trucks=2)),
+        call_minutes=1.5,
+        turnout=(("mean_minutes", 1.2), ("model", "gamma"), ("cv", 0.4), ("shared", False)),
+        driving=(("model", "pareto"), ("tail_index", 2.5), ("fixed_part", 0.1)),
+        shared_delay=0.25,
+    )
+    changed = found.changed(small_city())
+    assert (changed.driving.model, changed.driving.cv, changed.driving.fixed_part) == ("pareto", None, 0.1)
+    assert (changed.shared_delay, changed.turnout) == (0.25, Turnout(1.2, "gamma", 0.4, shared=False))
+    for key in KEYS:
+        assert key.rpartition(".")[2] in EVERYTHING or key in ("driving.cv", "rates.by_hour_of_week", "replay.log")
+
+
+def test_sections_and_dotted_keys_are_the_same(tmp_path: Path) -> None:
+    """A key may be in a section, with a dot, or inline, as TOML has it."""
+    found = [
+        scenario_of(tmp_path, text) for text in ("[call]\nminutes = 2", "call.minutes = 2", "call = {minutes = 2.0}")
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0].call_minutes == 2.0
+
+
+def test_the_title_is_the_file_if_none_is_given(tmp_path: Path) -> None:
+    """A file without a title is called by its name."""
+    assert scenario_of(tmp_path, "call.minutes = 2").title == str(tmp_path / "case.toml")
+
+
+def test_scenarios_are_combined(tmp_path: Path) -> None:
+    """Each part of a combination adds its keys and its title, in any order."""
+    (tmp_path / "mine.toml").write_text('title = "Mine"\n[dispatch]\nredirect = true')
+    one = read_scenario(f"there-and-back+turn-back + evening+{tmp_path / 'mine.toml'}")
+    other = read_scenario(f"{tmp_path / 'mine.toml'}+evening+turn-back+there-and-back")
+    assert one.busy.kind == "parts"
+    assert (one.turn_back, one.redirect, len(one.rates)) == (1.0, True, 24)
+    assert one.title.endswith("; Mine")
+    assert replace(one, name="", title="") == replace(other, name="", title="")
+
+
+def test_parts_that_agree_may_be_combined() -> None:
+    """Two parts may say the same thing."""
+    assert read_scenario("redirect+there-and-back").busy == read_scenario("redirect").busy
+
+
+HOURS = "[" + "1," * 23 + "]"
+
+FAULTS = {
+    "unknown key": ("busy.modle = 1", "unknown key busy.modle (did you mean busy.model?)"),
+    "unknown section": ("[bussy]\nkind = 1", "unknown key bussy.kind (did you mean busy.kind?)"),
+    "unknown plain key": ("shift_off = 1", "unknown key shift_off (did you mean shift?)"),
+    "one shift as a section": ("[shift]\nstation = 's0'", "unknown key shift.station"),
+    "text for a number": ("call.minutes = '1'", "expected call.minutes to be a number, got '1'"),
+    "true for a number": ("call.minutes = true", "expected call.minutes to be a number, got True"),
+    "no number": ("call.minutes = nan", "expected call.minutes to be a number, got nan"),
+    "infinite": ("busy.mean_minutes = inf", "expected busy.mean_minutes to be a number, got inf"),
+    "a number too long": (f"call.minutes = {10**400}", "expected call.minutes to be a number, got 1000"),
+    "below 0": ("call.minutes = -1", "expected call.minutes to be a number from 0 to 1e+06, got -1"),
+    "0": ("busy.mean_minutes = 0", "expected busy.mean_minutes to be a number above 0, up to 1e+06, got 0"),
+    "no repair": ("out_of_service.repair_hours = 0", "to be a number above 0, up to 1e+06, got 0"),
+    "no chance": ("dispatch.turn_back = 1.5", "expected dispatch.turn_back to be a chance from 0 to 1, got 1.5"),
+    "a number for true": ("dispatch.redirect = 1", "expected dispatch.redirect to be true or false, got 1"),
+    "a number for text": ("replay.log = 1", "expected replay.log to be text, got 1"),
+    "unknown kind": ("busy.kind = 'part'", "expected busy.kind to be one of total, parts, got 'part'"),
+    "unknown law": (
+        "busy.model = 'normal'",
+        "expected busy.model to be one of exponential, fixed, gamma, lognormal, hyperexponential, got 'normal'",
+    ),
+    "a list for a law": ("busy.model = ['gamma']", "expected busy.model to be one of"),
+    "cv missing": ("busy.model = 'gamma'", "expected busy.cv from 0 to 10 for gamma, got none"),
+    "cv too small": (
+        "busy = {model = 'hyperexponential', cv = 0.5}",
+        "expected busy.cv from 1 to 10 for hyperexponential, got 0.5",
+    ),
+    "cv too large": ("busy = {model = 'gamma', cv = 11}", "expected busy.cv to be a number from 0 to 10, got 11"),
+    "cv of exponential": ("busy.cv = 0.5", "expected no busy.cv for exponential, got 0.5"),
+    "short profile": (f"rates.by_hour_of_day = {HOURS}", "to be 24 numbers from 0 up, not all 0, and not 23, got ["),
+    "short week": ("rates.by_hour_of_week = [1]", "to be 168 numbers from 0 up, not all 0, and not 1, got [1]"),
+    "no profile": ("rates.by_hour_of_day = 24", "expected rates.by_hour_of_day to be 24 numbers from 0 up, not all 0"),
+    "empty profile": (f"rates.by_hour_of_day = {[0] * 24}", "to be 24 numbers from 0 up, not all 0, got [0, 0"),
+    "negative profile": (f"rates.by_hour_of_day = {[-1] + [1] * 23}", "to be 24 numbers from 0 up, not all 0, got [-1"),
+    "text in a profile": (f"rates.by_hour_of_day = {['x'] + [1] * 23}", "24 numbers from 0 up, not all 0, got ['x'"),
+    "both profiles": (
+        f"rates = {{by_hour_of_day = {[1] * 24}, by_hour_of_week = {[1] * 168}}}",
+        "expected rates.by_hour_of_day or rates.by_hour_of_week, got both",
+    ),
+    "swing alone": ("rates.swing = 0.5", "expected rates.by_hour_of_day with rates.swing"),
+    "redirect without parts": (
+        "dispatch.redirect = true",
+        'expected busy.kind = "parts" with dispatch.redirect: without it nobody drives home; combine it with',
+    ),
+    "shift as a number": ("shift = 1", "expected shifts as [[shift]] sections, got 1"),
+    "shift as numbers": ("shift = [1]", "expected shifts as [[shift]] sections, got [1]"),
+    "shift: unknown key": (
+        "[[shift]]\nstaton = 's0'",
+        "shift 1: unknown key staton; expected station, trucks, every, off_hours, days",
+    ),
+    "shift: no hours": (
+        "[[shift]]\nstation = 's0'",
+        "shift 1: expected off_hours = [from, to], hours from 0 to 24, got None",
+    ),
+    "shift: hour 25": ("[[shift]]\nstation = 's0'\noff_hours = [1, 25]", "hours from 0 to 24, got [1, 25]"),
+    "shift: true": ("[[shift]]\nstation = 's0'\noff_hours = [true, 2]", "hours from 0 to 24, got [True, 2]"),
+    "shift: three hours": ("[[shift]]\nstation = 's0'\noff_hours = [1, 2, 3]", "hours from 0 to 24, got [1, 2, 3]"),
+    "shift: unknown day": (
+        "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ndays = ['monday']",
+        "shift 1: expected days among mon, tue, wed, thu, fri, sat, sun, got ['monday']",
+    ),
+    "shift: days as text": ("[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ndays = 'mon'", "got 'mon'"),
+    "shift: no trucks": (
+        "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ntrucks = 0",
+        "shift 1: expected trucks to be a whole number from 1 up, got 0",
+    ),
+    "shift: no station": (
+        "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\n[[shift]]\noff_hours = [1, 2]",
+        "shift 2: expected the id of a station, or every = n, got None and None",
+    ),
+    "not TOML": ("busy = ", "not valid TOML: "),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_said_in_words(name: str, tmp_path: Path) -> None:
+    """A file that cannot be used says which file, what was expected and what was found, in one line."""
+    text, words = FAULTS[name]
+    with pytest.raises(InputError) as caught:
+        scenario_of(tmp_path, text)
+    message = str(caught.value)
+    assert words in message
+    assert "case.toml" in message
+    assert "\n" not in message
+
+
+def test_a_file_that_is_not_text_is_said_so(tmp_path: Path) -> None:
+    """A file that is not UTF-8, a folder and a missing file each say so."""
+    (tmp_path / "bad.toml").write_bytes(b"title = '\xff'")
+    for word, words in (("bad.toml", "not valid TOML"), ("missing.toml", "No such file"), ("", "Is a directory")):
+        with pytest.raises(InputError, match=words):
+            read_scenario(str(tmp_path / word))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("evning", "expected a scenario, got 'evning' (did you mean evening?); there are paper, "),
+        ("", "expected a scenario, got ''"),
+        ("evening+", "expected a scenario, got ''"),
+        ("paper+turn_back", "expected a scenario, got 'turn_back' (did you mean turn-back?)"),
+        ("long-scenes+steady-scenes", "long-scenes and steady-scenes both say what busy.model is"),
+    ],
+)
+def test_unknown_and_conflicting_scenarios_are_refused(words: str, message: str) -> None:
+    """A name that is none is refused with the nearest, and parts that say different things with both of them."""
+    with pytest.raises(InputError) as caught:
+        read_scenario(words)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[shift]]\nstation = 's9'\noff_hours = [1, 2]", "expected a station of the city in shift, got s9"),
+        (
+            "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ntrucks = 2",
+            "expected at most 1 trucks of station s0 in shift",
+        ),
+        ("driving.model = 'normal'", "expected driving.model "),
+        ("driving.model = 'gamma'", "driving.cv"),
+        ("driving = {model = 'pareto', tail_index = 0.5}", "driving.tail_index"),
+        ("turnout.model = 'pareto'", "turnout.model"),
+        ("replay.log = 'none.csv'", "none.csv: No such file"),
+    ],
+)
+def test_what_does_not_fit_the_city_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    """What is wrong only for this city is said before anything runs."""
+    city = small_city()
+    with pytest.raises(InputError) as caught:
+        simulate_policies(city, policies_of(city), scenario_of(tmp_path, text), incidents=10)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
