@@ -287,7 +287,7 @@ Precision = Annotated[
     float | None,
     typer.Option(
         metavar="X",
-        help="Simulate until each late fraction is known to this part of it; 0.01 if left out.",
+        help="Simulate until each late fraction is known to this part; 0.01 if left out, 0.05 in large departments.",
         show_default=False,
     ),
 ]

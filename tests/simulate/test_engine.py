@@ -282,7 +282,7 @@ def test_no_policy_and_a_policy_of_another_city_are_refused() -> None:
         small_city(trucks_per_station=2),
         replace(city, trucks_per_incident=1),
     ):
-        with pytest.raises(InputError, match="optimal: expected a policy for the stations and demand points of grid"):
+        with pytest.raises(InputError, match="optimal: expected what was made for the stations and demand"):
             simulate_policies(city, policies_of(other, ["optimal"]), incidents=10)
 
 

@@ -261,7 +261,7 @@ def test_several_at_once() -> None:
         ({"scenario": "papr"}, "expected a scenario, got 'papr'"),
         (
             {"problem": runcard.dispatch_problem(CITIES["one"])},
-            "expected a problem with the stations, trucks and demand",
+            "DispatchEnv: expected what was made for the stations and demand",
         ),
     ],
 )

@@ -22,13 +22,17 @@ from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finis
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, tally
 from runcard.simulate.model import Model, build_model
 from runcard.simulate.result import Batch, PolicyResult, Simulation, batch_of
-from runcard.simulate.rules import ArrayRule, array_rule, strides
+from runcard.simulate.rules import ArrayRule, array_rule, check_fits, strides
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
 from runcard.simulate.state import Found, State, new_state, nothing_found, room_for
 from runcard.threads import available_threads, run_each
 
 NUM_BATCHES = 32
 BATCH_INCIDENTS = 20_000
+ASKED_BATCH_INCIDENTS = 500
+"""Where a policy has to be asked for every decision, which takes milliseconds."""
+PRECISION, ASKED_PRECISION = 0.01, 0.05
+"""Of late fractions, where nothing else is said."""
 WARM_BUSY_TIMES = 20.0
 LEAST_WARM_INCIDENTS = 10
 MOST_BATCHES = 2_500
@@ -64,6 +68,11 @@ class _Run:
     """Of a batch."""
     length_minutes: float
     """Of a batch, where it is not known by its incidents; else inf."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a policy has to be asked for every decision."""
+        return any(rule is None for rule in self.rules)
 
     def size(self, number: int) -> int:
         """The most incidents of a batch; those that are asked for are spread evenly."""
@@ -131,17 +140,18 @@ def simulate_policies(
     """Simulate policies on a city in a scenario.
 
     `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction is
-    no wider than `precision` times it to both sides; 1 % if neither is given. `keep_records` is handed the records of
+    no wider than `precision` times it to both sides; 1 % if neither is given, and 5 % if a policy has to be asked for
+    every decision, which the heuristics for large departments do. `keep_records` is handed the records of
     every batch in turn: the name of the policy, the number of the batch, and a row for each incident.
     """
     if isinstance(scenario, str):
         scenario = read_scenario(scenario)
     _check(policies, incidents, precision, seed)
-    if incidents is None and precision is None:
-        precision = 0.01
     run = _prepared(city, policies, scenario, incidents, seed)
+    if incidents is None and precision is None:
+        precision = ASKED_PRECISION if run.asks else PRECISION
     # A policy that is asked may be anybody's function: one at a time.
-    alone = keep_records is not None or any(rule is None for rule in run.rules)
+    alone = keep_records is not None or run.asks
     threads = 1 if alone else available_threads() if threads is None else threads
     found = [_Found(policy.name) for policy in policies]
     wanted, precise = run.num_batches, False
@@ -227,15 +237,8 @@ def _check(policies: Sequence[Policy], incidents: int | None, precision: float |
 
 def _prepared(city: City, policies: Sequence[Policy], scenario: Scenario, incidents: int | None, seed: int) -> _Run:
     """What the batches of a simulation have in common."""
-    stations = tuple((station.station_id, station.trucks) for station in city.stations)
-    points = tuple((point.node_id, point.trucks or city.trucks_per_incident) for point in city.demand)
     for policy in policies:
-        problem = policy.problem
-        # Kernels look decisions up without asking whether they are there.
-        if tuple(zip(problem.station_ids, problem.trucks.tolist(), strict=True)) != stations or points != tuple(
-            zip(problem.point_ids, problem.trucks_needed.tolist(), strict=True)
-        ):
-            raise InputError(f"{policy.name}: expected a policy for the stations and demand points of {city.name}")
+        check_fits(city, policy.problem, policy.name)
     log = None if scenario.log is None else read_log(scenario.log, city)
     rules = [array_rule(policy) for policy in policies]
     numbered = any(rule is not None and len(rule.order) == 0 for rule in rules)
@@ -244,7 +247,7 @@ def _prepared(city: City, policies: Sequence[Policy], scenario: Scenario, incide
     num_batches = NUM_BATCHES
     if incidents is not None:
         num_batches = max(min(NUM_BATCHES, incidents), ceil(incidents / MOST_IN_BATCH))
-    most, length = BATCH_INCIDENTS, np.inf
+    most, length = ASKED_BATCH_INCIDENTS if any(rule is None for rule in rules) else BATCH_INCIDENTS, np.inf
     if log is not None:
         if incidents is not None:
             num_batches = min(MOST_BATCHES, max(2, ceil(incidents / len(log.minutes))))

@@ -27,6 +27,7 @@ from runcard.simulate.engine import batch_key
 from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, send
 from runcard.simulate.model import build_model
+from runcard.simulate.rules import check_fits
 from runcard.simulate.scenario import HOURS_PER_WEEK, PAPER, Scenario, read_scenario
 from runcard.simulate.state import new_state
 
@@ -77,7 +78,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         if episode_incidents < 1:
             raise InputError(f"expected at least one incident in an episode, got {episode_incidents}")
         self.problem = dispatch_problem(self.scenario.changed(city), minutes=False) if problem is None else problem
-        _check_problem(city, self.problem)
+        check_fits(city, self.problem, "DispatchEnv")
         self.episode_incidents = episode_incidents
         self.reward = reward
         log = None if self.scenario.log is None else read_log(self.scenario.log, city)
@@ -156,18 +157,6 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
     def _now(self) -> dict[str, Any]:
         """What can be done for the incident that waits, and when it is."""
         return {"action_mask": self._mask.copy(), "minutes": float(self._state.clock[0]["now"]) - self._start}
-
-
-def _check_problem(city: City, problem: DispatchProblem) -> None:
-    """Raise an error if a problem is not one of this city."""
-    needed = [point.trucks or city.trucks_per_incident for point in city.demand]
-    same = (
-        problem.station_ids == tuple(station.station_id for station in city.stations)
-        and problem.trucks.tolist() == [station.trucks for station in city.stations]
-        and problem.trucks_needed.tolist() == needed
-    )
-    if not same:
-        raise InputError(f"expected a problem with the stations, trucks and demand points of {city.name}")
 
 
 if ENVIRONMENT_ID not in gymnasium.registry:

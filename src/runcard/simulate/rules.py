@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.errors import SizeError
+from runcard.city.model import City
+from runcard.errors import InputError, SizeError
 from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, TableRule, ValueRule
@@ -57,6 +58,15 @@ def array_rule(policy: Policy) -> ArrayRule | None:
         case TableRule():
             return _rule(problem, BY_TABLE, table=rule.table)
     return None
+
+
+def check_fits(city: City, problem: DispatchProblem, name: str) -> None:
+    """Raise an error if a problem is not one of a city: kernels look decisions up without asking if they are there."""
+    stations = [(station.station_id, station.trucks) for station in city.stations]
+    points = [(point.node_id, point.trucks or city.trucks_per_incident) for point in city.demand]
+    same_stations = list(zip(problem.station_ids, problem.trucks.tolist(), strict=True)) == stations
+    if not same_stations or list(zip(problem.point_ids, problem.trucks_needed.tolist(), strict=True)) != points:
+        raise InputError(f"{name}: expected what was made for the stations and demand points of {city.name}")
 
 
 def strides(problem: DispatchProblem) -> NDArray[np.int64]:
