@@ -108,7 +108,7 @@ def test_stress_has_every_scenario_and_the_log(run, grid_folder: Path, log: Path
         "stress", grid_folder, "--incidents", "4000", "--scenarios", "paper,turn-back", "--policies", "CF,OPT,OSI"
     )
     assert ran.code == 0
-    for word in ("survives", "one-step", "turn-back: The second truck turns back"):
+    for word in ("survives", "one-step", "turn-back: The other trucks turn back"):
         assert word in ran.out
 
 

@@ -258,8 +258,8 @@ def test_as_many_incidents_as_asked_for(incidents: int) -> None:
     [
         ({"incidents": 0}, "expected 1 to 10,000,000,000 incidents, got 0"),
         ({"incidents": 10, "precision": 0.1}, "expected a number of incidents or a precision, got both"),
-        ({"precision": 0.0}, "expected a precision from 0.00001 up to 1, got 0.0"),
-        ({"incidents": 10, "seed": -1}, "expected a seed from 0 up, got -1"),
+        ({"precision": 0.0}, "expected a precision from 0.00001 up to less than 1, got 0.0"),
+        ({"incidents": 10, "seed": -1}, "expected a seed from 0 to 9223372036854775807, got -1"),
         ({"incidents": 10, "scenario": "evning"}, "did you mean evening?"),
     ],
 )

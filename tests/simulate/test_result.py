@@ -102,12 +102,19 @@ def test_the_first_incidents_of_a_batch_are_like_the_others() -> None:
 
 
 def test_where_nobody_is_late_the_interval_is_that_of_the_binomial() -> None:
-    """None of 100 incidents late: the late fraction is less than 3.7 %, with a chance of 97.5 %."""
-    late = simulation_of((0,)).policies[0].late_fraction
+    """None of 200 incidents late: the late fraction is less than 1.9 %, with a chance of 97.5 %."""
+    late = simulation_of((0, 0)).policies[0].late_fraction
     assert (late.mean, late.low) == (0.0, 0.0)
-    assert (1.0 - late.high) ** 100 == pytest.approx(0.025)
-    every = simulation_of((100,)).policies[0].late_fraction
+    assert (1.0 - late.high) ** 200 == pytest.approx(0.025)
+    every = simulation_of((100, 100)).policies[0].late_fraction
     assert (every.mean, every.high, every.low) == pytest.approx((1.0, 1.0, 1.0 - late.high))
+
+
+def test_a_policy_that_was_never_late_has_no_certain_gain() -> None:
+    """Two late incidents of one policy and none of the other: the gain may be nothing at all."""
+    gain = simulation_of((1, 1), (0, 0)).improvement(1)
+    assert gain.mean == gain.high == 1.0
+    assert gain.low < 0.0
 
 
 NO_BINS = np.zeros((1, 2, NUM_BINS), np.int64)

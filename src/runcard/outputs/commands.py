@@ -21,7 +21,7 @@ from runcard.outputs.lateness import lateness_at
 from runcard.outputs.policy_file import load_policy, save_policy
 from runcard.outputs.progress import BoundBar, SimulationBar
 from runcard.outputs.records import RecordFile
-from runcard.outputs.simulate import Stress, simulation_document, solved_policies
+from runcard.outputs.simulate import Stress, simulation_document, solved_policies, survives
 from runcard.outputs.simulation_tables import simulation_line, simulation_table, stress_table, work_table
 from runcard.outputs.situation import find_point, idle_trucks
 from runcard.outputs.tables import (
@@ -353,6 +353,9 @@ def print_stress(stress: Stress) -> None:
         "± is half of a 95 % interval; every policy met the same incidents and delays. "
         "Per cent beside yes: what is left of the gain in the paper's model."
     )
+    others = range(1, len(first.policies))
+    if any(survives(one.improvement(number)) == "not clear" for one in stress.simulations for number in others):
+        console.print("Not clear: the gain is smaller than its error; more --incidents may tell.")
 
 
 def _solved(

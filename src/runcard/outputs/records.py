@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,12 @@ class RecordFile:
             "idle_after": np.ascontiguousarray(records["idle"]),
         }
         assert list(rows) == list(COLUMNS)
-        self._database.execute("INSERT INTO records SELECT * FROM rows")
+
+        def insert(rows: dict[str, NDArray[Any]]) -> None:
+            # duckdb finds `rows` by its name
+            self._database.execute("INSERT INTO records SELECT * FROM rows")
+
+        self._try(lambda: insert(rows))
 
     def _teams(self, records: NDArray[np.void]) -> NDArray[np.object_]:
         """The station ids of each team with commas between, "outside" for trucks from there."""
@@ -95,10 +100,18 @@ class RecordFile:
     ) -> None:
         with self._database:
             if kind is None:
-                try:
-                    fill_whole(self._path, self._copy)
-                except self._error as failed:  # a full disk, say
-                    raise RuncardError(f"{self._path}: could not be written: {first_line(failed)}") from failed
+                self._try(lambda: fill_whole(self._path, self._copy))
+
+    def _try(self, work: Callable[[], object]) -> None:
+        """Do some work of the database; its errors are ours."""
+        try:
+            work()
+        except self._error as error:  # a full disk, say
+            raise RuncardError(f"{self._path}: could not be written: {first_line(error)}") from error
+        except RuntimeError as error:
+            if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
+                raise KeyboardInterrupt from error
+            raise
 
     def _copy(self, draft: Path) -> None:
         name = str(draft).replace("'", "''")

@@ -230,9 +230,9 @@ def _check(policies: Sequence[Policy], incidents: int | None, precision: float |
     if incidents is not None and not 1 <= incidents <= MOST_INCIDENTS:
         raise InputError(f"expected 1 to {MOST_INCIDENTS:,} incidents, got {incidents}")
     if precision is not None and not 1e-5 <= precision < 1.0:
-        raise InputError(f"expected a precision from 0.00001 up to 1, got {precision}")
+        raise InputError(f"expected a precision from 0.00001 up to less than 1, got {precision}")
     if not 0 <= seed < 2**63:
-        raise InputError(f"expected a seed from 0 up, got {seed}")
+        raise InputError(f"expected a seed from 0 to {2**63 - 1}, got {seed}")
 
 
 def _prepared(city: City, policies: Sequence[Policy], scenario: Scenario, incidents: int | None, seed: int) -> _Run:

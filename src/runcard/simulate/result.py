@@ -152,14 +152,14 @@ class PolicyResult:
     @property
     def late_fraction(self) -> Interval:
         """The part of the incidents that is late."""
+        from scipy.stats import beta  # here, because it takes a while to import
+
         found = ratio_interval(self.late, self.incidents)
-        # Where none or all are late, batches do not vary, and the exact end for that many incidents is known.
-        certain = 1.0 - (0.5 - LEVEL / 2.0) ** (1.0 / max(1, self.num_incidents))
-        if found.mean == 0.0:
-            return Interval(0.0, 0.0, certain)
-        if found.mean == 1.0:
-            return Interval(1.0, 1.0 - certain, 1.0)
-        return Interval(found.mean, max(0.0, found.low), min(1.0, found.high))
+        late, in_time, rest = int(self.late.sum()), int(self.incidents.sum() - self.late.sum()), 0.5 - LEVEL / 2.0
+        # Of few late incidents batches say little: the ends are at least those for independent incidents.
+        low = float(beta.ppf(rest, late, in_time + 1)) if late else 0.0
+        high = float(beta.ppf(1.0 - rest, late + 1, in_time)) if in_time else 1.0
+        return Interval(found.mean, max(0.0, min(found.low, low)), min(1.0, max(found.high, high)))
 
     def minutes(self, which: str) -> Interval:
         """Minutes from the call on: `first_mean`, `first_median`, `first_p90`, and the same of the `last` truck."""
@@ -222,4 +222,6 @@ class Simulation:
     def improvement(self, number: int) -> Interval:
         """The same as a part of the late fraction of the first."""
         first, other = self.policies[0], self.policies[number]
+        if first.late.sum() > 0.0 == other.late.sum():  # batches do not show that more would have some
+            return Interval(1.0, 1.0 - other.late_fraction.high / first.late_fraction.mean, 1.0)
         return ratio_interval(first.late - other.late, first.late)

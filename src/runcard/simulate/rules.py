@@ -12,8 +12,11 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
+from runcard.policy.by_value import ValuePolicy
 from runcard.simulate.kernels.run import BY_ORDER, BY_TABLE, BY_VALUE
 
+MOST_STATES_ASKED = 1 << 14
+"""With more states, policies that have no values decide one incident at a time: all states would take longer."""
 MOST_REMEMBERED = 1 << 24
 """Decisions that are kept, in 32 MiB: looking one up is quicker than going through the teams again."""
 
@@ -46,6 +49,9 @@ def array_rule(policy: Policy) -> ArrayRule | None:
     problem = policy.problem
     if isinstance(policy, OrderPolicy):
         return _rule(problem, BY_ORDER, order=policy.order)
+    # The rule of a policy that is its values is there; others would have to be asked in every state for theirs.
+    if not isinstance(policy, ValuePolicy) and problem.num_states > MOST_STATES_ASKED:
+        return None
     try:
         rule = policy.rule
     except SizeError:
