@@ -220,3 +220,34 @@ def test_a_city_without_a_way_home_is_refused() -> None:
     for name in ("there-and-back", "turn-back"):
         with pytest.raises(InputError, match="expected a way home to station s0 from node n2, found none"):
             simulate_policies(city, policies, name, incidents=10)
+
+
+def test_the_way_home_has_a_law_of_its_own(tmp_path: Path) -> None:
+    """Drives there are by the clock; with another law for the way home only when trucks are back differs, and as much
+    as that law varies."""
+    city = street([2.0, 3.0], [0], [2], incidents_per_day=0.5, driving=CLOCKWORK, trucks_per_incident=1)
+    away = []
+    for text in ("", 'back_model = "fixed"', 'back_model = "gamma"\nback_cv = 0.7'):
+        scenario = scenario_of(tmp_path, f'[busy]\nkind = "parts"\nmodel = "fixed"\nmean_minutes = 10.0\n{text}')
+        found = simulate_policies(city, policies_of(city), scenario, incidents=32_000, threads=1).policies[0]
+        dispatches = np.array([batch.dispatches[0] for batch in found.batches])
+        away.append(np.array([batch.busy_minutes[0] for batch in found.batches]) / dispatches)
+        assert found.minutes("first_mean").mean == pytest.approx(5.0 + 5.0 * found.outside_per_incident, rel=0.01)
+    # There and back are five minutes each, and ten on scene.
+    np.testing.assert_allclose(away[0], 20.0, rtol=1e-2)
+    np.testing.assert_array_equal(away[0], away[1])
+    assert away[2].mean() == pytest.approx(20.0, rel=5e-3)
+    spread = 0.7 * np.sqrt(2.0**2 + 3.0**2)  # of two links, over a thousand drives in each batch
+    assert away[2].std(ddof=1) == pytest.approx(spread / np.sqrt(1000.0), rel=0.5)
+
+
+def test_every_fourth_truck_is_off_at_night() -> None:
+    """Of nine trucks the fourth and the eighth are out of service for eight hours of each day of the week."""
+    city = small_city(num_stations=3, trucks_per_station=3)
+    model = build_model(city, read_scenario("night-shift"), np.zeros(3, np.int64), None)
+    assert sorted(set(zip(model.shifts["first_truck"].tolist(), model.shifts["last_truck"].tolist(), strict=True))) == [
+        (3, 4),
+        (7, 8),
+    ]
+    assert sorted(set((model.shifts["start"] / 60.0).tolist())) == [24.0 * day + 22.0 for day in range(7)]
+    assert set(model.shifts["minutes"].tolist()) == {480.0}

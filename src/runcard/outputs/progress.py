@@ -17,6 +17,20 @@ from runcard.outputs.terminal import make_console
 from runcard.simulate.engine import Progress as SimulationProgress
 
 
+def make_display() -> Display:
+    """A bar on standard error with words behind it; it shows nothing unless standard error is a terminal."""
+    console = make_console(stderr=True)
+    return Display(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[words]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
 class LiveBar:
     """A display that is shown while it is entered."""
 
@@ -34,21 +48,11 @@ class LiveBar:
 
 
 class SimulationBar(LiveBar):
-    """A bar on standard error that fills as a simulation becomes precise, or as its batches are done."""
+    """A bar that fills as a simulation becomes precise, or as its batches are done."""
 
     def __init__(self) -> None:
-        console = make_console(stderr=True)
-        display = Display(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[words]}", markup=False),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        super().__init__(display)
-        self._task = display.add_task("getting ready", total=None, words="")
+        super().__init__(make_display())
+        self._task = self._display.add_task("getting ready", total=None, words="")
 
     def begin(self, words: str) -> None:
         """Start again for what these words say."""
@@ -61,28 +65,18 @@ class SimulationBar(LiveBar):
 
 
 class BoundBar(LiveBar):
-    """A bar on standard error that closes with the bounds; it shows nothing unless standard error is a terminal."""
+    """A bar that closes with the bounds."""
 
     def __init__(self, objective: Objective = LATE) -> None:
+        super().__init__(make_display())
         self._minimise = objective.minimise
-        console = make_console(stderr=True)
-        display = Display(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[bounds]}", markup=False),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        super().__init__(display)
-        self._task = display.add_task("getting ready", total=None, bounds="")
+        self._task = self._display.add_task("getting ready", total=None, words="")
         self._first_gap: float | None = None
 
     def begin(self, name: str) -> None:
         """Start again for the policy of that name."""
         self._first_gap = None
-        self._display.reset(self._task, total=None, description=name, bounds="")
+        self._display.reset(self._task, total=None, description=name, words="")
 
     def update(self, progress: Progress) -> None:
         """Show how far the bounds have closed."""
@@ -93,7 +87,7 @@ class BoundBar(LiveBar):
             self._task,
             total=1.0,
             completed=closed_part(self._first_gap, gap, progress.tolerance),
-            bounds=self._bounds(max(0.0, progress.lower), progress.upper),
+            words=self._bounds(max(0.0, progress.lower), progress.upper),
         )
 
     def _bounds(self, lower: float, upper: float) -> str:

@@ -34,7 +34,7 @@ from runcard.response.lattice import (
     survivals,
 )
 from runcard.response.laws import DrivingLaws, Law, Vector, driving_laws, turnout_law
-from runcard.response.routes import MAX_DISTANCES, Roads, Routes
+from runcard.response.routes import MAX_DISTANCES, Roads, Routes, outside_route
 from runcard.response.second_routes import second_route
 from runcard.threads import available_threads, run_each
 
@@ -206,10 +206,7 @@ class LatticeTable:
     @cached_property
     def outside(self) -> tuple[int, float]:
         """The links of the route of a truck from outside, and their mean."""
-        outside = self.city.outside
-        links = max(1, 2 * int(self.routes.num_links.max())) if outside.links is None else int(outside.links)
-        mean = float(self.roads.minutes.mean()) if outside.link_minutes is None else float(outside.link_minutes)
-        return links, mean
+        return outside_route(self.city, int(self.routes.num_links.max()), float(self.roads.minutes.mean()))
 
     @cached_property
     def _together(self) -> bool:

@@ -117,6 +117,15 @@ def route_of(city: City, station_index: int, demand_index: int) -> tuple[str, ..
     return routes_to(city, demand_index)[station_index]
 
 
+def outside_route(city: City, longest: int, link_minutes: float) -> tuple[int, float]:
+    """The links of the route of a truck from outside, and their mean minutes.
+
+    `longest` are the links of the longest route in the city, and `link_minutes` the mean of its links.
+    """
+    links, given = city.outside.links, city.outside.link_minutes
+    return max(1, 2 * longest) if links is None else int(links), link_minutes if given is None else float(given)
+
+
 def read_roads(city: City) -> Roads:
     """The road graph of a city as arrays."""
     index = {node.node_id: place for place, node in enumerate(city.nodes)}

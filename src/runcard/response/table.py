@@ -25,7 +25,7 @@ from runcard.response.erlang import fill_response
 from runcard.response.fixed_times import FixedTable, is_fixed
 from runcard.response.lattice_table import LatticeTable, Needs
 from runcard.response.pair_table import PairTable
-from runcard.response.routes import Routes, find_routes, read_roads
+from runcard.response.routes import Routes, find_routes, outside_route, read_roads
 from runcard.response.team_table import TeamTable
 from runcard.response.team_times import room_bytes
 from runcard.response.teams import count_stations, list_stations
@@ -60,7 +60,8 @@ def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
         stations = np.pad(stations, ((0, 0), (0, 1)), constant_values=-1)
     p_late = np.empty((len(stations), len(trucks)))
     mean_minutes = np.empty_like(p_late if minutes else p_late[:0])
-    max_links, link_minutes, outside = int(routes.num_links.max()), city.links[0].mean_minutes, city.outside
+    max_links, link_minutes = int(routes.num_links.max()), city.links[0].mean_minutes
+    outside_links, outside_minutes = outside_route(city, max_links, link_minutes)
     fill_response(
         stations,
         routes.num_links,
@@ -71,8 +72,8 @@ def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
         np.argsort(targets, kind="stable"),
         float(city.shared_delay),
         link_minutes,
-        max(1, 2 * max_links) if outside.links is None else int(outside.links),
-        link_minutes if outside.link_minutes is None else float(outside.link_minutes),
+        outside_links,
+        outside_minutes,
         p_late,
         mean_minutes,
     )

@@ -1,9 +1,9 @@
 """Simulate policies on a city: batch after batch, the same incidents for each policy, until it is precise enough.
 
-A batch begins with every truck in its station and is not counted for as many incidents as there are in some busy times
-on average, or for that time where a batch is a time. Batches are independent and have
-keys of their own, so that neither their order nor the number of threads changes anything. Where rates or shifts change
-with the hour, a batch is whole weeks. A replayed log is one batch, as often as asked for with other delays.
+A batch begins with every truck in its station, and is not counted for as many incidents as there are in some busy times
+on average. Where rates or shifts change with the hour, a batch is whole weeks, after as many minutes. A replayed log is
+one batch, as often as asked for with other delays. Batches are independent and have keys of their own, so that neither
+their order nor the number of threads changes anything.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from runcard.response.route_kernels import mix
 from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, tally
-from runcard.simulate.model import Model, build_model
+from runcard.simulate.model import Model, build_model, check_model
 from runcard.simulate.result import Batch, PolicyResult, Simulation, batch_of
 from runcard.simulate.rules import ArrayRule, array_rule, check_fits, strides
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
@@ -121,8 +121,9 @@ class _Run:
 
 def check_scenario(city: City, scenario: Scenario) -> None:
     """Raise an error if a scenario cannot be simulated on a city: its log, its shifts, or ways home."""
-    log = None if scenario.log is None else read_log(scenario.log, city)
-    build_model(city, scenario, np.zeros(len(city.stations), np.int64), log)
+    if scenario.log is not None:
+        read_log(scenario.log, city)
+    check_model(city, scenario)
 
 
 def simulate_policies(
@@ -141,8 +142,8 @@ def simulate_policies(
 
     `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction is
     no wider than `precision` times it to both sides; 1 % if neither is given, and 5 % if a policy has to be asked for
-    every decision, which the heuristics for large departments do. `keep_records` is handed the records of
-    every batch in turn: the name of the policy, the number of the batch, and a row for each incident.
+    every decision, which the heuristics for large departments do. `keep_records` is handed the records of every batch
+    in turn: the name of the policy, the number of the batch, and a row for each incident.
     """
     if isinstance(scenario, str):
         scenario = read_scenario(scenario)

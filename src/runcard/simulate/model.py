@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from runcard.city.check import near
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
-from runcard.response.route_kernels import Rows, next_arc, route_key
-from runcard.response.routes import MAX_DISTANCES, Roads, read_roads
+from runcard.response.route_kernels import Rows, list_links, next_arc, route_key
+from runcard.response.routes import MAX_DISTANCES, Roads, outside_route, read_roads
 from runcard.response.second_routes import second_route
 from runcard.simulate.incident_log import IncidentLog
 from runcard.simulate.sampling import LinkLaws, SampledLaw, link_laws, sampled_law
@@ -104,18 +104,25 @@ class _Network:
     roads: Roads
     leaving: Rows
 
-    def trees(self, nodes: Sequence[int]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
-        """[row, node] the next link from every node to some of the nodes, and the mean minutes, a few at a time.
-
-        A link of -1: there, or no way.
-        """
+    def minutes_to(self, nodes: Sequence[int]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+        """Some of the nodes, and the mean minutes to each [row, node] from every node; a few at a time."""
         step = max(1, MAX_DISTANCES // self.roads.num_nodes)
         for low in range(0, len(nodes), step):
             destinations = np.array(nodes[low : low + step], np.int32)
-            found = np.full((len(destinations), self.roads.num_nodes), -1, np.int32)
-            minutes = self.roads.minutes_to(destinations)
-            _fill_trees(self.leaving, self.roads.minutes, minutes, destinations, self.roads.seed, found)
-            yield found, minutes
+            yield destinations, self.roads.minutes_to(destinations)
+
+    def routes(self, destinations: NDArray[np.int32], minutes: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
+        """The links from every station to each of some nodes."""
+        roads = self.roads
+        for node, distance in zip(destinations, minutes, strict=True):
+            for station in roads.stations:
+                yield list_links(self.leaving, roads.minutes, distance, station, node, roads.seed)
+
+    def trees(self, destinations: NDArray[np.int32], minutes: NDArray[np.float64]) -> NDArray[np.int32]:
+        """[row, node] the next link from every node to each of some nodes; -1: there, or no way."""
+        found = np.full((len(destinations), self.roads.num_nodes), -1, np.int32)
+        _fill_trees(self.leaving, self.roads.minutes, minutes, destinations, self.roads.seed, found)
+        return found
 
 
 @njit(cache=True, nogil=True)
@@ -131,19 +138,14 @@ def _fill_trees(
                 found[row, node] = leaving[2][next_arc(leaving, minutes, distances[row], node, key)]
 
 
-@njit(cache=True, nogil=True)
-def _follow_tree(
-    next_link: NDArray[np.int32], from_node: NDArray[np.int32], to_node: NDArray[np.int32], node: int
-) -> NDArray[np.int32]:
-    """The links from a node on along a tree."""
-    route = np.empty(len(next_link), np.int32)
-    num = 0
-    while next_link[node] >= 0:
-        link = next_link[node]
-        route[num] = link
-        node = from_node[link] + to_node[link] - node
-        num += 1
-    return route[:num].copy()
+def check_model(city: City, scenario: Scenario) -> None:
+    """Raise an error if a city does not allow a scenario: its laws, its shifts, or ways home."""
+    city = scenario.changed(city)
+    _shifts(city, scenario)
+    if scenario.drives_home:
+        roads = read_roads(city)
+        parts = _Network(city, roads, roads.leaving).minutes_to(roads.stations.tolist())
+        _check_ways_home(city, np.concatenate([minutes[:, roads.demand] for _, minutes in parts]))
 
 
 def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: IncidentLog | None) -> Model:
@@ -155,22 +157,21 @@ def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: 
     row_of = {node: row for row, node in enumerate(distinct)}
     rows = np.array([row_of[node] for node in roads.demand.tolist()], np.int64)
     routes: list[NDArray[np.int32]] = []
-    there, point_links = [], []
-    for trees, minutes in network.trees(distinct):
-        routes += [
-            _follow_tree(tree, roads.from_node, roads.to_node, node) for tree in trees for node in roads.stations
-        ]
+    there, point_links = [], [np.empty((0, roads.num_nodes), np.int32)]
+    for nodes, minutes in network.minutes_to(distinct):
+        routes += network.routes(nodes, minutes)
         there.append(minutes[:, roads.stations])
-        point_links.append(trees if scenario.redirect else trees[:0])
-    home_link, back = np.empty((0, 0), np.int32), np.zeros((len(roads.stations), len(roads.demand)))
+        if scenario.redirect:
+            point_links.append(network.trees(nodes, minutes))
+    home_links, back = [np.empty((0, roads.num_nodes), np.int32)], [np.empty((0, len(roads.demand)))]
     if scenario.drives_home:
-        found = list(network.trees(roads.stations.tolist()))
-        home_link, back = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        back = back[:, roads.demand]
-        _check_ways_home(city, back)
+        for nodes, minutes in network.minutes_to(roads.stations.tolist()):
+            home_links.append(network.trees(nodes, minutes))
+            back.append(minutes[:, roads.demand])
+        _check_ways_home(city, np.concatenate(back))
     longest = max(len(route) for route in routes)
     second = _add_second_routes(network, distinct, routes)
-    links, link_minutes = _outside(city, roads, longest)
+    links, link_minutes = outside_route(city, longest, float(roads.minutes.mean()))
     rates = np.array([point.incidents_per_day for point in city.demand])
     shares = np.array(scenario.rates)
     busy = scenario.busy
@@ -190,7 +191,7 @@ def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: 
         np.concatenate([[0], np.cumsum([len(route) for route in routes])]).astype(np.int64),
         np.concatenate(routes),
     )
-    away = _away_minutes(city, scenario, np.concatenate(there)[rows], back.T, rates)
+    away = _away_minutes(city, scenario, np.concatenate(there)[rows], np.concatenate(back).T, rates)
     return Model(
         roads=on_roads,
         home_roads=on_roads if home_laws is None else on_roads._replace(laws=home_laws, alike=False),
@@ -204,7 +205,7 @@ def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: 
         rate_below=np.cumsum(rates),
         hour_share=shares / shares.max() if len(shares) else shares,
         second=second,
-        home_link=home_link,
+        home_link=np.concatenate(home_links),
         point_link=np.concatenate(point_links),
         outside_links=links,
         outside_minutes=link_minutes,
@@ -267,13 +268,6 @@ def _add_second_routes(
                 found[number] = len(routes)
                 routes.append(links.astype(np.int32))
     return found
-
-
-def _outside(city: City, roads: Roads, longest: int) -> tuple[int, float]:
-    """The links of the route of a truck from outside, and their mean minutes; `longest` is a route in the city."""
-    links = max(1, 2 * longest) if city.outside.links is None else int(city.outside.links)
-    given = city.outside.link_minutes
-    return links, float(roads.minutes.mean()) if given is None else float(given)
 
 
 def _check_ways_home(city: City, back: NDArray[np.float64]) -> None:

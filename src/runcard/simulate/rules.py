@@ -37,7 +37,10 @@ class ArrayRule(NamedTuple):
     first_of_size: NDArray[np.int64]
     """[k + 2] where the teams of each size begin."""
     known: NDArray[np.int16]
-    """[states, J] the teams that values have given so far, -1 where they have not; empty where that is too much."""
+    """[states, J] the teams that values have given so far, -1 where they have not; empty where that is too much.
+
+    With so few states there are at most 24 stations, and 16 bits are enough for the teams of four trucks.
+    """
     mask: NDArray[np.uint64]
     slots: NDArray[np.int64]
     first_slot: NDArray[np.int64]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel, inlined_kernel
+from runcard.mdp.kernels.states import state_mask
 from runcard.simulate.kernels.day import advance, finish, send
 
 BY_ORDER, BY_VALUE, BY_TABLE = range(3)
@@ -22,19 +23,9 @@ NUM_BINS = 3000
 """From LEAST_MINUTES on, each bin is wider by this part: the last one ends after three weeks."""
 
 
-@bare_kernel
-def _mask_of(idle: NDArray[np.int64], rule: Any) -> np.uint64:
-    """The mask of a state (see `mdp.layout`): a team is idle if it has no bit that the state lacks."""
-    mask = np.uint64(0)
-    for i in range(len(idle)):
-        bits = np.uint64(min(idle[i], rule.slots[i]))
-        mask |= ((np.uint64(1) << bits) - np.uint64(1)) << np.uint64(rule.first_slot[i])
-    return mask
-
-
 @inlined_kernel
-def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> int:
-    """Fill `stations` with the team that a rule sends to the incident; returns its number, or -1 if not known."""
+def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> None:
+    """Fill `stations` with the team that a rule sends to the incident, -1 behind the last."""
     j = state.clock[0].point
     stations[:] = -1
     wanted = min(model.points[j].needed, state.clock[0].num_idle)
@@ -46,14 +37,14 @@ def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> in
                 num += 1
             if num == wanted:
                 break
-        return -1
+        return
     team, code = 0, state.clock[0].code
     if rule.kind == BY_TABLE:
         team = rule.table[code, j]
     elif len(rule.known) > 0 and rule.known[code, j] >= 0:
         team = rule.known[code, j]
     elif wanted > 0:
-        best, busy = np.inf, ~_mask_of(state.idle, rule)
+        best, busy = np.inf, ~state_mask(rule, state.idle, 0, np.uint64(0))
         for t in range(rule.first_of_size[wanted], rule.first_of_size[wanted + 1]):
             if rule.mask[t] & busy == 0:
                 total = rule.cost[j, t] + rule.value[code - rule.offset[t]]
@@ -63,7 +54,6 @@ def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> in
             rule.known[code, j] = team
     for r in range(rule.members.shape[1]):
         stations[r] = rule.members[team, r]
-    return team
 
 
 @bare_kernel
