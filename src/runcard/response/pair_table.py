@@ -95,10 +95,29 @@ class PairTable:
                 threads = None if num_steps >= FEW_STEPS else 1
                 return each_point(points, len(found), lambda j: self._late_at(plane, alone[:, j], j), threads)
 
-            found[:, points] = np.clip(refined(at, points, within(TOLERANCE), FIRST_STEPS, MOST_STEPS), 0.0, 1.0)
+            found[:, points] = refined(at, points, within(TOLERANCE), FIRST_STEPS, MOST_STEPS)
             self.table.forget()
+        found = self._bounded(found, alone)
         found[self.table.too_large] = np.inf
         return found
+
+    def _bounded(self, late: NDArray[np.float64], alone: NDArray[np.float64]) -> NDArray[np.float64]:
+        """P(late) as it can be, given P(by T) of single trucks: not of lattices, which would seem to settle there."""
+        table, two = self.table, np.flatnonzero(self.table.sizes == 2)
+        one, other = (alone[table.teams[two, place]] for place in (0, 1)) if len(two) else (alone[:0], alone[:0])
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        first = table.needs.arrivals == 1
+        least = np.where(first, np.maximum(0.0, 1.0 - one - other), 1.0 - low)
+        most = np.where(first, 1.0 - high, np.minimum(1.0, 2.0 - one - other))
+        for place, station in enumerate(table.teams[two, 0].tolist()):
+            if station == table.teams[two[place], 1]:  # on another road, and later
+                others = [j for j in range(late.shape[1]) if (j, station) in table.two_roads]
+                least[place, others] *= ~first[others]
+                most[place, others] = np.where(first[others], most[place, others], 1.0)
+        late = np.clip(late, 0.0, 1.0)
+        pairs = table.needs.trucks == 2
+        late[np.ix_(two, pairs)] = np.clip(late[two], least, most)[:, pairs]
+        return late
 
     def _plane(self, horizon: float, num_steps: int) -> _Plane:
         """All times on a lattice."""
@@ -159,9 +178,7 @@ class PairTable:
         for t, (i, e) in enumerate(pairs[two].tolist()):
             if i == e and (j, i) in table.two_roads:
                 second[t] = road.second_alone(i) * kept[i]
-        first = alone[pairs[two, 0]]
-        found[two, 1] = np.clip(found[two, 1], np.maximum(0.0, first + second - 1.0), np.minimum(first, second))
-        found[two, 0] = first + second - found[two, 1]
+        found[two, 0] = alone[pairs[two, 0]] + second - found[two, 1]
         late = np.empty(len(table.teams))
         late_of_teams(table.sizes, int(needs.trucks[j]), int(needs.arrivals[j]), found, float(alone[-1]), late)
         return late
