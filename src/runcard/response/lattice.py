@@ -17,6 +17,7 @@ differ by at most `TOLERANCE`: where laws are less smooth, and c is off by a thi
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,23 +74,30 @@ class TimesOfLaw:
     _steps: int = 0
     _excess: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
 
+    @cached_property
+    def _different(self) -> tuple[Vector, NDArray[np.int64]]:
+        """The means without those that occur twice, and where each is among them."""
+        found, places = np.unique(self.means, return_inverse=True)
+        return found, places
+
     def masses(self, num_steps: int) -> NDArray[np.float64]:
         """[mean, step] the masses at 0, h, 2h, ..., T, from what a finer lattice has found if there is one."""
+        means, places = self._different
         if num_steps > self._steps or self._steps % num_steps:
             self._steps = num_steps * max(1, FINE_STEPS // num_steps)
             # Beyond T by a step of the coarsest lattice
             num_times = self._steps + self._steps // COARSE_STEPS + 1
             times = self.horizon / self._steps * np.arange(num_times, dtype=np.float64)
-            self._excess = np.empty((len(self.means), len(times)))
+            self._excess = np.empty((len(means), len(times)))
             chunk = max(1, MAX_MASSES // len(times))
-            for first in range(0, len(self.means), chunk):
-                part = self.means[first : first + chunk]
+            for first in range(0, len(means), chunk):
+                part = means[first : first + chunk]
                 self._excess[first : first + chunk] = self.law.excess(times, part).T
         step = self.horizon / num_steps
         excess = self._excess[:, :: self._steps // num_steps][:, : num_steps + 2]
-        before = np.concatenate([(self.law.mean * self.means + step)[:, None], excess[:, :-2]], axis=1)
+        before = np.concatenate([(self.law.mean * means + step)[:, None], excess[:, :-2]], axis=1)
         found: NDArray[np.float64] = (before - 2.0 * excess[:, :-1] + excess[:, 1:]) / step
-        return found
+        return found[places]
 
 
 def survivals(masses: NDArray[np.float64]) -> NDArray[np.float64]:

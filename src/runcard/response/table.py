@@ -7,7 +7,8 @@ others come from outside the region, independent of everything:
 
 Where all links have the same mean, driving times are exponential, trucks leave at once, and no more than two are needed
 and one of them in time, that is a sum of positive terms (`erlang.py`); otherwise times are on a lattice
-(`lattice_table.py`; `pair_table.py` and `team_table.py` where a link may be met together or not).
+(`lattice_table.py`). Where a link may be met together or not, see `line_table.py` if there are few ways to do so, as
+among links of one mean, and otherwise `pair_table.py` and `team_table.py`.
 
 A larger team than k_j may not be sent: its entries are +inf.
 """
@@ -24,6 +25,7 @@ from runcard.memory import SMALL_BYTES, available_bytes, in_words
 from runcard.response.erlang import fill_response
 from runcard.response.fixed_times import FixedTable, is_fixed
 from runcard.response.lattice_table import LatticeTable, Needs
+from runcard.response.line_table import LineTable, has_few_ways
 from runcard.response.pair_table import PairTable
 from runcard.response.routes import Routes, find_routes, outside_route, read_roads
 from runcard.response.team_table import TeamTable
@@ -81,29 +83,27 @@ def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
 
 
 def _by_lattice(tree: LatticeTable, *, minutes: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """P(late) and, if wanted, mean minutes; demand points that need up to two trucks apart, where that is quicker."""
-    several, between = tree.needs.trucks > 2, _may_be_together(tree.city)
-    apart = between or tree.city.driving.second_route == "disjoint"
-    if is_fixed(tree.city) or not apart or several.all() or not several.any():
-        table = _table_of(tree, between=between, apart=apart and bool(several.any()))
-        p_late = table.late()
-        return p_late, table.means() if minutes else p_late[:0]
+    """P(late) and, if wanted, mean minutes; demand points apart that are found in different ways."""
+    city, several = tree.city, tree.needs.trucks > 2
+    between, roads = _may_be_together(city), city.driving.second_route == "disjoint"
+    if is_fixed(city) or not (between or (roads and several.any())):
+        whole = FixedTable(tree) if is_fixed(city) else tree
+        p_late = whole.late()
+        return p_late, whole.means() if minutes else p_late[:0]
+    few = (tree.needs.trucks > 1) & has_few_ways(tree) if between and not roads else np.zeros_like(several)
     p_late = np.full((len(tree.teams), len(several)), np.inf)
     mean_minutes = np.full_like(p_late if minutes else p_late[:0], np.inf)
-    for points in (np.flatnonzero(several), np.flatnonzero(~several)):
-        part = tree.at_points(points)
-        for whole, found in zip((p_late, mean_minutes), _by_lattice(part, minutes=minutes), strict=True):
-            whole[: len(found), points] = found
+    groups, kind = np.unique(np.stack([few, several]), axis=1, return_inverse=True)
+    for number, (has_few, has_several) in enumerate(groups.T.tolist()):
+        points = np.flatnonzero(kind.reshape(-1) == number)
+        part = tree if len(points) == len(several) else tree.at_points(points)
+        table = TeamTable(part) if has_several else PairTable(part) if between else part
+        late = LineTable(part).late() if has_few else table.late()
+        p_late[: len(late), points] = late
+        if minutes:
+            of_line = has_few and has_several
+            mean_minutes[: len(late), points] = LineTable(part).means() if of_line else table.means()
     return p_late, mean_minutes
-
-
-def _table_of(tree: LatticeTable, *, between: bool, apart: bool) -> LatticeTable | PairTable | TeamTable | FixedTable:
-    """The table for what a city has: sharing in between, or trucks of larger teams on roads of their own."""
-    if is_fixed(tree.city):
-        return FixedTable(tree)
-    if apart:
-        return TeamTable(tree)
-    return PairTable(tree) if between and tree.needs.most_trucks > 1 else tree
 
 
 def _may_be_together(city: City) -> bool:

@@ -16,6 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from runcard.response.tree_kernels import AT_ONCE
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Parts = tuple[Floats, Floats]
@@ -437,3 +439,47 @@ def _chance_of_all(
         for n in range(k):
             low = max(low, chance[without] + chance[subset ^ (1 << places[n])] - chance[without ^ (1 << places[n])])
     return min(max(total, low), high)
+
+
+@njit(cache=True, nogil=True)
+def none_of_sharing(
+    teams: NDArray[np.int32], sizes: NDArray[np.int32], leaves: Ints, alone: Floats, weights: Floats, one: Floats,
+    two: Floats, three: Floats, four: Floats, found: Floats,
+) -> None:  # fmt: skip
+    """Fill found[team] with Σ_k w_k { P(none by kh) - Π P(i not by kh) } of teams of two and more.
+
+    Given are weights [trucks from outside, step], alone [leaf, step] P(i by kh), and Σ_k w_k P(all by kh) of teams of
+    leaves [trucks from outside, rank]. Teams of more trucks than are needed, or with one that is there, are left alone.
+    """
+    needed, places = len(one), np.empty(4, np.int64)
+    for t in range(len(teams)):
+        size = sizes[t]
+        at_once = False
+        for place in range(size):
+            at_once = at_once or alone[leaves[teams[t, place]], 0] > AT_ONCE
+        if size < 2 or size > needed or at_once:
+            continue
+        outside = needed - size
+        total = 0.0
+        for k in range(weights.shape[1]):
+            none = 1.0
+            for place in range(size):
+                none *= 1.0 - alone[leaves[teams[t, place]], k]
+            total += weights[outside, k] * (1.0 - none)
+        for subset in range(1, 1 << size):
+            number = 0
+            places[:] = -1
+            for place in range(size):
+                if subset >> place & 1:
+                    places[number] = leaves[teams[t, place]]
+                    number += 1
+            rank = team_rank(places[0], places[1], places[2], places[3])
+            if number == 1:
+                total -= one[outside, rank]
+            elif number == 2:
+                total += two[outside, rank]
+            elif number == 3:
+                total -= three[outside, rank]
+            else:
+                total += four[outside, rank]
+        found[t] = total

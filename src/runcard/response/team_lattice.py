@@ -9,10 +9,12 @@ alike. To find the weights of all links at once, a law is taken as masses at pow
 **Window.** T lies halfway between two points, T = (n + ½)h, so that "by T" is yes or no at every point, and trucks that
 arrive together are there or not there together. Where no truck of interest can arrive early, only the last points
 before T are counted: with F frequencies, times that differ by F steps are taken for one another, later ones at e^(-θ)
-of themselves, and earlier ones must not occur.
+of themselves, and earlier ones at e^θ, for each truck: so early must a truck not be but with a chance that is small
+even then. Near 0 the chance to be there by t is a power of t, and the less t, the higher it is.
 
-**Steps.** The number of points is raised until what is looked for changes by at most `TOLERANCE`; the last two are
-extrapolated by squares of the step.
+**Steps.** Errors are c h² + d h⁴, and c h³ where trucks share nearly all: the number of points is raised until the last
+two, extrapolated by squares of the step, and the last three, by squares and fourth powers, differ by at most
+`TOLERANCE`.
 """
 
 from collections.abc import Callable
@@ -29,10 +31,11 @@ from runcard.errors import NotConvergedError
 from runcard.response.laws import Law, Vector
 from runcard.response.team_kernels import Parts
 
-RATIO = 1.02
+RATIO = 1.005
 LEAST_TIME, MOST_TIME = 1e-4, 1e5
 """The range of the masses of a law, in units of its mean."""
-THETA = 8.0
+THETA = 34.0
+"""Of all trucks of a team together."""
 BEFORE = 2
 """Points before the first, for negative weights."""
 MARGIN = 3
@@ -44,17 +47,19 @@ MORE_FREQUENCIES = 2.0
 MANY_FREQUENCIES = 128
 """From so many on, their number is one that is quick to transform."""
 
-POINTS_OF_TWO = (48, 72, 108, 162)
-POINTS_OF_THREE = (24, 36, 54, 80)
-POINTS_OF_FOUR = (14, 20, 28)
-TOLERANCE = 5e-5
-"""Of cumulants on two lattices, and half of that where four trucks make them settle slowly."""
+POINTS_OF_TWO = (36, 48, 68, 96, 136, 192)
+POINTS_OF_THREE = (18, 24, 34, 48, 68, 96)
+POINTS_OF_FOUR = (10, 14, 20, 28)
+TOLERANCE = 5e-6
+"""Of cumulants, between two extrapolations."""
 MOST_CHANGE = 1e-3
-"""With the most points there are, a larger change is refused."""
+"""With the most points there are, a larger difference is refused."""
 SURE = 1e-5
 """A truck is surely there if it is not with at most this chance, and the same the other way round."""
-EARLIEST = 1e-6
-"""The chance that a truck is there by when a lattice begins."""
+EARLIEST, EARLY = 1e-6, 1e-4
+"""The chance that a truck is there by when a lattice begins; and one to see how it rises."""
+MOST_FOLDED = 1e-9
+"""The most that may come of trucks so early that they are taken for later ones."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,27 @@ def law_masses(law: Law) -> Masses:
 
 
 @dataclass(frozen=True)
+class Arrivals:
+    """How likely any of some trucks is there, at most, by 0, h, 2h, ..., T."""
+
+    target: float
+    chances: Vector
+
+    def until(self, least: float) -> float:
+        """The minutes until when none is there but with chance `least`."""
+        reached = self.chances > least
+        return float(reached.argmax()) * self.target / len(self.chances) if reached.any() else self.target
+
+    def by(self, chance: float) -> float:
+        """Minutes by which none is there but with a chance less than `EARLIEST`."""
+        minutes, step = self.until(EARLIEST), self.target / len(self.chances)
+        if minutes <= step:
+            return 0.0
+        power = np.log(EARLY / EARLIEST) / np.log((self.until(EARLY) + step) / (minutes - step))
+        return float((minutes - step) * (chance / EARLIEST) ** (1.0 / power))
+
+
+@dataclass(frozen=True)
 class Window:
     """The last points of a lattice before a target, and the frequencies for them."""
 
@@ -84,16 +110,20 @@ class Window:
     """n"""
     first: int
     """The first point that counts."""
-    theta: float = THETA
+    theta: float
 
     @classmethod
-    def before(cls, target: float, earliest: float, num_points: int) -> "Window":
-        """The window of about so many points for trucks that do not arrive before `earliest`."""
-        share, num_steps, first = min(earliest / target, MOST_EARLY), num_points - 1, num_points
+    def before(cls, arrivals: Arrivals, num_points: int, size: int) -> "Window":
+        """The window of about so many points, for teams of `size` of trucks that arrive so."""
+        target, num_steps, first = arrivals.target, num_points - 1, num_points
+        share = min(arrivals.until(EARLIEST) / target, MOST_EARLY)
+        folded = arrivals.by(MOST_FOLDED * np.exp(-THETA)) / target
         while num_steps - first < num_points:
             num_steps += 1
-            first = max(0, int(share * (num_steps + 0.5)) - MARGIN)
-        return cls(target, num_steps, first)
+            steps = num_steps + 0.5
+            latest = (num_steps * (MORE_FREQUENCIES - 1.0) + folded * steps) / MORE_FREQUENCIES
+            first = max(0, min(int(share * steps) - MARGIN, int(latest)))
+        return cls(target, num_steps, first, THETA / size)
 
     @property
     def step(self) -> float:
@@ -108,6 +138,7 @@ class Window:
 
     def transforms(self, law: Masses, means: Vector, directions: int = 1) -> NDArray[np.complex128]:
         """[mean, frequency] the transforms of times of a law, for so many trucks that meet them together."""
+        means, which = np.unique(means, return_inverse=True)
         assigned = np.zeros((len(means), self.num_steps + BEFORE + 4))
         assign(law.times, law.masses, means / self.step, assigned)
         points = np.arange(-BEFORE, assigned.shape[1] - BEFORE)
@@ -117,7 +148,7 @@ class Window:
             part = assigned[:, begin : begin + self.length]
             folded[:, : part.shape[1]] += part
         found: NDArray[np.complex128] = fft(np.roll(folded, -BEFORE, axis=1), axis=1)
-        return found
+        return found[which]
 
     @cached_property
     def until(self) -> NDArray[np.complex128]:
@@ -150,17 +181,25 @@ def parts(transforms: NDArray[np.complex128]) -> Parts:
     return np.ascontiguousarray(transforms.real), np.ascontiguousarray(transforms.imag)
 
 
-def settled(at: Callable[[int], tuple[float, Vector]], steps: tuple[int, ...], size: int) -> Vector:
+def settled(at: Callable[[int], tuple[float, Vector]], points: tuple[int, ...], size: int) -> Vector:
     """What cumulants of so many trucks come to with ever more points, of which `at` gives the step, too."""
-    coarse, before = at(steps[0])
-    for points in steps[1:]:
-        fine, found = at(points)
-        change = float(np.abs(found - before).max(initial=0.0))
-        if change <= (TOLERANCE if size < 4 else TOLERANCE / 2.0) or (points == steps[-1] and change <= MOST_CHANGE):
-            extrapolated: Vector = found + (found - before) * fine**2 / (coarse**2 - fine**2)
-            return extrapolated
-        coarse, before = fine, found
+    steps, found = map(list, zip(*(at(num) for num in points[:2]), strict=True))
+    for num in points[2:]:
+        step, last = at(num)
+        steps, found = [*steps[-2:], step], [*found[-2:], last]
+        by_squares, better = _without(steps[1:], found[1:]), _without(steps, found)
+        change = float(np.abs(by_squares - better).max(initial=0.0))
+        if change <= TOLERANCE or (num == points[-1] and change <= MOST_CHANGE):
+            return better
+    if float(np.abs(found[-1] - found[-2]).max(initial=0.0)) <= MOST_CHANGE:
+        return by_squares
     raise NotConvergedError(
-        f"the lattice of driving times of {size} trucks did not settle with {steps[-1]} steps: some times are nearly "
+        f"the lattice of driving times of {size} trucks did not settle with {points[-1]} steps: some times are nearly "
         "fixed; expected a larger cv of driving and turnout times, or a smaller fixed_part"
     )
+
+
+def _without(steps: list[float], found: list[Vector]) -> Vector:
+    """What numbers for some steps h would be for h = 0 with errors of even powers of h."""
+    powers = np.vander((np.array(steps) / steps[-1]) ** 2, increasing=True)
+    return np.asarray(np.linalg.inv(powers)[0] @ np.array(found))

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from runcard.response.laws import Vector
 from runcard.response.team_lattice import (
-    EARLIEST,
     POINTS_OF_FOUR,
     POINTS_OF_THREE,
     POINTS_OF_TWO,
     SURE,
+    Arrivals,
     Window,
     settled,
 )
@@ -67,11 +67,11 @@ class RoadTeams:
         """
         if not self.teams:
             return
-        singles, _ = self.roads.singles(self.trucks, target, EARLIEST)
+        singles, _ = self.roads.singles(self.trucks, target)
         singles |= {(station, 0): float(one[station]) for station, road in self.trucks if road == 0}
         chances = _Chances({(truck,): chance for truck, chance in singles.items()})
         unsure = tuple(truck for truck in self.trucks if SURE < singles[truck] < 1.0 - SURE)
-        earliest = self.roads.singles(unsure, target, EARLIEST)[1] if unsure else target
+        rising = self.roads.singles(unsure, target)[1] if unsure else Arrivals(target, np.zeros(1))
         wanted = {part for team in self.teams.values() for size in (2, 3, 4) for part in combinations(team, size)}
         for size, steps in ((2, POINTS_OF_TWO), (3, POINTS_OF_THREE), (4, POINTS_OF_FOUR)):
             teams = sorted(part for part in wanted if len(part) == size and set(part) <= set(unsure))
@@ -80,26 +80,26 @@ class RoadTeams:
                     chances.cumulants[a, b] = float(two[a[0], b[0]]) - singles[a] * singles[b]
                 teams = [part for part in teams if part not in chances.cumulants]
             if teams:
-                at = self._cumulants(teams, unsure, target, earliest)
+                at = self._cumulants(teams, unsure, rising)
                 values = settled(at, steps, size) if points is None else at(points[size - 2])[1]
                 chances.cumulants |= dict(zip(teams, values.tolist(), strict=True))
         for t, team in self.teams.items():
             found[t] = chances.at_least(team, found.shape[1])
 
     def _cumulants(
-        self, teams: list[Trucks], trucks: Trucks, target: float, earliest: float
+        self, teams: list[Trucks], trucks: Trucks, rising: Arrivals
     ) -> Callable[[int], tuple[float, Vector]]:
         """What gives, for a number of points, the step and the cumulants of teams."""
 
         def at(points: int) -> tuple[float, Vector]:
-            on = OnWindow(self.roads, trucks, Window.before(target, earliest, points), len(teams[0]))
+            on = OnWindow(self.roads, trucks, Window.before(rising, points, len(teams[0])), len(teams[0]))
             return on.window.step, np.array([on.cumulant(team) for team in teams])
 
         return at
 
     def apart(self, t: float, one: Vector) -> dict[int, float]:
         """By team: the chance that none is there by t if they were independent."""
-        singles = self.roads.singles(self.trucks, t, EARLIEST)[0] if self.teams else {}
+        singles = self.roads.singles(self.trucks, t)[0] if self.teams else {}
         singles |= {(station, 0): float(one[station]) for station, road in self.trucks if road == 0}
         return {t: float(np.prod([1.0 - singles[truck] for truck in team])) for t, team in self.teams.items()}
 

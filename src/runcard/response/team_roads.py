@@ -20,7 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from runcard.response.team_kernels import Floats, Ints
-from runcard.response.team_lattice import Window, parts
+from runcard.response.team_lattice import Arrivals, Window, parts
 from runcard.response.team_times import FINE_POINTS, FINE_THETA, TeamTimes, arrivals
 
 Truck = tuple[int, int]
@@ -68,11 +68,11 @@ class Roads:
         minutes = [self.times.minutes(self.links(truck)) for truck in trucks]
         return np.array([self.times.alone(window, one).prod(axis=0) * self.times.start(window) for one in minutes])
 
-    def singles(self, trucks: Trucks, target: float, least: float) -> tuple[dict[Truck, float], float]:
-        """The chance of each truck to be there by T, and until when none is but with chance `least`."""
+    def singles(self, trucks: Trucks, target: float) -> tuple[dict[Truck, float], Arrivals]:
+        """The chance of each truck to be there by T, and how the chances rise until then."""
         window = Window(target, FINE_POINTS, 0, FINE_THETA)
         own = self.own(trucks, window)
-        some = arrivals(own, window, least)
+        some = arrivals(own, window)
         return dict(zip(trucks, some[0].tolist(), strict=True)), some[1]
 
 

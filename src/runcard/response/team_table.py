@@ -11,8 +11,9 @@ taken from coarse lattices in as many dimensions (`team_times.py`),
     c(123) = P123 - P1 P23 - P2 P13 - P3 P12 + 2 P1 P2 P3,
 
 and the like of four, every chance from the same lattice. Trucks that are surely there, or surely not, have no part in
-it. The number of points is raised until cumulants settle; what is left of the error is mostly 1e-5, and about 1e-4
-where four trucks of one station share nearly all. That at least m trucks are there follows from the chances of all
+it. The number of points is raised until cumulants settle; what is left of the error is mostly less than 1e-6, and about
+1e-5 where three or four trucks of one station share nearly all. Where links can be met in few ways only, there is a
+better way (`line_table.py`). That at least m trucks are there follows from the chances of all
 subsets.
 
 **Means.** E R_1 = ∫ P(none by t) dt. For trucks that share nothing that is known (`lattice_table.py`), and what sharing
@@ -29,8 +30,9 @@ from numpy.typing import NDArray
 from runcard.response import team_kernels as kernels
 from runcard.response.lattice_table import LatticeTable, Needs, each_point
 from runcard.response.laws import Vector, turnout_law
+from runcard.response.line_table import means_apart
 from runcard.response.pair_table import PairTable
-from runcard.response.team_lattice import EARLIEST, POINTS_OF_FOUR, POINTS_OF_THREE, SURE, Window, settled
+from runcard.response.team_lattice import POINTS_OF_FOUR, POINTS_OF_THREE, SURE, Window, settled
 from runcard.response.team_road_table import RoadTeams
 from runcard.response.team_times import Chances, TeamTimes
 from runcard.response.tree_kernels import late_of_teams
@@ -120,10 +122,10 @@ class TeamTable:
             return leaves, none, none
         target, tree = float(self.table.needs.targets[j]), self.times.tree(j, stations)
         leaves[tree.stations] = np.arange(len(stations))
-        _, earliest = self.times.singles(tree, target, EARLIEST)
+        _, rising = self.times.singles(tree, target)
 
         def at(points: int, size: int) -> tuple[float, Vector]:
-            window = Window.before(target, earliest, points)
+            window = Window.before(rising, points, size)
             found = cumulants(tree.nodes[5], size, self.times.chances(tree, window, size))
             return window.step, found[size - 3]
 
@@ -133,13 +135,8 @@ class TeamTable:
 
     def means(self) -> NDArray[np.float64]:
         """[team, demand point] the mean minutes until the first truck; inf where a team is too large."""
-        table, city = self.table, self.table.city
-        if self._between:
-            driving = replace(city.driving, coupled_branch=None, second_route="same")
-            apart = replace(city, shared_delay=0.0, driving=driving, turnout=replace(city.turnout, shared=False))
-            found = replace(table, city=apart, _times={}).means()
-        else:
-            found = self._on_one_road().means()
+        table = self.table
+        found = means_apart(table) if self._between else self._on_one_road().means()
 
         def at(j: int) -> Vector:
             roads = RoadTeams(self.times, j)
@@ -162,11 +159,12 @@ class TeamTable:
             return bumps[0]
         tree = self.times.tree(j, np.arange(len(minutes)))
         least = float(minutes[minutes > 0.0].min())
-        t = max(self.times.singles(self.times.tree(j, np.flatnonzero(minutes > 0.0)), least, END)[1], SOON * least)
+        _, rising = self.times.singles(self.times.tree(j, np.flatnonzero(minutes > 0.0)), least)
+        t = max(rising.until(END), SOON * least)
         while t < table.reach[:-1].max():
             t *= np.exp(step)
             one = np.empty(len(minutes))
-            one[tree.stations] = self.times.singles(tree, t, END)[0]
+            one[tree.stations] = self.times.singles(tree, t)[0]
             bumps.append(t * self._bump(roads, t, one))
             if t > 2.0 * minutes.max() and bumps[-1].max(initial=0.0) <= END * t:
                 break
@@ -200,9 +198,9 @@ class TeamTable:
         if self._between and len(stations):
             tree = self.times.tree(j, stations)
             leaves[tree.stations] = np.arange(len(stations))
-            _, earliest = self.times.singles(tree, t, EARLIEST)
+            _, rising = self.times.singles(tree, t)
             on = [
-                self.times.chances(tree, Window.before(t, earliest, points), n)
+                self.times.chances(tree, Window.before(rising, points, n), n)
                 for n, points in zip(range(2, size + 1), MEAN_POINTS, strict=False)
             ]
             c3 = cumulants(tree.nodes[5], 3, on[1])[0]

@@ -1,6 +1,6 @@
 """The chance that all trucks of a team are there by T, on one coarse lattice (`team_lattice.py`, `team_kernels.py`)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import comb
 
@@ -8,9 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.response import team_kernels as kernels
+from runcard.response.lattice import Lattice
 from runcard.response.lattice_table import LatticeTable
 from runcard.response.laws import Vector, turnout_law
-from runcard.response.team_lattice import BEFORE, POINTS_OF_FOUR, POINTS_OF_THREE, Masses, Window, law_masses, parts
+from runcard.response.team_lattice import (
+    BEFORE,
+    POINTS_OF_FOUR,
+    POINTS_OF_THREE,
+    Arrivals,
+    Masses,
+    Window,
+    law_masses,
+    parts,
+)
+from runcard.response.team_line import LineTimes
 from runcard.response.team_tree import TeamTree, team_tree
 from runcard.response.tree_kernels import own_products
 from runcard.threads import available_threads
@@ -27,6 +38,7 @@ class TeamTimes:
     """The times of a city, for teams on coarse lattices."""
 
     table: LatticeTable
+    _on_line: dict[tuple[float, int], LineTimes] = field(default_factory=dict)
 
     @cached_property
     def chance(self) -> float:
@@ -48,6 +60,30 @@ class TeamTimes:
         """[station] its trucks that take the same road."""
         several = self.table.city.driving.second_route == "same"
         return np.array([station.trucks if several else 1 for station in self.table.city.stations], np.int64)
+
+    def on_line(self, target: float, num_steps: int) -> LineTimes:
+        """All times on the lattice of one line of time."""
+        if (target, num_steps) not in self._on_line:
+            self._on_line[target, num_steps] = self._line_times(Lattice(target, num_steps))
+        return self._on_line[target, num_steps]
+
+    def _line_times(self, lattice: Lattice) -> LineTimes:
+        """See `on_line`."""
+        table, laws = self.table, self.table.laws
+        times = table.times(lattice)
+        together, apart = times.of_link, times.of_link
+        if laws.together_chance is not None:
+            together, apart = (
+                lattice.transforms(table.masses(law, lattice.horizon, lattice.num_steps)[0])
+                for law in (laws.together, laws.apart)
+            )
+        shared = table.city.turnout.shared
+        return LineTimes(lattice, times.of_link, together, apart, times.start, self.chance, shared, times.outside)
+
+    def forget(self) -> None:
+        """Let go of all times up to the last target."""
+        self._on_line.clear()
+        self.table.forget()
 
     def tree(self, j: int, stations: NDArray[np.int64]) -> TeamTree:
         """The routes of some stations to a demand point."""
@@ -96,12 +132,12 @@ class TeamTimes:
     def outside(self, target: float) -> float:
         """The chance that a truck from outside is there by T."""
         window = Window(target, FINE_POINTS, 0, FINE_THETA)
-        return float(arrivals(self.from_outside(window), window, 1.0)[0][0])
+        return float(arrivals(self.from_outside(window), window)[0][0])
 
-    def singles(self, tree: TeamTree, target: float, least: float) -> tuple[Vector, float]:
-        """[leaf] the chance that a truck is there by T, and the minutes until when none is but with chance `least`."""
+    def singles(self, tree: TeamTree, target: float) -> tuple[Vector, Arrivals]:
+        """[leaf] the chance that a truck is there by T, and how the chances rise until then."""
         window = Window(target, FINE_POINTS, 0, FINE_THETA)
-        return arrivals(self.own(tree, window)[tree.depths[:, 0]], window, least)
+        return arrivals(self.own(tree, window)[tree.depths[:, 0]], window)
 
     def chances(self, tree: TeamTree, window: Window, size: int) -> Chances:
         """P(all by T) of teams of up to `size` leaves."""
@@ -129,11 +165,10 @@ class TeamTimes:
         return one, found[0], found[1], found[2]
 
 
-def arrivals(own: NDArray[np.complex128], window: Window, least: float) -> tuple[Vector, float]:
-    """[row] the chances of times with these transforms to be at most T, and until when all are less than `least`."""
-    reached = (not_there(own, window) < 1.0 - least).any(axis=0)
-    earliest = float(reached.argmax()) * window.step if reached.any() else window.target
-    return np.clip((own * window.until).sum(axis=1).real, 0.0, 1.0), earliest
+def arrivals(own: NDArray[np.complex128], window: Window) -> tuple[Vector, Arrivals]:
+    """[row] the chances of times with these transforms to be at most T, and how they rise until then."""
+    rising = Arrivals(window.target, 1.0 - not_there(own, window).min(axis=0, initial=1.0))
+    return np.clip((own * window.until).sum(axis=1).real, 0.0, 1.0), rising
 
 
 def not_there(own: NDArray[np.complex128], window: Window) -> NDArray[np.float64]:
@@ -146,7 +181,7 @@ def not_there(own: NDArray[np.complex128], window: Window) -> NDArray[np.float64
 
 def room_bytes(num_stations: int, size: int) -> float:
     """The memory for teams of three or four on the finest lattice, on all threads."""
-    length = Window(1.0, (POINTS_OF_THREE if size < 4 else POINTS_OF_FOUR)[-1], 0).length
+    length = Window(1.0, (POINTS_OF_THREE if size < 4 else POINTS_OF_FOUR)[-1], 0, 0.0).length
     levels = 2 + int(np.log2(num_stations))
     return 16.0 * available_threads() * levels * (length // 2 + 1) * float(length) ** (size - 1)
 
