@@ -185,6 +185,26 @@ def test_the_mean_of_one_road(make_city: Any, q: float, trucks: int) -> None:
         assert response_table(city).mean_minutes[-1, 0] == pytest.approx(expected, abs=2e-4), (links, shape)
 
 
+@pytest.mark.parametrize("trucks", [3, 4])
+@pytest.mark.parametrize("tail_index", [1.5, 2.5])
+def test_the_mean_of_a_heavy_tail(make_city: Any, tail_index: float, trucks: int) -> None:
+    """The least of k pareto times of index a and mean 1 has index ka; what lies far out is not lost."""
+    driving = Driving("pareto", tail_index=tail_index)
+    city = road(make_city, 1, trucks=[trucks], shared_delay=0.5, driving=driving)
+    expected = 0.5 + 0.5 * (tail_index - 1.0) / (trucks * tail_index - 1.0)
+    assert response_table(city).mean_minutes[-1, 0] == pytest.approx(expected, rel=1e-3)
+
+
+def test_narrow_laws_on_lattices(make_city: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounding is no early arrival: on few links that vary little, lattices are as good as the line."""
+    city = road(make_city, 3, trucks=[3], shared_delay=0.5, target_minutes=3.09, driving=Driving("gamma", cv=0.1))
+    on_line = response_table(city, minutes=False).p_late
+    only_lattices(monkeypatch)
+    np.testing.assert_allclose(response_table(city, minutes=False).p_late, on_line, rtol=0, atol=2e-5)
+    masses = law_masses(driving_laws(Driving("gamma", cv=0.1)).alone)
+    assert masses.masses[masses.times < 0.2].sum() < 1e-15
+
+
 def test_pairs_on_long_roads_of_many_ways(make_city: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where both of two trucks are nearly surely there, a coarse plane says that they cannot be; it is not believed."""
     only_lattices(monkeypatch)

@@ -54,13 +54,13 @@ class Lattice:
         return self.length // 2 + 1
 
     def transforms(self, masses: NDArray[np.float64]) -> Transforms:
-        """[row, frequency] the transforms of times with these masses at 0, h, 2h, ..., T."""
-        found: Transforms = rfft(masses * self.weights, self.length, axis=1)
+        """[..., frequency] the transforms of times with these masses at 0, h, 2h, ..., T."""
+        found: Transforms = rfft(masses * self.weights, self.length, axis=-1)
         return found
 
     def masses(self, transforms: Transforms) -> NDArray[np.float64]:
-        """[row, step] the masses at 0, h, 2h, ..., T that belong to transforms."""
-        found: NDArray[np.float64] = irfft(transforms, self.length, axis=1)[:, : self.num_steps + 1] / self.weights
+        """[..., step] the masses at 0, h, 2h, ..., T that belong to transforms."""
+        found: NDArray[np.float64] = irfft(transforms, self.length, axis=-1)[..., : self.num_steps + 1] / self.weights
         return found
 
 
@@ -101,8 +101,8 @@ class TimesOfLaw:
 
 
 def survivals(masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[row, step] the chance of more than kh, half of the mass at kh counted in."""
-    return 1.0 - np.cumsum(masses, axis=1) + 0.5 * masses
+    """[..., step] the chance of more than kh, half of the mass at kh counted in."""
+    return 1.0 - np.cumsum(masses, axis=-1) + 0.5 * masses
 
 
 def extrapolated(coarse: Vector, fine: Vector, order: int = 2) -> Vector:

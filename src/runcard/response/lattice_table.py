@@ -6,7 +6,7 @@ The routes to a demand point form a tree. What several trucks meet on a link tha
     at a junction    N_A(t) + N_B(t), the two independent,        along links    N(t - C), C the time there:
 
 a product and a convolution (`tree_kernels.py`). An incident is late when the m-th of k trucks is not there by T. Where
-links are met together now and then, see `pair_table.py`.
+links are met together now and then, see `line_table.py`, `pair_table.py` and `team_table.py`.
 
 For every demand point the lattice has its target as horizon. Means are of a lattice that is long enough for nearly all
 of a route's time: the mean of the first of several is a sum up to there.
@@ -270,6 +270,13 @@ class LatticeTable:
             found[t, alone] = self.routes.drive_minutes[self.teams[t, 0], alone] + turnout
         found[self.too_large] = np.inf
         return found
+
+    def means_apart(self) -> NDArray[np.float64]:
+        """[team, demand point] the mean minutes until the first truck if trucks shared nothing."""
+        city = self.city
+        driving = replace(city.driving, coupled_branch=None, second_route="same")
+        apart = replace(city, shared_delay=0.0, driving=driving, turnout=replace(city.turnout, shared=False))
+        return replace(self, city=apart, _times={}).means()
 
     @cached_property
     def laws(self) -> DrivingLaws:

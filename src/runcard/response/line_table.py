@@ -10,10 +10,11 @@ extrapolated, until cumulants settle. That at least m trucks are there follows f
 
 **Means.** E R_1 = ∫ P(none by t) P(no truck from outside by t) dt, and P(none by t) is a sum over all subsets of ± the
 chance that all of a subset are there: one sum over t for each of them, and for each number of trucks from outside. For
-trucks that share nothing it is known well (`lattice_table.py`); the line is for what sharing adds.
+trucks that share nothing it is known well (`lattice_table.py`); the line is for what sharing adds. Where that goes on
+beyond the line, it is one link met together that is much longer than all else.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import comb, prod
 
@@ -29,16 +30,16 @@ from runcard.response.team_ways import Ways
 from runcard.response.tree_kernels import late_of_teams
 
 FIRST_STEPS = 48
-TOLERANCE = 1e-6
+TOLERANCE = 2e-6
 """Of cumulants, between two extrapolations by squares."""
 THREADS = 1
 """Most of the work is little things, and threads are in each other's way."""
 SURE = 1e-8
 """A truck is surely there if it is not with at most this chance, and the same the other way round."""
 MOST_WAYS = 256
-"""With more, lattices of several dimensions are quicker."""
-MOST_KEPT = 1 << 16
-"""Ways of all pairs of trucks, of which much is kept for teams of four."""
+"""With more, lattices of several dimensions are taken: they are quicker, and not as good."""
+MOST_CARRIED = 1 << 18
+"""Ways of all teams of one truck less than an incident needs."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class LineTable:
 
     def means(self) -> NDArray[np.float64]:
         """[team, demand point] the mean minutes until the first truck; inf where a team is too large."""
-        table, found = self.table, means_apart(self.table)
+        table, found = self.table, self.table.means_apart()
         for horizon, teams in table.horizons():
             points = np.flatnonzero(teams.any(axis=0))
 
@@ -76,10 +77,37 @@ class LineTable:
                 return each_point(points, len(table.teams), lambda j: self._minutes_of_sharing(j, times), THREADS)
 
             more = refined(at, points, within(MEAN_TOLERANCE * horizon, teams), FIRST_STEPS)
-            found[:, points] += np.where(teams[:, points], more, 0.0)
+            found[:, points] += np.where(teams[:, points], more + self._beyond(horizon)[:, points], 0.0)
             self.times.forget()
         found[table.too_large] = np.inf
         return np.maximum(found, 0.0)
+
+    def _beyond(self, horizon: float) -> NDArray[np.float64]:
+        """[team, demand point] minutes that are spent beyond a horizon: on one long link that all trucks have together.
+
+        Where one truck or more comes from outside, or no link is shared, hardly any are.
+        """
+        table, routes, law = self.table, self.table.routes, self.table.laws.together
+        minutes = table.roads.minutes[table.used[1]]
+        left = horizon - routes.drive_minutes - table.city.turnout.mean_minutes
+        most = float(law.excess(np.array([max(left.min(), 0.0)]), minutes.max(initial=0.0, keepdims=True))[0, 0])
+        found = np.zeros((len(table.teams), len(table.needs.targets)))
+        if most * routes.num_links.max() <= MEAN_TOLERANCE * horizon:
+            return found
+        of_depth = np.zeros((*routes.num_links.shape, int(routes.num_links.max()) + 1))
+        for i, j in np.argwhere(routes.num_links > 0).tolist():
+            links = table.used[0][j, i, : routes.num_links[i, j]][::-1]
+            excess = law.excess(np.array([max(float(left[i, j]), 0.0)]), minutes[links])[0]
+            of_depth[i, j, 1 : len(links) + 1] = self.times.chance * np.cumsum(excess)
+        shared, num = routes.shared_links.copy(), len(routes.num_links)
+        shared[np.arange(num), np.arange(num)] = routes.num_links
+        for t in np.flatnonzero(table.sizes > 1).tolist():
+            team = table.teams[t, : table.sizes[t]]
+            depths = shared[np.ix_(team, team)].min(axis=(0, 1))
+            points = np.flatnonzero(table.needs.trucks == len(team))
+            quickest = team[routes.drive_minutes[team][:, points].argmin(axis=0)]
+            found[t, points] = of_depth[quickest, points, depths[points]]
+        return found
 
     def _minutes_of_sharing(self, j: int, times: LineTimes) -> Vector:
         """[team] how much later the first truck comes to a demand point because trucks share delays, in minutes."""
@@ -133,23 +161,15 @@ class LineTable:
             return np.concatenate([c2, c3, c4])[:, None]
 
         found = refined(at, np.zeros(1, np.int64), within(TOLERANCE), FIRST_STEPS)[:, 0]
-        twos, threes = comb(num + 1, 2), comb(num + 2, 3)
+        twos, threes = comb(num + 1, 2), comb(num + 2, 3) if size > 2 else 0
         return found[:twos], found[twos : twos + threes], found[twos + threes :]
-
-
-def means_apart(table: LatticeTable) -> NDArray[np.float64]:
-    """[team, demand point] the mean minutes until the first truck if trucks shared nothing."""
-    city = table.city
-    driving = replace(city.driving, coupled_branch=None, second_route="same")
-    apart = replace(city, shared_delay=0.0, driving=driving, turnout=replace(city.turnout, shared=False))
-    return replace(table, city=apart, _times={}).means()
 
 
 def has_few_ways(table: LatticeTable) -> NDArray[np.bool_]:
     """[demand point] whether a team that may go there can meet its links in few ways."""
     trucks, routes = np.array([station.trucks for station in table.city.stations]), table.routes
-    minutes, most = table.roads.minutes[table.used[1]], np.full(len(table.needs.trucks), MOST_WAYS)
-    most[table.needs.trucks > 3] = min(MOST_WAYS, MOST_KEPT // comb(len(trucks) + 1, 2))
+    minutes, needed = table.roads.minutes[table.used[1]], table.needs.trucks.tolist()
+    most = np.array([min(MOST_WAYS, MOST_CARRIED // comb(len(trucks) + size - 2, size - 1)) for size in needed])
     shared = routes.shared_links.copy()
     shared[np.arange(len(trucks)), np.arange(len(trucks))] = np.where(trucks[:, None] > 1, routes.num_links, 0)
     depths = shared.max(axis=1)

@@ -14,7 +14,8 @@ even then. Near 0 the chance to be there by t is a power of t, and the less t, t
 
 **Steps.** Errors are c h² + d h⁴, and c h³ where trucks share nearly all: the number of points is raised until the last
 two, extrapolated by squares of the step, and the last three, by squares and fourth powers, differ by at most
-`TOLERANCE`.
+`TOLERANCE`. With the most points there are, the two may differ by `MOST_CHANGE`; if they differ by more, but the last
+two lattices do not, the former is taken.
 """
 
 from collections.abc import Callable
@@ -76,13 +77,15 @@ def law_masses(law: Law) -> Masses:
     times = np.concatenate([[0.0], RATIO ** powers.astype(np.float64)])
     slopes = np.diff(law.unit_excess(times)) / np.diff(times)
     masses = np.diff(np.concatenate([[-1.0], slopes, [0.0]]))
-    kept = masses > 1e-15
+    # Slopes are rounded the more, the shorter the gap; that is no mass, however little.
+    gaps = 1.0 / np.diff(times)
+    kept = masses > 1e-15 * (1.0 + np.append(gaps, 0.0) + np.append(0.0, gaps))
     return Masses(law.fixed + law.loose * times[kept], masses[kept])
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """How likely any of some trucks is there, at most, by 0, h, 2h, ..., T."""
+    """How likely the likeliest of some trucks is there by equally many minutes more each, up to T."""
 
     target: float
     chances: Vector
@@ -92,8 +95,8 @@ class Arrivals:
         reached = self.chances > least
         return float(reached.argmax()) * self.target / len(self.chances) if reached.any() else self.target
 
-    def by(self, chance: float) -> float:
-        """Minutes by which none is there but with a chance less than `EARLIEST`."""
+    def before(self, chance: float) -> float:
+        """Minutes by which none is there but with `chance`, less than `EARLIEST`: by the power of t that it is then."""
         minutes, step = self.until(EARLIEST), self.target / len(self.chances)
         if minutes <= step:
             return 0.0
@@ -117,7 +120,7 @@ class Window:
         """The window of about so many points, for teams of `size` of trucks that arrive so."""
         target, num_steps, first = arrivals.target, num_points - 1, num_points
         share = min(arrivals.until(EARLIEST) / target, MOST_EARLY)
-        folded = arrivals.by(MOST_FOLDED * np.exp(-THETA)) / target
+        folded = arrivals.before(MOST_FOLDED * np.exp(-THETA)) / target
         while num_steps - first < num_points:
             num_steps += 1
             steps = num_steps + 0.5

@@ -18,7 +18,6 @@ for trucks that meet there: one product of two matrices for all teams of one jun
 the mass at a point counted in; at 0, where all of Q may be, the product of two halves is a half.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
@@ -34,8 +33,8 @@ from runcard.response.team_kernels import team_rank
 from runcard.response.team_ways import Ints, Ways
 from runcard.response.tree_kernels import own_products
 
-AT_ONCE = 1 << 22
-"""Numbers that are carried along at once."""
+MOST_NUMBERS = 1 << 21
+"""Of what is carried along at once."""
 
 Lines = NDArray[np.float64]
 """[team, way, step]"""
@@ -77,7 +76,9 @@ class TeamsOnLine:
         self._own = np.empty_like(products)
         self._own[places] = products
         num = len(tree.stations)
-        self._found = [np.zeros((len(weights), comb(num + size - 1, size))) for size in (1, 2, 3, 4)]
+        self._found = [
+            np.zeros((len(weights), comb(num + size - 1, size) if size <= most else 0)) for size in (1, 2, 3, 4)
+        ]
         self._lines: dict[int, Lines] = {}
         self._weighted: dict[int, NDArray[np.float64]] = {}
 
@@ -101,57 +102,52 @@ class TeamsOnLine:
         if left[node] < 0:
             leaf = int(first[node])
             start = 1.0 if self.times.start_together else self.times.start
-            line, born = self._until(self._of_ways(node) * start), []
+            line = self._until(self._of_ways(node) * start)
+            kept: list[Moving] = []
             for size in range(2, min(self.most, int(trucks[leaf])) + 1):
                 both = line**size
                 both[:, 0] *= 2.0 ** (size - 1)
                 teams = np.full((1, size), leaf)
                 self._note(teams, (both * self._behind(node)).sum(axis=(1, 2))[:, None])
-                born.append((teams, both[None]))
-            return self._go_on(node, born)
+                kept += self._go_on(node, teams, both[None])
+            return kept
         sides: list[list[tuple[Ints, Lines]]] = []
         going: list[Moving] = []
         for branch in (int(left[node]), int(right[node])):
             climbed = [self._climb(branch, moving) for moving in self._visit(branch)] if below[branch] > 1 else []
-            sides.append([self._singles(node, branch), *((teams, self._line(some)) for teams, some in climbed)])
+            sides.append(
+                [self._singles(node, branch), *((teams, self.lattice.masses(some)) for teams, some in climbed)]
+            )
             going += climbed
-        return [*going, *self._go_on(node, list(self._meet(node, *sides)))]
+        for teams, lines in sides[0]:
+            for more, of_more in sides[1]:
+                if teams.shape[1] + more.shape[1] <= self.most:
+                    going += self._meet(node, teams, lines, more, of_more)
+        return going
 
-    def _meet(
-        self, node: int, ones: list[tuple[Ints, Lines]], others: list[tuple[Ints, Lines]]
-    ) -> Iterator[tuple[Ints, Lines]]:
-        """Note the teams of which some come by one branch and some by the other; those that may be part of others."""
-        behind = self._behind(node)
-        for teams, lines in ones:
-            for more, of_more in others:
-                size = teams.shape[1] + more.shape[1]
-                if size > self.most:
-                    continue
-                joined = np.concatenate(
-                    [np.repeat(teams, len(more), axis=0), np.tile(more, (len(teams), 1))], axis=1
-                )  # fmt: skip
-                self._note(joined, _contracted(lines, of_more, behind))
-                if size < self.most and node:
-                    both = (lines[:, None] * of_more[None]).reshape(-1, *behind.shape[1:])
-                    both[:, :, 0] *= 2.0
-                    yield joined, both
+    def _meet(self, node: int, teams: Ints, lines: Lines, more: Ints, of_more: Lines) -> list[Moving]:
+        """Note the teams of which some come by one branch and some by the other; returns those of `_go_on`."""
+        kept: list[Moving] = []
+        self._note(joined(teams, more), _contracted(lines, of_more, self._behind(node)))
+        if node and teams.shape[1] + more.shape[1] < self.most:
+            chunk = max(1, MOST_NUMBERS // of_more.size)
+            for begin in range(0, len(teams), chunk):
+                part = slice(begin, begin + chunk)
+                both = (lines[part, None] * of_more[None]).reshape(-1, *of_more.shape[1:])
+                both[:, :, 0] *= 2.0
+                kept += self._go_on(node, joined(teams[part], more), both)
+        return kept
 
-    def _go_on(self, node: int, born: list[tuple[Ints, Lines]]) -> list[Moving]:
+    def _go_on(self, node: int, teams: Ints, lines: Lines) -> list[Moving]:
         """Carry teams to the demand point that only single trucks may join; returns the others."""
-        found: list[Moving] = []
-        for size in range(2, self.most if node else 0):
-            some = [one for one in born if one[0].shape[1] == size]
-            if not some:
-                continue
-            teams, lines = (np.concatenate(part) for part in zip(*some, strict=True))
-            if size < self.most - 1:
-                found.append((teams, self._moving(lines)))
-            else:
-                chunk = max(1, AT_ONCE // lines[0].size)
-                for begin in range(0, len(teams), chunk):
-                    part = slice(begin, begin + chunk)
-                    self._carry(node, (teams[part], self._moving(lines[part])))
-        return found
+        size = teams.shape[1]
+        if not node or size == self.most:
+            return []
+        moving = (teams, self.lattice.transforms(lines))
+        if size < self.most - 1:
+            return [moving]
+        self._carry(node, moving)
+        return []
 
     def _carry(self, node: int, moving: Moving) -> None:
         """Note all teams of these and one more truck that joins them further on."""
@@ -160,17 +156,14 @@ class TeamsOnLine:
             parent, moving = self.ways.parents[node], self._climb(node, moving)
             other = int(right[parent] if left[parent] == node else left[parent])
             singles, lines = self._singles(parent, other)
-            sums = _contracted(self._line(moving[1]), lines, self._behind(parent))
-            teams = np.concatenate(
-                [np.repeat(moving[0], len(singles), axis=0), np.tile(singles, (len(moving[0]), 1))], axis=1
-            )  # fmt: skip
-            self._note(teams, sums)
+            sums = _contracted(self.lattice.masses(moving[1]), lines, self._behind(parent))
+            self._note(joined(moving[0], singles), sums)
             node = parent
 
     def _climb(self, node: int, moving: Moving) -> Moving:
         """Teams at the other end of the edge of a node."""
         teams, some = moving
-        for link, together, apart in self.ways.steps[node]:
+        for link, together, apart in self.ways.passed[node]:
             if link < 0:
                 some *= self.times.start
                 continue
@@ -181,7 +174,7 @@ class TeamsOnLine:
     def _behind(self, node: int) -> NDArray[np.float64]:
         """[sum, way, step] the weight of what trucks have behind them at a node: Σ_i w_(k+i) G_i."""
         if node not in self._weighted:
-            masses, length = self._line(self._met[node]), 2 * self.lattice.num_steps + 2
+            masses, length = self.lattice.masses(self._met[node]), 2 * self.lattice.num_steps + 2
             if np.count_nonzero(self.weights) == 1:  # at the last step
                 found = self.weights[:, None, -1:] * masses[None, :, ::-1]
             else:
@@ -199,7 +192,7 @@ class TeamsOnLine:
                 found.append(np.zeros((0, self.lattice.num_frequencies), np.complex128))
                 continue
             some = found[parent] if parent >= 0 else np.ones((1, self.lattice.num_frequencies), np.complex128)
-            for link, together, apart in reversed(self.ways.steps[node]):
+            for link, together, apart in reversed(self.ways.passed[node]):
                 if link < 0:
                     some = some * self.times.start
                     continue
@@ -229,23 +222,18 @@ class TeamsOnLine:
         begin, end = int(first[branch]), int(last[branch])
         return np.arange(begin, end)[:, None], self._lines[node][begin - first[node] : end - first[node]]
 
-    def _line(self, some: Transforms) -> NDArray[np.float64]:
-        """[..., step] what has these transforms."""
-        found = irfft(some, self.lattice.length, axis=-1)[..., : self.lattice.num_steps + 1]
-        return np.asarray(found / self.lattice.weights)
-
     def _until(self, some: Transforms) -> NDArray[np.float64]:
         """[..., step] the chance of at most kh, half of what is at kh counted in, of times with these transforms."""
-        masses = self._line(some)
-        return np.asarray(1.0 - survivals(masses.reshape(-1, masses.shape[-1])).reshape(masses.shape))
-
-    def _moving(self, lines: Lines) -> Transforms:
-        """The transforms of lines."""
-        return np.asarray(rfft(lines * self.lattice.weights, self.lattice.length, axis=-1))
+        return 1.0 - survivals(self.lattice.masses(some))
 
     def _note(self, teams: Ints, sums: NDArray[np.float64]) -> None:
         """Keep the sums [sum, team] of teams."""
         _note_sums(teams, sums, self._found[teams.shape[1] - 1])
+
+
+def joined(teams: Ints, others: Ints) -> Ints:
+    """Every team with every one of others."""
+    return np.concatenate([np.repeat(teams, len(others), axis=0), np.tile(others, (len(teams), 1))], axis=1)
 
 
 def _contracted(lines: Lines, others: Lines, behind: NDArray[np.float64]) -> NDArray[np.float64]:

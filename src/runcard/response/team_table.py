@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from runcard.response import team_kernels as kernels
 from runcard.response.lattice_table import LatticeTable, Needs, each_point
 from runcard.response.laws import Vector, turnout_law
-from runcard.response.line_table import means_apart
 from runcard.response.pair_table import PairTable
 from runcard.response.team_lattice import POINTS_OF_FOUR, POINTS_OF_THREE, SURE, Window, settled
 from runcard.response.team_road_table import RoadTeams
@@ -136,7 +135,7 @@ class TeamTable:
     def means(self) -> NDArray[np.float64]:
         """[team, demand point] the mean minutes until the first truck; inf where a team is too large."""
         table = self.table
-        found = means_apart(table) if self._between else self._on_one_road().means()
+        found = table.means_apart() if self._between else self._on_one_road().means()
 
         def at(j: int) -> Vector:
             roads = RoadTeams(self.times, j)

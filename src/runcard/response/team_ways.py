@@ -15,7 +15,7 @@ from runcard.response.laws import Vector
 from runcard.response.team_tree import TeamTree
 
 Ints = NDArray[np.int64]
-Step = tuple[int, Ints, Ints]
+Passed = tuple[int, Ints, Ints]
 """A link, and the places [way behind it] among the ways before it if it is met together, and apart; -1 for what trucks
 of a station have together at the start."""
 
@@ -53,7 +53,7 @@ class Ways:
 
     @cached_property
     def shapes(self) -> list[tuple[int, ...]]:
-        """[node] one more than the links of each kind; 1s where only one truck comes through."""
+        """[node] one more than the links of each kind between it and the demand point that several trucks can share."""
         found: list[tuple[int, ...]] = []
         for node, parent in enumerate(self.parents):
             shape = np.array(found[parent]) if parent >= 0 else np.ones(len(self.leads), np.int64)
@@ -64,7 +64,7 @@ class Ways:
         return found
 
     @cached_property
-    def steps(self) -> list[list[Step]]:
+    def passed(self) -> list[list[Passed]]:
         """[node] the links from it on, one by one."""
         found = []
         for node, shape in enumerate(self.shapes):
