@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runcard.city import DemandPoint, read_city, write_city
+from runcard.city import DemandPoint, Outside, read_city, write_city
 from runcard.response import response_table
 
 
@@ -32,6 +32,19 @@ def test_the_numbers_are_those_of_the_response_table(run, golden) -> None:
     document = json.loads(run("lateness", golden.folder, "--at", node_id, "--json").out)
     table = response_table(golden.city)
     assert [team["p_late"] for team in document["teams"]] == sorted(table.p_late[:, 3].tolist())
+
+
+def test_only_the_node_that_is_asked_for_is_found(run, grid_folder: Path, tmp_path: Path) -> None:
+    """P(late) and minutes are those of the whole city, whose longest route says where trucks from outside come from."""
+    city = read_city(grid_folder)
+    links = tuple(replace(link, mean_minutes=0.5 + 0.07 * place) for place, link in enumerate(city.links))
+    city = replace(city, links=links, shared_delay=0.5, trucks_per_incident=3, outside=Outside())
+    folder = write_city(city, tmp_path / "city")
+    found = json.loads(run("lateness", folder, "--at", city.demand[5].node_id, "--json").out)["teams"]
+    table = response_table(city)
+    order = table.p_late[:, 5].argsort(kind="stable")
+    assert [team["p_late"] for team in found] == pytest.approx(table.p_late[order, 5].tolist(), abs=1e-9)
+    assert [team["mean_minutes"] for team in found] == pytest.approx(table.mean_minutes[order, 5].tolist(), rel=1e-3)
 
 
 def test_the_table_is_cut_and_says_so(run, grid_folder: Path) -> None:

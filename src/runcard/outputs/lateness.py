@@ -8,7 +8,7 @@ import numpy as np
 from runcard.city.model import City, DemandPoint
 from runcard.errors import InputError
 from runcard.outputs.words import expected_one_of, team_ids
-from runcard.response.table import ResponseTable, response_table
+from runcard.response.table import ResponseTable, at_points, response_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,10 @@ class Lateness:
                 "arrivals": one.arrivals,
                 "target_minutes": one.target_minutes,
                 "incidents_per_day": one.incidents_per_day,
-                "teams": [{"team": list(team.team), "p_late": team.p_late} for team in one.teams],
+                "teams": [
+                    {"team": list(team.team), "p_late": team.p_late, "mean_minutes": team.mean_minutes}
+                    for team in one.teams
+                ],
             }
             for one in self.classes
         ]
@@ -71,8 +74,9 @@ def lateness_at(city: City, node_id: str) -> Lateness:
     points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
     if not points:
         raise InputError(_no_demand_point(city, node_id))
-    table = response_table(city)
-    return Lateness(node_id=node_id, classes=tuple(_class_lateness(city, table, point) for point in points))
+    here = at_points(city, points)
+    table = response_table(here)
+    return Lateness(node_id=node_id, classes=tuple(_class_lateness(here, table, place) for place in range(len(points))))
 
 
 def _no_demand_point(city: City, node_id: str) -> str:

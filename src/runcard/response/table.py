@@ -13,13 +13,14 @@ among links of one mean, and otherwise `pair_table.py` and `team_table.py`.
 A larger team than k_j may not be sent: its entries are +inf.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.model import City
+from runcard.city.model import City, Outside
 from runcard.errors import SizeError
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
 from runcard.response.erlang import fill_response
@@ -80,6 +81,14 @@ def response_table(city: City, *, minutes: bool = True) -> ResponseTable:
         mean_minutes,
     )
     return ResponseTable(counts, p_late, mean_minutes, routes)
+
+
+def at_points(city: City, points: Sequence[int]) -> City:
+    """The same city with some of its demand points only; trucks from outside come from as far as before."""
+    minutes = {link.mean_minutes for link in city.links}
+    mean = minutes.pop() if len(minutes) == 1 else float(read_roads(city).minutes.mean())
+    outside = outside_route(city, int(find_routes(city).num_links.max()), mean)
+    return replace(city, demand=tuple(city.demand[point] for point in points), outside=Outside(*outside))
 
 
 def _by_lattice(tree: LatticeTable, *, minutes: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
