@@ -19,8 +19,10 @@ from runcard.response.laws import branches, driving_laws
 from runcard.response.line_table import has_few_ways
 from runcard.response.routes import find_routes, read_roads, routes_to
 from runcard.response.second_routes import second_route
+from runcard.response.team_alike import cumulants_alike, road_alike
 from runcard.response.team_kernels import team_rank
 from runcard.response.team_lattice import Window, law_masses
+from runcard.response.team_times import TeamTimes
 from runcard.response.teams import list_stations
 
 LAWS = [
@@ -213,6 +215,56 @@ def test_pairs_on_long_roads_of_many_ways(make_city: Any, monkeypatch: pytest.Mo
         city = road(make_city, 60, trucks=[2], arrivals_per_incident=2, **settings)
         found = response_table(city, minutes=False).p_late[-1, 0]
         assert found == pytest.approx(late_of_one_station(60, q, 70.0, 2, 2, 4.0), abs=1e-5), q
+    settings = {"shared_delay": 0.2, "target_minutes": 60.0, "driving": Driving("gamma", cv=0.3)}
+    found = response_table(road(make_city, 60, trucks=[2], **settings), minutes=False).p_late[-1, 0]
+    assert found == pytest.approx(late_of_one_station(60, 0.2, 60.0, 2, 1, 0.3**-2), abs=1e-5)
+
+
+@pytest.mark.parametrize("trucks", [3, 4])
+@pytest.mark.parametrize("driving", [Driving(), Driving("gamma", cv=0.5), Driving(fixed_part=0.8)], ids=words)
+def test_long_roads_of_many_ways(
+    make_city: Any, monkeypatch: pytest.MonkeyPatch, driving: Driving, trucks: int
+) -> None:  # fmt: skip
+    """Where lattices do not settle, a road alike stands in: on equal links, which it is like, P(late) is as good."""
+    for links, q in ((30, 0.95), (60, 0.8)):
+        settings = {"shared_delay": q, "target_minutes": 1.1 * links, "driving": driving}
+        city = road(make_city, links, trucks=[trucks], arrivals_per_incident=2, **settings)
+        on_line = response_table(city, minutes=False).p_late[-1, 0]
+        with monkeypatch.context() as patch:
+            only_lattices(patch)
+            assert response_table(city, minutes=False).p_late[-1, 0] == pytest.approx(on_line, abs=2e-4), (links, q)
+
+
+def test_a_road_alike() -> None:
+    """It has as many links, the same sums of means and of squares, few different means and none that is tiny."""
+    rng = np.random.default_rng(3)
+    for num in (2, 3, 9, 40):
+        for spread in (0.0, 0.3, 1.0):
+            minutes = rng.lognormal(-0.5, spread, num)
+            found = road_alike(minutes)
+            assert len(found) == num
+            assert len(np.unique(found)) <= 2
+            assert found.min() > 0.0
+            assert (found.sum(), (found**2).sum()) == pytest.approx((minutes.sum(), (minutes**2).sum()))
+
+
+@pytest.mark.parametrize("q", [0.5, 0.9])
+def test_a_road_alike_gives_cumulants(make_city: Any, q: float) -> None:
+    """The third and fourth cumulants of trucks on eight different links are those of a road alike, to 2e-4."""
+    minutes = np.random.default_rng(5).lognormal(-0.5, 0.5, 8)
+    edges = [(place, place + 1, False, mean) for place, mean in enumerate(minutes.tolist())]
+    target, chances = 1.1 * float(minutes.sum()), [1.0]
+    for size in (1, 2, 3, 4):
+        needs = {"trucks": [size], "trucks_per_incident": size, "arrivals_per_incident": size}
+        city = make_city(edges, [0], [8], shared_delay=q, target_minutes=target, **needs)
+        chances.append(1.0 - float(response_table(city, minutes=False).p_late[-1, 0]))
+    _, a, b, c, d = chances
+    expected = c - 3.0 * a * b + 2.0 * a**3, d - 4.0 * a * c - 3.0 * b**2 + 12.0 * a**2 * b - 6.0 * a**4
+    table = LatticeTable(
+        city, read_roads(city), find_routes(city), list_stations([4], 4),
+        Needs(np.array([4], np.int32), np.array([4], np.int32), np.array([target])),
+    )  # fmt: skip
+    assert cumulants_alike(TeamTimes(table), minutes, target, 4) == pytest.approx(expected, abs=2e-4)
 
 
 @pytest.mark.parametrize("trucks", [3, 4])

@@ -28,13 +28,16 @@ from scipy.fft import fft, irfft, next_fast_len, rfft
 
 from runcard.response.lattice import COARSE_STEPS, Transforms
 from runcard.response.lattice_table import MEAN_TOLERANCE, LatticeTable, each_point, refined, within
-from runcard.response.laws import Vector
+from runcard.response.laws import Vector, turnout_law
 from runcard.response.tree_kernels import late_of_teams, multiply_links, own_products
 
 FIRST_STEPS = 2 * COARSE_STEPS
 MOST_STEPS = FIRST_STEPS << 6
 TOLERANCE = 1.2e-4
 """Of two extrapolations by squares; the last one, by fourth powers, is off by about a fiftieth if laws are smooth."""
+UNSURE = 1e-4
+"""A truck is not sure if it is there with more than this chance, and not there with more, too."""
+STEPS_A_DEVIATION = 3.0
 LEAST_CHANCE = 1e-6
 """A chance of less is not corrected: on the plane it may be rounding."""
 FEW_STEPS = 96
@@ -95,11 +98,25 @@ class PairTable:
                 threads = None if num_steps >= FEW_STEPS else 1
                 return each_point(points, len(found), lambda j: self._late_at(plane, alone[:, j], j), threads)
 
-            found[:, points] = refined(at, points, within(TOLERANCE), FIRST_STEPS, MOST_STEPS)
+            first = self._first_steps(float(target), alone[:-1, points], points)
+            found[:, points] = refined(at, points, within(TOLERANCE), first, MOST_STEPS)
             self.table.forget()
         found = self._bounded(found, alone)
         found[self.table.too_large] = np.inf
         return found
+
+    def _first_steps(self, target: float, alone: NDArray[np.float64], points: NDArray[np.int64]) -> int:
+        """Steps of which the time of every truck that is not sure takes several, or coarse planes agree by chance."""
+        table, turnout = self.table, self.table.city.turnout
+        numbered, used = table.used
+        squares = (np.append(table.roads.minutes[used], 0.0)[numbered[points]] ** 2).sum(axis=2).T
+        ready = turnout_law(turnout).deviation(np.array([turnout.mean_minutes]))
+        deviations = np.hypot(table.laws.alone.deviation(np.ones(1)) * np.sqrt(squares), ready)
+        unsure = deviations[(alone > UNSURE) & (alone < 1.0 - UNSURE) & (deviations > 0.0)]
+        steps = FIRST_STEPS
+        while steps < STEPS_A_DEVIATION * target / unsure.min(initial=target) and 4 * steps < MOST_STEPS:
+            steps *= 2
+        return steps
 
     def _bounded(self, late: NDArray[np.float64], alone: NDArray[np.float64]) -> NDArray[np.float64]:
         """P(late) as it can be, given P(by T) of single trucks: not of lattices, which would seem to settle there."""

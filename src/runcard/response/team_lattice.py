@@ -14,8 +14,7 @@ even then. Near 0 the chance to be there by t is a power of t, and the less t, t
 
 **Steps.** Errors are c h² + d h⁴, and c h³ where trucks share nearly all: the number of points is raised until the last
 two, extrapolated by squares of the step, and the last three, by squares and fourth powers, differ by at most
-`TOLERANCE`. With the most points there are, the two may differ by `MOST_CHANGE`; if they differ by more, but the last
-two lattices do not, the former is taken.
+`TOLERANCE`, or there are no more points.
 """
 
 from collections.abc import Callable
@@ -53,8 +52,8 @@ POINTS_OF_THREE = (18, 24, 34, 48, 68, 96)
 POINTS_OF_FOUR = (10, 14, 20, 28)
 TOLERANCE = 5e-6
 """Of cumulants, between two extrapolations."""
-MOST_CHANGE = 1e-3
-"""With the most points there are, a larger difference is refused."""
+MOST_CHANGE = 3e-3
+"""With the most points there are, a larger change is refused."""
 SURE = 1e-5
 """A truck is surely there if it is not with at most this chance, and the same the other way round."""
 EARLIEST, EARLY = 1e-6, 1e-4
@@ -184,22 +183,32 @@ def parts(transforms: NDArray[np.complex128]) -> Parts:
     return np.ascontiguousarray(transforms.real), np.ascontiguousarray(transforms.imag)
 
 
-def settled(at: Callable[[int], tuple[float, Vector]], points: tuple[int, ...], size: int) -> Vector:
-    """What cumulants of so many trucks come to with ever more points, of which `at` gives the step, too."""
+def settled(at: Callable[[int], tuple[float, Vector]], points: tuple[int, ...]) -> tuple[Vector, Vector]:
+    """What cumulants come to with ever more points, of which `at` gives the step, too; and how much they still change.
+
+    That is between the two extrapolations, and since there was a point less, if they did not agree then.
+    """
     steps, found = map(list, zip(*(at(num) for num in points[:2]), strict=True))
+    better, change = found[-1], np.full(len(found[-1]), np.inf)
     for num in points[2:]:
         step, last = at(num)
-        steps, found = [*steps[-2:], step], [*found[-2:], last]
+        steps, found, before = [*steps[-2:], step], [*found[-2:], last], better
         by_squares, better = _without(steps[1:], found[1:]), _without(steps, found)
-        change = float(np.abs(by_squares - better).max(initial=0.0))
-        if change <= TOLERANCE or (num == points[-1] and change <= MOST_CHANGE):
-            return better
-    if float(np.abs(found[-1] - found[-2]).max(initial=0.0)) <= MOST_CHANGE:
-        return by_squares
-    raise NotConvergedError(
-        f"the lattice of driving times of {size} trucks did not settle with {points[-1]} steps: some times are nearly "
-        "fixed; expected a larger cv of driving and turnout times, or a smaller fixed_part"
-    )
+        since = np.where(np.isfinite(change), np.abs(better - before), 0.0)
+        change = np.abs(by_squares - better)
+        if change.max(initial=0.0) <= TOLERANCE:
+            return better, change
+        change = np.maximum(change, since)
+    return np.where(np.abs(by_squares - better) > MOST_CHANGE, by_squares, better), change
+
+
+def refuse_change(change: Vector, points: tuple[int, ...], size: int) -> None:
+    """Raise a NotConvergedError if cumulants of so many trucks still change too much."""
+    if change.max(initial=0.0) > MOST_CHANGE:
+        raise NotConvergedError(
+            f"the lattice of driving times of {size} trucks did not settle with {points[-1]} steps: some times are "
+            "nearly fixed; expected a larger cv of driving and turnout times, or a smaller fixed_part"
+        )
 
 
 def _without(steps: list[float], found: list[Vector]) -> Vector:

@@ -17,6 +17,7 @@ from runcard.response.team_lattice import (
     SURE,
     Arrivals,
     Window,
+    refuse_change,
     settled,
 )
 from runcard.response.team_roads import OnWindow, Roads, Trucks, parts_with_first, trucks_of
@@ -81,7 +82,11 @@ class RoadTeams:
                 teams = [part for part in teams if part not in chances.cumulants]
             if teams:
                 at = self._cumulants(teams, unsure, rising)
-                values = settled(at, steps, size) if points is None else at(points[size - 2])[1]
+                if points is None:
+                    values, change = settled(at, steps)
+                    refuse_change(change, steps, size)
+                else:
+                    values = at(points[size - 2])[1]
                 chances.cumulants |= dict(zip(teams, values.tolist(), strict=True))
         for t, team in self.teams.items():
             found[t] = chances.at_least(team, found.shape[1])

@@ -11,10 +11,10 @@ taken from coarse lattices in as many dimensions (`team_times.py`),
     c(123) = P123 - P1 P23 - P2 P13 - P3 P12 + 2 P1 P2 P3,
 
 and the like of four, every chance from the same lattice. Trucks that are surely there, or surely not, have no part in
-it. The number of points is raised until cumulants settle; what is left of the error is mostly less than 1e-6, and about
-1e-5 where three or four trucks of one station share nearly all. Where links can be met in few ways only, there is a
-better way (`line_table.py`). That at least m trucks are there follows from the chances of all
-subsets.
+it. The number of points is raised until cumulants settle; what is left of the error is mostly less than 1e-6, and 1e-5
+to 1e-4 where three or four trucks of one station share nearly all; if those do not settle, a road alike stands in
+(`team_alike.py`). Where links can be met in few ways only, there is a better way (`line_table.py`). That at least m
+trucks are there follows from the chances of all subsets.
 
 **Means.** E R_1 = ∫ P(none by t) dt. For trucks that share nothing that is known (`lattice_table.py`), and what sharing
 adds, P(none by t) - Π P(i not by t), is a smooth bump: a sum over equal steps of log t, with every cumulant from coarse
@@ -31,11 +31,14 @@ from runcard.response import team_kernels as kernels
 from runcard.response.lattice_table import LatticeTable, Needs, each_point
 from runcard.response.laws import Vector, turnout_law
 from runcard.response.pair_table import PairTable
-from runcard.response.team_lattice import POINTS_OF_FOUR, POINTS_OF_THREE, SURE, Window, settled
+from runcard.response.team_alike import cumulants_alike
+from runcard.response.team_lattice import POINTS_OF_FOUR, POINTS_OF_THREE, SURE, Window, refuse_change, settled
 from runcard.response.team_road_table import RoadTeams
 from runcard.response.team_times import Chances, TeamTimes
 from runcard.response.tree_kernels import late_of_teams
 
+ALIKE = 1e-4
+"""Where a cumulant of trucks of one station changes by more, a road alike is better."""
 MEAN_POINTS = (72, 24, 14)
 """Of the lattices of two, three and four trucks for means."""
 LEAST_STEP, MOST_STEP = 0.03, 0.25
@@ -128,9 +131,18 @@ class TeamTable:
             found = cumulants(tree.nodes[5], size, self.times.chances(tree, window, size))
             return window.step, found[size - 3]
 
-        c3 = settled(lambda points: at(points, 3), POINTS_OF_THREE, 3)
-        four = self.table.needs.trucks[j] > 3
-        return leaves, c3, settled(lambda points: at(points, 4), POINTS_OF_FOUR, 4) if four else none
+        def of(size: int, points: tuple[int, ...]) -> Vector:
+            found, change = settled(lambda num: at(num, size), points)
+            for leaf, station in enumerate(tree.stations.tolist()):
+                rank = kernels.team_rank(-1 if size < 4 else leaf, leaf, leaf, leaf)
+                if tree.nodes[5][leaf] >= size and change[rank] > ALIKE:
+                    links = self.table.used[0][j, station, : self.table.routes.num_links[station, j]]
+                    found[rank] = cumulants_alike(self.times, self.times.minutes(links), target, size)[size - 3]
+                    change[rank] = 0.0
+            refuse_change(change, points, size)
+            return found
+
+        return leaves, of(3, POINTS_OF_THREE), of(4, POINTS_OF_FOUR) if self.table.needs.trucks[j] > 3 else none
 
     def means(self) -> NDArray[np.float64]:
         """[team, demand point] the mean minutes until the first truck; inf where a team is too large."""
