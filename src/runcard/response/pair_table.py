@@ -35,7 +35,7 @@ FIRST_STEPS = 2 * COARSE_STEPS
 MOST_STEPS = FIRST_STEPS << 6
 TOLERANCE = 1.2e-4
 """Of two extrapolations by squares; the last one, by fourth powers, is off by about a fiftieth if laws are smooth."""
-UNSURE = 1e-4
+UNSURE = 0.01
 """A truck is not sure if it is there with more than this chance, and not there with more, too."""
 STEPS_A_DEVIATION = 3.0
 LEAST_CHANCE = 1e-6
