@@ -52,7 +52,7 @@ POINTS_OF_THREE = (18, 24, 34, 48, 68, 96)
 POINTS_OF_FOUR = (10, 14, 20, 28)
 TOLERANCE = 5e-6
 """Of cumulants, between two extrapolations."""
-MOST_CHANGE = 3e-3
+MOST_CHANGE = 1e-3
 """With the most points there are, a larger change is refused."""
 SURE = 1e-5
 """A truck is surely there if it is not with at most this chance, and the same the other way round."""
