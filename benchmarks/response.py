@@ -14,6 +14,7 @@ from benchmarks.heuristics import peak_gib
 from runcard.city.grid import grid_edges
 from runcard.city.model import City, DemandPoint, Driving, Link, Node, Station
 from runcard.response.laws import branches
+from runcard.response.routes import routes_to
 from runcard.response.table import response_table
 
 PLACES = np.polynomial.legendre.leggauss(80)
@@ -107,6 +108,66 @@ def drawn_cases(num_draws: int = 10_000_000) -> Iterator[Row]:
             yield Row(name, measured, f"within {within:.1e}", bool(abs(found - drawn) <= within))
 
 
+def delta_city(driving: Driving, *, short: bool) -> City:
+    """Four stations whose roads of unequal links meet two by two and further on; short, with few ways to meet them."""
+    trunk = 2 if short else 9
+    ends = [("t", "u", 0.7), ("s0", "t", 0.8), ("s1", "t", 1.1), ("s2", "v", 0.6), ("s3", "v", 0.9), ("v", "u", 0.5)]
+    ends += [
+        (f"{'u' if k == 0 else f'w{k}'}", f"w{k + 1}", (0.5 + 0.1 * k) / (1.0 if short else 4.0)) for k in range(trunk)
+    ]
+    nodes = sorted({node for one in ends for node in one[:2]})
+    return City(
+        name="delta", busy_minutes=60.0, target_minutes=3.5, driving=driving,
+        nodes=tuple(Node(node, float(place), 0.0) for place, node in enumerate(nodes)),
+        links=tuple(Link(f"{a}-{b}", a, b, False, mean) for a, b, mean in ends),
+        stations=tuple(Station(f"s{k}", f"s{k}", 2) for k in range(4)), demand=(DemandPoint(f"w{trunk}", 1.0),),
+    )  # fmt: skip
+
+
+def drawn_team(city: City, team: tuple[int, ...], num_draws: int) -> NDArray[np.float64]:
+    """[arrival] P(late) of every arrival of a team of stations, by drawing every link."""
+    rng, late, chunk = np.random.default_rng(2), np.zeros(len(team)), 1_000_000
+    mean, routes = {link.link_id: link.mean_minutes for link in city.links}, routes_to(city, 0)
+    chance, laws = city.shared_delay, city.driving
+    if laws.coupled_branch is not None:
+        kinds = branches(laws.cv or 0.0)
+        (chance, together_mean), (_, apart_mean) = kinds if laws.coupled_branch == "short" else kinds[::-1]
+    for _ in range(num_draws // chunk):
+        times = np.zeros((len(team), chunk))
+        for link in sorted(set().union(*(routes[station] for station in team))):
+            on_it = [place for place, station in enumerate(team) if link in routes[station]]
+            met = rng.random(chunk) < chance
+            if laws.coupled_branch is not None and len(on_it) > 1:
+                own = [
+                    mean[link] * np.where(met, together_mean, apart_mean) * rng.exponential(size=chunk) for _ in on_it
+                ]
+            else:
+                own = [draw(laws, mean[link], rng, chunk) for _ in on_it]
+            for place, time_of_own in zip(on_it, own, strict=True):
+                times[place] += np.where(met, own[0], time_of_own)
+        late += (np.sort(times, axis=0) > city.target_minutes).sum(axis=1)
+    return late / num_draws
+
+
+def drawn_teams(num_draws: int = 10_000_000) -> Iterator[Row]:
+    """P(late) of every arrival of three and four trucks that share roads, beside ten million draws."""
+    for driving, short in ((LAWS[2], True), (LAWS[4], True), (LAWS[5], True), (LAWS[2], False), (LAWS[4], False),
+                           (Driving("hyperexponential", cv=1.5, coupled_branch="long"), True)):  # fmt: skip
+        for team in ((0, 0, 2), (0, 1, 2, 3)):
+            chance = 1.0 if driving.coupled_branch else 0.5
+            city = replace(delta_city(driving, short=short), shared_delay=chance, trucks_per_incident=len(team))
+            drawn, inside, worst = drawn_team(city, team, num_draws), 0, 0.0
+            for place in range(len(team)):
+                table = response_table(replace(city, arrivals_per_incident=place + 1), minutes=False)
+                counts = np.bincount(np.array(team), minlength=4)
+                found = float(table.p_late[int(np.flatnonzero((table.teams == counts).all(axis=1))[0]), 0])
+                errors = abs(found - drawn[place]) / np.sqrt(drawn[place] * (1.0 - drawn[place]) / num_draws)
+                inside, worst = inside + int(errors <= 3.29), max(worst, float(errors))
+            name = f"P(late) of each of {len(team)} trucks, {law_words(driving)}, {'few' if short else 'many'} ways"
+            measured = f"{inside} of {len(team)} within, at most {worst:.1f} standard errors of {num_draws:,} draws"
+            yield Row(name, measured, "all within 3.29", inside == len(team))
+
+
 def late_of_one_station(
     links: int, q: float, target: float, trucks: int, arrivals: int, shape: float = 1.0
 ) -> float:  # fmt: skip
@@ -196,6 +257,7 @@ def response_cases(*, quick: bool) -> Iterator[Row]:
             yield timed(city, f"{name} means, shared_delay {shared_delay:g}", 10.0 if trucks == 2 else None)
         yield from closed_forms()
         yield from drawn_cases()
+        yield from drawn_teams()
 
 
 def all_pairs(shared_delay: float) -> None:
