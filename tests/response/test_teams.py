@@ -1,42 +1,81 @@
-"""Tests of the teams: complete, in order, never more trucks than a station has."""
+"""The catalogue of teams, against plain enumeration."""
 
 from itertools import combinations_with_replacement
+from math import comb
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
-from runcard.response import enumerate_teams
+from runcard.errors import InputError
+from runcard.response.teams import Teams
 
-
-def test_by_hand() -> None:
-    """Two trucks at the first station and one at the second make these five teams of at most two, in this order."""
-    teams = enumerate_teams([2, 1], 2)
-    assert teams.dtype == np.int8
-    assert teams.tolist() == [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1]]
+CASES = [((2, 1), 2), ((1, 1, 1), 0), ((1,), 3), ((3, 1, 2, 1), 3), ((4, 2, 1), 4), ((1, 2, 1, 3, 1), 2)]
 
 
-def test_nobody() -> None:
-    """Of size zero there is the empty team only, also where trucks are fewer than the size allows."""
-    assert enumerate_teams([1, 1, 1], 0).tolist() == [[0, 0, 0]]
-    assert enumerate_teams([1], 3).tolist() == [[0], [1]]
+def plain_list(trucks: tuple[int, ...], max_size: int) -> list[tuple[int, ...]]:
+    """Every team as its stations, by size and then by station, found by trying every multiset."""
+    return [
+        team
+        for size in range(max_size + 1)
+        for team in combinations_with_replacement(range(len(trucks)), size)
+        if all(team.count(i) <= trucks[i] for i in range(len(trucks)))
+    ]
 
 
-@given(trucks=st.lists(st.integers(1, 3), min_size=1, max_size=6), max_size=st.integers(0, 4))
-def test_every_team_once(trucks: list[int], max_size: int) -> None:
-    """The teams are the multisets of stations that itertools lists, less those with more trucks than there are."""
-    expected = []
+@pytest.mark.parametrize(("trucks", "max_size"), CASES)
+def test_lists_every_team_once_by_size_and_station(trucks: tuple[int, ...], max_size: int) -> None:
+    """Stations, counts and sizes are those of every multiset that the stations allow, in order."""
+    teams, expected = Teams.of(trucks, max_size), plain_list(trucks, max_size)
+    assert [tuple(i for i in team if i >= 0) for team in teams.stations.tolist()] == expected
+    assert teams.counts.tolist() == [[team.count(i) for i in range(len(trucks))] for team in expected]
+    assert teams.sizes.tolist() == [len(team) for team in expected]
     for size in range(max_size + 1):
-        for stations in combinations_with_replacement(range(len(trucks)), size):
-            counts = [stations.count(i) for i in range(len(trucks))]
-            if all(count <= available for count, available in zip(counts, trucks, strict=True)):
-                expected.append(counts)
-    assert enumerate_teams(trucks, max_size).tolist() == expected
+        assert [t for t, team in enumerate(expected) if len(team) == size] == list(
+            range(len(teams))[teams.of_size(size)]
+        )
 
 
-def test_large() -> None:
-    """200 stations of one truck each have C(200, 2) pairs, and 20 stations C(20, 3) triples."""
-    pairs = enumerate_teams([1] * 200, 2)
-    assert pairs.shape == (1 + 200 + 200 * 199 // 2, 200)
-    triples = enumerate_teams([1] * 20, 3)
-    assert np.bincount(triples.sum(axis=1)).tolist() == [1, 20, 190, 1140]
+@pytest.mark.parametrize(("trucks", "max_size"), CASES)
+def test_finds_a_team_by_its_stations_and_by_its_code(trucks: tuple[int, ...], max_size: int) -> None:
+    """Both ways to look a team up give its place in the list, whatever the order of the stations."""
+    teams = Teams.of(trucks, max_size)
+    for number, team in enumerate(plain_list(trucks, max_size)):
+        code = 0
+        for i in team:
+            code = code * teams.base + i + 1
+        assert teams.number(team[::-1]) == number == teams.number_of_code[code]
+    assert (teams.number_of_code >= 0).sum() == len(teams)
+
+
+def test_a_team_that_does_not_exist_is_refused() -> None:
+    """A truck too many of a station, or in all, is an error and not some other team."""
+    teams = Teams.of([1, 2], 2)
+    for wrong in ([0, 0], [0, 1, 1], [2]):
+        with pytest.raises(InputError, match="expected a team"):
+            teams.number(wrong)
+
+
+@pytest.mark.parametrize(("trucks", "max_size"), CASES)
+def test_idle_teams_are_those_whose_trucks_are_idle(trucks: tuple[int, ...], max_size: int) -> None:
+    """In every state, masks and the search agree with comparing counts."""
+    teams = Teams.of(trucks, max_size)
+    for counts in np.ndindex(*(number + 1 for number in trucks)):
+        idle = np.array(counts, np.int64)
+        expected = (teams.counts <= idle).all(axis=1)
+        assert ((teams.masks & ~teams.mask_of_state(idle)) == 0).tolist() == expected.tolist()
+        for size in range(max_size + 1):
+            assert teams.idle(idle, size).tolist() == np.flatnonzero(expected & (teams.sizes == size)).tolist()
+
+
+def test_large_departments_are_listed_at_once() -> None:
+    """The number of teams is a binomial coefficient: 200 trucks in pairs, 20 in threes."""
+    assert len(Teams.of([1] * 200, 2)) == 1 + 200 + comb(200, 2)
+    assert len(Teams.of([1] * 20, 3)) == 1 + 20 + comb(20, 2) + comb(20, 3)
+
+
+def test_a_catalogue_cannot_be_written_to() -> None:
+    """It is shared by everything that is made for one department."""
+    teams = Teams.of([1, 1], 2)
+    for array in (teams.stations, teams.counts, teams.sizes, teams.number_of_code, teams.masks):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
