@@ -155,7 +155,8 @@ def test_coin_game_ends() -> None:
 def test_routes_beyond_the_smallest_power_of_two() -> None:
     """Routes of 1,500 links, where 2^-1500 is below the smallest number, still agree with simulated times."""
     sharing = erlang.sharing_tables(1500, 1.0)
-    late, mean = erlang.pair_response(erlang.target_tables(1480.0, 1500), sharing, 1500, 1500, 750)
+    late = erlang.pair_late(erlang.target_tables(1480.0, 1500), sharing, 1500, 1500, 750)
+    mean = erlang.pair_mean(sharing, 1500, 1500, 750)
     rng = np.random.default_rng(4)
     apart = rng.gamma(750.0, size=(2, 200_000))
     times = rng.gamma(750.0, size=200_000) + apart.min(axis=0)
@@ -182,8 +183,8 @@ def test_mean_is_the_integral_of_lateness() -> None:
     """E[R] is the integral of P(R > t) over t, for a shared delay between 0 and 1."""
     sharing = erlang.sharing_tables(12, 0.3)
     times, weights = np.polynomial.legendre.leggauss(200)
-    lateness = [erlang.pair_response(erlang.target_tables(30 * (x + 1), 12), sharing, 12, 9, 5)[0] for x in times]
-    mean = erlang.pair_response(erlang.target_tables(1.0, 12), sharing, 12, 9, 5)[1]
+    lateness = [erlang.pair_late(erlang.target_tables(30 * (x + 1), 12), sharing, 12, 9, 5) for x in times]
+    mean = erlang.pair_mean(sharing, 12, 9, 5)
     assert mean == pytest.approx(30 * float(weights @ lateness), rel=1e-12)
 
 
@@ -194,8 +195,9 @@ def test_rises_with_shared_delay(data: st.DataObject, n1: int, n2: int, t: float
     shared = data.draw(st.integers(0, min(n1, n2)))
     low, high = sorted(data.draw(st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0))))
     target = erlang.target_tables(t, 30)
-    late_low, mean_low = erlang.pair_response(target, erlang.sharing_tables(30, low), n1, n2, shared)
-    late_high, mean_high = erlang.pair_response(target, erlang.sharing_tables(30, high), n1, n2, shared)
+    few, many = erlang.sharing_tables(30, low), erlang.sharing_tables(30, high)
+    late_low, late_high = (erlang.pair_late(target, one, n1, n2, shared) for one in (few, many))
+    mean_low, mean_high = (erlang.pair_mean(one, n1, n2, shared) for one in (few, many))
     assert 0.0 <= late_low <= late_high * (1 + 1e-13) <= 1.0 + 1e-13
     assert late_high <= min(target.tails[n1], target.tails[n2]) * (1 + 1e-12)
     assert mean_low <= mean_high * (1 + 1e-13)
@@ -208,7 +210,7 @@ def test_rises_with_shared_delay(data: st.DataObject, n1: int, n2: int, t: float
 )
 def test_long_mixture_in_high_precision(q: float, n1: int, n2: int, shared: int, t: float) -> None:
     """With 0 < q < 1 and long routes, up to 200 links, the binomial mixture keeps an error below 1e-11."""
-    late, _ = erlang.pair_response(erlang.target_tables(t, n1), erlang.sharing_tables(n1, q), n1, n2, shared)
+    late = erlang.pair_late(erlang.target_tables(t, n1), erlang.sharing_tables(n1, q), n1, n2, shared)
     chances = [comb(shared, k) * mp.mpf(q) ** k * (1 - mp.mpf(q)) ** (shared - k) for k in range(shared + 1)]
     exact = mp.fsum(chance * reference(k, n1 - k, n2 - k, t) for k, chance in enumerate(chances))
     assert exact < 1e-20

@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import gamma
+from tests.response.oracles import delta
 
-from runcard.city import City, DemandPoint, Outside, generate_grid, read_city
+from runcard import dispatch_problem, evaluate, solve
+from runcard.city import City, DemandPoint, Driving, Outside, generate_grid, read_city
 from runcard.errors import SizeError
-from runcard.response import ResponseTable, enumerate_teams, response_table, routes_to
+from runcard.response import ResponseTable, Teams, response_table, routes_to
 
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*/"))
 
@@ -57,7 +59,7 @@ def test_simulated_links(make_grid: Any, q: float) -> None:
     table = response_table(city)
     num_samples = 20_000
     for j, row in product([3, 14, 22, 24], range(len(table.teams))):
-        times = simulate(city, table.teams[row], j, num_samples)
+        times = simulate(city, table.teams.counts[row], j, num_samples)
         late = times > city.target_minutes
         width = 3.9 * np.sqrt(table.p_late[row, j] * (1 - table.p_late[row, j]) / num_samples)
         assert late.mean() == pytest.approx(table.p_late[row, j], abs=width + 1e-12)
@@ -68,7 +70,7 @@ def closest_first_late_fraction(city: City, table: ResponseTable) -> float:
     """Return the late fraction of closest-first, by dense linear algebra on the chain of idle trucks."""
     available = [station.trucks for station in city.stations]
     states = list(product(*(range(count + 1) for count in available)))
-    row_of_team = {tuple(team): row for row, team in enumerate(table.teams.tolist())}
+    row_of_team = {tuple(team): row for row, team in enumerate(table.teams.counts.tolist())}
     rates = np.zeros((len(states), len(states)))
     late_rate = np.zeros(len(states))
     for here, idle in enumerate(states):
@@ -108,7 +110,7 @@ def test_rows_by_hand(make_city: Any) -> None:
     table = response_table(city)
     alone = gamma.sf(3.0, [2, 1])
     outside = gamma.sf(3.0, 4)  # twice the longest route
-    assert table.teams.tolist() == [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1]]
+    assert table.teams.counts.tolist() == [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1]]
     assert table.p_late[:, 0] == pytest.approx([outside**2, *(alone * outside), alone[0], alone[1]], rel=1e-13)
     assert table.mean_minutes[3:, 0] == pytest.approx([2.0, 1.0], rel=1e-13)
     independent = response_table(replace(city, shared_delay=0.0))
@@ -124,7 +126,7 @@ def test_one_truck_and_other_targets(make_city: Any) -> None:
     assert table.mean_minutes[:, 1] == pytest.approx([6.0, 2.0, 1.0, np.inf], rel=1e-13)
     assert np.isfinite(table.p_late[:, 0]).all()
     alone = replace(city, trucks_per_incident=1)
-    assert response_table(alone).teams.tolist() == enumerate_teams([1, 1], 1).tolist()
+    assert response_table(alone).teams == Teams.of([1, 1], 1)
 
 
 def test_every_target_its_own(make_grid: Any) -> None:
@@ -141,7 +143,7 @@ def test_truck_at_the_incident(make_grid: Any) -> None:
     """A team with a truck at the incident's own node is never late and takes no time."""
     city = make_grid(3, [4, 0])
     table = response_table(city)
-    there = table.teams[:, 0] > 0
+    there = table.teams.counts[:, 0] > 0
     assert (table.p_late[there, 4] == 0.0).all()
     assert (table.mean_minutes[there, 4] == 0.0).all()
 
@@ -172,7 +174,7 @@ def test_every_city(seed: int, delays: tuple[float, float], factor: float) -> No
     assert (low.p_late <= high.p_late * (1 + 1e-12)).all()
     assert (low.mean_minutes <= high.mean_minutes * (1 + 1e-12)).all()
     lone = response_table(replace(city, trucks_per_incident=1)).p_late
-    for row, team in enumerate(high.teams):
+    for row, team in enumerate(high.teams.counts):
         for i in np.flatnonzero(team):
             assert (high.p_late[row] <= lone[1 + i] * (1 + 1e-12)).all()
 
@@ -198,3 +200,43 @@ def test_a_station_of_a_billion_trucks_is_refused() -> None:
     stations = (replace(city.stations[0], trucks=3_000_000_000), city.stations[1])
     with pytest.raises(SizeError, match=r"station s0: expected at most 1000 trucks, got 3000000000"):
         response_table(replace(city, stations=stations))
+
+
+def test_the_alarm_of_a_standard(make_city: Any) -> None:
+    """The first engine in four minutes and the whole alarm in eight are two classes at each node, each its own row."""
+    city = delta(make_city, trucks_per_incident=2)
+    first = [replace(point, trucks=1, target_minutes=4.0) for point in city.demand]
+    whole = [replace(point, trucks=4, arrivals=4, target_minutes=8.0) for point in city.demand]
+    both = response_table(replace(city, demand=(*first, *whole)))
+    for classes, columns in ((first, slice(0, 2)), (whole, slice(2, 4))):
+        alone = response_table(replace(city, demand=tuple(classes)))
+        np.testing.assert_allclose(both.p_late[: len(alone.p_late), columns], alone.p_late, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("policy", ["closest-first", "optimal", "one-step-mean-field", "one-step-queueing"])
+def test_identical_classes_may_be_merged(make_city: Any, policy: str) -> None:
+    """A city whose demand points are split into identical classes is late as often as the one without them."""
+    city = delta(make_city, trucks_per_incident=3, arrivals_per_incident=2, driving=Driving("lognormal", cv=0.8))
+    halves = tuple(replace(point, incidents_per_day=point.incidents_per_day / 2.0) for point in city.demand)
+    merged, split = (
+        evaluate(solve(dispatch_problem(one), policy)) for one in (city, replace(city, demand=halves + halves))
+    )
+    assert split.late_fraction == pytest.approx(merged.late_fraction, rel=1e-6)
+
+
+def test_a_demand_point_without_incidents_has_a_table_too(make_city: Any) -> None:
+    """A node of rate zero may be asked for alone, and a class of three trucks that never comes changes nothing."""
+    city = delta(make_city, trucks_per_incident=2)
+    quiet = replace(city.demand[0], incidents_per_day=0.0, trucks=3)
+    with_quiet = replace(city, demand=(*city.demand, quiet))
+    assert np.isfinite(response_table(with_quiet, points=[2]).p_late).all()
+    table, without = response_table(with_quiet), response_table(city)
+    np.testing.assert_allclose(table.p_late[: len(without.teams), :2], without.p_late, rtol=0, atol=1e-7)
+
+
+def test_progress_is_told(make_grid: Any) -> None:
+    """The part that is done rises to 1."""
+    parts: list[float] = []
+    response_table(make_grid(4, [0, 15], driving=Driving("gamma", cv=0.5)), progress=parts.append)
+    assert parts == sorted(parts)
+    assert parts[-1] == 1.0

@@ -31,8 +31,8 @@ CASES = {
         "shared_delay": 1.0,
         "driving": Driving("hyperexponential", cv=2.0, coupled_branch="long"),
     },
-    "first of three, roads of their own": {
-        "trucks_per_incident": 3,
+    "second of two, roads of their own": {
+        "arrivals_per_incident": 2,
         "driving": Driving("gamma", cv=0.6, second_route="disjoint"),
     },
 }

@@ -8,7 +8,7 @@ import numpy as np
 from runcard.city.model import City, DemandPoint
 from runcard.errors import InputError
 from runcard.outputs.words import expected_one_of, team_ids
-from runcard.response.table import ResponseTable, at_points, response_table
+from runcard.response.table import ResponseTable, response_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +74,9 @@ def lateness_at(city: City, node_id: str) -> Lateness:
     points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
     if not points:
         raise InputError(_no_demand_point(city, node_id))
-    here = at_points(city, points)
-    table = response_table(here)
-    return Lateness(node_id=node_id, classes=tuple(_class_lateness(here, table, place) for place in range(len(points))))
+    table = response_table(city, points=points)
+    classes = tuple(_class_lateness(city, table, point, place) for place, point in enumerate(points))
+    return Lateness(node_id=node_id, classes=classes)
 
 
 def _no_demand_point(city: City, node_id: str) -> str:
@@ -85,16 +85,17 @@ def _no_demand_point(city: City, node_id: str) -> str:
     return expected_one_of(f"demand point of {city.name}", (point.node_id for point in city.demand), node_id)
 
 
-def _class_lateness(city: City, table: ResponseTable, index: int) -> ClassLateness:
+def _class_lateness(city: City, table: ResponseTable, index: int, place: int) -> ClassLateness:
+    """The teams for a demand point, which is at a place of the table."""
     point: DemandPoint = city.demand[index]
     trucks = point.trucks or city.trucks_per_incident
     station_ids = [station.station_id for station in city.stations]
-    p_late, mean_minutes = table.p_late[:, index], table.mean_minutes[:, index]
+    p_late, mean_minutes = table.p_late[:, place], table.mean_minutes[:, place]
     possible = np.flatnonzero(np.isfinite(p_late))
     ranked = possible[np.argsort(p_late[possible], kind="stable")].tolist()
     teams = tuple(
         TeamLateness(
-            team=team_ids(station_ids, table.teams[number].tolist(), trucks),
+            team=team_ids(station_ids, table.teams.counts[number].tolist(), trucks),
             p_late=float(p_late[number]),
             mean_minutes=float(mean_minutes[number]),
             shared_links=_shared_links(city, table, number, index),
@@ -112,7 +113,7 @@ def _class_lateness(city: City, table: ResponseTable, index: int) -> ClassLatene
 
 
 def _shared_links(city: City, table: ResponseTable, number: int, index: int) -> int | None:
-    team = table.teams[number]
+    team = table.teams.counts[number]
     places = np.repeat(np.arange(len(team)), team).tolist()
     if len(places) != 2 or (places[0] == places[1] and city.driving.second_route != "same"):
         return None

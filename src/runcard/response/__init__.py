@@ -1,7 +1,8 @@
 """How late each team would be: routes, driving times, lateness.
 
-    city ── find_routes ──▶ Routes ──┐
-      └──── enumerate_teams ─────────┴── response_table ──▶ ResponseTable: P(late) and mean minutes, team × demand point
+    city ── travel_of ──▶ Travel: routes, laws, turnout, outside ──┐
+      └──── needs_of ───▶ Needs: trucks, arrivals, targets ────────┴── response_table ──▶ ResponseTable
+                                                                       P(late) and minutes, team × demand point
 
 The names load on first use, because the kernels behind them need numba, which takes a while to import.
 """
@@ -12,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from runcard.response.routes import Routes, find_routes, route_of, routes_to
     from runcard.response.table import ResponseTable, response_table
-    from runcard.response.teams import enumerate_teams
+    from runcard.response.teams import Teams
 
-__all__ = ["ResponseTable", "Routes", "enumerate_teams", "find_routes", "response_table", "route_of", "routes_to"]
+__all__ = ["ResponseTable", "Routes", "Teams", "find_routes", "response_table", "route_of", "routes_to"]
 
 _MODULES = {
     "ResponseTable": "table",
     "Routes": "routes",
-    "enumerate_teams": "teams",
+    "Teams": "teams",
     "find_routes": "routes",
     "response_table": "table",
     "route_of": "routes",

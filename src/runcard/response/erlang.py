@@ -38,16 +38,23 @@ P(R > t) = P(Y0 > t); for w0 = 0 the product of two tails is shorter.
 
 and E[R] = E[K + E(n1-K, n2-K)] with r1 = r2 = 1. For two equal times E(w, w) = w (1 - C(2w, w) 4^(-w)) / r.
 
-All kernels that call each other are in this one file, because numba's cache notices a change in the file of the
-function that is called, but not in files it calls into. They copy in loops: whole-array expressions compile slowly.
+Kernels copy in loops: whole-array expressions compile slowly.
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from runcard.response.teams import Teams
+from runcard.response.travel import Needs, Travel
+
+ERROR = 1e-12
+"""Relative, and so absolute for chances: far more than rounding was seen to do with routes of 200 links."""
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -66,16 +73,6 @@ class Sharing(NamedTuple):
     coin: Matrix  # [w, m]: c(w, m)
     first_mean: Matrix  # [w1, w2]: E(w1, w2)
     binomial: Matrix  # [s, k]: P(Bin(s, q) = k)
-
-
-class Alone(NamedTuple):
-    """What a team with at most one own truck does, the others coming from outside.
-
-    [k, n]: k trucks are needed (row 0 is unused) and the own one is n links away; n = N + 1 stands for no own truck.
-    """
-
-    p_late: Matrix
-    mean_minutes: Matrix
 
 
 @njit(cache=True, nogil=True)
@@ -197,88 +194,133 @@ def tail_of_parts(target: Target, coin: Matrix, w0: int, w1: int, w2: int) -> fl
 
 
 @njit(cache=True, nogil=True)
-def pair_response(target: Target, sharing: Sharing, n1: int, n2: int, shared: int) -> tuple[float, float]:
-    """P(R > t) and E[R] in links, of two trucks on routes of n1 and n2 links with some in common."""
-    late, mean = 0.0, 0.0
+def pair_late(target: Target, sharing: Sharing, n1: int, n2: int, shared: int) -> float:
+    """P(R > t) of two trucks on routes of n1 and n2 links with some in common."""
+    late = 0.0
     for k in range(shared + 1):
         chance = sharing.binomial[shared, k]
         if chance > 0.0:
             late += chance * tail_of_parts(target, sharing.coin, k, n1 - k, n2 - k)
-            mean += chance * (k + sharing.first_mean[n1 - k, n2 - k])
-    return min(late, 1.0), mean
+    return min(late, 1.0)
 
 
 @njit(cache=True, nogil=True)
-def alone_tables(max_links: int, link_minutes: float, outside_links: int, outside_minutes: float) -> Alone:
-    """The means of teams with at most one own truck; `fill_alone_late` adds P(late) for a target."""
-    mean = np.zeros((3, max_links + 2))
-    first = first_means(max_links, 1.0 / link_minutes, outside_links, 1.0 / outside_minutes)
-    for n in range(max_links + 1):
-        mean[1, n] = n * link_minutes
-        mean[2, n] = first[n]
-    mean[1, -1] = outside_links * outside_minutes
-    mean[2, -1] = first_mean_of_equals(outside_links, 1.0 / outside_minutes)
-    return Alone(np.zeros((3, max_links + 2)), mean)
+def pair_mean(sharing: Sharing, n1: int, n2: int, shared: int) -> float:
+    """E[R] in links of two trucks on routes of n1 and n2 links with some in common."""
+    mean = 0.0
+    for k in range(shared + 1):
+        mean += sharing.binomial[shared, k] * (k + sharing.first_mean[n1 - k, n2 - k])
+    return mean
+
+
+class Trips(NamedTuple):
+    """Where trucks come from, for the kernels."""
+
+    num_links: NDArray[np.int32]
+    """[I, J]"""
+    shared_links: NDArray[np.int32]
+    """[I, I, J]"""
+    link_minutes: float
+    shared_delay: float
+    outside_links: int
+    outside_minutes: float
 
 
 @njit(cache=True, nogil=True)
-def fill_alone_late(tails: Vector, outside_late: float, alone: Alone) -> None:
-    """Fill P(late) of teams with at most one own truck: outside trucks are independent, so chances multiply."""
-    for n in range(len(tails)):
-        alone.p_late[1, n] = tails[n]
-        alone.p_late[2, n] = tails[n] * outside_late
-    alone.p_late[1, -1] = outside_late
-    alone.p_late[2, -1] = outside_late * outside_late
-
-
-@njit(cache=True, nogil=True)
-def fill_response(
-    teams: NDArray[np.int32],
-    num_links: NDArray[np.int32],
-    shared_links: NDArray[np.int32],
-    max_links: int,
-    trucks: NDArray[np.int32],
-    target_minutes: Vector,
-    order: NDArray[np.intp],
-    shared_delay: float,
-    link_minutes: float,
-    outside_links: int,
-    outside_minutes: float,
-    p_late: Matrix,
-    mean_minutes: Matrix,
-) -> None:
-    """Fill p_late and mean_minutes [team, demand point]; inf where a team is larger than the demand point needs.
-
-    A `mean_minutes` without rows is not filled.
+def fill_late(
+    teams: NDArray[np.int32], trips: Trips, trucks: NDArray[np.int32], target_minutes: Vector,
+    order: NDArray[np.int64], out: Matrix,
+) -> None:  # fmt: skip
+    """Fill `out` [team, demand point] with P(late); inf where a team is larger than the demand point needs.
 
     `teams` [team, 2] lists the stations of each team, -1 where there is none; `trucks` [demand point] is how many are
     needed, 1 or 2, those missing from the team coming from outside; `order` sorts the demand points by target.
     """
-    sharing = sharing_tables(max_links, shared_delay)
-    alone = alone_tables(max_links, link_minutes, outside_links, outside_minutes)
+    max_links = trips.num_links.max()
+    sharing = sharing_tables(max_links, trips.shared_delay)
     low = 0
     while low < len(order):  # demand points with the same target share its tables
         minutes = target_minutes[order[low]]
         high = low
         while high < len(order) and target_minutes[order[high]] == minutes:
             high += 1
-        target = target_tables(minutes / link_minutes, max_links)
-        fill_alone_late(target.tails, erlang_tails(minutes / outside_minutes, outside_links)[-1], alone)
+        target = target_tables(minutes / trips.link_minutes, max_links)
+        outside = erlang_tails(minutes / trips.outside_minutes, trips.outside_links)[-1]
         for row in range(teams.shape[0]):
             i1, i2 = teams[row, 0], teams[row, 1]
             for place in range(low, high):
                 j = order[place]
-                k = trucks[j]
-                if (i1 >= 0) + (i2 >= 0) > k:
-                    late, mean = np.inf, np.inf
-                elif i2 < 0:
-                    n = num_links[i1, j] if i1 >= 0 else max_links + 1
-                    late, mean = alone.p_late[k, n], alone.mean_minutes[k, n]
+                missing = trucks[j] - (i1 >= 0) - (i2 >= 0)
+                if missing < 0:
+                    out[row, j] = np.inf
+                elif i2 < 0:  # outside trucks are independent, so that chances multiply
+                    out[row, j] = (target.tails[trips.num_links[i1, j]] if i1 >= 0 else 1.0) * outside**missing
                 else:
-                    n1, n2, shared = num_links[i1, j], num_links[i2, j], shared_links[i1, i2, j]
-                    late, mean = pair_response(target, sharing, n1, n2, shared)
-                    mean *= link_minutes
-                p_late[row, j] = late
-                if len(mean_minutes):
-                    mean_minutes[row, j] = mean
+                    n1, n2 = trips.num_links[i1, j], trips.num_links[i2, j]
+                    out[row, j] = pair_late(target, sharing, n1, n2, trips.shared_links[i1, i2, j])
         low = high
+
+
+@njit(cache=True, nogil=True)
+def fill_minutes(teams: NDArray[np.int32], trips: Trips, trucks: NDArray[np.int32], out: Matrix) -> None:
+    """Fill `out` [team, demand point] with the mean minutes until the first truck, like `fill_late`."""
+    max_links, mean = trips.num_links.max(), trips.link_minutes
+    sharing = sharing_tables(max_links, trips.shared_delay)
+    with_outside = first_means(max_links, 1.0 / mean, trips.outside_links, 1.0 / trips.outside_minutes)
+    two_outside = first_mean_of_equals(trips.outside_links, 1.0 / trips.outside_minutes)
+    for row in range(teams.shape[0]):
+        i1, i2 = teams[row, 0], teams[row, 1]
+        for j in range(len(trucks)):
+            missing = trucks[j] - (i1 >= 0) - (i2 >= 0)
+            if missing < 0:
+                out[row, j] = np.inf
+            elif i1 < 0:
+                out[row, j] = two_outside if missing == 2 else trips.outside_links * trips.outside_minutes
+            elif i2 < 0:
+                n = trips.num_links[i1, j]
+                out[row, j] = with_outside[n] if missing == 1 else n * mean
+            else:
+                n1, n2 = trips.num_links[i1, j], trips.num_links[i2, j]
+                out[row, j] = mean * pair_mean(sharing, n1, n2, trips.shared_links[i1, i2, j])
+
+
+@dataclass(frozen=True, eq=False)
+class Erlang:
+    """P(late) and mean minutes of up to two trucks, the first of which counts, on exponential links of one mean."""
+
+    travel: Travel
+    teams: Teams
+    needs: Needs
+
+    def late(self, points: NDArray[np.int64], settled: Callable[[int], None] | None = None) -> tuple[Matrix, float]:
+        """P(late) of every team at some demand points, and the stated error."""
+        found, targets = np.empty((len(self.teams), len(points))), self.needs.targets[points]
+        order = np.argsort(targets, kind="stable")
+        fill_late(self._stations, self._trips(points), self.needs.trucks[points], targets, order, found)
+        if settled is not None:
+            settled(len(points))
+        return found, ERROR
+
+    def means(self, points: NDArray[np.int64]) -> tuple[Matrix, float]:
+        """The mean minutes until the first truck of every team at some demand points, and the stated error."""
+        found = np.empty((len(self.teams), len(points)))
+        fill_minutes(self._stations, self._trips(points), self.needs.trucks[points], found)
+        return found, ERROR * float(np.max(found, where=np.isfinite(found), initial=0.0))
+
+    @property
+    def _stations(self) -> NDArray[np.int32]:
+        """[team, 2] the stations of every team."""
+        stations = self.teams.stations
+        return np.pad(stations, ((0, 0), (0, 2 - stations.shape[1])), constant_values=-1)
+
+    def _trips(self, points: NDArray[np.int64]) -> Trips:
+        travel, routes = self.travel, self.travel.routes
+        every = len(points) == len(routes.row) and bool((np.diff(points) == 1).all())
+        return Trips(
+            routes.num_links if every else np.ascontiguousarray(routes.num_links[:, points]),
+            routes.shared_links if every else np.ascontiguousarray(routes.shared_links[:, :, points]),
+            float(routes.roads.minutes[0]),
+            travel.laws.chance,
+            travel.outside_links,
+            travel.outside_minutes,
+        )

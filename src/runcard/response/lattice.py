@@ -1,112 +1,182 @@
-"""Driving times of any law: sums of independent times on a lattice, by characteristic functions.
+"""Driving times of any law as numbers on a lattice: sums by characteristic functions, and how exact they are.
 
-**Masses.** Times are moved to multiples of a step h = T/n: a time x between two of them goes to the upper one with
-chance (x mod h)/h, else to the lower one. That keeps every mean, and adds to a variance what depends on h², and nearly
-nothing else, on the law. The mass at kh is a second difference of the expected excess (`laws.py`):
+**Masses.** A time is moved to multiples of a step h = T/n: x between two of them goes to the upper one with chance
+(x mod h)/h, else to the lower one. That keeps the mean. The mass at kh is a second difference of the expected excess
+(`laws.py`):
 
     P(X_h = kh) = { excess((k-1)h) - 2 excess(kh) + excess((k+1)h) } / h.
 
-**Sums.** The transform of a sum is the product of the transforms. Masses are weighted with e^(-θk/F) before a fast
-Fourier transform of length F > n, so that what lies beyond T and comes round again is e^(-θ) of itself; rounding is
-raised to 1e-16 e^θ. With θ = 18 both are about 1e-8.
+**Variance.** The move adds δ = 2 { trapezoid rule of the excess with step h - its integral } to a variance: h²/6 for a
+smooth law, m h for a link that takes a mean m far below h. Roads of many short links would need a very fine lattice. So
+each transform is multiplied by e^((δ/h²)(1 - cos ω)), which takes δ away again. What is then left of a sum is off by h²
+times little, however finely a road is cut. Masses become slightly negative, also before time 0, so that all arrays have
+`PAD` steps before 0 and after T.
 
-**Extrapolation.** P(S > T) is taken as the mass beyond T and half of that at T. Where laws are smooth, its error is
-c h² + d h⁴ + ..., so steps h and h/2 give b = (4 p(h/2) - p(h))/3, and steps h/2 and h/4 the next such number c; their
-difference is 15 times the error of c, and (16 c - b)/15 is better still. The number of steps is doubled until b and c
-differ by at most `TOLERANCE`: where laws are less smooth, and c is off by a third of that, it is still small enough.
+**Sums.** The transform of a sum is the product of the transforms. Masses are weighted with e^(-θk/F) before a fast
+Fourier transform of length F, so that what lies beyond and comes round again is e^(-θ) of itself; rounding is raised to
+1e-16 e^θ. With θ = 18 both are about 1e-8.
+
+**Several trucks.** Times on a lattice are taken as they are: the first of two is later than kh with the product of the
+chances that each is. A probability at T is the mean of those of "by T" and of "before T", so that it is right to h².
+
+**Extrapolation.** The error is c h² + d h⁴ + ..., so that steps h and h/2 give b = (4 p(h/2) - p(h))/3, steps h/2 and
+h/4 the next such number c, and (16 c - b)/15 is better still. The steps are halved until the last two of these differ
+by at most a tolerance. `SAFETY` times the difference is stated as the error.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
+from runcard.errors import NotConvergedError
 from runcard.response.laws import Law, Vector
+from runcard.threads import available_threads, run_each
 
-FIRST_STEPS = 192
-FINE_STEPS = 4 * FIRST_STEPS
-"""Laws are looked at on this lattice at once: it is needed in any case."""
-COARSE_STEPS = 24
-"""No lattice has fewer steps."""
-MOST_STEPS = FIRST_STEPS << 6
-TOLERANCE = 2e-6
+PAD = 16
 THETA = 18.0
-MAX_MASSES = 1 << 22
-"""Numbers held at once while masses are found: 32 MiB."""
+FIRST_STEPS = 48
+MOST_STEPS = FIRST_STEPS << 8
+SAFETY = 3.0
+ROUNDING = 2e-8
+"""What comes round again, and rounding."""
+CHUNK = 256
+"""Means whose times are put on a lattice at once."""
 
+Floats = NDArray[np.float64]
 Transforms = NDArray[np.complex128]
 
 
 class Lattice:
-    """The lattice of n steps from 0 to a horizon in minutes."""
+    """The lattice of n steps from 0 to a horizon in minutes, with `PAD` steps more on either side.
 
-    def __init__(self, horizon: float, num_steps: int) -> None:
-        self.horizon, self.num_steps = horizon, num_steps
+    Transforms have a length of at least `room` steps, and weights e^(-θ).
+    """
+
+    def __init__(self, horizon: float, num_steps: int, *, room: int = 0, theta: float = THETA) -> None:
+        self.horizon, self.num_steps, self.theta = horizon, num_steps, theta
         self.step = horizon / num_steps
-        self.length = int(next_fast_len(num_steps + 1, real=True))
-        self.weights = np.exp(-THETA / self.length * np.arange(num_steps + 1))
+        self.size = num_steps + 1 + 2 * PAD
+        self.length = int(next_fast_len(max(self.size + PAD, room), real=True))
+        self.end = num_steps + PAD
+        """Where the horizon is in an array of this lattice."""
 
     @property
     def num_frequencies(self) -> int:
         """The length of a transform."""
         return self.length // 2 + 1
 
-    def transforms(self, masses: NDArray[np.float64]) -> Transforms:
-        """[..., frequency] the transforms of times with these masses at 0, h, 2h, ..., T."""
-        found: Transforms = rfft(masses * self.weights, self.length, axis=-1)
+    @cached_property
+    def weights(self) -> Vector:
+        """[place] e^(-θ place / F)."""
+        found: Vector = np.exp(-self.theta / self.length * np.arange(self.size))
         return found
-
-    def masses(self, transforms: Transforms) -> NDArray[np.float64]:
-        """[..., step] the masses at 0, h, 2h, ..., T that belong to transforms."""
-        found: NDArray[np.float64] = irfft(transforms, self.length, axis=-1)[..., : self.num_steps + 1] / self.weights
-        return found
-
-
-@dataclass
-class TimesOfLaw:
-    """The expected excess of times of one law and several means up to a horizon, on the finest lattice so far."""
-
-    law: Law
-    means: Vector
-    horizon: float
-    _steps: int = 0
-    _excess: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
 
     @cached_property
-    def _different(self) -> tuple[Vector, NDArray[np.int64]]:
-        """The means without those that occur twice, and where each is among them."""
-        found, places = np.unique(self.means, return_inverse=True)
-        return found, places
+    def _angles(self) -> Transforms:
+        """[frequency] ω, weights included."""
+        angles = 2.0 * np.pi * np.arange(self.num_frequencies) - 1j * self.theta
+        return np.asarray(angles / self.length, np.complex128)
 
-    def masses(self, num_steps: int) -> NDArray[np.float64]:
-        """[mean, step] the masses at 0, h, 2h, ..., T, from what a finer lattice has found if there is one."""
-        means, places = self._different
-        if num_steps > self._steps or self._steps % num_steps:
-            self._steps = num_steps * max(1, FINE_STEPS // num_steps)
-            # Beyond T by a step of the coarsest lattice
-            num_times = self._steps + self._steps // COARSE_STEPS + 1
-            times = self.horizon / self._steps * np.arange(num_times, dtype=np.float64)
-            self._excess = np.empty((len(means), len(times)))
-            chunk = max(1, MAX_MASSES // len(times))
-            for first in range(0, len(means), chunk):
-                part = means[first : first + chunk]
-                self._excess[first : first + chunk] = self.law.excess(times, part).T
-        step = self.horizon / num_steps
-        excess = self._excess[:, :: self._steps // num_steps][:, : num_steps + 2]
-        before = np.concatenate([(self.law.mean * means + step)[:, None], excess[:, :-2]], axis=1)
-        found: NDArray[np.float64] = (before - 2.0 * excess[:, :-1] + excess[:, 1:]) / step
-        return found[places]
+    @cached_property
+    def delay(self) -> Transforms:
+        """[frequency] the transform of `PAD` steps, so that what is before 0 has a place in an array."""
+        found: Transforms = np.exp(-1j * PAD * self._angles)
+        return found
+
+    def transforms(self, law: Law, means: Vector) -> Transforms:
+        """[mean, frequency] the transforms of times of a law."""
+        times = self.step * np.arange(self.num_steps + PAD + 2, dtype=np.float64)
+        rounded = 1.0 - np.cos(self._angles)
+        found = np.empty((len(means), self.num_frequencies), np.complex128)
+
+        def fill(part: slice) -> None:
+            masses, added = lattice_masses(law, means[part], times)
+            found[part] = rfft(masses * self.weights[: masses.shape[1]], self.length, axis=1)
+            found[part] *= np.exp(added[:, None] * rounded)
+
+        run_each(fill, [slice(low, low + CHUNK) for low in range(0, len(means), CHUNK)], available_threads())
+        return found
+
+    def arrived(self, transforms: Transforms) -> Floats:
+        """[..., place] the chance of at most (place - PAD) h, given delayed transforms."""
+        masses = irfft(transforms, self.length, axis=-1)[..., : self.size] / self.weights
+        found: Floats = np.cumsum(masses, axis=-1)
+        return found
+
+    def masses(self, transforms: Transforms) -> Floats:
+        """[..., place] the mass at (place - PAD) h, given transforms without delay."""
+        found: Floats = irfft(transforms * self.delay, self.length, axis=-1)[..., : self.size] / self.weights
+        return found
+
+    def transforms_of(self, arrived: Floats) -> Transforms:
+        """[..., frequency] the transforms, delayed, of times whose chances of at most (place - PAD) h are given."""
+        found: Transforms = rfft(np.diff(arrived, prepend=0.0, axis=-1) * self.weights, self.length, axis=-1)
+        return found
 
 
-def survivals(masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[..., step] the chance of more than kh, half of the mass at kh counted in."""
-    return 1.0 - np.cumsum(masses, axis=-1) + 0.5 * masses
+def lattice_masses(law: Law, means: Vector, times: Vector) -> tuple[Floats, Vector]:
+    """The masses [mean, step] at all but the last of the times 0, h, 2h, ..., and δ/h² of each mean."""
+    step = float(times[1])
+    excess = law.excess(times, means)
+    before = np.concatenate([(law.mean * means + step)[:, None], excess[:, :-2]], axis=1)
+    masses = (before - 2.0 * excess[:, :-1] + excess[:, 1:]) / step
+    trapezoids = step * (excess[:, :-1].sum(axis=1) - 0.5 * (excess[:, 0] + excess[:, -2]))
+    # The trapezoid rule is off at the far end, too, where there is no lattice any more.
+    trapezoids -= step * (excess[:, -1] - excess[:, -3]) / 24.0
+    integral = law.excess_integral(times[-2:-1], means)[:, 0]
+    return masses, 2.0 * (trapezoids - integral) / step**2
 
 
-def extrapolated(coarse: Vector, fine: Vector, order: int = 2) -> Vector:
-    """The numbers for a step of 0 from those for two steps, the second half of the first; `order` of the error."""
-    factor = 2.0**order
-    found: Vector = (factor * fine - coarse) / (factor - 1.0)
+def by_and_before(arrived: Floats, end: int) -> Floats:
+    """[...] the mean of the chances of "by T" and "before T"."""
+    found: Floats = 0.5 * (arrived[..., end] + arrived[..., end - 1])
     return found
+
+
+At = Callable[[int, NDArray[np.int64]], Floats]
+"""What a lattice of so many steps gives at some demand points, [row, place in points]."""
+
+
+def refined(
+    at: At,
+    points: NDArray[np.int64],
+    tolerance: Vector,
+    *,
+    first: int = FIRST_STEPS,
+    most: int = MOST_STEPS,
+    wanted: NDArray[np.bool_] | None = None,
+    settled: Callable[[int], None] | None = None,
+) -> tuple[Floats, Vector]:
+    """[row, place in points] what `at` tends to as the steps become short, and the stated error [row].
+
+    A demand point is done when the last two extrapolations of its `wanted` rows [row, place in points] differ by at
+    most `tolerance` [row]; only the others are looked at with more steps. `settled` is told how many are done.
+    """
+    places, num_steps = np.arange(len(points)), first
+    coarse, fine = at(num_steps, points), at(2 * num_steps, points)
+    before = (4.0 * fine - coarse) / 3.0
+    found, error = np.empty_like(coarse), np.zeros(len(coarse))
+    while 4 * num_steps <= most:
+        num_steps *= 2
+        coarse, fine = fine, at(2 * num_steps, points[places])
+        now = (4.0 * fine - coarse) / 3.0
+        best = (16.0 * now - before) / 15.0
+        difference = np.abs(best - now)
+        if wanted is not None:
+            difference[~wanted[:, places]] = 0.0
+        done = (difference <= tolerance[:, None]).all(axis=0)
+        found[:, places[done]] = best[:, done]
+        error = np.maximum(error, difference[:, done].max(axis=1, initial=0.0))
+        if settled is not None:
+            settled(int(done.sum()))
+        if done.all():
+            return found, SAFETY * error + ROUNDING
+        places, fine, before = places[~done], fine[:, ~done], now[:, ~done]
+    raise NotConvergedError(
+        f"the lattice of driving times did not settle with {most:,} steps: some times are nearly fixed, or vary "
+        "extremely; expected a cv of driving and turnout times from about 0.01 to 3, a tail_index above 1.05, or a "
+        "smaller fixed_part"
+    )

@@ -1,11 +1,12 @@
-"""The laws of driving and turnout times, each as its expected excess.
+"""The laws of driving and turnout times, each as its expected excess and the integral of it.
 
 A time X of mean m is, with a fixed part c and Y of mean 1 from the model,
 
     X = c m + (1-c) m Y,        excess(x) = E (X - x)+,        P(X > x) = -excess'(x).
 
-The excess is all that the lattice needs (`lattice.py`): its second differences are the masses there. With v the
-coefficient of variation of Y, and Q, Φ the upper incomplete gamma ratio and the normal distribution function,
+A lattice needs no more than the excess, whose second differences are the masses there, and its integral from 0 to x,
+which says how much variance the lattice adds (`lattice.py`). With v the coefficient of variation of Y, and Q, Φ the
+upper incomplete gamma ratio and the normal distribution function,
 
     exponential       E (Y - y)+ = e^(-y)
     gamma             Q(a+1, ay) - y Q(a, ay),    a = 1/v²
@@ -13,131 +14,117 @@ coefficient of variation of Y, and Q, Φ the upper incomplete gamma ratio and th
     hyperexponential  Σ p_i m_i e^(-y/m_i),    two branches with p_1 m_1 = p_2 m_2 = 1/2, and v >= 1
     pareto            (1 + y/(a-1))^(1-a),    a > 1 the tail index (Lomax: P(Y > y) falls like y^(-a))
 
-and 1 - y for y <= 0. A variation of 0 is no randomness at all: max(0, 1 - y).
+and 1 - y for y <= 0. A variation of 0 is no randomness at all: max(0, 1 - y). The integral is {E Y² - E (Y-y)+²} / 2.
 
 **A coupled branch.** A hyperexponential time is exponential with the mean of one of two branches. With one of them
-coupled, trucks on the same link meet the same branch, and in the coupled one the same delay: that is met together, with
-the law of that branch, and otherwise apart, each with the law of the other.
+coupled, trucks on the same link meet the same branch, and in the coupled one the same delay. So a link is met together,
+with the law of the coupled branch, or apart, each truck with the law of the other.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincc, ndtr
 
 from runcard.city.model import Driving, Turnout
 
 Vector = NDArray[np.float64]
 
 LEAST_CV = 1e-6
-"""Below this a time is as good as fixed."""
+"""A time that varies less than this is fixed."""
 
-MOST_SPREAD = 5.0
+MOST_DEVIATION = 5.0
+"""The standard deviation of a pareto time of mean 1, where it is larger or infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitLaw:
+    """The law of a time Y of mean 1, by what `lattice.py` needs, for y >= 0."""
+
+    excess: Callable[[Vector], Vector]
+    """E (Y - y)+."""
+    integral: Callable[[Vector], Vector]
+    """The integral of the excess from 0 to y."""
+    deviation: float
+    """The standard deviation of Y, or `MOST_DEVIATION`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Law:
     """The law of times X = fixed m + loose m Y, which differ only in m."""
 
-    unit_excess: Callable[[Vector], Vector]
-    """E (Y - y)+ for y >= 0, Y of mean 1."""
+    unit: UnitLaw
     fixed: float
     loose: float
-    spread: float
-    """The standard deviation of Y, at most `MOST_SPREAD`."""
 
     @property
     def mean(self) -> float:
-        """That of X, in units of m."""
+        """The mean of X, in units of m."""
         return self.fixed + self.loose
 
-    def deviation(self, means: Vector) -> float:
-        """The standard deviation of a sum of times of these m."""
-        return self.loose * self.spread * float(np.sqrt((means**2).sum()))
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of X, in units of m."""
+        return self.loose * self.unit.deviation
 
     def excess(self, minutes: Vector, mean: Vector) -> Vector:
-        """[time, m] E (X - x)+ in minutes, for times x >= 0."""
-        loose = self.loose * mean
-        y = (minutes[:, None] - self.fixed * mean) / np.maximum(loose, 1e-300)
-        found = np.where(y > 0.0, self.unit_excess(np.maximum(y, 0.0)), 1.0 - y)
-        return np.where(loose > 0.0, loose * found, np.maximum(self.mean * mean - minutes[:, None], 0.0))
+        """[m, time] E (X - x)+ in minutes, for times x >= 0."""
+        y = self._random_part(minutes, mean)
+        found = np.where(y > 0.0, self.unit.excess(np.maximum(y, 0.0)), 1.0 - y)
+        return self.loose * mean[:, None] * found
+
+    def excess_integral(self, minutes: Vector, mean: Vector) -> Vector:
+        """[m, time] the integral of the excess from 0 to x, in minutes²."""
+        y, start = self._random_part(minutes, mean), -self.fixed / self.loose
+        below = np.minimum(y, 0.0)
+        before = (below - start) - (below**2 - start**2) / 2.0  # the integral of 1 - u up to there
+        return (self.loose * mean[:, None]) ** 2 * (before + self.unit.integral(np.maximum(y, 0.0)))
+
+    def _random_part(self, minutes: Vector, mean: Vector) -> Vector:
+        """[m, time] the y for which X = x."""
+        return (minutes[None, :] - self.fixed * mean[:, None]) / (self.loose * mean[:, None])
 
 
 @dataclass(frozen=True, slots=True)
 class DrivingLaws:
-    """The law of the time on a link of a truck that is alone there, and of several that meet it together or apart."""
+    """The law of the time on a link: of a truck alone there, and of several that meet it together or apart."""
 
     alone: Law
     together: Law
     apart: Law
-    together_chance: float | None = None
-    """The chance that a link is met together, where the law itself says so."""
+    chance: float
+    """The chance that a link is met together."""
+
+    @property
+    def mixed(self) -> bool:
+        """Whether a link is met now together and now apart."""
+        return 0.0 < self.chance < 1.0
 
 
-def driving_laws(driving: Driving) -> DrivingLaws:
-    """The laws of the time on a link."""
+def driving_laws(driving: Driving, shared_delay: float) -> DrivingLaws:
+    """The laws of the time on a link, and how often trucks meet it together."""
     fixed, loose = driving.fixed_part, 1.0 - driving.fixed_part
-    unit_excess = _unit_excess(driving.model, driving.cv, driving.tail_index)
-    alone = Law(unit_excess, fixed, loose, _spread(driving.model, driving.cv, driving.tail_index))
+    alone = Law(unit_law(driving.model, driving.cv, driving.tail_index), fixed, loose)
     if driving.coupled_branch is None:
-        return DrivingLaws(alone, alone, alone)
+        return DrivingLaws(alone, alone, alone, float(shared_delay))
     assert driving.cv is not None
     short, long = branches(driving.cv)
     (chance, together), (_, apart) = (short, long) if driving.coupled_branch == "short" else (long, short)
-    exponential = _unit_excess("exponential", None, None)
-    return DrivingLaws(
-        alone, Law(exponential, fixed, loose * together, 1.0), Law(exponential, fixed, loose * apart, 1.0), chance
-    )
+    exponential = unit_law("exponential")
+    return DrivingLaws(alone, Law(exponential, fixed, loose * together), Law(exponential, fixed, loose * apart), chance)
 
 
 def turnout_law(turnout: Turnout) -> Law:
     """The law of the time before a truck leaves."""
-    return Law(_unit_excess(turnout.model, turnout.cv, None), 0.0, 1.0, _spread(turnout.model, turnout.cv, None))
+    return Law(unit_law(turnout.model, turnout.cv), 0.0, 1.0)
 
 
-def _spread(model: str, cv: float | None, tail_index: float | None) -> float:
-    """The standard deviation of a time of mean 1."""
-    if tail_index is not None:
-        return min(MOST_SPREAD, sqrt(tail_index / (tail_index - 2.0))) if tail_index > 2.0 else MOST_SPREAD
-    return 1.0 if cv is None else cv
-
-
-def _unit_excess(model: str, cv: float | None, tail_index: float | None) -> Callable[[Vector], Vector]:
-    """E (Y - y)+ of a model."""
-    if model == "exponential":
-        return lambda y: np.exp(-y)
-    if model == "pareto":
-        assert tail_index is not None
-        return lambda y: (1.0 + y / (tail_index - 1.0)) ** (1.0 - tail_index)
-    assert cv is not None
-    if cv < LEAST_CV:
-        return lambda y: np.maximum(0.0, 1.0 - y)
-    if model == "gamma":
-        return _gamma(1.0 / cv**2)
-    if model == "lognormal":
-        return _lognormal(np.log1p(cv**2))
-    return _hyperexponential(cv)
-
-
-def _gamma(shape: float) -> Callable[[Vector], Vector]:
-    from scipy.special import gammaincc
-
-    return lambda y: gammaincc(shape + 1.0, shape * y) - y * gammaincc(shape, shape * y)
-
-
-def _lognormal(variance: float) -> Callable[[Vector], Vector]:
-    from scipy.special import ndtr
-
-    spread = sqrt(variance)
-
-    def excess(y: Vector) -> Vector:
-        d = (variance / 2.0 - np.log(np.maximum(y, 1e-300))) / spread
-        found: Vector = ndtr(d) - y * ndtr(d - spread)
-        return found
-
-    return excess
+def is_fixed(cv: float | None) -> bool:
+    """Whether times with this variation, if their model has one, are fixed."""
+    return cv is not None and cv < LEAST_CV
 
 
 def branches(cv: float) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -146,6 +133,67 @@ def branches(cv: float) -> tuple[tuple[float, float], tuple[float, float]]:
     return (chance, 0.5 / chance), (1.0 - chance, 0.5 / (1.0 - chance))
 
 
-def _hyperexponential(cv: float) -> Callable[[Vector], Vector]:
-    (short, short_mean), (long, long_mean) = branches(cv)
-    return lambda y: short * short_mean * np.exp(-y / short_mean) + long * long_mean * np.exp(-y / long_mean)
+def unit_law(model: str, cv: float | None = None, tail_index: float | None = None) -> UnitLaw:
+    """The law of a time of mean 1 of a model."""
+    if model == "exponential":
+        return UnitLaw(lambda y: np.exp(-y), lambda y: -np.expm1(-y), 1.0)
+    if model == "pareto":
+        assert tail_index is not None
+        return _pareto(tail_index)
+    assert cv is not None
+    if is_fixed(cv):
+        return UnitLaw(lambda y: np.maximum(0.0, 1.0 - y), lambda y: (1.0 - np.maximum(0.0, 1.0 - y) ** 2) / 2.0, cv)
+    if model == "gamma":
+        return _gamma(cv)
+    return _lognormal(cv) if model == "lognormal" else _hyperexponential(cv)
+
+
+def _gamma(cv: float) -> UnitLaw:
+    a = 1.0 / cv**2
+
+    def above(y: Vector, power: int) -> Vector:
+        moment = 1.0 + cv**2 if power == 2 else 1.0
+        return np.asarray(moment * gammaincc(a + power, a * y))
+
+    return _by_moments(above, cv)
+
+
+def _lognormal(cv: float) -> UnitLaw:
+    s = sqrt(log1p(cv**2))
+
+    def above(y: Vector, power: int) -> Vector:
+        moment = 1.0 + cv**2 if power == 2 else 1.0
+        return np.asarray(moment * ndtr((s**2 * (power - 0.5) - np.log(np.maximum(y, 1e-300))) / s))
+
+    return _by_moments(above, cv)
+
+
+def _by_moments(above: Callable[[Vector, int], Vector], cv: float) -> UnitLaw:
+    """The law of which `above` gives the mean of Y^power where Y > y, and of 0 elsewhere."""
+
+    def excess(y: Vector) -> Vector:
+        return above(y, 1) - y * above(y, 0)
+
+    def integral(y: Vector) -> Vector:
+        return (1.0 + cv**2 - above(y, 2) + 2.0 * y * above(y, 1) - y**2 * above(y, 0)) / 2.0
+
+    return UnitLaw(excess, integral, cv)
+
+
+def _hyperexponential(cv: float) -> UnitLaw:
+    (_, short), (_, long) = branches(cv)  # the chance of each times its mean is a half
+    return UnitLaw(
+        lambda y: (np.exp(-y / short) + np.exp(-y / long)) / 2.0,
+        lambda y: -(short * np.expm1(-y / short) + long * np.expm1(-y / long)) / 2.0,
+        cv,
+    )
+
+
+def _pareto(a: float) -> UnitLaw:
+    deviation = min(MOST_DEVIATION, sqrt(a / (a - 2.0))) if a > 2.0 else MOST_DEVIATION
+
+    def integral(y: Vector) -> Vector:
+        stretch = np.log1p(y / (a - 1.0))  # (1 + y/(a-1))^(2-a) = e^((2-a) stretch)
+        return (a - 1.0) * (np.expm1((2.0 - a) * stretch) / (2.0 - a) if a != 2.0 else stretch)
+
+    return UnitLaw(lambda y: (1.0 + y / (a - 1.0)) ** (1.0 - a), integral, deviation)

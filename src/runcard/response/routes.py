@@ -1,45 +1,45 @@
 """Routes: the links that each truck drives over, and those that two trucks share.
 
-A truck follows a shortest route by mean minutes. Where several are equally short, `city.driving.route_seed` picks one
-as `route_kernels.py` says, so that the routes to one demand point form a tree: two trucks that meet stay together, and
-what they share is the common last part of their routes.
+A truck follows a shortest route by mean minutes. Where several are equally short, the seed of the roads picks one as
+`route_kernels.py` says, so that the routes to one demand point form a tree: two trucks that meet stay together, and
+what they share is the common last part of their routes. Routes are traced once; everything else asks `Routes`.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
+from runcard.errors import InputError
 from runcard.response import route_kernels as kernels
+from runcard.threads import available_threads, run_each
 
-MAX_DISTANCES = 1 << 24  # numbers held at once while routes are traced: 128 MiB
+MAX_DISTANCES = 1 << 24
+"""Numbers held at once while routes are traced: 128 MiB."""
 
+LEAST_LINK = 10.0 * kernels.TIE
+"""No link may be shorter than this part of the longest route: rounding would choose the route."""
 
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """The length of every route, station to demand point, and what each two have in common."""
-
-    num_links: NDArray[np.int32]  # [station, demand point]
-    shared_links: NDArray[np.int32]  # [station, station, demand point]; on the diagonal: num_links
-    drive_minutes: NDArray[np.float64]  # mean [station, demand point]
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Roads:
     """The road graph as arrays: links by their place in `city.links`, nodes by their place in `city.nodes`."""
 
-    from_node: NDArray[np.int32]
-    to_node: NDArray[np.int32]
+    from_node: Ints
+    to_node: Ints
     directed: NDArray[np.bool_]
-    minutes: NDArray[np.float64]
-    stations: NDArray[np.int32]
-    demand: NDArray[np.int32]
+    minutes: Floats
     num_nodes: int
     seed: np.uint64
 
     @property
-    def leaving(self) -> kernels.Rows:
+    def leaving(self) -> kernels.Arcs:
         """The arcs that leave each node."""
         return kernels.compress(self.from_node, self.to_node, self.directed, self.num_nodes)
 
@@ -48,82 +48,133 @@ class Roads:
         """Whether every link has the same mean: then the shortest route is the one with the fewest links."""
         return bool((self.minutes == self.minutes[0]).all())
 
-    def minutes_to(self, destinations: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The mean minutes to each destination from every node [destination, node]; inf: no way."""
+    def minutes_to(self, nodes: Sequence[int] | Ints) -> Iterator[tuple[slice, Ints, Floats]]:
+        """A few of the nodes at a time: their places, they, and the minutes to each from every node [row, node]."""
         arriving = kernels.compress(self.to_node, self.from_node, self.directed, self.num_nodes)
-        if self.one_mean:
-            hops = np.empty((len(destinations), self.num_nodes))
-            kernels.fill_hops(arriving, destinations, hops)
-            hops *= self.minutes[0]
-            return hops
-        return _dijkstra(arriving, self.minutes, destinations)
+        step = max(1, MAX_DISTANCES // self.num_nodes)
+        for low in range(0, len(nodes), step):
+            part = np.array(nodes[low : low + step], np.int32)
+            if self.one_mean:
+                found = np.empty((len(part), self.num_nodes))
+                kernels.fill_hops(arriving, part, found)
+                found *= self.minutes[0]
+            else:
+                found = _dijkstra(arriving, self.minutes, part)
+            yield slice(low, low + len(part)), part, found
+
+    def next_links(self, nodes: Ints, minutes: Floats) -> Ints:
+        """[row, node] the next link from every node on the way to each of some nodes; -1: there, or no way."""
+        found = np.full((len(nodes), self.num_nodes), -1, np.int32)
+        kernels.fill_next_links(self.leaving, self.minutes, minutes, nodes, self.seed, found)
+        return found
 
 
-def find_routes(city: City) -> Routes:
-    """The routes from every station to every demand point; a valid city has one for each."""
-    roads = read_roads(city)
-    leaving = roads.leaving
-    distinct = np.array(list(dict.fromkeys(roads.demand.tolist())), dtype=np.int32)
-    num_stations = len(roads.stations)
-    num_links = np.empty((len(distinct), num_stations), dtype=np.int32)
-    shared_links = np.empty((len(distinct), num_stations, num_stations), dtype=np.int32)
-    drive_minutes = np.empty((len(distinct), num_stations))
-    chunk = max(1, MAX_DISTANCES // roads.num_nodes)
-    for low in range(0, len(distinct), chunk):
-        part = slice(low, low + chunk)
-        minutes = roads.minutes_to(distinct[part])
-        drive_minutes[part] = minutes[:, roads.stations]
-        kernels.trace_all(
-            leaving,
-            roads.minutes,
-            minutes,
-            distinct[part],
-            roads.stations,
-            roads.seed,
-            num_links[part],
-            shared_links[part],
+class TwoRoads(NamedTuple):
+    """The links of two trucks of one station on different roads: of the first alone, the second alone, and both."""
+
+    first: Ints
+    second: Ints
+    both: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """The routes from I stations to J demand points. Demand points at one node have the same row of routes."""
+
+    roads: Roads
+    stations: Ints
+    """[I] the node of each station."""
+    nodes: Ints
+    """[row] the different nodes of the demand points."""
+    row: NDArray[np.int64]
+    """[J] the row of each demand point."""
+    num_links: Ints
+    """[I, J]"""
+    shared_links: Ints
+    """[I, I, J] the links that two routes have in common; on the diagonal: num_links."""
+    drive_minutes: Floats
+    """[I, J] mean."""
+    first_link: NDArray[np.int64]
+    """[row × I + station, and one more] where the links of each route begin in `links`."""
+    links: Ints
+    """The links of all routes, one after another, each from the station on."""
+
+    def route(self, i: int, j: int) -> Ints:
+        """The links of the route of station i to demand point j, from the station on."""
+        number = int(self.row[j]) * len(self.stations) + i
+        return self.links[self.first_link[number] : self.first_link[number + 1]]
+
+    def sums(self, of_link: Floats) -> Floats:
+        """[I, J] the sum of a number of each link over the links of every route."""
+        totals = np.concatenate([[0.0], np.cumsum(of_link[self.links])])
+        by_route = (totals[self.first_link[1:]] - totals[self.first_link[:-1]]).reshape(len(self.nodes), -1)
+        return np.ascontiguousarray(by_route[self.row].T)
+
+    def second_routes(self, several: Sequence[int]) -> dict[tuple[int, int], Ints]:
+        """By row and station: the links of the road that the second truck of these stations takes."""
+        leaving, num_stations = self.roads.leaving, len(self.stations)
+
+        def find(pair: tuple[int, int]) -> Ints:
+            row, i = pair
+            number = row * num_stations + i
+            first = self.links[self.first_link[number] : self.first_link[number + 1]]
+            return kernels.second_route(leaving, self.roads.minutes, int(self.stations[i]), int(self.nodes[row]), first)
+
+        pairs = [(row, i) for row in range(len(self.nodes)) for i in several]
+        return dict(zip(pairs, run_each(find, pairs, available_threads()), strict=True))
+
+
+def two_roads(first: Ints, second: Ints) -> TwoRoads:
+    """The links of two routes, sorted by who drives over them."""
+    both = np.isin(first, second)
+    return TwoRoads(first[~both], second[~np.isin(second, first)], first[both])
+
+
+def find_routes(city: City, points: Sequence[int] | None = None) -> Routes:
+    """The routes from every station to every demand point, or to some of them; a valid city has one for each."""
+    roads, index = read_roads(city), {node.node_id: place for place, node in enumerate(city.nodes)}
+    stations = np.array([index[station.node_id] for station in city.stations], np.int32)
+    demand = [index[city.demand[j].node_id] for j in (range(len(city.demand)) if points is None else points)]
+    row_of_node = {node: row for row, node in enumerate(dict.fromkeys(demand))}
+    nodes, row = np.array(list(row_of_node), np.int32), np.array([row_of_node[node] for node in demand], np.int64)
+    num_links = np.empty((len(nodes), len(stations)), np.int32)
+    shared_links = np.empty((len(nodes), len(stations), len(stations)), np.int32)
+    drive_minutes = np.empty((len(nodes), len(stations)))
+    leaving, listed = roads.leaving, []
+    for rows, part, minutes in roads.minutes_to(nodes):
+        drive_minutes[rows] = minutes[:, stations]
+        _check_ratio(city, roads, float(drive_minutes[rows].max()))
+        listed.append(
+            kernels.trace(
+                leaving, roads.minutes, minutes, part, stations, roads.seed, num_links[rows], shared_links[rows]
+            )
         )
-    row_of_node = np.empty(roads.num_nodes, dtype=np.int32)
-    row_of_node[distinct] = np.arange(len(distinct), dtype=np.int32)
-    rows = row_of_node[roads.demand]
     # Station by station: the shared links are the largest array of all, and two copies of it are enough.
-    by_station = np.empty((num_stations, num_stations, len(rows)), dtype=np.int32)
-    for i in range(num_stations):
-        by_station[i] = shared_links[rows, i].T
+    by_station = np.empty((len(stations), len(stations), len(row)), np.int32)
+    for i in range(len(stations)):
+        by_station[i] = shared_links[row, i].T
     return Routes(
-        np.ascontiguousarray(num_links[rows].T),
-        by_station,
-        np.ascontiguousarray(drive_minutes[rows].T),
+        roads=roads,
+        stations=stations,
+        nodes=nodes,
+        row=row,
+        num_links=np.ascontiguousarray(num_links[row].T),
+        shared_links=by_station,
+        drive_minutes=np.ascontiguousarray(drive_minutes[row].T),
+        first_link=np.concatenate([[0], np.cumsum(num_links)]).astype(np.int64),
+        links=np.concatenate(listed),
     )
 
 
 def routes_to(city: City, demand_index: int) -> tuple[tuple[str, ...], ...]:
     """The route of every station to one demand point, each as its link ids from the station on."""
-    roads = read_roads(city)
-    leaving = roads.leaving
-    destination = roads.demand[demand_index]
-    minutes = roads.minutes_to(roads.demand[demand_index : demand_index + 1])[0]
-    return tuple(
-        tuple(
-            city.links[link].link_id
-            for link in kernels.list_links(leaving, roads.minutes, minutes, station, destination, roads.seed)
-        )
-        for station in roads.stations
-    )
+    found = find_routes(city, [demand_index])
+    return tuple(tuple(city.links[link].link_id for link in found.route(i, 0)) for i in range(len(city.stations)))
 
 
 def route_of(city: City, station_index: int, demand_index: int) -> tuple[str, ...]:
     """The link ids of one route, from the station on."""
     return routes_to(city, demand_index)[station_index]
-
-
-def outside_route(city: City, longest: int, link_minutes: float) -> tuple[int, float]:
-    """The links of the route of a truck from outside, and their mean minutes.
-
-    `longest` are the links of the longest route in the city, and `link_minutes` the mean of its links.
-    """
-    links, given = city.outside.links, city.outside.link_minutes
-    return max(1, 2 * longest) if links is None else int(links), link_minutes if given is None else float(given)
 
 
 def read_roads(city: City) -> Roads:
@@ -135,16 +186,22 @@ def read_roads(city: City) -> Roads:
         to_node=np.array([index[link.to_node_id] for link in links], dtype=np.int32),
         directed=np.array([link.directed for link in links], dtype=np.bool_),
         minutes=np.array([link.mean_minutes for link in links], dtype=np.float64),
-        stations=np.array([index[station.node_id] for station in city.stations], dtype=np.int32),
-        demand=np.array([index[point.node_id] for point in city.demand], dtype=np.int32),
         num_nodes=len(city.nodes),
         seed=np.uint64(int(city.driving.route_seed) % 2**64),
     )
 
 
-def _dijkstra(
-    arriving: kernels.Rows, minutes: NDArray[np.float64], destinations: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def _check_ratio(city: City, roads: Roads, longest: float) -> None:
+    """Raise an error for a link that is so short beside a route that rounding would choose the route."""
+    shortest = int(roads.minutes.argmin())
+    if roads.minutes[shortest] <= LEAST_LINK * longest:
+        raise InputError(
+            f"link {city.links[shortest].link_id}: expected mean_minutes above {LEAST_LINK:g} of the longest route, "
+            f"which takes {longest:g} minutes, got {roads.minutes[shortest]:g}"
+        )
+
+
+def _dijkstra(arriving: kernels.Arcs, minutes: Floats, destinations: Ints) -> Floats:
     """The mean minutes to each destination from every node [destination, node], where means differ."""
     from scipy.sparse import csr_array  # here, because cities of one mean do without it
     from scipy.sparse.csgraph import dijkstra

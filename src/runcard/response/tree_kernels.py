@@ -1,54 +1,58 @@
-"""Kernels of the lattice: what teams do that drive along a tree of routes (see `lattice_table.py`).
+"""Kernels of the tree: what teams do that drive along a tree of roads (see `tree.py`).
 
 Teams are rows of stations in rising order, -1 behind the last, a station once for each of its trucks. The depth of a
-node is the number of links from it to the demand point; shared[i, e] is the depth at which the routes of i and e meet,
-so that they share their last shared[i, e] links. A team has a row at a depth if its arrivals at the node there are
-needed, before the links from there on:
+node is the number of links from it to the demand point; shared[i, e] is the depth at which the roads of i and e meet. A
+team has a row at a depth if its arrivals at the node there are needed, before the links from there on:
 
-    arrived[row, n-1, k] = P(at least n trucks of the team have passed the node by kh),
+    arrived[row, n-1, place] = P(at least n trucks of the team have passed the node by then).
 
-half of the mass at kh counted in. Along links that all trucks meet together, that is convolved with the time there. At
-a junction, where two parts of a team meet that are independent until then, P(N_A + N_B >= n) is a sum of products.
+Along links that all trucks meet together, that is convolved with the time there. Links that they meet apart are counted
+before the junction, with what a truck meets alone. At a junction, where two parts of a
+team meet that are independent until then, P(N_A + N_B >= n) is a sum of products.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from runcard.response.route_kernels import Rows, list_links
-
 Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-AT_ONCE = 0.5 - 1e-6
-"""Half of a mass of 1 at 0, less rounding: trucks that are at a node from the start."""
+
+class Road(NamedTuple):
+    """The roads of all stations to one demand point."""
+
+    first: Longs
+    """[I + 1] where the links of each station begin, from the station on."""
+    kind: Ints
+    """[link] the kind of each."""
+    together: NDArray[np.bool_]
+    """[link] whether trucks that share it meet it together, or else apart."""
+    shared: Ints
+    """[I, I] the links that two roads have in common; on the diagonal: all of one."""
+
+
+class Meetings(NamedTuple):
+    """Where the trucks of each team meet on a road."""
+
+    junction: Ints
+    """[T] the depth at which the last of them meet; -1 if all are of one station."""
+    parts: Ints
+    """[T, 2] the teams that meet there; -1 for none."""
+    rows: Ints
+    """[T, depth] the row of what is needed of a team at a depth; -1 for nothing."""
+    num_rows: Longs
+    """[1]"""
 
 
 @njit(cache=True, nogil=True)
-def list_routes(
-    leaving: Rows, minutes: Floats, distance: Floats, stations: Ints, destination: int, seed: np.uint64, routes: Ints
-) -> None:
-    """Fill routes [station, place] with the links to a destination, from the station on; -1 behind the last."""
-    routes[:] = -1
-    for i in range(len(stations)):
-        links = list_links(leaving, minutes, distance, stations[i], destination, seed)
-        for place in range(len(links)):
-            routes[i, place] = links[place]
-
-
-@njit(cache=True, nogil=True)
-def number_teams(teams: Ints, sizes: Ints, most: int, base: int) -> Ints:
-    """The number of each team of at most `most` trucks, by its stations as digits i + 1 in this base."""
-    numbers = np.full(base**most, -1, np.int32)
-    for t in range(len(teams)):
-        code = 0
-        for i in teams[t]:
-            if i >= 0:
-                code = code * base + i + 1
-        if sizes[t] <= most:
-            numbers[code] = t
-    return numbers
+def num_links(road: Road, i: int) -> int:
+    """The links of the road of a station."""
+    return int(road.first[i + 1] - road.first[i])
 
 
 @njit(cache=True, nogil=True)
@@ -63,99 +67,110 @@ def _junction(team: Ints, shared: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _part(team: Ints, first: bool, depth: int, shared: Ints, base: int, numbers: Ints) -> int:
+def _part(team: Ints, first: bool, depth: int, shared: Ints, base: int, number_of_code: Longs) -> int:
     """The number of the team of the trucks that come to a junction with the first truck, or of the others."""
     code, lead = 0, team[0]
     for i in team:
         if i >= 0 and (i == lead or shared[i, lead] > depth) == first:
             code = code * base + i + 1
-    return int(numbers[code])
+    return int(number_of_code[code])
 
 
 @njit(cache=True, nogil=True)
-def lay_out_teams(
-    teams: Ints, sizes: Ints, trucks_at_most: int, shared: Ints, base: int, numbers: Ints, at_the_end: bool,
-    junction: Ints, parts: Ints, rows: Ints,
-) -> int:  # fmt: skip
-    """Fill in where each team meets, its two parts there, and rows [team, depth] for what is needed; -1 elsewhere.
+def find_meetings(teams: Ints, sizes: Longs, most: int, shared: Ints, base: int, number_of_code: Longs) -> Meetings:
+    """Where each team of at most `most` trucks meets, and the rows that are needed for it.
 
-    All teams of up to `trucks_at_most` trucks count; those of fewer also have a row at depth 0 if `at_the_end`. Teams
-    of one station always have. Returns the number of rows.
+    Teams of one station have a row at the end of the road, and so have teams of fewer than `most`, because trucks from
+    outside join them there.
     """
-    rows[:] = -1
-    num = 0
-    for t in range(1, len(teams)):
-        size = sizes[t]
+    num_teams, num = len(teams), np.zeros(1, np.int64)
+    junction, parts = np.full(num_teams, -1, np.int32), np.full((num_teams, 2), -1, np.int32)
+    rows = np.full((num_teams, shared.max() + 1), -1, np.int32)
+    for t in range(1, num_teams):
+        if sizes[t] > most:
+            break
         junction[t] = _junction(teams[t], shared)
-        if size > trucks_at_most:
-            continue
-        if (junction[t] < 0 or (at_the_end and size < trucks_at_most)) and rows[t, 0] < 0:
-            rows[t, 0] = num
-            num += 1
+        if (junction[t] < 0 or sizes[t] < most) and rows[t, 0] < 0:
+            rows[t, 0] = num[0]
+            num[0] += 1
         if junction[t] >= 0:
             for side in range(2):
-                part = _part(teams[t], side == 0, junction[t], shared, base, numbers)
+                part = _part(teams[t], side == 0, junction[t], shared, base, number_of_code)
                 parts[t, side] = part
                 if rows[part, junction[t]] < 0:
-                    rows[part, junction[t]] = num
-                    num += 1
-    return num
+                    rows[part, junction[t]] = num[0]
+                    num[0] += 1
+    return Meetings(junction, parts, rows, num)
 
 
 @njit(cache=True, nogil=True)
-def multiply_links(route: Ints, num_links: int, low: int, high: int, of_link: Complex, product: Complex) -> None:
-    """Multiply `product` by the transforms of the links at the depths low+1..high of a route."""
-    for depth in range(low + 1, high + 1):
-        of = of_link[route[num_links - depth]]
+def multiply_kinds(kinds: Ints, of_kind: Complex, product: Complex) -> None:
+    """Multiply `product` by the transforms of links of these kinds."""
+    for kind in kinds:
         for f in range(len(product)):
-            product[f] *= of[f]
+            product[f] *= of_kind[kind, f]
 
 
 @njit(cache=True, nogil=True)
-def own_products(
-    routes: Ints, num_links: Ints, rows: Ints, start: Complex, of_link: Complex, places: Ints, products: Complex
-) -> None:
-    """Fill products [place] with the transforms of the parts of routes before a depth, and places with their rows.
+def multiply_links(road: Road, i: int, low: int, high: int, together: bool, of_kind: Complex, product: Complex) -> None:
+    """Multiply `product` by the transforms of the links at the depths low+1..high of the road of a station.
 
-    Those with a row [station, depth] are wanted; `start` is what comes before the first link.
+    Only of those that are met together, or of those that are not.
     """
-    ahead, place = np.empty_like(start), 0
-    for i in range(len(rows)):
-        for f in range(len(start)):
-            ahead[f] = start[f]
-        for depth in range(num_links[i], -1, -1):
-            if depth < rows.shape[1] and rows[i, depth] >= 0:
-                places[place] = rows[i, depth]
-                for f in range(len(start)):
-                    products[place, f] = ahead[f]
-                place += 1
-            if depth > 0:
-                of = of_link[routes[i, num_links[i] - depth]]
-                for f in range(len(start)):
-                    ahead[f] *= of[f]
+    for depth in range(low + 1, high + 1):
+        link = road.first[i + 1] - depth
+        if road.together[link] == together:
+            multiply_kinds(road.kind[link : link + 1], of_kind, product)
 
 
 @njit(cache=True, nogil=True)
-def common_products(
-    routes: Ints, num_links: Ints, shared: Ints, of_link: Complex, rows: Ints, products: Complex
-) -> int:
-    """Fill rows [station, depth] and products [row] with the transforms from each junction on; returns how many."""
+def products_before(road: Road, rows: Ints, start: Complex, alone: Complex, apart: Complex, products: Complex) -> None:
+    """Fill products [row] with the transforms of what a truck meets by itself before others join it at a depth.
+
+    Those with a row [station, depth] are wanted. That is `start`, the links before that depth, and the links from there
+    on that are met apart.
+    """
+    work = np.empty_like(start)
+    for i in range(len(rows)):
+        last = num_links(road, i)
+        for f in range(len(work)):
+            work[f] = 1.0
+        for depth in range(last + 1):
+            if depth > 0:
+                multiply_links(road, i, depth - 1, depth, False, apart, work)
+            if depth < rows.shape[1] and rows[i, depth] >= 0:
+                for f in range(len(work)):
+                    products[rows[i, depth], f] = work[f]
+        for f in range(len(work)):
+            work[f] = start[f]
+        for depth in range(last, -1, -1):
+            if depth < rows.shape[1] and rows[i, depth] >= 0:
+                for f in range(len(work)):
+                    products[rows[i, depth], f] *= work[f]
+            if depth > 0:
+                link = road.first[i + 1] - depth
+                multiply_kinds(road.kind[link : link + 1], alone, work)
+
+
+@njit(cache=True, nogil=True)
+def products_behind(road: Road, of_kind: Complex, rows: Ints, products: Complex) -> int:
+    """Fill rows [station, depth] and products [row] with the transforms of what is met together from each junction on.
+
+    Returns the number of rows.
+    """
     rows[:] = -1
     behind, num = np.empty(products.shape[1], np.complex128), 0
-    for i in range(len(shared)):
-        for e in range(len(shared)):
-            if rows[i, shared[i, e]] < 0:
-                rows[i, shared[i, e]] = -2  # wanted
+    for i in range(len(rows)):
+        for e in range(len(rows)):
+            rows[i, road.shared[i, e]] = -2  # wanted
         for f in range(len(behind)):
             behind[f] = 1.0
-        for depth in range(min(num_links[i], rows.shape[1] - 1) + 1):
+        for depth in range(min(num_links(road, i), rows.shape[1] - 1) + 1):
             if depth > 0:
-                of = of_link[routes[i, num_links[i] - depth]]
-                for f in range(len(behind)):
-                    behind[f] *= of[f]
+                multiply_links(road, i, depth - 1, depth, True, of_kind, behind)
             if rows[i, depth] == -2:
                 for other in range(i):
-                    if shared[i, other] >= depth and rows[other, depth] >= 0:
+                    if road.shared[i, other] >= depth and rows[other, depth] >= 0:
                         rows[i, depth] = rows[other, depth]
                         break
             if rows[i, depth] == -2:
@@ -167,16 +182,23 @@ def common_products(
 
 
 @njit(cache=True, nogil=True)
-def meet(first: Floats, second: Floats, found: Floats) -> None:
-    """Set found[n-1, k] to P(N_A + N_B >= n) from P(N_A >= x) and P(N_B >= x), [x-1, k], at a junction.
+def sums_behind(road: Road, values: Floats) -> Floats:
+    """[row, station, depth] the sums over the links from a depth on of values [row, link of the road]."""
+    found = np.zeros((len(values), len(road.first) - 1, road.shared.max() + 1))
+    for row in range(len(values)):
+        for i in range(found.shape[1]):
+            for depth in range(1, min(num_links(road, i) + 1, found.shape[2])):
+                found[row, i, depth] = found[row, i, depth - 1] + values[row, road.first[i + 1] - depth]
+    return found
 
-    That is P(N_B >= n) + Σ_x P(N_A >= x) P(N_B = n - x). Trucks that are there from the start are all there at once.
+
+@njit(cache=True, nogil=True)
+def meet(first: Floats, second: Floats, found: Floats) -> None:
+    """Set found[n-1] to P(N_A + N_B >= n) from P(N_A >= x) and P(N_B >= x), [x-1, place], at a junction.
+
+    That is P(N_B >= n) + Σ_x P(N_A >= x) P(N_B = n - x).
     """
-    num_first, num_second, present = len(first), len(second), 0
-    for x in range(num_first):
-        present += first[x, 0] >= AT_ONCE
-    for x in range(num_second):
-        present += second[x, 0] >= AT_ONCE
+    num_first, num_second = len(first), len(second)
     for n in range(1, len(found) + 1):
         for k in range(found.shape[1]):
             found[n - 1, k] = second[n - 1, k] if n <= num_second else 0.0
@@ -186,76 +208,72 @@ def meet(first: Floats, second: Floats, found: Floats) -> None:
                 if n - x < num_second:
                     exactly -= second[n - x, k]
                 found[n - 1, k] += first[x - 1, k] * exactly
-        if present >= n:
-            found[n - 1, 0] = 0.5
 
 
 @njit(cache=True, nogil=True)
-def meet_all(teams: Ints, sizes: Ints, junction: Ints, parts: Ints, rows: Ints, arrived: Floats, found: Floats) -> None:
-    """Set found[place] to the arrivals of each of these teams where its two parts meet, if it has two."""
+def meet_parts(t: int, meetings: Meetings, sizes: Longs, arrived: Floats, found: Floats) -> None:
+    """Set found to the arrivals of a team at its junction, from those of its two parts there."""
+    depth, most = meetings.junction[t], arrived.shape[1]
+    first, second = meetings.parts[t, 0], meetings.parts[t, 1]
+    meet(
+        arrived[meetings.rows[first, depth], : min(sizes[first], most)],
+        arrived[meetings.rows[second, depth], : min(sizes[second], most)],
+        found,
+    )
+
+
+@njit(cache=True, nogil=True)
+def meet_all(teams: Longs, meetings: Meetings, sizes: Longs, arrived: Floats, found: Floats) -> None:
+    """Set found[place] to the arrivals of each of these teams at its junction, if it has one."""
     for place in range(len(teams)):
-        t = teams[place]
-        if junction[t] >= 0:
-            first, second = parts[t, 0], parts[t, 1]
-            meet(
-                arrived[rows[first, junction[t]], : min(sizes[first], arrived.shape[1])],
-                arrived[rows[second, junction[t]], : min(sizes[second], arrived.shape[1])],
-                found[place],
-            )
+        if meetings.junction[teams[place]] >= 0:
+            meet_parts(teams[place], meetings, sizes, arrived, found[place])
 
 
 @njit(cache=True, nogil=True)
 def several(own: Floats, num: int, found: Floats) -> None:
-    """Set found[n-1, k] to the chance that at least n of `num` trucks have arrived, each with own[k]."""
-    together = own[0] >= AT_ONCE
+    """Set found[n-1] to the chance that at least n of `num` trucks have arrived, each with the chance own."""
     for n in range(1, len(found) + 1):
         for k in range(found.shape[1]):
-            total = 0.0
-            ways = 1.0
+            total, ways = 0.0, 1.0
             for x in range(num, n - 1, -1):  # C(num, x), from the largest x down
                 total += ways * own[k] ** x * (1.0 - own[k]) ** (num - x)
                 ways = ways * x / (num - x + 1)
             found[n - 1, k] = total
-        if together:
-            found[n - 1, 0] = 0.5
 
 
 @njit(cache=True, nogil=True)
 def arrived_by_target(
-    teams: Ints, sizes: Ints, junction: Ints, parts: Ints, rows: Ints, arrived: Floats, common_row: Ints,
-    common: Floats, trucks_at_most: int, most: int, found: Floats,
+    teams: Ints, sizes: Longs, meetings: Meetings, arrived: Floats, behind_row: Ints, behind: Floats,
+    needed: int, end: int, found: Floats,
 ) -> None:  # fmt: skip
-    """Fill found[team, n-1] with the chance that at least n <= `most` trucks of each team are there by T.
+    """Fill found[team, n-1] with the chance that at least n trucks of each team are there by T.
 
-    `common` [row, k] are the masses of the time from a junction on, whose row is common_row[station, depth].
+    `behind` [row, place] are the masses of the time from a junction on, whose row is behind_row[station, depth]. T is
+    at the place `end` of an array.
     """
-    end = arrived.shape[2] - 1
-    together = np.empty((most, end + 1))
+    last, most = arrived.shape[2] - 1, found.shape[1]
+    met = np.empty((most, last + 1))
     for t in range(1, len(teams)):
-        size = sizes[t]
-        if size > trucks_at_most:
-            continue
-        functions = min(size, most)
-        if junction[t] < 0:
+        if sizes[t] > needed:
+            break
+        functions = min(sizes[t], most)
+        if meetings.junction[t] < 0:
             for n in range(functions):
-                found[t, n] = arrived[rows[t, 0], n, end]
+                one = arrived[meetings.rows[t, 0], n]
+                found[t, n] = 0.5 * (one[end] + one[end - 1])
             continue
-        first, second = parts[t, 0], parts[t, 1]
-        meet(
-            arrived[rows[first, junction[t]], : min(sizes[first], most)],
-            arrived[rows[second, junction[t]], : min(sizes[second], most)],
-            together[:functions],
-        )
-        masses = common[common_row[teams[t, 0], junction[t]]]
+        meet_parts(t, meetings, sizes, arrived, met[:functions])
+        masses = behind[behind_row[teams[t, 0], meetings.junction[t]]]
         for n in range(functions):
-            total = 0.0
-            for k in range(end + 1):
-                total += masses[k] * together[n, end - k]
+            total = 0.5 * masses[last] * met[n, 0]
+            for k in range(last):
+                total += 0.5 * masses[k] * (met[n, last - k] + met[n, last - k - 1])
             found[t, n] = total
 
 
 @njit(cache=True, nogil=True)
-def late_of_teams(sizes: Ints, needed: int, arrivals: int, found: Floats, outside: float, late: Floats) -> None:
+def late_of_teams(sizes: Longs, needed: int, arrivals: int, found: Floats, outside: float, late: Floats) -> None:
     """Set late[team] to the chance that fewer than `arrivals` of `needed` trucks are there; 0 for larger teams.
 
     found[team, n-1] is that at least n own ones are; `outside` that a truck from outside is, which fill up the team.
@@ -277,35 +295,28 @@ def late_of_teams(sizes: Ints, needed: int, arrivals: int, found: Floats, outsid
 
 
 @njit(cache=True, nogil=True)
-def means_of_teams(
-    teams: Ints, sizes: Ints, needed: int, junction: Ints, parts: Ints, rows: Ints, arrived: Floats, outside: Floats,
-    step: float, common_minutes: Floats, minutes: Floats,
+def sums_of_teams(
+    teams: Ints, sizes: Longs, meetings: Meetings, arrived: Floats, outside: Floats, low: int, high: int, before: int,
+    needed: int, found: Floats,
 ) -> None:  # fmt: skip
-    """Set minutes[team] to the mean time until the first truck of a team of `needed`; 0 for larger teams.
+    """Set found[team] to Σ P(no truck is there) over the places low..high-1, at the junction of the team, - before.
 
-    arrived[row, 0] is the chance that the first has passed; outside[k] that a truck from outside has; common_minutes
-    [station, depth] the mean time from a junction on, as far as it is met together.
+    With trucks from outside, whose chance of being there is outside[place], it is at the demand point. Single trucks
+    and teams of one station without others are left alone.
     """
-    num = arrived.shape[2]
     for t in range(len(teams)):
-        size = sizes[t]
-        if size > needed:
-            minutes[t] = 0.0
-            continue
-        total, start, others = -0.5, 0.0, needed - size
-        if others == 0 and junction[t] >= 0:
-            start = common_minutes[teams[t, 0], junction[t]]
-            first, second = arrived[rows[parts[t, 0], junction[t]], 0], arrived[rows[parts[t, 1], junction[t]], 0]
-            if max(first[0], second[0]) >= AT_ONCE:
-                minutes[t] = start
-                continue
-            for k in range(num):
-                total += (1.0 - first[k]) * (1.0 - second[k])
-        else:
-            if size > 0 and arrived[rows[t, 0], 0, 0] >= AT_ONCE:
-                minutes[t] = 0.0
-                continue
-            for k in range(num):
-                own = 1.0 - arrived[rows[t, 0], 0, k] if size > 0 else 1.0
+        if sizes[t] > needed:
+            break
+        total, others = -float(before), needed - sizes[t]
+        if others > 0:
+            for k in range(low, high):
+                own = 1.0 - arrived[meetings.rows[t, 0], 0, k] if sizes[t] > 0 else 1.0
                 total += own * (1.0 - outside[k]) ** others
-        minutes[t] = start + step * total
+            found[t] = total
+        elif meetings.junction[t] >= 0:
+            depth = meetings.junction[t]
+            first = arrived[meetings.rows[meetings.parts[t, 0], depth], 0]
+            second = arrived[meetings.rows[meetings.parts[t, 1], depth], 0]
+            for k in range(low, high):
+                total += (1.0 - first[k]) * (1.0 - second[k])
+            found[t] = total

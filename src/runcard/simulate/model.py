@@ -1,19 +1,15 @@
 """A city in a scenario, laid out for the kernels (see `kernels/day.py`)."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from runcard.city.check import near
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
-from runcard.response.route_kernels import Rows, list_links, next_arc, route_key
-from runcard.response.routes import MAX_DISTANCES, Roads, outside_route, read_roads
-from runcard.response.second_routes import second_route
+from runcard.response.routes import Routes, find_routes
+from runcard.response.travel import outside_route
 from runcard.simulate.incident_log import IncidentLog
 from runcard.simulate.sampling import LinkLaws, SampledLaw, link_laws, sampled_law
 from runcard.simulate.scenario import Scenario
@@ -96,82 +92,25 @@ class Model(NamedTuple):
     repair_minutes: float
 
 
-@dataclass(frozen=True)
-class _Network:
-    """The road graph of a city, and routes on it."""
-
-    city: City
-    roads: Roads
-    leaving: Rows
-
-    def minutes_to(self, nodes: Sequence[int]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
-        """Some of the nodes, and the mean minutes to each [row, node] from every node; a few at a time."""
-        step = max(1, MAX_DISTANCES // self.roads.num_nodes)
-        for low in range(0, len(nodes), step):
-            destinations = np.array(nodes[low : low + step], np.int32)
-            yield destinations, self.roads.minutes_to(destinations)
-
-    def routes(self, destinations: NDArray[np.int32], minutes: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
-        """The links from every station to each of some nodes."""
-        roads = self.roads
-        for node, distance in zip(destinations, minutes, strict=True):
-            for station in roads.stations:
-                yield list_links(self.leaving, roads.minutes, distance, station, node, roads.seed)
-
-    def trees(self, destinations: NDArray[np.int32], minutes: NDArray[np.float64]) -> NDArray[np.int32]:
-        """[row, node] the next link from every node to each of some nodes; -1: there, or no way."""
-        found = np.full((len(destinations), self.roads.num_nodes), -1, np.int32)
-        _fill_trees(self.leaving, self.roads.minutes, minutes, destinations, self.roads.seed, found)
-        return found
-
-
-@njit(cache=True, nogil=True)
-def _fill_trees(
-    leaving: Rows, minutes: NDArray[np.float64], distances: NDArray[np.float64], destinations: NDArray[np.int32],
-    seed: np.uint64, found: NDArray[np.int32],
-) -> None:  # fmt: skip
-    """Fill found [row, node] with the next link from every node to each destination."""
-    for row in range(len(destinations)):
-        key = route_key(seed, destinations[row])
-        for node in range(found.shape[1]):
-            if node != destinations[row] and distances[row, node] < np.inf:
-                found[row, node] = leaving[2][next_arc(leaving, minutes, distances[row], node, key)]
-
-
 def check_model(city: City, scenario: Scenario) -> None:
     """Raise an error if a city does not allow a scenario: its laws, its shifts, or ways home."""
     city = scenario.changed(city)
     _shifts(city, scenario)
     if scenario.drives_home:
-        roads = read_roads(city)
-        parts = _Network(city, roads, roads.leaving).minutes_to(roads.stations.tolist())
-        _check_ways_home(city, np.concatenate([minutes[:, roads.demand] for _, minutes in parts]))
+        _ways_home(city, find_routes(city))
 
 
 def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: IncidentLog | None) -> Model:
     """The model of a city in a scenario; `stride` [I] numbers the states where a policy needs that."""
     city = scenario.changed(city)
-    roads = read_roads(city)
-    network = _Network(city, roads, roads.leaving)
-    distinct = list(dict.fromkeys(roads.demand.tolist()))
-    row_of = {node: row for row, node in enumerate(distinct)}
-    rows = np.array([row_of[node] for node in roads.demand.tolist()], np.int64)
-    routes: list[NDArray[np.int32]] = []
-    there, point_links = [], [np.empty((0, roads.num_nodes), np.int32)]
-    for nodes, minutes in network.minutes_to(distinct):
-        routes += network.routes(nodes, minutes)
-        there.append(minutes[:, roads.stations])
-        if scenario.redirect:
-            point_links.append(network.trees(nodes, minutes))
-    home_links, back = [np.empty((0, roads.num_nodes), np.int32)], [np.empty((0, len(roads.demand)))]
-    if scenario.drives_home:
-        for nodes, minutes in network.minutes_to(roads.stations.tolist()):
-            home_links.append(network.trees(nodes, minutes))
-            back.append(minutes[:, roads.demand])
-        _check_ways_home(city, np.concatenate(back))
-    longest = max(len(route) for route in routes)
-    second = _add_second_routes(network, distinct, routes)
-    links, link_minutes = outside_route(city, longest, float(roads.minutes.mean()))
+    routes = find_routes(city)
+    roads = routes.roads
+    point_links, no_links = [], np.empty((0, roads.num_nodes), np.int32)
+    for _, nodes, minutes in roads.minutes_to(routes.nodes) if scenario.redirect else ():
+        point_links.append(roads.next_links(nodes, minutes))
+    home_links, back = _ways_home(city, routes) if scenario.drives_home else (no_links, np.empty((0, 0)))
+    first_link, listed, second = _with_second_routes(city, routes)
+    links, link_minutes = outside_route(city, routes)
     rates = np.array([point.incidents_per_day for point in city.demand])
     shares = np.array(scenario.rates)
     busy = scenario.busy
@@ -188,15 +127,15 @@ def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: 
         ),
         laws,
         city.driving.model == "exponential" and city.driving.fixed_part == 0.0 and roads.one_mean,
-        np.concatenate([[0], np.cumsum([len(route) for route in routes])]).astype(np.int64),
-        np.concatenate(routes),
+        first_link,
+        listed,
     )
-    away = _away_minutes(city, scenario, np.concatenate(there)[rows], np.concatenate(back).T, rates)
+    away = _away_minutes(city, scenario, routes.drive_minutes.T, back.T, rates)
     return Model(
         roads=on_roads,
         home_roads=on_roads if home_laws is None else on_roads._replace(laws=home_laws, alike=False),
-        stations=_stations(city, roads, stride),
-        points=_points(city, roads, rows),
+        stations=_stations(city, routes, stride),
+        points=_points(city, routes),
         shifts=_shifts(city, scenario),
         log=np.empty(0, INCIDENT) if log is None else _records(INCIDENT, minutes=log.minutes, point=log.points),
         station_of=np.repeat(np.arange(len(city.stations)), [station.trucks for station in city.stations]),
@@ -205,8 +144,8 @@ def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: 
         rate_below=np.cumsum(rates),
         hour_share=shares / shares.max() if len(shares) else shares,
         second=second,
-        home_link=np.concatenate(home_links),
-        point_link=np.concatenate(point_links),
+        home_link=home_links,
+        point_link=np.concatenate([no_links, *point_links]),
         outside_links=links,
         outside_minutes=link_minutes,
         call_minutes=scenario.call_minutes,
@@ -234,51 +173,52 @@ def _records(kind: np.dtype[np.void], **columns: Any) -> NDArray[np.void]:
     return found
 
 
-def _stations(city: City, roads: Roads, stride: NDArray[np.int64]) -> NDArray[np.void]:
+def _stations(city: City, routes: Routes, stride: NDArray[np.int64]) -> NDArray[np.void]:
     """The stations as records."""
     last = np.cumsum([station.trucks for station in city.stations])
     first = last - [station.trucks for station in city.stations]
-    return _records(STATION, node=roads.stations, stride=stride, first_truck=first, last_truck=last)
+    return _records(STATION, node=routes.stations, stride=stride, first_truck=first, last_truck=last)
 
 
-def _points(city: City, roads: Roads, rows: NDArray[np.int64]) -> NDArray[np.void]:
+def _points(city: City, routes: Routes) -> NDArray[np.void]:
     """The demand points as records."""
     return _records(
         POINT,
-        node=roads.demand,
-        row=rows,
+        node=routes.nodes[routes.row],
+        row=routes.row,
         needed=[point.trucks or city.trucks_per_incident for point in city.demand],
         arrivals=[point.arrivals or city.arrivals_per_incident for point in city.demand],
         target=[point.target_minutes or city.target_minutes for point in city.demand],
     )
 
 
-def _add_second_routes(
-    network: _Network, distinct: Sequence[int], routes: list[NDArray[np.int32]]
-) -> NDArray[np.int64]:
-    """Add the second routes, and return the number [first route] that a second truck takes; -1: the same."""
-    city, stations = network.city, network.roads.stations.tolist()
-    found = np.full(len(routes), -1, np.int64)
-    if city.driving.second_route == "disjoint":
-        for number in range(len(found)):
-            row, i = divmod(number, len(stations))
-            if city.stations[i].trucks > 1:
-                first = routes[number].astype(np.int64)
-                links = second_route(network.leaving, network.roads.minutes, stations[i], distinct[row], first)
-                found[number] = len(routes)
-                routes.append(links.astype(np.int32))
-    return found
+def _with_second_routes(city: City, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Where each route begins and the links of all, second ones behind; and [first route] the second, or -1."""
+    num_stations = len(city.stations)
+    second = np.full(len(routes.nodes) * num_stations, -1, np.int64)
+    several = [i for i, station in enumerate(city.stations) if station.trucks > 1]
+    found = routes.second_routes(several) if city.driving.second_route == "disjoint" else {}
+    for number, (row, i) in enumerate(found):
+        second[row * num_stations + i] = len(second) + number
+    ends = routes.first_link[-1] + np.cumsum([len(links) for links in found.values()], dtype=np.int64)
+    return np.concatenate([routes.first_link, ends]), np.concatenate([routes.links, *found.values()]), second
 
 
-def _check_ways_home(city: City, back: NDArray[np.float64]) -> None:
-    """Raise an error where a truck cannot drive home: `back` are the minutes [station, demand point]."""
-    for station, minutes in zip(city.stations, back, strict=True):
+def _ways_home(city: City, routes: Routes) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """[I, node] the next link on the way home, and [I, J] the mean minutes; an error where there is no way."""
+    links, back = [], []
+    for _, nodes, minutes in routes.roads.minutes_to(routes.stations):
+        links.append(routes.roads.next_links(nodes, minutes))
+        back.append(minutes[:, routes.nodes[routes.row]])
+    found = np.concatenate(back)
+    for station, minutes in zip(city.stations, found, strict=True):
         lost = np.flatnonzero(minutes == np.inf)
         if len(lost):
             raise InputError(
                 f"link.csv: expected a way home to station {station.station_id} from node "
                 f"{city.demand[int(lost[0])].node_id}, found none; the scenario lets trucks drive home"
             )
+    return np.concatenate(links), found
 
 
 def _away_minutes(

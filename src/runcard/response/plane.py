@@ -1,0 +1,491 @@
+"""P(late) of one or two trucks that meet each shared link together with some chance.
+
+With φ, ψ and χ the transforms of the time on a link of a truck by itself, of both together and of each apart, the
+transform of what the shared links take from the two trucks is
+
+    G(ω1, ω2) = Π_l { q ψ_l(ω1 + ω2) + (1-q) χ_l(ω1) χ_l(ω2) },
+
+and that of their own parts is a product a1(ω1) a2(ω2). So with κ the transform of "by T"
+
+    P(both by T) = F^(-2) Σ_{f1, f2} a1(f1) κ(f1) G(f1, f2) a2(f2) κ(f2):
+
+one plane G for each junction, shared by all stations that meet there, and a matrix product. Masses are weighted with
+e^(-θk/F) in each direction, and F is twice the number of steps: what comes round again has a time of more than 2T, and
+counts e^(-θ) of itself.
+
+Planes are coarse. What single trucks do is known better (`tree.py`). So only the covariance of the two arrivals is
+taken from the plane, P(both by T) - P(one by T) P(other by T), each as the plane has it.
+
+Trucks of one station share their whole route, and their turnout if that is shared: one more factor, at ω1 + ω2.
+
+**Minutes.** E min(R1, R2) = (E R1 + E R2 - E |R1 - R2|) / 2, and in the difference of two arrivals what is met together
+cancels: its transform is a1(ω) conj a2(ω) Π_l { q + (1-q) |χ_l(ω)|² }. The minutes with no link met together, and with
+every one, are known (`tree.py`). In between, E |R1 - R2| on one lattice says which part of the way it is from the one
+to the other.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.fft import rfft
+
+from runcard.response import tree_kernels as kernels
+from runcard.response.lattice import Floats, Lattice, Transforms, refined
+from runcard.response.laws import DrivingLaws, Vector
+from runcard.response.routes import TwoRoads
+from runcard.response.teams import Teams
+from runcard.response.travel import Needs, Travel
+from runcard.response.tree import (
+    Found,
+    Points,
+    Tree,
+    each_point,
+    first_steps,
+    late_of,
+    outside_transform,
+    road_to,
+    teams_on_two_roads,
+    too_large,
+    turnout_transform,
+)
+
+THETA = 15.0
+TINY = 1e-40
+TOLERANCE = 5e-7
+"""Of covariances, for the last two extrapolations."""
+ALONE_TOLERANCE = 5e-8
+SHARE_DEVIATIONS = 4.0
+SHARE_STEPS = 96
+
+Ints = NDArray[np.int32]
+
+
+class _Parts(NamedTuple):
+    """The real and the imaginary part of something complex, each in an array of its own: kernels are quicker so."""
+
+    real: Floats
+    imaginary: Floats
+
+
+def _parts(given: Transforms) -> _Parts:
+    return _Parts(np.ascontiguousarray(given.real), np.ascontiguousarray(given.imag))
+
+
+@dataclass(frozen=True)
+class _PlaneTimes:
+    """The transforms of all times on a plane."""
+
+    lattice: Lattice
+    alone: Transforms
+    """[kind, f1] of a link on which a truck is alone."""
+    apart: _Parts
+    """[kind, f1] of a link that each truck meets apart."""
+    together: _Parts
+    """[kind, f1 + f2] of a link that both meet together."""
+    turnout: Transforms
+    """[f1]"""
+    delay: Transforms
+    """[f1]"""
+    turnout_together: _Parts
+    """[1, f1 + f2]"""
+    by: Transforms
+    """[2, 1, f1] κ / F of "by T", and of "before T"."""
+    room: threading.local = field(default_factory=threading.local)
+    """Where each thread keeps its planes: fresh memory for each would cost more than filling them."""
+
+    def plane(self, level: int) -> _Parts:
+        """Room for a plane at a level of the tree of routes; at level 0 no link is shared, and G = 1."""
+        length = self.lattice.length
+        if not hasattr(self.room, "planes"):
+            self.room.planes = [_Parts(np.ones((length, length // 2 + 1)), np.zeros((length, length // 2 + 1)))]
+        while level >= len(self.room.planes):
+            self.room.planes.append(_Parts(*np.empty((2, length, length // 2 + 1))))
+        found: _Parts = self.room.planes[level]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """P(late) of teams of up to two trucks, where a link is met together with a chance between 0 and 1."""
+
+    travel: Travel
+    teams: Teams
+    needs: Needs
+
+    def late(self, points: Points, settled: Callable[[int], None] | None = None) -> Found:
+        """P(late) of every team at some demand points."""
+        arrived, outside, error = self.arrived_by_target(points, settled)
+        found = np.empty((len(self.teams), len(points)))
+        for place, j in enumerate(points.tolist()):
+            found[:, place] = late_of(self.teams, self.needs, j, arrived[:, :, place], float(outside[place]))
+        found[too_large(self.teams, self.needs, points)] = np.inf
+        return found, error
+
+    def arrived_by_target(
+        self, points: Points, settled: Callable[[int], None] | None = None
+    ) -> tuple[Floats, Vector, float]:
+        """[T, n, place in points] the chance that at least n own trucks are there, that one from outside is, the error.
+
+        Only of teams of up to two trucks.
+        """
+        num = len(self.teams.trucks)
+        alone, error = self._by_target(points, self._alone_on, ALONE_TOLERANCE)
+        covariance, off = self._by_target(points, self._covariances_on, TOLERANCE, settled)
+        covariance = covariance.reshape(num, num, -1)
+        found = np.zeros((len(self.teams), 2, len(points)))
+        one, two = self.teams.of_size(1), self.teams.of_size(2)
+        found[one, 0] = alone[:num]
+        first, second = self.teams.stations[two, :2].T
+        p, q = alone[first], alone[second]
+        for place, j in enumerate(points.tolist()):
+            for t, _ in teams_on_two_roads(self.travel, self.teams, j):
+                q[t - two.start, place] = alone[num + 1 + self.teams.stations[t, 0], place]
+        both = np.clip(p * q + covariance[first, second], np.maximum(0.0, p + q - 1.0), np.minimum(p, q))
+        found[two, 0], found[two, 1] = p + q - both, both
+        return found, alone[num], 2.0 * error + off
+
+    def means(self, points: Points) -> Found:
+        """The mean minutes until the first truck of every team at some demand points."""
+        alone = self.travel.laws.alone
+        (none, off), (every, also_off) = (
+            Tree(replace(self.travel, laws=DrivingLaws(alone, alone, alone, chance)), self.teams, self.needs).means(
+                points
+            )
+            for chance in (0.0, 1.0)
+        )
+        shares, _, error = self.shares(points)
+        between = np.where(np.isfinite(none), every, 0.0) - np.where(np.isfinite(none), none, 0.0)
+        return none + shares * between, max(off, also_off) + error
+
+    def shares(self, points: Points) -> tuple[Floats, Floats, float]:
+        """How far minutes are on the way from no link met together to every one, how long that way is, and the error.
+
+        The first two are [T, place in points], and 0 for teams of fewer than two trucks; the error is in minutes.
+        """
+        longest = float((self.travel.minutes + SHARE_DEVIATIONS * self.travel.deviations).max())
+        coarse, fine = (self._distances_on(Lattice(longest, steps), points) for steps in (SHARE_STEPS, 2 * SHARE_STEPS))
+        best, fine = (
+            np.stack([apart - mixed, np.maximum(apart - together, 1e-12)]) / 2.0
+            for apart, mixed, together in (
+                one.reshape(3, len(self.teams), -1) for one in ((4.0 * fine - coarse) / 3.0, fine)
+            )
+        )
+        shares, before = (np.clip(part / whole, 0.0, 1.0) for part, whole in (best, fine))
+        return shares, best[1], float((np.abs(shares - before) * best[1]).max(initial=0.0))
+
+    def _distances_on(self, lattice: Lattice, points: Points) -> Floats:
+        """[3 T, place in points] E |R1 - R2| with links met apart, as they are, and together, on one lattice."""
+        times = _difference_times(self.travel, lattice)
+        return each_point(points, 3 * len(self.teams), lambda j: self._distances(times, j).ravel())
+
+    def _distances(self, times: "_DifferenceTimes", j: int) -> Floats:
+        """[3, T] the same at one demand point; 0 for teams of fewer than two trucks."""
+        travel, road, num = self.travel, road_to(self.travel, j), len(self.teams.trucks)
+        rows, products = products_before_junctions(road, times.turnout, times.alone)
+        behind_rows = np.empty_like(rows)
+        behind = np.empty((2, num * min(num, rows.shape[1]), products.shape[1]), np.complex128)
+        for of_kind, product in zip((times.apart, times.mixed), behind, strict=True):
+            kernels.products_behind(road, of_kind, behind_rows, product)
+        found = np.zeros((3, len(self.teams)))
+        ready = np.ones_like(times.turnout) if travel.turnout_shared else times.turnout
+        for t in range(len(self.teams))[self.teams.of_size(2)] if self.teams.max_size > 1 else ():
+            i, e = self.teams.stations[t].tolist()
+            depth = int(road.shared[i, e])
+            first, second = (ready, ready) if i == e else (products[rows[i, depth]], products[rows[e, depth]])
+            found[:, t] = times.distances(first, second, *behind[:, behind_rows[i, depth]])
+        kind = travel.kind_of_link
+        for t, roads in teams_on_two_roads(travel, self.teams, j):
+            own, both = np.tile(ready, (2, 1)), np.ones((2, len(ready)), np.complex128)
+            for route, product in zip((roads.first, roads.second), own, strict=True):
+                kernels.multiply_kinds(kind[route], times.alone, product)
+            for of_kind, product in zip((times.apart, times.mixed), both, strict=True):
+                kernels.multiply_kinds(kind[roads.both], of_kind, product)
+            found[:, t] = times.distances(*own, *both)
+        return found
+
+    def _by_target(
+        self,
+        points: Points,
+        on: Callable[[Lattice, Points], Floats],
+        tolerance: float,
+        settled: Callable[[int], None] | None = None,
+    ) -> Found:
+        """What lattices give that end at the target of each demand point."""
+        parts, error = [], 0.0
+        for target in np.unique(self.needs.targets[points]).tolist():
+            (places,) = np.nonzero(self.needs.targets[points] == target)
+
+            def at(num_steps: int, part: Points, target: float = target) -> Floats:
+                return on(Lattice(target, num_steps), part)
+
+            first = first_steps(self.travel, target, points[places])
+            part, off = refined(at, points[places], np.array([tolerance]), first=first, settled=settled)
+            parts.append((places, part))
+            error = max(error, float(off.max()))
+        found = np.empty((len(parts[0][1]), len(points)))
+        for places, part in parts:
+            found[:, places] = part
+        return found, error
+
+    def _alone_on(self, lattice: Lattice, points: Points) -> Floats:
+        """[I + 1 + I, place in points] the chance that a truck of each station is there by the horizon, one from
+        outside, and one of each station that takes another road."""
+        travel, num = self.travel, len(self.teams.trucks)
+        of_kind = lattice.transforms(travel.laws.alone, travel.link_means)
+        start = turnout_transform(travel, lattice) * lattice.delay
+        outside = outside_transform(travel, lattice) * lattice.delay
+
+        def at(j: int) -> Vector:
+            road, products = road_to(travel, j), np.tile(start, (2 * num + 1, 1))
+            for i in range(num):
+                kernels.multiply_links(road, i, 0, kernels.num_links(road, i), True, of_kind, products[i])
+            products[num] = outside
+            for t, roads in teams_on_two_roads(travel, self.teams, j):
+                kinds = travel.kind_of_link[np.concatenate([roads.second, roads.both])]
+                kernels.multiply_kinds(kinds, of_kind, products[num + 1 + self.teams.stations[t, 0]])
+            arrived = lattice.arrived(products)
+            return 0.5 * (arrived[:, lattice.end] + arrived[:, lattice.end - 1])
+
+        return each_point(points, 2 * num + 1, at)
+
+    def _covariances_on(self, lattice: Lattice, points: Points) -> Floats:
+        """[I × I, place in points] the covariance of the arrivals by the horizon of each two trucks."""
+        times = plane_times(self.travel, lattice)
+        return each_point(
+            points, len(self.teams.trucks) ** 2, lambda j: _PointPlane(self.travel, self.teams, times, j).covariances()
+        )
+
+
+@dataclass(frozen=True)
+class _DifferenceTimes:
+    """The transforms of all times on a lattice without weights, for differences of both signs."""
+
+    alone: Transforms
+    """[kind, frequency] of a link on which a truck is alone."""
+    mixed: Transforms
+    """[kind, frequency] of the difference that a link makes which two trucks meet now together and now apart."""
+    apart: Transforms
+    """The same of a link that they always meet apart."""
+    turnout: Transforms
+    distance: Vector
+    """[frequency] what gives the mean distance from 0."""
+
+    def distances(self, first: Transforms, second: Transforms, apart: Transforms, mixed: Transforms) -> Vector:
+        """[3] E |R1 - R2| with shared links met apart, as they are, and together, given what each truck meets alone."""
+        own = (first * np.conj(second)).real * self.distance
+        return np.array([(own * apart.real).sum(), (own * mixed.real).sum(), own.sum()])
+
+
+def _difference_times(travel: Travel, given: Lattice) -> _DifferenceTimes:
+    """All times on a lattice of differences of as many steps to each side."""
+    lattice = Lattice(given.horizon, given.num_steps, room=3 * given.size, theta=0.0)
+    laws, length = travel.laws, lattice.length
+    alone = lattice.transforms(laws.alone, travel.link_means)
+    apart = alone if laws.apart is laws.alone else lattice.transforms(laws.apart, travel.link_means)
+    steps = np.minimum(np.arange(length), length - np.arange(length))
+    twice = np.where(np.arange(lattice.num_frequencies) * 2 % length == 0, 1.0, 2.0)
+    return _DifferenceTimes(
+        alone=alone,
+        mixed=(laws.chance + (1.0 - laws.chance) * np.abs(apart) ** 2).astype(np.complex128),
+        apart=(np.abs(alone) ** 2).astype(np.complex128),
+        turnout=turnout_transform(travel, lattice),
+        distance=rfft(lattice.step * steps).real * twice / length,
+    )
+
+
+def products_before_junctions(road: kernels.Road, start: Transforms, of_kind: Transforms) -> tuple[Ints, Transforms]:
+    """Rows [station, depth] and transforms [row] of routes before every junction, and of whole routes; -1 elsewhere."""
+    rows = np.full((len(road.shared), int(road.shared.max()) + 1), -1, np.int32)
+    np.put_along_axis(rows, road.shared.astype(np.int64), 0, axis=1)
+    rows[:, 0] = 0
+    rows[rows == 0] = np.arange((rows == 0).sum())
+    products = np.empty((int(rows.max()) + 1, len(start)), np.complex128)
+    kernels.products_before(road, rows, start, of_kind, of_kind, products)
+    return rows, products
+
+
+def plane_times(travel: Travel, given: Lattice) -> _PlaneTimes:
+    """All times on a plane of as many steps as a lattice in each direction."""
+    laws, room = travel.laws, 3 * given.size // 2
+    lattice = Lattice(given.horizon, given.num_steps, room=room, theta=THETA)
+    both = Lattice(given.horizon, given.num_steps, room=room, theta=2.0 * THETA)
+    alone = _whole(lattice.transforms(laws.alone, travel.link_means), lattice.length)
+    same = laws.together is laws.alone
+    places = np.arange(lattice.end + 1)
+    angles = 2.0 * np.pi * np.outer(np.arange(lattice.length), places) / lattice.length
+    counted = np.exp(1j * angles) / lattice.weights[places] / lattice.length
+    return _PlaneTimes(
+        lattice=lattice,
+        alone=alone,
+        apart=_parts(alone if same else _whole(lattice.transforms(laws.apart, travel.link_means), lattice.length)),
+        together=_parts(_whole(both.transforms(laws.together, travel.link_means), lattice.length)),
+        turnout=_whole(turnout_transform(travel, lattice)[None], lattice.length)[0],
+        delay=_whole(lattice.delay[None], lattice.length)[0],
+        turnout_together=_parts(_whole(turnout_transform(travel, both)[None], lattice.length)),
+        by=np.stack([counted.sum(axis=1), counted[:, :-1].sum(axis=1)])[:, None, :],
+    )
+
+
+def _whole(half: Transforms, length: int) -> Transforms:
+    """[..., F] the transforms for all frequencies, given those for half of them."""
+    return np.concatenate([half, np.conj(half[:, 1 : (length + 1) // 2][:, ::-1])], axis=1)
+
+
+class _PointPlane:
+    """The planes of one demand point, from the demand point outwards."""
+
+    def __init__(self, travel: Travel, teams: Teams, times: _PlaneTimes, j: int) -> None:
+        self.travel, self.teams, self.times, self.point = travel, teams, times, j
+        self.road = road_to(travel, j)
+        num = len(teams.trucks)
+        self.rows, own = products_before_junctions(self.road, times.turnout * times.delay, times.alone)
+        self.own = np.where(np.abs(own) > TINY, own, 0.0)
+        self.found = np.zeros((num, num))
+        self.shared: list[list[int]] = self.road.shared.tolist()
+        self.alone = (self.own[self.rows[:, 0]] * times.by).sum(axis=2).real
+
+    def covariances(self) -> Vector:
+        """[I × I] the covariance of the arrivals of each two trucks."""
+        self._visit(list(range(len(self.rows))), 0, 0)
+        for t, roads in teams_on_two_roads(self.travel, self.teams, self.point):
+            i = int(self.teams.stations[t, 0])
+            self.found[i, i] = self._on_two_roads(i, roads)
+        return self.found.ravel()
+
+    def _visit(self, members: list[int], depth: int, level: int) -> None:
+        """Fill in the pairs among stations whose trucks drive the last `depth` links together.
+
+        The plane of these links is that of `level`.
+        """
+        shared = self.shared
+        if len(members) == 1:
+            if self.teams.trucks[members[0]] > 1 and self.teams.max_size > 1:
+                self._same(members[0], depth, level)
+            return
+        junction = min(shared[i][e] for i in members for e in members)
+        if junction > depth:
+            level = self._extended(level, self._kinds(members[0], depth, junction))
+        if junction > 0:
+            there = [i for i in members if any(shared[i][e] == junction for e in members)]
+            own, alone = self.own[self.rows[there, junction]], self.alone[:, there]
+            covariance = self._both(level, own, own) - 0.5 * alone.T @ alone
+            for a, i in enumerate(there):
+                for b, e in enumerate(there):
+                    if shared[i][e] == junction and i != e:
+                        self.found[i, e] = covariance[a, b]
+        left = members
+        while left:
+            near = [e for e in left if e == left[0] or shared[left[0]][e] > junction]
+            self._visit(near, junction, level)
+            left = [e for e in left if e not in near]
+
+    def _same(self, i: int, depth: int, level: int) -> None:
+        """Fill in two trucks of one station."""
+        if (int(self.travel.routes.row[self.point]), i) in self.travel.second:
+            return
+        level = self._extended(level, self._kinds(i, depth, kernels.num_links(self.road, i)))
+        nothing = np.ones((1, 1), np.complex128)
+        self.found[i, i] = self._of_one_station(level, nothing, nothing, self.alone[:, i], self.alone[:, i])
+
+    def _on_two_roads(self, i: int, roads: TwoRoads) -> float:
+        """The covariance of two trucks of one station on different roads."""
+        kind, alone = self.travel.kind_of_link, self.times.alone
+        level = self._extended(0, kind[roads.both])
+        own = np.ones((2, alone.shape[1]), np.complex128)
+        for route, product in zip((roads.first, roads.second), own, strict=True):
+            kernels.multiply_kinds(kind[route], alone, product)
+        second = self.times.turnout * self.times.delay * own[1]
+        kernels.multiply_kinds(kind[roads.both], alone, second)
+        by_second = (second * self.times.by[:, 0]).sum(axis=1).real
+        return self._of_one_station(level, own[:1], own[1:], self.alone[:, i], by_second)
+
+    def _of_one_station(
+        self, level: int, first: Transforms, second: Transforms, by_first: Vector, by_second: Vector
+    ) -> float:
+        """The covariance of two trucks of one station, given what each meets by itself after its turnout.
+
+        by_first and by_second are the chances that each is there "by T" and "before T".
+        """
+        travel, times = self.travel, self.times
+        begin = self.times.delay * (1.0 if travel.turnout_shared else times.turnout)
+        if travel.turnout_shared and travel.turnout_minutes > 0.0:
+            level = self._extended(level, np.zeros(1, np.int32), times.turnout_together, 1.0)
+        return float(self._both(level, begin * first, begin * second)[0, 0] - 0.5 * (by_first * by_second).sum())
+
+    def _kinds(self, i: int, low: int, high: int) -> NDArray[np.int32]:
+        """The kinds of the links of a route at the depths low+1..high."""
+        last = int(self.road.first[i + 1])
+        return self.road.kind[last - high : last - low]
+
+    def _extended(
+        self, level: int, kinds: NDArray[np.int32], together: _Parts | None = None, chance: float | None = None
+    ) -> int:
+        """The level of the plane with the factors of more links: the next one."""
+        extend(
+            kinds,
+            self.travel.laws.chance if chance is None else chance,
+            self.times.apart,
+            self.times.together if together is None else together,
+            self.times.plane(level),
+            self.times.plane(level + 1),
+        )
+        return level + 1
+
+    def _both(self, level: int, first: Transforms, second: Transforms) -> Floats:
+        """[first, second] the chance that both of two trucks are there, given what each meets by itself."""
+        grid = self.times.plane(level)
+        half = grid.real.shape[1]
+        twice = np.full(half, 2.0)
+        twice[0] = 1.0
+        if self.times.lattice.length % 2 == 0:
+            twice[-1] = 1.0
+        total = np.zeros((len(first), len(second)))
+        for by in self.times.by:
+            sums = _Parts(*np.zeros((2, len(first), half)))
+            project(_parts(first * by), grid, sums)
+            other = (second * by)[:, :half] * twice
+            total += 0.5 * (sums.real @ other.real.T - sums.imaginary @ other.imag.T)
+        return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def project(own: _Parts, grid: _Parts, sums: _Parts) -> None:
+    """Add Σ_f1 own[a, f1] G(f1, f2) to sums [a, f2]; a matrix product, but on one thread: threads have points each."""
+    for first in range(len(grid.real)):
+        row, other = grid.real[first], grid.imaginary[first]
+        for a in range(len(own.real)):
+            x, y, to, also = own.real[a, first], own.imaginary[a, first], sums.real[a], sums.imaginary[a]
+            for k in range(len(row)):
+                to[k] += x * row[k] - y * other[k]
+                also[k] += x * other[k] + y * row[k]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def extend(
+    kinds: NDArray[np.int32], chance: float, apart: _Parts, together: _Parts, before: _Parts, found: _Parts
+) -> None:
+    """Set `found` to the plane before, times the factors of links of these kinds, row by row."""
+    length, half = before.real.shape
+    for first in range(length):
+        row, other = found.real[first], found.imaginary[first]
+        for second in range(half):
+            row[second], other[second] = before.real[first, second], before.imaginary[first, second]
+        turn = min(half, length - first)  # from there on f1 + f2 comes round
+        for kind in kinds:
+            a, b = apart.real[kind], apart.imaginary[kind]
+            x, y = (1.0 - chance) * a[first], (1.0 - chance) * b[first]
+            for low, high, shift in ((0, turn, first), (turn, half, first - length)):
+                c, d = together.real[kind, low + shift :], together.imaginary[kind, low + shift :]
+                e, f, to, also = a[low:], b[low:], row[low:], other[low:]
+                for k in range(high - low):
+                    re = chance * c[k] + x * e[k] - y * f[k]
+                    im = chance * d[k] + x * f[k] + y * e[k]
+                    real, imaginary = to[k] * re - also[k] * im, to[k] * im + also[k] * re
+                    # Numbers too small for a full double would take a hundred times as long.
+                    to[k] = real if abs(real) > TINY else 0.0
+                    also[k] = imaginary if abs(imaginary) > TINY else 0.0

@@ -1,0 +1,151 @@
+"""How trucks travel, as values: routes, laws, turnout and trucks from outside; and what incidents need.
+
+Everything that says how late a team is takes these and no city.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.model import City
+from runcard.response.laws import DrivingLaws, Law, driving_laws, is_fixed, turnout_law
+from runcard.response.routes import Routes, TwoRoads, find_routes, two_roads
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What incidents at each demand point need, each [J]."""
+
+    trucks: NDArray[np.int32]
+    """k."""
+    arrivals: NDArray[np.int32]
+    """m: an incident is late when the m-th truck is."""
+    targets: Floats
+    """T in minutes."""
+
+    @property
+    def most_trucks(self) -> int:
+        """The largest k."""
+        return int(self.trucks.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Travel:
+    """How trucks travel from their stations, and from outside, to every demand point."""
+
+    routes: Routes
+    laws: DrivingLaws
+    turnout: Law
+    turnout_minutes: float
+    turnout_shared: bool
+    """Whether trucks of one station that go together leave together."""
+    outside_links: int
+    outside_minutes: float
+    """The links of the route of a truck from outside, and the mean of each."""
+    second: dict[tuple[int, int], TwoRoads]
+    """By row of `routes` and station: the links of two trucks that take different roads; empty if they do not."""
+    fixed: bool
+    """Whether nothing is random."""
+    paper_times: bool
+    """Whether times are those of the paper: exponential links of one mean, and trucks that leave at once."""
+
+    @cached_property
+    def link_means(self) -> Floats:
+        """[kind] the different means of links that some route has; links of one mean are of one kind."""
+        second = [links for roads in self.second.values() for links in roads]
+        return np.unique(self.routes.roads.minutes[np.concatenate([self.routes.links, *second])])
+
+    @cached_property
+    def kind_of_link(self) -> NDArray[np.int32]:
+        """[link] the kind of each link that some route has."""
+        return np.searchsorted(self.link_means, self.routes.roads.minutes).astype(np.int32)
+
+    @cached_property
+    def kinds(self) -> NDArray[np.int32]:
+        """The kinds of the links of all routes, as `routes.links` lists them."""
+        return self.kind_of_link[self.routes.links]
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """[I, J] the standard deviation of the time of one truck, turnout included."""
+        squares = self.routes.sums(self.routes.roads.minutes**2)
+        ready = self.turnout.deviation * self.turnout_minutes
+        return np.sqrt(self.laws.alone.deviation**2 * np.maximum(squares, 0.0) + ready**2)
+
+    @cached_property
+    def minutes(self) -> Floats:
+        """[I, J] the mean time of one truck, turnout included."""
+        return self.routes.drive_minutes + self.turnout_minutes
+
+    @property
+    def outside_mean(self) -> float:
+        """The mean time of a truck from outside."""
+        return self.outside_links * self.outside_minutes + self.turnout_minutes
+
+    @property
+    def outside_deviation(self) -> float:
+        """The standard deviation of the time of a truck from outside."""
+        drive = self.laws.alone.deviation * self.outside_minutes * np.sqrt(self.outside_links)
+        return float(np.hypot(drive, self.turnout.deviation * self.turnout_minutes))
+
+
+def travel_of(city: City) -> Travel:
+    """How trucks travel in a city."""
+    routes, driving, turnout = find_routes(city), city.driving, city.turnout
+    links, link_minutes = outside_route(city, routes)
+    second = {}
+    if driving.second_route == "disjoint":
+        several = [i for i, station in enumerate(city.stations) if station.trucks > 1]
+        second = _second_roads(routes, several)
+    still = turnout.mean_minutes == 0.0 or is_fixed(turnout.cv)
+    return Travel(
+        routes=routes,
+        laws=driving_laws(driving, city.shared_delay),
+        turnout=turnout_law(turnout),
+        turnout_minutes=float(turnout.mean_minutes),
+        turnout_shared=turnout.shared,
+        outside_links=links,
+        outside_minutes=link_minutes,
+        second=second,
+        fixed=still and is_fixed(driving.cv),
+        paper_times=(
+            driving.model == "exponential"
+            and driving.fixed_part == 0.0
+            and turnout.mean_minutes == 0.0
+            and routes.roads.one_mean
+        ),
+    )
+
+
+def needs_of(city: City) -> Needs:
+    """What incidents at each demand point of a city need."""
+    return Needs(
+        np.array([point.trucks or city.trucks_per_incident for point in city.demand], np.int32),
+        np.array([point.arrivals or city.arrivals_per_incident for point in city.demand], np.int32),
+        np.array([point.target_minutes or city.target_minutes for point in city.demand], np.float64),
+    )
+
+
+def outside_route(city: City, routes: Routes) -> tuple[int, float]:
+    """The links of the route of a truck from outside, and their mean minutes.
+
+    If the city does not say: twice the links of its longest route, with the mean of its links.
+    """
+    roads, links, minutes = routes.roads, city.outside.links, city.outside.link_minutes
+    mean = roads.minutes[0] if roads.one_mean else roads.minutes.mean()
+    return (
+        max(1, 2 * int(routes.num_links.max())) if links is None else int(links),
+        float(mean if minutes is None else minutes),
+    )
+
+
+def _second_roads(routes: Routes, several: Sequence[int]) -> dict[tuple[int, int], TwoRoads]:
+    """By row and station: the links of two trucks of these stations on different roads."""
+    first_point = {int(row): j for j, row in reversed(list(enumerate(routes.row)))}
+    found = routes.second_routes(several)
+    return {(row, i): two_roads(routes.route(i, first_point[row]), second) for (row, i), second in found.items()}

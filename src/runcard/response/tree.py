@@ -1,0 +1,493 @@
+"""How late a team is, if it is known which links its trucks meet together: along the tree of roads to a demand point.
+
+The routes to a demand point form a tree. What a truck meets by itself, its turnout, the links before others join it
+and the links from there on that they meet apart, may as well come first; then come the links that they meet together.
+With N(t) the number of trucks that have passed a node,
+
+    at a junction    N_A(t) + N_B(t), the two independent,        along links    N(t - C), C the time there:
+
+a product and a convolution (`tree_kernels.py`). An incident is late when the m-th of k trucks is not there by T. Trucks
+of one station meet their whole road together, and their turnout too if it is shared.
+
+If every link is met together, or none, this is the answer (`Tree`). If a link is met together with some chance, the
+answer is the mean over which links are (`sets.py`); for two trucks see `plane.py`.
+
+**Minutes.** The mean time until the first truck is what all meet together after their junction, whose mean is known,
+and before it the integral of the chance that none is there. Up to the target that is a sum over the lattice on which
+P(late) is found anyway; beyond the target there is little left, for which a coarse and long lattice is enough.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.response import tree_kernels as kernels
+from runcard.response.lattice import FIRST_STEPS, MOST_STEPS, PAD, Floats, Lattice, Transforms, refined
+from runcard.response.laws import Vector
+from runcard.response.routes import TwoRoads
+from runcard.response.teams import Teams
+from runcard.response.travel import Needs, Travel
+from runcard.threads import available_threads, run_each
+
+TOLERANCE = 3e-7
+"""Of P(late), for the last two extrapolations."""
+MINUTES_TOLERANCE = 1e-5
+"""Of minutes, relatively to the horizon."""
+LONG_DEVIATIONS = 8.0
+"""A long lattice reaches that many standard deviations beyond the mean of the longest route."""
+LONG_STEPS = 96
+SAME_SCALE = 8.0
+"""Stations whose routes take up to so many times as long share a long lattice."""
+UNSURE_DEVIATIONS = 4.0
+"""A truck whose mean is further from the target than this is there in time, or not, for sure."""
+ROUNDING = 1e-12
+
+Points = NDArray[np.int64]
+Found = tuple[Floats, float]
+"""[team, place in points], inf where a team is too large; and the stated error."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """The transforms of all times on one lattice."""
+
+    lattice: Lattice
+    together: Transforms
+    """[kind of link, frequency] of a link that trucks meet together."""
+    apart: Transforms
+    """The same of a link that each truck meets apart."""
+    alone: Transforms
+    """The same of a link where a truck is alone."""
+    turnout: Transforms
+    """[frequency]"""
+    outside: Vector
+    """[place] the chance that a truck from outside is there."""
+
+
+def times_on(travel: Travel, lattice: Lattice) -> Times:
+    """All times on a lattice."""
+    laws = travel.laws
+    alone = lattice.transforms(laws.alone, travel.link_means)
+    same = laws.together is laws.alone
+    return Times(
+        lattice=lattice,
+        together=alone if same else lattice.transforms(laws.together, travel.link_means),
+        apart=alone if same else lattice.transforms(laws.apart, travel.link_means),
+        alone=alone,
+        turnout=turnout_transform(travel, lattice),
+        outside=lattice.arrived(outside_transform(travel, lattice) * lattice.delay),
+    )
+
+
+def turnout_transform(travel: Travel, lattice: Lattice) -> Transforms:
+    """[frequency] that of the time before a truck leaves."""
+    if travel.turnout_minutes == 0.0:
+        return np.ones(lattice.num_frequencies, np.complex128)
+    found: Transforms = lattice.transforms(travel.turnout, np.array([travel.turnout_minutes]))[0]
+    return found
+
+
+def outside_transform(travel: Travel, lattice: Lattice) -> Transforms:
+    """[frequency] that of the time of a truck from outside."""
+    one_link = lattice.transforms(travel.laws.alone, np.array([travel.outside_minutes]))[0]
+    found: Transforms = one_link**travel.outside_links * turnout_transform(travel, lattice)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class PointTree:
+    """The roads to one demand point, given which links are met together."""
+
+    travel: Travel
+    teams: Teams
+    point: int
+    needed: int
+    arrivals: int
+    road: kernels.Road
+    meetings: kernels.Meetings
+
+    @classmethod
+    def at(cls, travel: Travel, teams: Teams, needs: Needs, j: int, road: kernels.Road) -> "PointTree":
+        """The tree of a demand point."""
+        needed = int(needs.trucks[j])
+        meetings = kernels.find_meetings(
+            teams.stations, teams.sizes, needed, road.shared, teams.base, teams.number_of_code
+        )
+        return cls(travel, teams, j, needed, int(needs.arrivals[j]), road, meetings)
+
+    def arrived_by_target(self, times: Times, arrived: Floats) -> Floats:
+        """[T, m] the chance that at least n own trucks of each team are there by the horizon."""
+        lattice, meetings, road = times.lattice, self.meetings, self.road
+        rows = np.empty((len(road.shared), meetings.rows.shape[1]), np.int32)
+        products = np.empty((len(rows) * min(len(rows), rows.shape[1]), lattice.num_frequencies), np.complex128)
+        num = kernels.products_behind(road, times.together, rows, products)
+        found = np.zeros((len(self.teams), self.arrivals))
+        kernels.arrived_by_target(
+            self.teams.stations, self.teams.sizes, meetings, arrived, rows, lattice.masses(products[:num]), self.needed,
+            lattice.end, found,
+        )  # fmt: skip
+        return found
+
+    def waits(self, times: Times, arrived: Floats, low: int, high: int) -> Vector:
+        """[T] the minutes between two places of the lattice that no truck is at the junction; 0 for a single truck.
+
+        With trucks from outside it is the demand point in place of the junction. From place 0 on, time 0 is meant.
+        """
+        found, before = np.zeros(len(self.teams)), PAD if low == 0 else 0
+        kernels.sums_of_teams(
+            self.teams.stations, self.teams.sizes, self.meetings, arrived, times.outside, low, high, before,
+            self.needed, found,
+        )  # fmt: skip
+        first = np.empty((1, times.lattice.size))
+        for t in self._of_one_station():
+            kernels.several(self._own(times, int(self.teams.stations[t, 0])), self.needed, first)
+            found[t] = (1.0 - first[0, low:high]).sum() - before
+        return found * times.lattice.step
+
+    def minutes_behind(self) -> Vector:
+        """[T] the mean minutes that the trucks of a team meet together, or those of a single truck; 0 with others."""
+        teams, travel = self.teams, self.travel
+        minutes = (travel.link_means * travel.laws.together.mean)[self.road.kind] * self.road.together
+        behind = kernels.sums_behind(self.road, minutes[None])[0]
+        found, (whole,) = np.zeros(len(teams)), np.nonzero(teams.sizes == self.needed)
+        lead, junction = teams.stations[whole, 0], self.meetings.junction[whole]
+        found[whole] = behind[lead, np.maximum(junction, 0)]
+        if self.needed == 1:
+            found[whole] = travel.minutes[lead, self.point]
+        for t in self._of_one_station():
+            shared = travel.turnout_minutes if travel.turnout_shared else 0.0
+            found[t] = shared + behind[teams.stations[t, 0]].max()
+        return found
+
+    def _of_one_station(self) -> list[int]:
+        """The teams of several trucks of one station without others."""
+        if self.needed == 1:
+            return []
+        part = self.teams.of_size(self.needed)
+        return [part.start + int(place) for place in np.flatnonzero(self.meetings.junction[part] < 0)]
+
+    def _own(self, times: Times, i: int) -> Vector:
+        """[place] the chance that a truck is through what it meets apart from others of its station."""
+        product = times.lattice.delay * (1.0 if self.travel.turnout_shared else times.turnout)
+        kernels.multiply_links(self.road, i, 0, kernels.num_links(self.road, i), False, times.apart, product)
+        return times.lattice.arrived(product)
+
+    def arrived(self, times: Times, most: int) -> Floats:
+        """[row, n, place] the chance that n trucks of a team have passed a node, for every row of the tree."""
+        lattice, meetings, sizes = times.lattice, self.meetings, self.teams.sizes
+        arrived = np.zeros((int(meetings.num_rows[0]), most, lattice.size))
+        rows = meetings.rows[self.teams.of_size(1)]
+        wanted = rows >= 0
+        places, numbered = rows[wanted], rows.copy()
+        numbered[wanted] = np.arange(len(places))
+        products = np.empty((len(places), lattice.num_frequencies), np.complex128)
+        start = times.turnout * lattice.delay
+        kernels.products_before(self.road, numbered, start, times.alone, times.apart, products)
+        arrived[places, 0] = lattice.arrived(products)
+        needed = np.flatnonzero((meetings.rows >= 0).any(axis=1))
+        for size in range(2, self.needed + 1):
+            teams = needed[sizes[needed] == size]
+            if len(teams):
+                self._fill_larger(times, teams, size, arrived)
+        return arrived
+
+    def _fill_larger(self, times: Times, teams: Points, size: int, arrived: Floats) -> None:
+        """Fill the rows of teams of one size, given those of all smaller ones: where they meet, then further on."""
+        lattice, meetings, road = times.lattice, self.meetings, self.road
+        met = np.empty((len(teams), min(size, arrived.shape[1]), lattice.size))
+        kernels.meet_all(teams, meetings, self.teams.sizes, arrived, met)
+        lead, start = self.teams.stations[teams, 0], meetings.junction[teams].copy()
+        of_one_station = np.flatnonzero(start < 0)
+        for place in of_one_station.tolist():
+            kernels.several(self._own(times, int(lead[place])), size, met[place])
+            start[place] = kernels.num_links(road, int(lead[place]))
+        moved = lattice.transforms_of(met)
+        if self.travel.turnout_shared:
+            moved[of_one_station] *= times.turnout
+        places, depths = np.nonzero(meetings.rows[teams] >= 0)
+        # What lies between a junction and a depth is the same for many teams.
+        most = int(road.shared.max()) + 1
+        keys, which = np.unique(
+            (lead[places].astype(np.int64) * most + depths) * most + start[places], return_inverse=True
+        )
+        between = np.ones((len(keys), lattice.num_frequencies), np.complex128)
+        for key, product in zip(keys.tolist(), between, strict=True):
+            i, low, high = key // most**2, key // most % most, key % most
+            kernels.multiply_links(road, i, low, high, True, times.together, product)
+        arrived[meetings.rows[teams][places, depths], : met.shape[1]] = lattice.arrived(
+            moved[places] * between[which][:, None, :]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """P(late) and mean minutes where every link is met together, or none is, or nothing is random."""
+
+    travel: Travel
+    teams: Teams
+    needs: Needs
+    _waits: dict[bytes, Found] = field(default_factory=dict)
+    """The minutes before the target, as found with P(late)."""
+
+    def late(self, points: Points, settled: Callable[[int], None] | None = None) -> Found:
+        """P(late) of every team at some demand points."""
+        if self.travel.fixed:
+            return self._fixed_late(points), 0.0
+        late, waits = late_and_waits(self.travel, self.teams, self.needs, points, self._late_on, settled)
+        self._waits[points.tobytes()] = waits
+        return late
+
+    def means(self, points: Points) -> Found:
+        """The mean minutes until the first truck of every team at some demand points."""
+        if self.travel.fixed:
+            return self._fixed_arrivals(points)[0], 0.0
+        if points.tobytes() not in self._waits:
+            self.late(points)
+        waits, behind = self._waits[points.tobytes()], each_point(points, len(self.teams), self._minutes_behind)
+        return with_tails(self.travel, self.teams, self.needs, points, behind, waits, self._tails_on)
+
+    def point_tree(self, j: int) -> PointTree:
+        """The tree of one demand point."""
+        road = road_to(self.travel, j)
+        if self.travel.laws.chance == 0.0:  # nothing joins trucks before the end
+            road = road._replace(shared=np.zeros_like(road.shared), together=np.zeros_like(road.together))
+        return PointTree.at(self.travel, self.teams, self.needs, j, road)
+
+    def _late_on(self, lattice: Lattice, points: Points) -> Floats:
+        """[2 T, place in points] P(late), and minutes without a truck before the horizon, on one lattice."""
+        times = times_on(self.travel, lattice)
+
+        def at(j: int) -> Vector:
+            tree = self.point_tree(j)
+            arrived = tree.arrived(times, tree.arrivals)
+            found = tree.arrived_by_target(times, arrived)
+            waits = tree.waits(times, arrived, 0, lattice.end)
+            for t, roads in self._on_two_roads(j):
+                first, second, behind = self._two_roads_on(times, roads)
+                met = np.empty((found.shape[1], lattice.size))
+                kernels.meet(first[None], second[None], met)
+                whole = lattice.arrived(lattice.transforms_of(met) * behind)
+                found[t] = 0.5 * (whole[:, lattice.end] + whole[:, lattice.end - 1])
+                waits[t] = lattice.step * (((1.0 - first) * (1.0 - second))[: lattice.end].sum() - PAD)
+            outside = 0.5 * float(times.outside[lattice.end] + times.outside[lattice.end - 1])
+            return np.concatenate([late_of(self.teams, self.needs, j, found, outside), waits])
+
+        return each_point(points, 2 * len(self.teams), at)
+
+    def _tails_on(self, lattice: Lattice, low: int, points: Points) -> Floats:
+        """[T, place in points] the minutes without a truck after a place of the lattice."""
+        times = times_on(self.travel, lattice)
+
+        def at(j: int) -> Vector:
+            tree = self.point_tree(j)
+            found = tree.waits(times, tree.arrived(times, 1), low, lattice.size)
+            for t, roads in self._on_two_roads(j):
+                first, second, _ = self._two_roads_on(times, roads)
+                found[t] = lattice.step * (((1.0 - first) * (1.0 - second))[low:].sum() - (PAD if low == 0 else 0))
+            return found
+
+        return each_point(points, len(self.teams), at)
+
+    def _minutes_behind(self, j: int) -> Vector:
+        """[T] the mean minutes that trucks meet together."""
+        travel, found = self.travel, self.point_tree(j).minutes_behind()
+        for t, roads in self._on_two_roads(j):
+            shared = travel.turnout_minutes if travel.turnout_shared else 0.0
+            found[t] = shared + travel.laws.chance * float(travel.routes.roads.minutes[roads.both].sum())
+        return found
+
+    def _on_two_roads(self, j: int) -> Iterator[tuple[int, TwoRoads]]:
+        """The teams of two trucks of one station that take different roads to a demand point, and those."""
+        if self.needs.trucks[j] == 2:
+            yield from teams_on_two_roads(self.travel, self.teams, j)
+
+    def _two_roads_on(self, times: Times, roads: TwoRoads) -> tuple[Vector, Vector, Transforms]:
+        """When each of two trucks on different roads is through what it meets alone, and what both meet together."""
+        travel, lattice, kind = self.travel, times.lattice, self.travel.kind_of_link
+        behind = times.turnout.copy() if travel.turnout_shared else np.ones_like(times.turnout)
+        own = np.tile(lattice.delay * (1.0 if travel.turnout_shared else times.turnout), (2, 1))
+        together = travel.laws.chance == 1.0
+        for route, product in zip((roads.first, roads.second), own, strict=True):
+            kernels.multiply_kinds(kind[route], times.alone, product)
+            if not together:
+                kernels.multiply_kinds(kind[roads.both], times.alone, product)
+        if together:
+            kernels.multiply_kinds(kind[roads.both], times.together, behind)
+        first, second = lattice.arrived(own)
+        return first, second, behind
+
+    def _fixed_late(self, points: Points) -> Floats:
+        """1 where the m-th truck comes after the target, else 0: a sum of means that is the target is in time."""
+        arrivals = self._fixed_arrivals(points)
+        nth = np.take_along_axis(arrivals, (self.needs.arrivals[points] - 1)[None, None, :], axis=0)[0]
+        late = (nth > self.needs.targets[points] * (1.0 + ROUNDING)).astype(np.float64)
+        return np.where(np.isinf(arrivals[0]), np.inf, late)
+
+    def _fixed_arrivals(self, points: Points) -> Floats:
+        """[n, team, place in points] when the n-th truck is there if nothing is random; inf where a team is too large.
+
+        The second truck of a station may take another road, the third takes the first again.
+        """
+        travel, teams, needed = self.travel, self.teams, self.needs.trucks[points]
+        most = self.needs.most_trucks
+        own = np.concatenate([travel.minutes[:, points], np.full((1, len(points)), travel.outside_mean)])
+        times = np.full((most, len(teams), len(points)), travel.outside_mean)
+        times[: teams.max_size] = own[teams.stations.T]
+        for place, j in enumerate(points.tolist()):
+            for t, roads in teams_on_two_roads(travel, teams, j):
+                second = np.concatenate([roads.second, roads.both])
+                times[1, t, place] = travel.routes.roads.minutes[second].sum() + travel.turnout_minutes
+        nobody = np.arange(most)[:, None, None] >= needed  # no more are sent
+        times = np.where(nobody, np.inf, times)
+        times.sort(axis=0)
+        times[:, too_large(teams, self.needs, points)] = np.inf
+        return times
+
+
+def late_of(teams: Teams, needs: Needs, j: int, found: Floats, outside: float) -> Vector:
+    """[T] P(late) at a demand point, given the chances that at least n own trucks are there, and one from outside."""
+    late = np.empty(len(teams))
+    kernels.late_of_teams(teams.sizes, int(needs.trucks[j]), int(needs.arrivals[j]), found, outside, late)
+    return late
+
+
+def road_to(travel: Travel, j: int) -> kernels.Road:
+    """The roads of all stations to a demand point, with every link met together."""
+    routes, num = travel.routes, len(travel.routes.stations)
+    row = int(routes.row[j])
+    first = routes.first_link[row * num : (row + 1) * num + 1]
+    kinds = travel.kinds[first[0] : first[-1]]
+    shared = np.ascontiguousarray(routes.shared_links[:, :, j])
+    return kernels.Road(first - first[0], kinds, np.ones(len(kinds), np.bool_), shared)
+
+
+def teams_on_two_roads(travel: Travel, teams: Teams, j: int) -> Iterator[tuple[int, TwoRoads]]:
+    """The teams of two trucks of one station that take different roads to a demand point, and those roads."""
+    row = int(travel.routes.row[j])
+    for i in range(len(teams.trucks)):
+        if (row, i) in travel.second:
+            yield teams.number([i, i]), travel.second[row, i]
+
+
+def each_point(points: Points, num_rows: int, at: Callable[[int], Vector]) -> Floats:
+    """[row, place in points] what is found at each of some demand points, on all threads."""
+    found = np.empty((num_rows, len(points)))
+
+    def one(place: int) -> None:
+        found[:, place] = at(int(points[place]))
+
+    run_each(one, range(len(points)), available_threads())
+    return found
+
+
+def first_steps(
+    travel: Travel, target: float, points: Points, *, least: int = FIRST_STEPS, per_deviation: float = 1.0
+) -> int:
+    """The steps of the first lattice: few, but enough for a deviation of every truck that is not sure."""
+    minutes, deviations = travel.minutes[:, points], travel.deviations[:, points]
+    unsure = (np.abs(minutes - target) < UNSURE_DEVIATIONS * deviations) & (deviations > 0.0)
+    wanted = per_deviation * target / float(deviations[unsure].min(initial=np.inf))
+    return min(max(least, 16 * ceil(wanted / 16)), MOST_STEPS // 16)
+
+
+def late_and_waits(
+    travel: Travel,
+    teams: Teams,
+    needs: Needs,
+    points: Points,
+    late_on: Callable[[Lattice, Points], Floats],
+    settled: Callable[[int], None] | None = None,
+) -> tuple[Found, Found]:
+    """P(late) at some demand points, and minutes before the target, from lattices that end at the target."""
+    found, error = np.empty((2 * len(teams), len(points))), np.zeros(2)
+    for target in np.unique(needs.targets[points]).tolist():
+        (places,) = np.nonzero(needs.targets[points] == target)
+
+        def at(num_steps: int, part: Points, target: float = target) -> Floats:
+            return late_on(Lattice(target, num_steps), part)
+
+        tolerance = np.repeat([TOLERANCE, MINUTES_TOLERANCE * target], len(teams))
+        first = first_steps(travel, target, points[places])
+        found[:, places], off = refined(at, points[places], tolerance, first=first, settled=settled)
+        error = np.maximum(error, off.reshape(2, -1).max(axis=1))
+    late, waits = np.clip(found[: len(teams)], 0.0, 1.0), found[len(teams) :]
+    late[too_large(teams, needs, points)] = np.inf
+    return (late, float(error[0])), (waits, float(error[1]))
+
+
+def too_large(teams: Teams, needs: Needs, points: Points) -> NDArray[np.bool_]:
+    """[team, place in points] whether a team has more trucks than an incident needs."""
+    found: NDArray[np.bool_] = teams.sizes[:, None] > needs.trucks[points][None, :]
+    return found
+
+
+def with_tails(
+    travel: Travel,
+    teams: Teams,
+    needs: Needs,
+    points: Points,
+    behind: Floats,
+    waits: Found,
+    tails_on: Callable[[Lattice, int, Points], Floats],
+) -> Found:
+    """Mean minutes at some demand points, given those behind the junction and those before it and the target.
+
+    Those after the target are from long lattices. The first of several trucks is there when the quickest is, so that
+    slow stations do not make the lattice coarse. If it has no place for the target, all is from the long lattice.
+    """
+    longest = (travel.minutes[:, points] + LONG_DEVIATIONS * travel.deviations[:, points]).max(axis=1)
+    reach = np.maximum(longest, 1e-9)  # a station may be at every demand point
+    scale = np.floor(np.log(reach / reach.min()) / np.log(SAME_SCALE)).astype(np.int64)
+    of_team = np.append(scale, 99)[teams.stations].min(axis=1)[:, None]
+    allowed = ~too_large(teams, needs, points)
+    found, error = np.where(allowed, behind + waits[0], np.inf), 0.0
+    for target in np.unique(needs.targets[points]).tolist():
+        for one in np.unique(scale).tolist():
+            wanted = allowed & (of_team == one) & (needs.targets[points] == target)
+            (places,) = np.nonzero(wanted.any(axis=0))
+            horizon = float(reach[scale == one].max())
+            if horizon <= target or not len(places):
+                continue
+            # The horizon is a whole number of targets, and a target a whole number of steps.
+            times = ceil(horizon / target)
+            split = times <= LONG_STEPS
+            first = times * ceil(LONG_STEPS / times) if split else LONG_STEPS
+
+            def at(num_steps: int, part: Points, times: int = times, length: float = times * target) -> Floats:
+                low = PAD + num_steps // times if times <= LONG_STEPS else 0
+                return tails_on(Lattice(length, num_steps), low, part)
+
+            tolerance = np.full(len(teams), MINUTES_TOLERANCE * horizon)
+            tails, off = refined(at, points[places], tolerance, first=first, wanted=wanted[:, places])
+            before = found[:, places] if split else behind[:, places]
+            found[:, places] = np.where(wanted[:, places], before + tails, found[:, places])
+            error = max(error, float(off.max()) + _beyond(travel, horizon))
+    for needed in np.unique(needs.trucks[points]).tolist():
+        minutes, of_outside = minutes_of_outside(travel, needed)
+        found[0, needs.trucks[points] == needed] = minutes
+        error = max(error, of_outside)
+    return found, waits[1] + error
+
+
+def _beyond(travel: Travel, horizon: float) -> float:
+    """About the mean minutes of a truck beyond a horizon, if one of its links is slow: heavy tails come from that."""
+    roads, rest = travel.routes.roads, np.array([horizon - min(travel.minutes.max(), horizon)])
+    return float(travel.routes.sums(travel.laws.alone.excess(rest, roads.minutes)[:, 0]).max())
+
+
+def minutes_of_outside(travel: Travel, needed: int) -> tuple[float, float]:
+    """The mean minutes until the first of several trucks from outside, and the stated error."""
+    if needed == 1:
+        return travel.outside_mean, 0.0
+    horizon = travel.outside_mean + LONG_DEVIATIONS * travel.outside_deviation
+
+    def at(num_steps: int, _: Points) -> Floats:
+        lattice = Lattice(horizon, num_steps)
+        arrived = lattice.arrived(outside_transform(travel, lattice) * lattice.delay)
+        return np.array([[lattice.step * (((1.0 - arrived) ** needed).sum() - PAD)]])
+
+    found, off = refined(at, np.zeros(1, np.int64), np.array([MINUTES_TOLERANCE * horizon]), first=4 * LONG_STEPS)
+    return float(found[0, 0]), float(off[0])
