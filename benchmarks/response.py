@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.response.oracles import draw, late_of_one_station
 
 from benchmarks.cases import Row
 from benchmarks.heuristics import peak_gib
@@ -14,7 +15,6 @@ from runcard.city.model import City, DemandPoint, Driving, Link, Node, Station
 from runcard.response.laws import branches
 from runcard.response.routes import routes_to
 from runcard.response.table import response_table
-from tests.response.oracles import draw, late_of_one_station
 
 SIDE, NUM_STATIONS, NUM_POINTS = 51, 20, 400
 LAWS = (
