@@ -50,27 +50,29 @@ def printed_rates(walks: Any, busy: Floats, missing: Floats, without: Floats, as
     asked[:] = 0.0
     for j in range(len(walks.needed)):
         k, rate, truck, num = walks.needed[j], walks.rate[j], walks.truck[j], 0
-        missing[:] = 0.0
-        missing[k - 1] = 1.0
-        while num < len(truck) and missing.sum() > walks.stop:  # truck[num] is the last one of its team
-            asked[truck[num]] += rate * missing[0]
-            _pass(busy[truck[num]], missing)
+        lacking = missing[:k]
+        lacking[:] = 0.0
+        lacking[-1] = 1.0
+        while num < len(truck) and lacking.sum() > walks.stop:  # truck[num] is the last one of its team
+            asked[truck[num]] += rate * lacking[0]
+            _pass(busy[truck[num]], lacking)
             num += 1
         if k == 1:
             continue
-        missing[:] = 0.0
-        missing[k - 2] = 1.0
+        lacking, others = missing[: k - 1], without[: k - 1]
+        lacking[:] = 0.0
+        lacking[-1] = 1.0
         for place in range(num):  # truck[place] belongs to the team, and another one is the last
-            without[:] = missing
+            others[:] = lacking
             for last in range(place + 1, num):
-                asked[truck[place]] += rate * without[0]
-                _pass(busy[truck[last]], without)
-            _pass(busy[truck[place]], missing)
+                asked[truck[place]] += rate * others[0]
+                _pass(busy[truck[last]], others)
+            _pass(busy[truck[place]], lacking)
 
 
 @njit(nogil=True, cache=True)
-def _pass(p: float, missing: Floats) -> None:
+def _pass(p: float, lacking: Floats) -> None:
     """Pass a truck of busy chance p: it joins a set, or it does not and is busy."""
-    for m in range(len(missing) - 1):
-        missing[m] = missing[m] * p + missing[m + 1]
-    missing[-1] *= p
+    for m in range(len(lacking) - 1):
+        lacking[m] = lacking[m] * p + lacking[m + 1]
+    lacking[-1] *= p
