@@ -18,9 +18,9 @@ def queues_of(problem: DispatchProblem, kind: str = "relaxing", horizon: float =
 
 def rates_of(queues: TruckQueues, busy: NDArray[np.float64]) -> NDArray[np.float64]:
     """[N] the rates that chances [N] give."""
-    room = queues.room()
-    request_rates(queues.arrays, queues.independent.with_outside(busy), room)
-    return room.asked[: len(busy)]
+    scratch = queues.scratch()
+    request_rates(queues.arrays, queues.independent.with_outside(busy), scratch)
+    return scratch.asked[: len(busy)]
 
 
 def chances_of(queues: TruckQueues, demand: NDArray[np.float64], idle: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -46,8 +46,8 @@ def test_prices_are_not_below_their_bounds(seed: int, kind: str, horizon: float)
             queues.fixed_point(idle),
             np.flatnonzero((problem.teams <= rng.integers(0, idle + 1)).all(axis=1)),
         )
-        falls = queues._largest_falls(state)[queues.taken_trucks(idle, teams)].sum(axis=1)
-        assert (queues.late_without(state, idle, teams) >= state.late - falls - NEGLIGIBLE / queues.horizon_days).all()
+        saved = queues._most_saved(state)[queues.taken_trucks(idle, teams)].sum(axis=1)
+        assert (queues.late_without(state, idle, teams) >= state.late - saved - NEGLIGIBLE / queues.horizon_days).all()
 
 
 def test_states_by_number() -> None:
@@ -55,7 +55,7 @@ def test_states_by_number() -> None:
     problem = make_problem([2, 1, 3], [2, 3], seed=1)
     queues = queues_of(problem)
     late = np.empty(7)
-    late_of_states(5, problem.trucks, queues.arrays, queues.room(), late)
+    late_of_states(5, problem.trucks, queues.arrays, queues.scratch(), late)
     for idle, found in zip(states(problem)[5:12], late, strict=True):
         assert found == queues.fixed_point(idle).late
 
@@ -65,13 +65,13 @@ def test_teams_are_passed_over() -> None:
     problem = make_problem([1] * 6, [2], seed=2)
     queues = queues_of(problem)
     state, taken = queues.fixed_point(problem.trucks), np.array([[0, 1], [2, -1], [3, 4], [1, 5]])
-    idle, room = state.idle.copy(), queues.room()
+    idle, scratch = state.idle.copy(), queues.scratch()
 
     def looked_at(least: list[float], num_best: int) -> list[int]:
         late = np.full(4, np.inf)
         late_of_teams(
             np.array([2, 0, 3, 1]), taken, np.zeros(4), np.array(least), num_best, idle, state.demand, queues.arrays,
-            room, late,
+            scratch, late,
         )  # fmt: skip
         return np.flatnonzero(np.isfinite(late)).tolist()
 

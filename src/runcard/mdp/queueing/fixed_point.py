@@ -28,25 +28,31 @@ def busy_chance(load: float, idle: bool, queues: Any) -> float:
 
 
 @njit(nogil=True, cache=True)
-def request_rates(queues: Any, busy: Floats, room: Any) -> None:
-    """Set room.asked to the rates that the chances `busy` give."""
+def request_rates(queues: Any, busy: Floats, scratch: Any) -> None:
+    """Set scratch.asked to the rates that the chances `busy` give."""
     if queues.printed_rates:
-        printed_rates(queues.walks, busy, room.missing, room.without, room.asked)
+        printed_rates(queues.walks, busy, scratch.missing, scratch.without, scratch.asked)
     else:
-        exact_rates(queues.walks, busy, room.asked)
+        exact_rates(queues.walks, busy, scratch.asked)
 
 
 @njit(nogil=True, cache=True)
-def _search(idle: Ints, weight: float, mixing: bool, queues: Any, room: Any) -> bool:
-    """Take steps of this weight from room.demand until every rate repeats itself; whether it came to that.
+def _search(idle: Ints, weight: float, mixing: bool, queues: Any, scratch: Any) -> bool:
+    """Take steps of this weight from scratch.demand until every rate repeats itself; whether it came to that.
 
     With `mixing`, each step is extrapolated from the last two moves (Anderson's mixing).
     """
-    demand, busy, asked, last_asked, last_move = room.demand, room.busy, room.asked, room.last_asked, room.last_move
+    demand, busy, asked, last_asked, last_move = (
+        scratch.demand,
+        scratch.busy,
+        scratch.asked,
+        scratch.last_asked,
+        scratch.last_move,
+    )
     for step in range(MAX_STEPS):
         for n in range(len(demand)):
             busy[n] = busy_chance(demand[n] / queues.returns_per_day, idle[n] > 0, queues)
-        request_rates(queues, busy, room)
+        request_rates(queues, busy, scratch)
         settled, along, squares = True, 0.0, 0.0
         for n in range(len(demand)):
             move = asked[n] - demand[n]
@@ -67,21 +73,21 @@ def _search(idle: Ints, weight: float, mixing: bool, queues: Any, room: Any) -> 
 
 
 @njit(nogil=True, cache=True)
-def late_at_fixed_point(idle: Ints, start: Floats, queues: Any, room: Any) -> float:
+def late_at_fixed_point(idle: Ints, start: Floats, queues: Any, scratch: Any) -> float:
     """The late incidents per day at the fixed point of a state; NaN if none was found.
 
     `idle` [N] is 1 for idle trucks, and the search starts from rates `start` [N]. If it does not end, halved steps from
-    p = 0 follow. Leaves D in room.demand [N] and p in room.busy [N + outside].
+    p = 0 follow. Leaves D in scratch.demand [N] and p in scratch.busy [N + outside].
     """
-    room.demand[:] = start
-    if not _search(idle, 1.0, queues.unique, queues, room):
-        room.demand[:] = queues.first_demand
-        if not _search(idle, 0.5, False, queues, room):
+    scratch.demand[:] = start
+    if not _search(idle, 1.0, queues.unique, queues, scratch):
+        scratch.demand[:] = queues.first_demand
+        if not _search(idle, 0.5, False, queues, scratch):
             return np.nan
-    walks, scratch = queues.walks, room.scratch
+    walks, walk = queues.walks, scratch.walk
     return float(
         follow_order(
-            0, len(walks.needed), walks, room.busy, scratch.odds, scratch.weight, scratch.ratio, scratch.products,
-            room.asked,
+            0, len(walks.needed), walks, scratch.busy, walk.odds, walk.weight, walk.ratio, walk.products,
+            scratch.asked,
         )
     )  # fmt: skip

@@ -38,8 +38,8 @@ class QueueArrays(NamedTuple):
     """[N] D for p = 0."""
 
 
-class Room(NamedTuple):
-    """Room for the kernels to work in; one for each thread."""
+class SearchScratch(NamedTuple):
+    """Arrays for the kernels to work in; one set for each thread."""
 
     demand: NDArray[np.float64]
     last_asked: NDArray[np.float64]
@@ -51,7 +51,7 @@ class Room(NamedTuple):
     missing: NDArray[np.float64]
     without: NDArray[np.float64]
     """[4]"""
-    scratch: Scratch
+    walk: Scratch
 
 
 class FixedPoint(NamedTuple):
@@ -114,14 +114,14 @@ class TruckQueues:
             self.independent.walks, float(problem.returns_per_day), self.horizon, self.relaxing, self.printed_chances,
             self.printed_rates, self.unique, self.horizon_days, left_out, np.zeros(problem.num_trucks),
         )  # fmt: skip
-        room = self.room()
-        request_rates(arrays, room.busy, room)
-        return arrays._replace(first_demand=room.asked[: problem.num_trucks].copy())
+        scratch = self.scratch()
+        request_rates(arrays, scratch.busy, scratch)
+        return arrays._replace(first_demand=scratch.asked[: problem.num_trucks].copy())
 
-    def room(self) -> Room:
-        """Room for one thread."""
+    def scratch(self) -> SearchScratch:
+        """Arrays for one thread."""
         num_trucks, num_all = self.problem.num_trucks, self.problem.num_trucks + self.independent.num_outside
-        return Room(
+        return SearchScratch(
             np.zeros(num_trucks), np.zeros(num_trucks), np.zeros(num_trucks), np.zeros(num_all), np.zeros(num_all),
             np.zeros(MAX_TRUCKS_NEEDED), np.zeros(MAX_TRUCKS_NEEDED), self.independent.scratch(),
         )  # fmt: skip
@@ -145,15 +145,15 @@ class TruckQueues:
 
     def fixed_point(self, idle: NDArray[np.int64]) -> FixedPoint:
         """The fixed point of the state with `idle` [I] idle trucks."""
-        room, flags = self.room(), self.idle_trucks(idle)
-        late = late_at_fixed_point(flags, self.arrays.first_demand, self.arrays, room)
+        scratch, flags = self.scratch(), self.idle_trucks(idle)
+        late = late_at_fixed_point(flags, self.arrays.first_demand, self.arrays, scratch)
         self._check_found(np.array([late]), lambda _: idle)
-        return FixedPoint(flags, room.demand, room.busy, late)
+        return FixedPoint(flags, scratch.demand, scratch.busy, late)
 
     def late_in(self, start: int, stop: int) -> NDArray[np.float64]:
         """[stop - start] the late incidents per day at the fixed points of a range of states."""
         late = np.empty(stop - start)
-        late_of_states(start, self.problem.trucks, self.arrays, self.room(), late)
+        late_of_states(start, self.problem.trucks, self.arrays, self.scratch(), late)
         self._check_found(late, lambda row: np.array(np.unravel_index(start + row, tuple(self.problem.trucks + 1))))
         return late
 
@@ -170,7 +170,7 @@ class TruckQueues:
         cost: NDArray[np.float64],
         num_best: int,
     ) -> NDArray[np.float64]:
-        """[teams] the same, but infinite for teams that cannot be among the `num_best` of least cost + price.
+        """[teams] as `late_without`, but infinite for teams that cannot be among the `num_best` of least cost + price.
 
         `cost` [teams] is that of each team now. Teams that are better by at most `NEGLIGIBLE` may be left out, too.
         """
@@ -178,8 +178,8 @@ class TruckQueues:
             return self.late_without(state, idle, teams)
         # Every order is right. This one has the best teams early, also where all totals are negligible.
         ranked = np.argsort(cost + self._usual_prices[self.problem.team_stations[teams]].sum(axis=1))
-        falls = self._largest_falls(state)[self.taken_trucks(idle, teams)].sum(axis=1)
-        least = cost + self.horizon_days * (state.late - falls) + NEGLIGIBLE
+        saved = self._most_saved(state)[self.taken_trucks(idle, teams)].sum(axis=1)
+        least = cost + self.horizon_days * (state.late - saved) + NEGLIGIBLE
         return self._late_without(state, idle, teams, ranked, cost, least, num_best)
 
     def _late_without(
@@ -190,7 +190,7 @@ class TruckQueues:
         late = np.full(len(teams), np.inf)
         late_of_teams(
             ranked, self.taken_trucks(idle, teams), cost, least, num_best, state.idle.copy(),
-            state.demand if self.rising else self.arrays.first_demand, self.arrays, self.room(), late,
+            state.demand if self.rising else self.arrays.first_demand, self.arrays, self.scratch(), late,
         )  # fmt: skip
         self._check_found(late, lambda row: idle - self.problem.teams[teams[row]])
         return late
@@ -208,8 +208,8 @@ class TruckQueues:
         least: NDArray[np.float64] = self.problem.cost.min(axis=0)
         return least
 
-    def _largest_falls(self, state: FixedPoint) -> NDArray[np.float64]:
-        """[N + 1] by how much late incidents per day can fall at most when each truck leaves, then 0 for no truck."""
+    def _most_saved(self, state: FixedPoint) -> NDArray[np.float64]:
+        """[N + 1] the late incidents per day that are saved at most when each truck leaves, then 0 for no truck."""
         num, load = self.problem.num_trucks, state.demand / self.problem.returns_per_day
         spread = 1.0 / (self.horizon * (1.0 if self.relaxing else 1.0 + load))
         saving = np.empty(len(state.busy))

@@ -15,7 +15,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
-def late_of_states(first: int, trucks: Ints, queues: Any, room: Any, late: Floats) -> None:
+def late_of_states(first: int, trucks: Ints, queues: Any, scratch: Any, late: Floats) -> None:
     """Fill `late` with the late incidents per day of the states first, first + 1, ...; NaN without a fixed point."""
     idle = np.zeros(len(queues.first_demand), np.int64)
     for row in range(len(late)):
@@ -25,13 +25,13 @@ def late_of_states(first: int, trucks: Ints, queues: Any, room: Any, late: Float
             idle[start : start + num_idle] = 1
             idle[start + num_idle : end] = 0
             rest, end = rest // (trucks[i] + 1), start
-        late[row] = late_at_fixed_point(idle, queues.first_demand, queues, room)
+        late[row] = late_at_fixed_point(idle, queues.first_demand, queues, scratch)
 
 
 @njit(nogil=True, cache=True)
 def late_of_teams(
     ranked: Ints, taken: Ints, cost: Floats, least: Floats, num_best: int, idle: Ints, start: Floats, queues: Any,
-    room: Any, late: Floats,
+    scratch: Any, late: Floats,
 ) -> None:  # fmt: skip
     """Fill late[t] with the late incidents per day without the trucks taken[t], of which -1 is none; NaN ends the work.
 
@@ -46,7 +46,7 @@ def late_of_teams(
         for n in taken[t]:
             if n >= 0:
                 idle[n] = 0
-        late[t] = late_at_fixed_point(idle, start, queues, room)
+        late[t] = late_at_fixed_point(idle, start, queues, scratch)
         for n in taken[t]:
             if n >= 0:
                 idle[n] = 1
