@@ -12,7 +12,8 @@ from runcard.errors import InputError, SizeError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.options import idle_teams
+from runcard.policy.base import Decision
+from runcard.policy.options import idle_teams, make_decision
 from runcard.policy.queueing import QueueingPolicy, solve_queueing, solve_queueing_printed
 from runcard.policy.solve import evaluate
 
@@ -91,12 +92,19 @@ def test_online_is_the_table(seed: int, horizon: float | None) -> None:
     check_online(problem, QueueingPolicy(problem=problem, horizon_busy_times=horizon))
 
 
+def decide_without_pruning(policy: QueueingPolicy, idle: NDArray[np.int64], point: int) -> Decision:
+    """The decision from the prices of all teams."""
+    teams = idle_teams(policy.problem, idle, point)
+    cost, price = policy.problem.cost[teams, point], policy.prices(idle, teams)
+    return make_decision(policy.problem, point, teams, cost, price, int((cost + price).argmin()))
+
+
 def test_pruning_changes_nothing_in_golden_cities(problem: DispatchProblem) -> None:
-    """With pruning off, decisions are the same, alternatives included, in every state of the golden cities."""
-    pruned, full = QueueingPolicy(problem=problem), QueueingPolicy(problem=problem, prune=False)
+    """Decisions are those of looking at every team, alternatives included, in every state of the golden cities."""
+    policy = solve_queueing(problem)
     for idle in states(problem):
         for point in range(0, problem.num_points, 3):
-            assert pruned.decide(idle, point) == full.decide(idle, point)
+            assert policy.decide(idle, point) == decide_without_pruning(policy, idle, point)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -104,11 +112,10 @@ def test_pruning_changes_nothing(seed: int) -> None:
     """The same with random costs, where a later team is as likely to be better."""
     problem = random_problem(seed)
     for horizon in (None, 3.0):
-        pruned = QueueingPolicy(problem=problem, horizon_busy_times=horizon)
-        full = QueueingPolicy(problem=problem, horizon_busy_times=horizon, prune=False)
+        policy = solve_queueing(problem, horizon_busy_times=horizon)
         for idle in states(problem)[:: max(1, problem.num_states // 20)]:
             for point in range(problem.num_points):
-                assert pruned.decide(idle, point) == full.decide(idle, point)
+                assert policy.decide(idle, point) == decide_without_pruning(policy, idle, point)
 
 
 @pytest.mark.parametrize("shared_delay", [0.0, 1.0])
@@ -117,15 +124,13 @@ def test_pruning_prunes(shared_delay: float) -> None:
     problem = dispatch_problem(
         generate_grid(side=9, num_stations=14, load=0.1, seed=3, gamma=0.3, shared_delay=shared_delay)
     )
-    pruned, full = QueueingPolicy(problem=problem), QueueingPolicy(problem=problem, prune=False)
-    rng, seen, listed = np.random.default_rng(0), 0, 0
+    policy, rng, seen, listed = solve_queueing(problem), np.random.default_rng(0), 0, 0
     for point in range(0, problem.num_points, 9):
         idle = (rng.random(14) > 0.2).astype(np.int64)
-        assert pruned.decide(idle, point) == full.decide(idle, point)
-        teams = idle_teams(problem, idle, point)
-        picture = pruned.picture
-        late, _ = picture.late_of_best(idle, teams, problem.cost[teams, point], 5)
-        seen, listed = seen + int((~np.isnan(late)).sum()), listed + len(teams)
+        assert policy.decide(idle, point) == decide_without_pruning(policy, idle, point)
+        queues, teams = policy.queues, idle_teams(problem, idle, point)
+        late = queues.late_without_best(queues.fixed_point(idle), idle, teams, problem.cost[teams, point], 5)
+        seen, listed = seen + int(np.isfinite(late).sum()), listed + len(teams)
     assert seen < 0.5 * listed
 
 

@@ -10,13 +10,10 @@ trucks as separate queues (`mdp.queueing`); the difference is the price of the t
 - the same with T = `horizon_busy_times`/μ, as in the paper, if that is given.
 - `one-step-queueing-printed`: the paper's equations to the letter, with T = 1/μ.
 
-**Online.** Nothing here is of the size of the state space but `rule`. A decision takes one fixed point for the state,
-and one for each team that is not left out.
-
-**Pruning.** Teams are looked at in the order of a lower bound on P(late) + price, and no more of them when the bound
-exceeds the total of the last that is listed, less `NEGLIGIBLE`. So no team that is left out is better than those that
-are listed, by more than that. The bound, and its proof, are in `mdp.queueing`. Where the proof does not hold (with
-anything as printed, or for a horizon of less than 2 busy times), every team is looked at.
+**Online.** Only `rule` has the size of the state space. A decision takes one fixed point for the state, and one for
+each team that may be among those that are listed. `mdp.queueing` has a lower bound on every price, and teams that it
+excludes are left out: none of them is better than a listed one by more than 1e-8 late incidents. Where the bound is not
+proven (with anything as printed, or a horizon of less than 2 busy times), every team is looked at.
 """
 
 from collections.abc import Callable
@@ -31,7 +28,7 @@ from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.mdp.queueing import QueueingPicture
+from runcard.mdp.queueing import TruckQueues
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate, Decision
@@ -61,7 +58,6 @@ class QueueingPolicy:
     printed: bool = False
     printed_rates: bool = False
     """For the study: only the printed request rates, with the normalisation set right. Not for policy files."""
-    prune: bool = True
     threads: int | None = None
     certificate: Certificate | None = None
 
@@ -82,58 +78,48 @@ class QueueingPolicy:
         return f"one-step-queueing{kind}"
 
     @cached_property
-    def picture(self) -> QueueingPicture:
+    def queues(self) -> TruckQueues:
         """The queues."""
         given, relaxing = self.horizon_busy_times, self.horizon_busy_times is None and not self.printed
         horizon = given if given is not None else RELAXATION_TIMES if relaxing else PRINTED_BUSY_TIMES
-        return QueueingPicture(
+        return TruckQueues(
             name=self.name, problem=self.problem, horizon=float(horizon), relaxing=relaxing,
             printed_chances=self.printed, printed_rates=self.printed or self.printed_rates,
         )  # fmt: skip
 
     @cached_property
-    def online(self) -> QueueingPicture:
-        """The queues for single decisions."""
-        return self.picture.online()
-
-    @cached_property
     def rule(self) -> ValueRule:
         """J of every state, less that of the state in which all trucks are idle."""
-        problem, picture = self.problem, self.picture
+        problem, queues = self.problem, self.queues
         threads = state_space(problem, self.threads).threads
         value = np.zeros(problem.num_states + VALUE_PADDING)
-        picture.prepare()
+        _ = queues.arrays  # laid out before several threads ask for it at once
 
         def fill(start: int) -> None:
             stop = min(start + _CHUNK_STATES, problem.num_states)
-            value[start:stop] = picture.late_in(start, stop)
+            value[start:stop] = queues.late_in(start, stop)
 
         run_each(fill, range(0, problem.num_states, _CHUNK_STATES), threads)
         value[: problem.num_states] -= value[problem.num_states - 1]
-        return ValueRule(picture.horizon_days * value)
+        return ValueRule(queues.horizon_days * value)
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices J(f-a) - J(f) of teams."""
         idle = checked_idle(self.problem, idle)
         teams = checked_teams(self.problem, idle, teams)
-        state = self.online.settle(idle)
-        return self.online.horizon_days * (self.online.late_without(state, idle, teams) - state.late)
+        state = self.queues.fixed_point(idle)
+        return self.queues.horizon_days * (self.queues.late_without(state, idle, teams) - state.late)
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The team with the smallest P(late now) + price for an incident at demand point `point`."""
         idle, point = checked_situation(self.problem, idle, point)
         teams = idle_teams(self.problem, idle, point)
-        p_late, picture = self.problem.cost[teams, point], self.online
-        num_listed = NUM_ALTERNATIVES + 1
-        if picture.proven and len(teams) > num_listed:
-            late, now = picture.late_of_best(idle, teams, p_late, num_listed, prune=self.prune)
-            seen = ~np.isnan(late)
-            teams, p_late, late = teams[seen], p_late[seen], late[seen]
-        else:
-            state = picture.settle(idle)
-            late, now = picture.late_without(state, idle, teams), state.late
-        price = picture.horizon_days * (late - now)
-        return make_decision(self.problem, point, teams, p_late, price, int((p_late + price).argmin()))
+        cost = self.problem.cost[teams, point]
+        state = self.queues.fixed_point(idle)
+        late = self.queues.late_without_best(state, idle, teams, cost, NUM_ALTERNATIVES + 1)
+        seen = np.isfinite(late)
+        teams, cost, price = teams[seen], cost[seen], self.queues.horizon_days * (late[seen] - state.late)
+        return make_decision(self.problem, point, teams, cost, price, int((cost + price).argmin()))
 
 
 def solve_queueing(

@@ -1,0 +1,93 @@
+"""The fixed point of a state: rates that give chances that give the same rates again."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from runcard.mdp.kernels.independent import follow_order
+from runcard.mdp.queueing.rates import exact_rates, printed_rates
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+TOLERANCE = 1e-10
+"""The part of itself to which every rate must repeat."""
+
+MAX_STEPS = 3000
+
+
+@njit(nogil=True, cache=True)
+def busy_chance(load: float, idle: bool, queues: Any) -> float:
+    """The chance that a truck of this load is busy within the horizon, idle or busy at its start."""
+    share = load / (1.0 + load)
+    spread = 1.0 / (queues.horizon * (1.0 if queues.relaxing else 1.0 + load))
+    part = 1.0 - share if idle == queues.printed_chances else share
+    return float(min(1.0, max(0.0, share + (-spread if idle else spread) * part)))
+
+
+@njit(nogil=True, cache=True)
+def request_rates(queues: Any, busy: Floats, scratch: Any) -> None:
+    """Set scratch.asked to the rates that the chances `busy` give."""
+    if queues.printed_rates:
+        printed_rates(queues.walks, busy, scratch.missing, scratch.without, scratch.asked)
+    else:
+        exact_rates(queues.walks, busy, scratch.asked)
+
+
+@njit(nogil=True, cache=True)
+def _search(idle: Ints, weight: float, mixing: bool, queues: Any, scratch: Any) -> bool:
+    """Take steps of this weight from scratch.demand until every rate repeats itself; whether it came to that.
+
+    With `mixing`, each step is extrapolated from the last two moves (Anderson's mixing).
+    """
+    demand, busy, asked, last_asked, last_move = (
+        scratch.demand,
+        scratch.busy,
+        scratch.asked,
+        scratch.last_asked,
+        scratch.last_move,
+    )
+    for step in range(MAX_STEPS):
+        for n in range(len(demand)):
+            busy[n] = busy_chance(demand[n] / queues.returns_per_day, idle[n] > 0, queues)
+        request_rates(queues, busy, scratch)
+        settled, along, squares = True, 0.0, 0.0
+        for n in range(len(demand)):
+            move = asked[n] - demand[n]
+            settled = settled and abs(move) <= TOLERANCE * asked[n] + queues.left_out
+            along += move * (move - last_move[n])
+            squares += (move - last_move[n]) ** 2
+            last_move[n] = move
+        if settled:
+            return True
+        back = along / squares if mixing and step > 0 and squares > 0.0 else 0.0
+        for n in range(len(demand)):
+            plain = demand[n] + weight * last_move[n]
+            mixed = plain - back * (asked[n] - last_asked[n])
+            # A rate far from both ends of a plain step is an artefact of nearly equal moves.
+            near = 0.5 * min(demand[n], plain) <= mixed <= 2.0 * max(demand[n], plain)
+            demand[n], last_asked[n] = mixed if near else plain, asked[n]
+    return False
+
+
+@njit(nogil=True, cache=True)
+def late_at_fixed_point(idle: Ints, start: Floats, queues: Any, scratch: Any) -> float:
+    """The late incidents per day at the fixed point of a state; NaN if none was found.
+
+    `idle` [N] is 1 for idle trucks, and the search starts from rates `start` [N]. If it does not end, halved steps from
+    p = 0 follow. Leaves D in scratch.demand [N] and p in scratch.busy [N + outside].
+    """
+    scratch.demand[:] = start
+    if not _search(idle, 1.0, queues.unique, queues, scratch):
+        scratch.demand[:] = queues.first_demand
+        if not _search(idle, 0.5, False, queues, scratch):
+            return np.nan
+    walks, walk = queues.walks, scratch.walk
+    return float(
+        follow_order(
+            0, len(walks.needed), walks, scratch.busy, walk.odds, walk.weight, walk.ratio, walk.products,
+            scratch.asked,
+        )
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""Late incidents of many states: of a range of them, and of one state without each of its teams."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from runcard.mdp.kernels.independent import LEAST_BUSY, cost_at
+from runcard.mdp.problem import MAX_TRUCKS_NEEDED
+from runcard.mdp.queueing.fixed_point import late_at_fixed_point
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@njit(nogil=True, cache=True)
+def late_of_states(first: int, trucks: Ints, queues: Any, scratch: Any, late: Floats) -> None:
+    """Fill `late` with the late incidents per day of the states first, first + 1, ...; NaN without a fixed point."""
+    idle = np.zeros(len(queues.first_demand), np.int64)
+    for row in range(len(late)):
+        rest, end = first + row, len(idle)
+        for i in range(len(trucks) - 1, -1, -1):
+            start, num_idle = end - trucks[i], rest % (trucks[i] + 1)
+            idle[start : start + num_idle] = 1
+            idle[start + num_idle : end] = 0
+            rest, end = rest // (trucks[i] + 1), start
+        late[row] = late_at_fixed_point(idle, queues.first_demand, queues, scratch)
+
+
+@njit(nogil=True, cache=True)
+def late_of_teams(
+    ranked: Ints, taken: Ints, cost: Floats, least: Floats, num_best: int, idle: Ints, start: Floats, queues: Any,
+    scratch: Any, late: Floats,
+) -> None:  # fmt: skip
+    """Fill late[t] with the late incidents per day without the trucks taken[t], of which -1 is none; NaN ends the work.
+
+    Teams are looked at in the order `ranked`. Those whose least[t], a lower bound on their total cost[t] + T late[t],
+    exceeds the `num_best` smallest totals so far are passed over: their late[t] stays as it is. `idle` [N] is the state
+    with all teams there, and searches start from rates `start` [N].
+    """
+    best = np.full(num_best, np.inf)
+    for t in ranked:
+        if least[t] > best[-1]:
+            continue
+        for n in taken[t]:
+            if n >= 0:
+                idle[n] = 0
+        late[t] = late_at_fixed_point(idle, start, queues, scratch)
+        for n in taken[t]:
+            if n >= 0:
+                idle[n] = 1
+        if np.isnan(late[t]):
+            return
+        best[-1] = min(best[-1], cost[t] + queues.horizon_days * late[t])
+        best.sort()
+
+
+@njit(nogil=True, cache=True)
+def find_savings(walks: Any, busy: Floats, least_cost: Floats, saving: Floats) -> None:
+    """Fill saving[n] with S_n of every truck (see the package); least_cost[j] is that of the cheapest team at j.
+
+    `busy` and `saving` are by truck, those from outside included.
+    """
+    truck, num_places, last = walks.truck, walks.truck.shape[1], MAX_TRUCKS_NEEDED - 1
+    # The trucks of the team stand in the last k entries of `places`, -1 before them. chance[m] is that of coming to
+    # places[m] with the trucks in the entries before.
+    places, chance = np.empty(MAX_TRUCKS_NEEDED, np.int64), np.empty(MAX_TRUCKS_NEEDED)
+    saving[:] = 0.0
+    for j in range(len(walks.needed)):
+        first = MAX_TRUCKS_NEEDED - walks.needed[j]
+        places[:] = -1
+        m, places[first], chance[first] = first, 0, 1.0
+        while m >= first:
+            if places[m] == num_places or chance[m] <= walks.stop:
+                m -= 1
+            elif m < last:
+                places[m + 1], chance[m + 1] = places[m] + 1, chance[m] * (1.0 - busy[truck[j, places[m]]])
+                m += 1
+                continue
+            else:
+                goes = walks.rate[j] * chance[m] * (1.0 - busy[truck[j, places[m]]])
+                saved = goes * (cost_at(walks, j, places[0], places[1], places[2], places[3]) - least_cost[j])
+                for place in places[first:]:
+                    saving[truck[j, place]] += saved / max(1.0 - busy[truck[j, place]], LEAST_BUSY)
+            if m >= first:  # the truck at places[m] is busy: on to the next
+                chance[m] *= busy[truck[j, places[m]]]
+                places[m] += 1
