@@ -252,7 +252,7 @@ def test_unknown_and_conflicting_scenarios_are_refused(words: str, message: str)
         ("driving.model = 'gamma'", "driving.cv"),
         ("driving = {model = 'pareto', tail_index = 0.5}", "driving.tail_index"),
         ("turnout.model = 'pareto'", "turnout.model"),
-        ("replay.log = 'none.csv'", "none.csv: No such file"),
+        ("replay.log = 'none.csv'", "none.csv: the file is missing"),
     ],
 )
 def test_what_does_not_fit_the_city_is_refused(text: str, message: str, tmp_path: Path) -> None:

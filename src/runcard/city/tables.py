@@ -9,28 +9,34 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from difflib import SequenceMatcher
 from math import nan
 from typing import Any, Final
 
-from runcard.city.check import UNREAD, Fault, UnreadableError, near
+from runcard.city.check import UNREAD, Fault, UnreadableError, near, plain, shown
 from runcard.city.model import DemandPoint, Link, Node, Station
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS: Final = {"0": False, "1": True, "false": False, "true": True}
 _NEEDS_QUOTES: Final = re.compile(r'[,"\r\n]')
+_LETTERS: Final = re.compile(r"[^\W_]")
+_SIMILAR: Final = 0.85
+"""Of a misspelt column and the one that is meant: the part of their letters that they share in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column that runcard uses: how a cell is read, how a value is written, and whether the column must be there.
 
-    It is named like the field of the row's class; `read` raises a ValueError with the words after "expected ... to be".
+    It is named like the field of the row's class. `read` raises a ValueError with the words after "expected ... to be".
     """
 
     name: str
     read: Callable[[str], Any]
     write: Callable[[Any], str] = str
     required: bool = True
+    counts: bool = True
+    """Whether the column can change an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Table:
     """A table of a city folder: the class of its rows and its columns."""
 
     name: str
-    row: type[Node] | type[Link] | type[Station] | type[DemandPoint]
+    row: type[Any]
     columns: tuple[Column, ...]
 
     @property
@@ -68,12 +74,12 @@ def _read_number(cell: str) -> float:
     return float(cell)
 
 
-def _read_whole(cell: str) -> int:
+def read_whole(cell: str) -> int:
     """The whole number in a cell; 2.0 is one too, because spreadsheets and data frames write it so."""
     number = float(cell) if _NUMBER.fullmatch(cell.strip()) else nan
     if not number.is_integer():
         raise ValueError("a whole number")
-    return int(cell) if cell.strip().lstrip("+-").isdecimal() else int(number)
+    return int(number)
 
 
 def _read_boolean(cell: str) -> bool:
@@ -83,7 +89,8 @@ def _read_boolean(cell: str) -> bool:
     return value
 
 
-def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
+def or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """What reads a cell as `read` does, and an empty one as None."""
     return lambda cell: read(cell) if cell.strip() else None
 
 
@@ -95,7 +102,7 @@ def _write_boolean(value: bool) -> str:
     return "1" if value else "0"
 
 
-_NAME: Final = Column("name", str, required=False)
+_NAME: Final = Column("name", str, required=False, counts=False)
 
 TABLES: Final[tuple[Table, ...]] = (
     Table(
@@ -117,13 +124,13 @@ TABLES: Final[tuple[Table, ...]] = (
             Column("to_node_id", str.strip),
             Column("directed", _read_boolean, _write_boolean),
             Column("mean_minutes", _read_number, _write_number),
-            Column("length_m", _or_none(_read_number), _write_number, required=False),
+            Column("length_m", or_none(_read_number), _write_number, required=False, counts=False),
         ),
     ),
     Table(
         "station",
         Station,
-        (Column("station_id", str.strip), Column("node_id", str.strip), Column("trucks", _read_whole), _NAME),
+        (Column("station_id", str.strip), Column("node_id", str.strip), Column("trucks", read_whole), _NAME),
     ),
     Table(
         "demand",
@@ -131,9 +138,9 @@ TABLES: Final[tuple[Table, ...]] = (
         (
             Column("node_id", str.strip),
             Column("incidents_per_day", _read_number, _write_number),
-            Column("trucks", _or_none(_read_whole), required=False),
-            Column("arrivals", _or_none(_read_whole), required=False),
-            Column("target_minutes", _or_none(_read_number), _write_number, required=False),
+            Column("trucks", or_none(read_whole), required=False),
+            Column("arrivals", or_none(read_whole), required=False),
+            Column("target_minutes", or_none(_read_number), _write_number, required=False),
             _NAME,
         ),
     ),
@@ -173,7 +180,8 @@ def _records(text: str) -> list[tuple[int, list[str]]]:
             if any(cell.strip() for cell in cells):
                 records.append((row_number, cells))
     except csv.Error as error:
-        raise UnreadableError(f"row {row_number + 1} is not valid CSV: {error}") from error
+        reason = "a quote is opened there and never closed" if str(error) == "unexpected end of data" else error
+        raise UnreadableError(f"row {row_number + 1} is not valid CSV: {reason}") from error
     return records
 
 
@@ -181,10 +189,26 @@ def _header_faults(table: Table, header: list[str]) -> Iterator[Fault]:
     known = [column.name for column in table.columns]
     unknown = [name for name in header if name not in known]
     for name in dict.fromkeys(name for name in header if name and header.count(name) > 1):
-        yield Fault(table.name, None, f"expected column {name} once, got it {header.count(name)} times")
+        yield Fault(table.name, None, f"expected column {plain(name)} once, got it {header.count(name)} times")
     for column in table.columns:
-        if column.required and column.name not in header:
+        if column.name in header:
+            continue
+        if column.required:
             yield Fault(table.name, None, f"missing column {column.name}{near(column.name, unknown)}")
+        for name in unknown:
+            if not column.required and _is_misspelt(name, column):
+                yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column.name}?)")
+
+
+def _is_misspelt(name: str, column: Column) -> bool:
+    """Whether a column that is not known is likely an optional one, misspelt.
+
+    The same letters in another order or case are: Name, nmae. So is a name that is nearly the same, except for columns
+    that change no answer: `names` or `length_km` may well be columns of their own.
+    """
+    if sorted(_LETTERS.findall(name.lower())) == sorted(_LETTERS.findall(column.name)):
+        return True
+    return column.counts and SequenceMatcher(None, name, column.name).ratio() > _SIMILAR
 
 
 def _parse_row(table: Table, header: list[str], cells: list[str], index: int, faults: list[Fault]) -> Any:
@@ -198,7 +222,7 @@ def _parse_row(table: Table, header: list[str], cells: list[str], index: int, fa
                 values[column.name] = column.read(cell)
             except ValueError as error:
                 values[column.name] = UNREAD
-                faults.append(Fault(table.name, index, f"expected {column.name} to be {error}, got {cell!r}"))
+                faults.append(Fault(table.name, index, f"expected {column.name} to be {error}, got {shown(cell)}"))
         elif column.required:
             values[column.name] = UNREAD
     found.pop("", None)
