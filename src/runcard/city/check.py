@@ -195,7 +195,8 @@ def _is_team_size(value: int) -> bool:
     return _is_count(value) and value <= MAX_TRUCKS_PER_INCIDENT
 
 
-def _one_of(names: Sequence[str]) -> Condition:
+def one_of(names: Sequence[str]) -> Condition:
+    """The condition that a field is one of some names."""
     return Condition(f"to be {' or '.join(names)}", lambda value: value in names)
 
 
@@ -222,22 +223,22 @@ SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
     "trucks_per_incident": _TEAM_SIZE,
     "arrivals_per_incident": _TEAM_SIZE,
     "shared_delay": Condition("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
-    "driving.model": _one_of(DRIVING_MODELS),
+    "driving.model": one_of(DRIVING_MODELS),
     "driving.route_seed": Condition(">= 0", lambda value: _is_whole(value) and value >= 0, 0, MAX_SEED),
     "driving.cv": _CV,
     "driving.tail_index": Condition(
         "> 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf, optional=True
     ),
     "driving.fixed_part": Condition("from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
-    "driving.coupled_branch": _optional(_one_of(BRANCHES)),
-    "driving.second_route": _one_of(SECOND_ROUTES),
+    "driving.coupled_branch": _optional(one_of(BRANCHES)),
+    "driving.second_route": one_of(SECOND_ROUTES),
     "turnout.mean_minutes": _not_negative(MAX_MINUTES),
-    "turnout.model": _one_of(TURNOUT_MODELS),
+    "turnout.model": one_of(TURNOUT_MODELS),
     "turnout.cv": _CV,
     "turnout.shared": Condition("to be true or false", lambda value: isinstance(value, bool)),
     "outside.links": Condition(">= 1", _is_count, 1, MAX_OUTSIDE_LINKS, optional=True),
     "outside.link_minutes": _optional(_MINUTES),
-    "objective.minimise": _one_of(OBJECTIVES),
+    "objective.minimise": one_of(OBJECTIVES),
     "objective.weight": Condition(
         f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT, optional=True
     ),

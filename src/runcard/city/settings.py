@@ -23,13 +23,15 @@ SECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
 REQUIRED: Final = ("name", "busy_minutes", "target_minutes")
 
 
-def _read_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """A value of TOML that must be text; raises a TypeError with the words after "expected ... to be"."""
     if not isinstance(value, str):
         raise TypeError("text")
     return value
 
 
-def _read_number(value: Any) -> float:
+def as_number(value: Any) -> float:
+    """The same for a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError("a number")
     try:
@@ -38,40 +40,42 @@ def _read_number(value: Any) -> float:
         return inf
 
 
-def _read_whole(value: Any) -> int:
+def as_whole(value: Any) -> int:
+    """The same for a whole number."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError("a whole number")
     return value
 
 
-def _read_boolean(value: Any) -> bool:
+def as_boolean(value: Any) -> bool:
+    """The same for true or false."""
     if not isinstance(value, bool):
         raise TypeError("true or false")
     return value
 
 
 KEYS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "name": _read_text,
-    "busy_minutes": _read_number,
-    "target_minutes": _read_number,
-    "trucks_per_incident": _read_whole,
-    "arrivals_per_incident": _read_whole,
-    "shared_delay": _read_number,
-    "driving.model": _read_text,
-    "driving.route_seed": _read_whole,
-    "driving.cv": _read_number,
-    "driving.tail_index": _read_number,
-    "driving.fixed_part": _read_number,
-    "driving.coupled_branch": _read_text,
-    "driving.second_route": _read_text,
-    "turnout.mean_minutes": _read_number,
-    "turnout.model": _read_text,
-    "turnout.cv": _read_number,
-    "turnout.shared": _read_boolean,
-    "outside.links": _read_whole,
-    "outside.link_minutes": _read_number,
-    "objective.minimise": _read_text,
-    "objective.weight": _read_number,
+    "name": as_text,
+    "busy_minutes": as_number,
+    "target_minutes": as_number,
+    "trucks_per_incident": as_whole,
+    "arrivals_per_incident": as_whole,
+    "shared_delay": as_number,
+    "driving.model": as_text,
+    "driving.route_seed": as_whole,
+    "driving.cv": as_number,
+    "driving.tail_index": as_number,
+    "driving.fixed_part": as_number,
+    "driving.coupled_branch": as_text,
+    "driving.second_route": as_text,
+    "turnout.mean_minutes": as_number,
+    "turnout.model": as_text,
+    "turnout.cv": as_number,
+    "turnout.shared": as_boolean,
+    "outside.links": as_whole,
+    "outside.link_minutes": as_number,
+    "objective.minimise": as_text,
+    "objective.weight": as_number,
 }
 """Every key of `city.toml` besides `schema`, with what reads its value."""
 
@@ -151,9 +155,9 @@ def format_settings(city: City) -> str:
 
 
 def _toml(key: str, value: Any) -> str:
-    if KEYS[key] is _read_number:
+    if KEYS[key] is as_number:
         return repr(float(value))
-    if KEYS[key] is _read_whole:
+    if KEYS[key] is as_whole:
         return str(int(value))
     # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
     return json.dumps(value, ensure_ascii=False)

@@ -314,6 +314,11 @@ def _shifts(city: City, scenario: Scenario) -> NDArray[np.void]:
     for shift in scenario.shifts:
         times = (60.0 * shift.start_hour, 60.0 * shift.num_hours)
         if shift.station is None:
+            if shift.every > last[-1]:
+                raise InputError(
+                    f"scenario {scenario.name}: expected every from 1 to {last[-1]}, the trucks of the city, in shift, "
+                    f"got {shift.every}: no truck would be off"
+                )
             found += [(*times, n, n + 1) for n in range(shift.every - 1, int(last[-1]), shift.every)]
             continue
         if shift.station not in ids:
