@@ -17,7 +17,7 @@ from runcard.city.model import MINUTES_PER_DAY
 from runcard.errors import InputError
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES
 from runcard.simulate.scenario import Scenario
-from runcard.simulate.state import Found, State
+from runcard.simulate.state import Counts, State
 
 LEVEL = 0.95
 
@@ -52,7 +52,7 @@ class Batch:
     idle_minutes: NDArray[np.float64]
 
 
-def batch_of(found: Found, state: State) -> Batch:
+def batch_of(found: Counts, state: State) -> Batch:
     """The sums of a batch."""
     sums = found.sums[0]
     num = max(1, int(sums["incidents"]))
@@ -105,7 +105,7 @@ LEAST_IN_SECTION = 200
 """Of fewer arrivals a median or 90th percentile says little, and nothing about its error."""
 
 
-def _minutes(which: str, result: "PolicyResult", other: "PolicyResult | None") -> Interval:
+def _minutes(which: str, result: "SimulatedPolicy", other: "SimulatedPolicy | None") -> Interval:
     """One of `ARRIVALS`, or by how much it is larger than that of another policy."""
     if which not in ARRIVALS:
         raise InputError(f"expected one of {', '.join(ARRIVALS)}, got {which!r}")
@@ -126,7 +126,7 @@ def _minutes(which: str, result: "PolicyResult", other: "PolicyResult | None") -
 
 
 @dataclass(frozen=True)
-class PolicyResult:
+class SimulatedPolicy:
     """What a simulation found for one policy."""
 
     name: str
@@ -203,7 +203,7 @@ class Simulation:
     """What a simulation found in one scenario, for each policy in turn."""
 
     scenario: Scenario
-    policies: tuple[PolicyResult, ...]
+    policies: tuple[SimulatedPolicy, ...]
     station_of: tuple[str, ...]
     """[truck] the id of its station."""
     seed: int

@@ -73,10 +73,10 @@ def run_tasks(
         raise RuncardError(f"{counted(len(failed), 'task')} could not be done: {'; '.join(failed)}")
 
 
-Rows = list[LateRow] | list[SecondsRow]
+TaskRows = list[LateRow] | list[SecondsRow]
 
 
-def _with_task(task: Task) -> tuple[Task, Rows | RuncardError]:
+def _with_task(task: Task) -> tuple[Task, TaskRows | RuncardError]:
     """A task and its rows, or what went wrong with it; runs on a worker."""
     try:
         return task, run_task(task)
@@ -87,11 +87,11 @@ def _with_task(task: Task) -> tuple[Task, Rows | RuncardError]:
 @contextmanager
 def _engine(
     backend: str, jobs: int, address: str | None
-) -> Iterator[Callable[[Sequence[Task]], Iterator[tuple[Task, Rows | RuncardError]]]]:
+) -> Iterator[Callable[[Sequence[Task]], Iterator[tuple[Task, TaskRows | RuncardError]]]]:
     """A function that runs tasks and yields each with its rows, in any order."""
     from joblib import Parallel, delayed, parallel_config
 
-    def run(tasks: Sequence[Task]) -> Iterator[tuple[Task, Rows | RuncardError]]:
+    def run(tasks: Sequence[Task]) -> Iterator[tuple[Task, TaskRows | RuncardError]]:
         calls = [delayed(_with_task)(task) for task in tasks]
         found = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")(calls)
         try:

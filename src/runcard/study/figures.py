@@ -25,7 +25,7 @@ from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, Canvas, canvas
 from runcard.policy.base import Policy
 from runcard.study.experiment import Experiment, Setting
 from runcard.study.result import Result
-from runcard.study.tables import HEADS, Lateness, improvement
+from runcard.study.tables import HEADS, LateFractions, improvement
 from runcard.study.tasks import city_of, solved
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _draw_curves(result: Result) -> "Figure":
         )
         for place in places
     ]  # fmt: skip
-    lateness = Lateness(result.rows)
+    lateness = LateFractions(result.rows)
     num_panels = min(experiment.graphs, len(lateness.of(settings[0], experiment.shared_delays[0], "closest-first")))
     figure, panels = _panels(num_panels, height=2.5)
     for shared_delay in experiment.shared_delays:
@@ -188,7 +188,7 @@ def _draw_curves(result: Result) -> "Figure":
     return figure
 
 
-def _improvements(lateness: Lateness, setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
+def _improvements(lateness: LateFractions, setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
     """[graphs] δ of a policy."""
     closest_first = lateness.of(setting, shared_delay, "closest-first")
     return improvement(lateness.of(setting, shared_delay, policy), closest_first)
@@ -218,7 +218,7 @@ def interval(values: NDArray[np.float64]) -> tuple[float, float]:
 def _draw_late(result: Result) -> "Figure":
     """The late fraction of the optimal policy against the side, a panel for each number of trucks."""
     experiment = result.experiment
-    lateness = Lateness(result.rows)
+    lateness = LateFractions(result.rows)
     figure, panels = _panels(len(experiment.trucks), height=2.5)
     middle = (len(experiment.shared_delays) - 1) / 2.0
     for trucks, panel in zip(experiment.trucks, panels, strict=True):

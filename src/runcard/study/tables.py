@@ -130,7 +130,7 @@ class StudyTable:
 
 
 @dataclass(frozen=True)
-class Lateness:
+class LateFractions:
     """The late fractions of an experiment, found by setting and policy."""
 
     rows: dict[str, Any]
@@ -172,7 +172,7 @@ def gap(late: NDArray[np.float64], optimal: NDArray[np.float64]) -> NDArray[np.f
 
 def make_table(experiment: Experiment, rows: dict[str, Any]) -> StudyTable:
     """The table of an experiment of a kind that is one, from its rows."""
-    lateness = Lateness(rows)
+    lateness = LateFractions(rows)
     known = None if experiment.known is None else read_paper(experiment.known)
     lines = []
     for setting in experiment.settings:
@@ -185,7 +185,7 @@ def make_table(experiment: Experiment, rows: dict[str, Any]) -> StudyTable:
 
 
 def _cells(
-    experiment: Experiment, lateness: Lateness, setting: Setting, shared_delay: float, known: Any
+    experiment: Experiment, lateness: LateFractions, setting: Setting, shared_delay: float, known: Any
 ) -> Iterator[Cell]:
     """The cells of a line."""
     kind = experiment.kind
