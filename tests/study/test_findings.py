@@ -34,7 +34,7 @@ def test_every_finding_holds(number: int) -> None:
     found = derive(number, num_graphs=60, seed=2)
     assert found.finding.number == number
     assert found.holds
-    assert len(found.lines) > len(found.found.rows) >= 1
+    assert len(found.lines) > len(found.evidence.rows) >= 1
 
 
 @pytest.mark.parametrize("number", [0, 10, -1])
@@ -69,7 +69,7 @@ def test_lines_are_aligned() -> None:
 
 def test_tau_by_hand() -> None:
     """Three trucks, busy for an hour, 7.2 incidents a day: with all of them busy, 79.2 moves a day against τ = 10.2."""
-    found = derive(1).found
+    found = derive(1).evidence
     days, hours, _ = found.rows
     assert days == ("days", "24", "10.2", f"{1 - 79.2 / 10.2:.3g}", f"{79.2 / 10.2:.3g}", "79.2", "0")
     assert hours[2] == hours[5]

@@ -1,9 +1,8 @@
 """The figures of the study, each as one `<svg>` element to stand in a page.
 
-δ is the improvement over closest-first in percent (see `tables.py`). The confidence interval of a mean over n random
-cities of spread s is ± t s/√n, with t the 97.5 % point of Student's distribution with n-1 degrees of freedom. Without
-and with correlation have a colour and a marker each, the same in every figure. The same rows give the same bytes: the
-ids inside an element come from its content and the name of the experiment, and nothing says when it was drawn.
+δ is the improvement over closest-first in percent (see `tables.py`). Cities without and with correlation have a colour
+and a marker each, the same in every figure. The same rows give the same bytes: the ids inside an element come from its
+content and the name of the experiment, and nothing says when it was drawn.
 """
 
 import re
@@ -11,18 +10,18 @@ from cmath import rect
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from io import StringIO
-from math import ceil, pi, sqrt
+from math import ceil, isfinite, pi
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from runcard.city.check import OUTSIDE_ID
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, Canvas, canvas_of
 from runcard.policy.base import Policy
+from runcard.simulate.result import interval_of
 from runcard.study.experiment import Experiment, Setting
 from runcard.study.result import Result
 from runcard.study.tables import HEADS, LateFractions, improvement
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH_INCHES: Final = 9.0
-CONFIDENCE: Final = 0.95
 
 CORRELATION: Final[Mapping[float, str]] = {0.0: "without correlation", 1.0: "with correlation"}
 CORRELATION_LOOKS: Final[Mapping[float, tuple[str, str]]] = {0.0: (PALETTE[0], "o"), 1.0: (PALETTE[6], "s")}
@@ -205,16 +203,6 @@ def _plain_log(axes: "Axes", which: str) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """The mean of values and half the width of its confidence interval; of one value that is not known and 0."""
-    count = len(values)
-    mean = float(values.mean())
-    if count < 2:
-        return mean, 0.0
-    quantile = float(stdtrit(count - 1, (1.0 + CONFIDENCE) / 2.0))
-    return mean, quantile * float(values.std(ddof=1)) / sqrt(count)
-
-
 def _draw_late(result: Result) -> "Figure":
     """The late fraction of the optimal policy against the side, a panel for each number of trucks."""
     experiment = result.experiment
@@ -225,14 +213,15 @@ def _draw_late(result: Result) -> "Figure":
         for number, shared_delay in enumerate(experiment.shared_delays):
             colour, marker = CORRELATION_LOOKS.get(shared_delay, BETWEEN_LOOKS)
             found = [
-                interval(100.0 * lateness.of(setting, shared_delay, "optimal"))
+                interval_of(100.0 * lateness.of(setting, shared_delay, "optimal"))
                 for setting in _by_side(experiment, trucks)
             ]
             panel.errorbar(
                 # Apart, so that one interval does not hide the other.
-                [side + 0.1 * (number - middle) for side in experiment.sides], [mean for mean, _ in found],
-                yerr=[half for _, half in found], color=colour, marker=marker, ms=4.5, lw=1.2, elinewidth=1.6,
-                capsize=3, label=words_of_correlation(shared_delay).capitalize(),
+                [side + 0.1 * (number - middle) for side in experiment.sides], [one.mean for one in found],
+                # Of one graph nothing is known about the error.
+                yerr=[one.half if isfinite(one.half) else 0.0 for one in found], color=colour, marker=marker, ms=4.5,
+                lw=1.2, elinewidth=1.6, capsize=3, label=words_of_correlation(shared_delay).capitalize(),
             )  # fmt: skip
         panel.set_title(f"{trucks} trucks")
         panel.set_xticks(experiment.sides)

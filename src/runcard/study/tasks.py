@@ -5,6 +5,7 @@ and so does every machine; one thread each, so that the numbers do not depend on
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import nan
@@ -129,19 +130,23 @@ def solved(problem: DispatchProblem, name: str) -> Policy:
 
 def run_task(task: Task) -> list[LateRow] | list[SecondsRow]:
     """The rows of a task."""
-    return _seconds_rows(task) if task.timed else _late_rows(task)
+    return list(_seconds_rows(task)) if task.timed else list(_late_rows(task))
 
 
-def _late_rows(task: Task) -> list[LateRow]:
-    rows = []
+def _problems(task: Task) -> Iterator[tuple[tuple[int, int, float, float, int, float], City, DispatchProblem]]:
+    """Every city of a task: what its rows begin with, the city, and its problem."""
+    setting = task.setting
     for graph in range(task.first, task.stop):
         for shared_delay in task.shared_delays:
-            city = city_of(task.setting, graph, shared_delay=shared_delay, seed=task.seed)
-            problem = dispatch_problem(city, minutes=False)
-            for name in task.policies:
-                late, lower, upper, converged = _late(problem, city, name)
-                rows.append(LateRow(*_place(task.setting), graph, shared_delay, name, late, lower, upper, converged))
-    return rows
+            city = city_of(setting, graph, shared_delay=shared_delay, seed=task.seed)
+            start = (setting.side, setting.trucks, setting.load, setting.gamma, graph, shared_delay)
+            yield start, city, dispatch_problem(city, minutes=False)
+
+
+def _late_rows(task: Task) -> Iterator[LateRow]:
+    for start, city, problem in _problems(task):
+        for name in task.policies:
+            yield LateRow(*start, name, *_late(problem, city, name))
 
 
 def _late(problem: DispatchProblem, city: City, name: str) -> tuple[float, float, float, bool]:
@@ -166,20 +171,10 @@ def _policy_and_rule(problem: DispatchProblem, city: City, name: str) -> tuple[P
     return policy, table_rule(without, rule) if isinstance(rule, ValueRule) else rule
 
 
-def _seconds_rows(task: Task) -> list[SecondsRow]:
-    rows = []
-    for graph in range(task.first, task.stop):
-        for shared_delay in task.shared_delays:
-            city = city_of(task.setting, graph, shared_delay=shared_delay, seed=task.seed)
-            problem = dispatch_problem(city, minutes=False)
-            load_kernels(problem, task.policies)
-            for name in task.policies:
-                began = time.perf_counter()
-                _ = solved(problem, name).rule
-                seconds = time.perf_counter() - began
-                rows.append(SecondsRow(*_place(task.setting), graph, shared_delay, name, seconds))
-    return rows
-
-
-def _place(setting: Setting) -> tuple[int, int, float, float]:
-    return setting.side, setting.trucks, setting.load, setting.gamma
+def _seconds_rows(task: Task) -> Iterator[SecondsRow]:
+    for start, _, problem in _problems(task):
+        load_kernels(problem, task.policies)
+        for name in task.policies:
+            began = time.perf_counter()
+            _ = solved(problem, name).rule
+            yield SecondsRow(*start, name, time.perf_counter() - began)
