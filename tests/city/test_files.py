@@ -37,10 +37,8 @@ from runcard.city.check import (
     MAX_RATE,
     MAX_SEED,
     RESERVED_IDS,
-    SETTING_CONDITIONS,
     is_text,
 )
-from runcard.city.settings import KEYS
 from runcard.errors import CityError, InputError, RuncardError
 
 BROKEN = sorted((Path(__file__).parents[1] / "data" / "broken").iterdir())
@@ -462,11 +460,6 @@ def test_a_column_near_to_one_that_is_there_is_an_extra_one(small_city: City, tm
     folder = write_city(small_city, tmp_path / "city")
     (folder / "demand.csv").write_text("node_id,incidents_per_day,trucks,truck\nb,4.0,1,7\n")
     assert read_city(folder).demand[0].extra == (("truck", "7"),)
-
-
-def test_the_keys_that_are_read_are_the_keys_that_are_checked() -> None:
-    """A setting added to the file format without a rule, or the reverse, is noticed."""
-    assert KEYS.keys() == SETTING_CONDITIONS.keys()
 
 
 def test_a_generated_city_survives_a_round_trip(tmp_path: Path) -> None:

@@ -78,8 +78,9 @@ class UnreadableError(ValueError):
 
 
 class Condition(NamedTuple):
-    """What must hold for one field, in words that follow "expected" and the field, and the range of its values."""
+    """What must hold for one field: its type, words to follow "expected" and the field, and the range of its values."""
 
+    of: type
     words: str
     holds: Callable[[Any], bool]
     least: float = -inf
@@ -197,23 +198,23 @@ def _is_team_size(value: int) -> bool:
 
 def one_of(names: Sequence[str]) -> Condition:
     """The condition that a field is one of some names."""
-    return Condition(f"to be {' or '.join(names)}", lambda value: value in names)
+    return Condition(str, f"to be {' or '.join(names)}", lambda value: value in names)
 
 
 def _optional(condition: Condition) -> Condition:
     return condition._replace(optional=True)
 
 
-_TEXT: Final = Condition("without control characters", is_text)
-_ID: Final = Condition("not empty, without control characters or spaces around it", _is_id)
-_COORDINATE: Final = Condition("to be a number", lambda value: value == value, -MAX_COORDINATE, MAX_COORDINATE)
-_MINUTES: Final = Condition("> 0", lambda value: value > 0.0, LEAST_MINUTES, MAX_MINUTES)
-_TEAM_SIZE: Final = Condition(f"to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", _is_team_size)
-_CV: Final = Condition(f"from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV, optional=True)
+_TEXT: Final = Condition(str, "without control characters", is_text)
+_ID: Final = Condition(str, "not empty, without control characters or spaces around it", _is_id)
+_COORDINATE: Final = Condition(float, "to be a number", lambda value: value == value, -MAX_COORDINATE, MAX_COORDINATE)
+_MINUTES: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUTES, MAX_MINUTES)
+_TEAM_SIZE: Final = Condition(int, f"to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", _is_team_size)
+_CV: Final = Condition(float, f"from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV, optional=True)
 
 
 def _not_negative(most: float) -> Condition:
-    return Condition(">= 0", lambda value: value >= 0.0, 0.0, most)
+    return Condition(float, ">= 0", lambda value: value >= 0.0, 0.0, most)
 
 
 SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
@@ -222,25 +223,25 @@ SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
     "target_minutes": _MINUTES,
     "trucks_per_incident": _TEAM_SIZE,
     "arrivals_per_incident": _TEAM_SIZE,
-    "shared_delay": Condition("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
+    "shared_delay": Condition(float, "from 0 to 1", lambda value: 0.0 <= value <= 1.0),
     "driving.model": one_of(DRIVING_MODELS),
-    "driving.route_seed": Condition(">= 0", lambda value: _is_whole(value) and value >= 0, 0, MAX_SEED),
+    "driving.route_seed": Condition(int, ">= 0", lambda value: _is_whole(value) and value >= 0, 0, MAX_SEED),
     "driving.cv": _CV,
     "driving.tail_index": Condition(
-        "> 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf, optional=True
+        float, "> 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf, optional=True
     ),
-    "driving.fixed_part": Condition("from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
+    "driving.fixed_part": Condition(float, "from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
     "driving.coupled_branch": _optional(one_of(BRANCHES)),
     "driving.second_route": one_of(SECOND_ROUTES),
     "turnout.mean_minutes": _not_negative(MAX_MINUTES),
     "turnout.model": one_of(TURNOUT_MODELS),
     "turnout.cv": _CV,
-    "turnout.shared": Condition("to be true or false", lambda value: isinstance(value, bool)),
-    "outside.links": Condition(">= 1", _is_count, 1, MAX_OUTSIDE_LINKS, optional=True),
+    "turnout.shared": Condition(bool, "to be true or false", lambda value: isinstance(value, bool)),
+    "outside.links": Condition(int, ">= 1", _is_count, 1, MAX_OUTSIDE_LINKS, optional=True),
     "outside.link_minutes": _optional(_MINUTES),
     "objective.minimise": one_of(OBJECTIVES),
     "objective.weight": Condition(
-        f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT, optional=True
+        float, f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT, optional=True
     ),
 }
 
@@ -248,13 +249,15 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
     "node": {"node_id": _ID, "x_coord": _COORDINATE, "y_coord": _COORDINATE, "name": _TEXT},
     "link": {
         "link_id": _ID,
-        "directed": Condition("to be true or false", lambda value: value in (False, True)),
+        "directed": Condition(bool, "to be true or false", lambda value: value in (False, True)),
         "mean_minutes": _MINUTES,
         "length_m": _optional(_not_negative(MAX_COORDINATE)),
     },
     "station": {
-        "station_id": Condition("not empty, without commas, and not one of " + ", ".join(RESERVED_IDS), _is_station_id),
-        "trucks": Condition(">= 1", _is_count, 1, MAX_TRUCKS_PER_STATION),
+        "station_id": Condition(
+            str, "not empty, without commas, and not one of " + ", ".join(RESERVED_IDS), _is_station_id
+        ),
+        "trucks": Condition(int, ">= 1", _is_count, 1, MAX_TRUCKS_PER_STATION),
         "name": _TEXT,
     },
     "demand": {

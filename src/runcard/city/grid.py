@@ -19,8 +19,10 @@ adds or removes the last ones, and giving the s that would have been drawn chang
 """
 
 from math import floor, inf
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from runcard.city.model import MINUTES_PER_DAY, City, DemandPoint, Driving, Link, Node, Station
 from runcard.errors import InputError
@@ -65,7 +67,7 @@ def generate_grid(
     return City(
         name=f"grid-{side}x{side}-stations-{num_stations}-load-{load:g}-seed-{seed}",
         busy_minutes=busy_minutes,
-        target_minutes=gamma * link_minutes * longest_route(edges, places, num_nodes),
+        target_minutes=gamma * link_minutes * longest_route(edges, places),
         nodes=tuple(Node(f"n{node}", float(node % side), float(node // side)) for node in range(num_nodes)),
         links=tuple(
             Link(f"e{index}", f"n{start}", f"n{end}", False, link_minutes) for index, (start, end) in enumerate(edges)
@@ -93,53 +95,32 @@ def thinned(edges: list[Edge], order: list[int], *, num_kept: int) -> list[Edge]
 
     `order` holds the positions of the edges, first to be considered first; the graph of all edges is connected.
     """
-    needed = _spanning_tree(edges, order[::-1])
+    from scipy.sparse.csgraph import minimum_spanning_tree  # here, because it takes a while to import
+
+    backwards = np.array(order[::-1])
+    ranks = np.empty(len(edges))
+    ranks[backwards] = np.arange(1, len(edges) + 1)
+    needed = set(backwards[minimum_spanning_tree(_graph(edges, ranks)).data.astype(int) - 1].tolist())
     spare = [position for position in order if position not in needed]
     removed = set(spare[: max(0, len(edges) - num_kept)])
     return [edge for position, edge in enumerate(edges) if position not in removed]
 
 
-def longest_route(edges: list[Edge], places: list[int], num_nodes: int) -> int:
+def longest_route(edges: list[Edge], places: list[int]) -> int:
     """The number of links of the longest of the shortest routes from any of the places to any node."""
-    neighbours: list[list[int]] = [[] for _ in range(num_nodes)]
-    for start, end in edges:
-        neighbours[start].append(end)
-        neighbours[end].append(start)
-    return max(_eccentricity(place, neighbours) for place in places)
+    from scipy.sparse.csgraph import dijkstra
+
+    graph = _graph(edges, np.ones(len(edges)))
+    return max(int(dijkstra(graph, directed=False, indices=[place], unweighted=True).max()) for place in places)
 
 
-def _spanning_tree(edges: list[Edge], order: list[int]) -> set[int]:
-    """The positions of the edges that Kruskal's algorithm takes when it meets them in the given order."""
-    parent = list(range(1 + max(max(edge) for edge in edges)))
-    tree = set()
-    for position in order:
-        start, end = edges[position]
-        while parent[start] != start:
-            parent[start] = start = parent[parent[start]]
-        while parent[end] != end:
-            parent[end] = end = parent[parent[end]]
-        if start != end:
-            parent[start] = end
-            tree.add(position)
-    return tree
+def _graph(edges: list[Edge], weights: NDArray[np.float64]) -> Any:
+    """The edges with their weights as a sparse matrix."""
+    from scipy.sparse import csr_array
 
-
-def _eccentricity(start: int, neighbours: list[list[int]]) -> int:
-    """The number of links to the node that is farthest from the start."""
-    seen = [False] * len(neighbours)
-    seen[start] = True
-    front = [start]
-    num_links = -1
-    while front:
-        num_links += 1
-        following = []
-        for node in front:
-            for other in neighbours[node]:
-                if not seen[other]:
-                    seen[other] = True
-                    following.append(other)
-        front = following
-    return num_links
+    start, end = np.array(edges).T
+    num_nodes = 1 + int(end.max())
+    return csr_array((weights, (start, end)), shape=(num_nodes, num_nodes))
 
 
 def _check_arguments(

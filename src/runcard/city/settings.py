@@ -10,7 +10,7 @@ from math import inf
 from operator import attrgetter
 from typing import Any, Final
 
-from runcard.city.check import UNREAD, UnreadableError, near, plain, shown
+from runcard.city.check import SETTING_CONDITIONS, UNREAD, UnreadableError, near, plain, shown
 from runcard.city.model import City, Driving, Objective, Outside, Turnout
 
 SCHEMA: Final = 1
@@ -21,63 +21,11 @@ SECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "objective": Objective,
 }
 REQUIRED: Final = ("name", "busy_minutes", "target_minutes")
+_TYPE_WORDS: Final = {str: "text", float: "a number", int: "a whole number", bool: "true or false", list: "a list"}
 
 
-def as_text(value: Any) -> str:
-    """A value of TOML that must be text; raises a TypeError with the words after "expected ... to be"."""
-    if not isinstance(value, str):
-        raise TypeError("text")
-    return value
-
-
-def as_number(value: Any) -> float:
-    """The same for a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("a number")
-    try:
-        return float(value)
-    except OverflowError:
-        return inf
-
-
-def as_whole(value: Any) -> int:
-    """The same for a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("a whole number")
-    return value
-
-
-def as_boolean(value: Any) -> bool:
-    """The same for true or false."""
-    if not isinstance(value, bool):
-        raise TypeError("true or false")
-    return value
-
-
-KEYS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "name": as_text,
-    "busy_minutes": as_number,
-    "target_minutes": as_number,
-    "trucks_per_incident": as_whole,
-    "arrivals_per_incident": as_whole,
-    "shared_delay": as_number,
-    "driving.model": as_text,
-    "driving.route_seed": as_whole,
-    "driving.cv": as_number,
-    "driving.tail_index": as_number,
-    "driving.fixed_part": as_number,
-    "driving.coupled_branch": as_text,
-    "driving.second_route": as_text,
-    "turnout.mean_minutes": as_number,
-    "turnout.model": as_text,
-    "turnout.cv": as_number,
-    "turnout.shared": as_boolean,
-    "outside.links": as_whole,
-    "outside.link_minutes": as_number,
-    "objective.minimise": as_text,
-    "objective.weight": as_number,
-}
-"""Every key of `city.toml` besides `schema`, with what reads its value."""
+KEYS: Final = tuple(SETTING_CONDITIONS)
+"""Every key of `city.toml` besides `schema`."""
 
 NOT_IF_DEFAULT: Final = {"arrivals_per_incident": 1, "driving.fixed_part": 0.0, "driving.second_route": "same"}
 """The keys that are written only if they say something else than this."""
@@ -92,6 +40,17 @@ def parse_toml(text: str) -> dict[str, Any]:
     except ValueError as error:
         reason = "a number has thousands of digits" if "int_max_str_digits" in str(error) else error
         raise UnreadableError(f"not valid TOML: {reason}") from error
+
+
+def typed(value: Any, of: type) -> Any:
+    """A value of TOML that must be of a type; raises a TypeError with the words after "expected ... to be"."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number if of is float else isinstance(value, of) and (of is bool or not isinstance(value, bool))):
+        raise TypeError(_TYPE_WORDS[of])
+    try:
+        return of(value)
+    except OverflowError:
+        return inf
 
 
 def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
@@ -113,7 +72,7 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
             faults.append(f"unknown key {plain(key)}{near(key, [*KEYS, *SECTIONS])}")
         else:
             try:
-                settings[key] = KEYS[key](value)
+                settings[key] = typed(value, SETTING_CONDITIONS[key].of)
             except TypeError as error:
                 settings[key] = UNREAD
                 faults.append(f"expected {key} to be {error}, got {shown(value)}")
@@ -155,9 +114,8 @@ def format_settings(city: City) -> str:
 
 
 def _toml(key: str, value: Any) -> str:
-    if KEYS[key] is as_number:
-        return repr(float(value))
-    if KEYS[key] is as_whole:
-        return str(int(value))
+    of = SETTING_CONDITIONS[key].of
+    if of in (float, int):
+        return repr(of(value))
     # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
     return json.dumps(value, ensure_ascii=False)

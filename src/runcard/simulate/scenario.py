@@ -13,7 +13,7 @@ error.
 """
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from math import inf
@@ -35,7 +35,7 @@ from runcard.city.check import (
 )
 from runcard.city.files import read_text
 from runcard.city.model import City
-from runcard.city.settings import as_boolean, as_number, as_text, parse_toml
+from runcard.city.settings import parse_toml, typed
 from runcard.errors import CityError, InputError
 
 HOURS_PER_DAY: Final = 24
@@ -239,62 +239,38 @@ def _title(title: Any, where: str) -> str:
     return title
 
 
-def _as_hours(num: int) -> Callable[[Any], tuple[float, ...]]:
-    """What reads a number for each of some hours."""
-
-    def read(value: Any) -> tuple[float, ...]:
-        words = f"{num} numbers from 0 up, not all 0"
-        if not isinstance(value, list) or len(value) != num:
-            raise TypeError(f"{words}, and not {len(value)}" if isinstance(value, list) else words)
-        try:
-            found = tuple(as_number(entry) for entry in value)
-        except TypeError as error:
-            raise TypeError(words) from error
-        if not all(0.0 <= entry <= MOST for entry in found) or sum(found) == 0.0:
-            raise TypeError(words)
-        return found
-
-    return read
-
-
-def _as_chance(value: Any) -> float:
-    if not 0.0 <= as_number(value) <= 1.0:
-        raise TypeError("a chance from 0 to 1")
-    return float(value)
-
-
-KEYS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "busy.kind": as_text,
-    "busy.model": as_text,
-    "busy.cv": as_number,
-    "busy.mean_minutes": as_number,
-    "busy.back_factor": as_number,
-    "busy.back_model": as_text,
-    "busy.back_cv": as_number,
-    "dispatch.turn_back": as_number,
-    "dispatch.redirect": as_boolean,
-    "rates.by_hour_of_day": _as_hours(HOURS_PER_DAY),
-    "rates.by_hour_of_week": _as_hours(HOURS_PER_WEEK),
-    "rates.swing": _as_chance,
-    "replay.log": as_text,
-    "out_of_service.breakdowns_per_year": as_number,
-    "out_of_service.repair_hours": as_number,
-    "call.minutes": as_number,
-    "turnout.mean_minutes": as_number,
-    "turnout.model": as_text,
-    "turnout.cv": as_number,
-    "turnout.shared": as_boolean,
-    "driving.model": as_text,
-    "driving.cv": as_number,
-    "driving.tail_index": as_number,
-    "driving.fixed_part": as_number,
-    "shared_delay": as_number,
+KEYS: Final[Mapping[str, type]] = {
+    "busy.kind": str,
+    "busy.model": str,
+    "busy.cv": float,
+    "busy.mean_minutes": float,
+    "busy.back_factor": float,
+    "busy.back_model": str,
+    "busy.back_cv": float,
+    "dispatch.turn_back": float,
+    "dispatch.redirect": bool,
+    "rates.by_hour_of_day": list,
+    "rates.by_hour_of_week": list,
+    "rates.swing": float,
+    "replay.log": str,
+    "out_of_service.breakdowns_per_year": float,
+    "out_of_service.repair_hours": float,
+    "call.minutes": float,
+    "turnout.mean_minutes": float,
+    "turnout.model": str,
+    "turnout.cv": float,
+    "turnout.shared": bool,
+    "driving.model": str,
+    "driving.cv": float,
+    "driving.tail_index": float,
+    "driving.fixed_part": float,
+    "shared_delay": float,
 }
-"""Every key of a scenario besides `title` and the list `shift`, with what reads its value."""
+"""Every key of a scenario besides `title` and the list `shift`, with the type of its value."""
 
-_CHANCE: Final = Condition("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
-_NOT_NEGATIVE: Final = Condition(">= 0", lambda value: value >= 0.0, 0.0, MOST)
-_POSITIVE: Final = Condition("> 0", lambda value: value > 0.0, LEAST_MINUTES, MOST)
+_CHANCE: Final = Condition(float, "from 0 to 1", lambda value: 0.0 <= value <= 1.0)
+_NOT_NEGATIVE: Final = Condition(float, ">= 0", lambda value: value >= 0.0, 0.0, MOST)
+_POSITIVE: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUTES, MOST)
 
 CONDITIONS: Final[Mapping[str, tuple[str, Condition]]] = {
     "busy.kind": ("busy.kind", one_of(KINDS)),
@@ -335,7 +311,7 @@ def _scenario(name: str, title: str, given: Mapping[str, tuple[Any, str]], folde
         if key == "shift":
             continue
         try:
-            values[key] = KEYS[key](value)
+            values[key] = typed(value, KEYS[key])
         except TypeError as error:
             raise InputError(f"{where}: expected {key} to be {error}, got {shown(value)}") from error
 
@@ -363,15 +339,25 @@ def _scenario(name: str, title: str, given: Mapping[str, tuple[Any, str]], folde
 
 def _rates(name: str, given: Mapping[str, Any]) -> tuple[float, ...]:
     """The multipliers of incident rates, of mean 1."""
-    profiles = [given[key] for key in ("by_hour_of_day", "by_hour_of_week") if key in given]
+    profiles = {key: profile for key, profile in given.items() if key != "swing"}
+    swing = given.get("swing", 1.0)
     if len(profiles) > 1:
         raise InputError(f"scenario {name}: expected rates.by_hour_of_day or rates.by_hour_of_week, got both")
-    if not profiles:
-        if given:
-            raise InputError(f"scenario {name}: expected rates.by_hour_of_day with rates.swing")
-        return ()
-    mean, swing = sum(profiles[0]) / len(profiles[0]), given.get("swing", 1.0)
-    return tuple(1.0 + swing * (rate / mean - 1.0) for rate in profiles[0])
+    if given and not profiles:
+        raise InputError(f"scenario {name}: expected rates.by_hour_of_day with rates.swing")
+    if fault := _CHANCE.fault("rates.swing", swing):
+        raise InputError(f"scenario {name}: {fault}")
+    for key, profile in profiles.items():
+        num = HOURS_PER_DAY if key == "by_hour_of_day" else HOURS_PER_WEEK
+        numbers = [hour for hour in profile if type(hour) in (int, float) and 0.0 <= hour <= MOST]
+        if len(profile) != num or len(numbers) != num or sum(numbers) == 0.0:
+            raise InputError(
+                f"scenario {name}: expected rates.{key} to be {num} numbers from 0 up, not all 0, "
+                f"got {len(profile)}: {shown(profile)}"
+            )
+        mean = sum(numbers) / num
+        return tuple(1.0 + swing * (hour / mean - 1.0) for hour in numbers)
+    return ()
 
 
 def _shifts(given: Any, where: str) -> tuple[Shift, ...]:
