@@ -1,4 +1,4 @@
-"""Tests of the simulation of the paper's model: against the exact solver, SimPy and closed forms; and of records."""
+"""The simulation of the paper's model (with `kernels/run` and `rules`) against the exact solver, SimPy and formulas."""
 
 import subprocess
 import sys

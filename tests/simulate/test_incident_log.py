@@ -1,4 +1,4 @@
-"""Tests of incident logs: a good one is replayed as it is, and of a bad one the row is named."""
+"""Incident logs: a good one is replayed as it is, and of a bad one the row is named."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tests of what a simulation found: intervals, quantiles and paired differences."""
+"""What a simulation found: intervals, quantiles and paired differences."""
 
 import numpy as np
 import pytest

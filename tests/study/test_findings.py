@@ -1,4 +1,4 @@
-"""Tests of the findings: each derivation against something independent, and that the claims hold."""
+"""The findings and their evidence: each derivation against something independent, and that the claims hold."""
 
 from decimal import Decimal, localcontext
 from itertools import combinations

@@ -5,7 +5,6 @@ in it. Whoever raises the error turns that into words: `stations[1]` here, `stat
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +14,7 @@ from operator import attrgetter
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from runcard.city.reach import route_faults
 from runcard.errors import CityError
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ UNREAD: Final[Any] = object()
 TABLE_ATTRIBUTES: Final = {"node": "nodes", "link": "links", "station": "stations", "demand": "demand"}
 """The field of `City` that holds each table."""
 
-_MAX_NAMED: Final = 3
 _NOT_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, line ends, half characters, and marks that turn the direction of the text that follows."""
 
@@ -147,7 +146,9 @@ def find_faults(
         for table, columns in REFERENCES.items():
             faults += _reference_faults(table, tables.get(table, ()), columns, known)
     if routes and not faults:
-        faults += _route_faults(tables["link"], tables["station"], tables["demand"])
+        faults += [
+            Fault("station", *fault) for fault in route_faults(tables["link"], tables["station"], tables["demand"])
+        ]
     return faults
 
 
@@ -388,49 +389,3 @@ def _reference_faults(table: str, rows: Sequence[Any], fields: tuple[str, ...], 
             value = getattr(row, field)
             if value not in known and value is not UNREAD:
                 yield Fault(table, index, f"expected {field} to be a known node, got {shown(value)}")
-
-
-def _route_faults(links: Sequence[Any], stations: Sequence[Any], demand: Sequence[Any]) -> Iterator[Fault]:
-    """A fault for every station without a route to some demand point.
-
-    A station with a route to one that reaches everything reaches everything too, so that in a sound city two searches
-    from the first station, one with and one against the direction of the links, settle the matter for all.
-    """
-    ahead, back = _neighbours(links)
-    wanted = dict.fromkeys(point.node_id for point in demand)
-    reached = _reachable(stations[0].node_id, ahead)
-    sound = _reachable(stations[0].node_id, back) if reached.issuperset(wanted) else set()
-    for index, station in enumerate(stations):
-        if station.node_id in sound:
-            continue
-        reached = _reachable(station.node_id, ahead)
-        missed = [node_id for node_id in wanted if node_id not in reached]
-        if missed:
-            named = ", ".join(missed[:_MAX_NAMED])
-            more = f" and {len(missed) - _MAX_NAMED} more" if len(missed) > _MAX_NAMED else ""
-            yield Fault("station", index, f"expected a route to every demand point, got none to {named}{more}")
-
-
-def _neighbours(links: Sequence[Any]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The nodes next to each node, along the direction of the links and against it."""
-    ahead: dict[str, list[str]] = defaultdict(list)
-    back: dict[str, list[str]] = defaultdict(list)
-    for link in links:
-        start, end = link.from_node_id, link.to_node_id
-        ahead[start].append(end)
-        back[end].append(start)
-        if not link.directed:
-            ahead[end].append(start)
-            back[start].append(end)
-    return ahead, back
-
-
-def _reachable(start: str, neighbours: Mapping[str, list[str]]) -> set[str]:
-    seen = {start}
-    waiting = [start]
-    while waiting:
-        for node_id in neighbours.get(waiting.pop(), ()):
-            if node_id not in seen:
-                seen.add(node_id)
-                waiting.append(node_id)
-    return seen

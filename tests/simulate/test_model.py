@@ -1,4 +1,4 @@
-"""Tests of scenarios: each is the paper's model in its limit, and agrees with the exact solver, formulas and SimPy."""
+"""A city in a scenario: the paper's model in its limit, in agreement with the exact solver, formulas and SimPy."""
 
 from dataclasses import replace
 from pathlib import Path

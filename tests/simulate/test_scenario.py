@@ -1,4 +1,4 @@
-"""Tests of scenario files: what they say, how they are combined, and what is said about each fault."""
+"""Scenario files: what they say, how they are combined, and what is said about each fault."""
 
 from dataclasses import replace
 from pathlib import Path
