@@ -257,7 +257,9 @@ def test_several_at_once() -> None:
         ({"reward": "minutes"}, "expected a reward, one of late, expected; got 'minutes'"),
         ({"reward": "expected", "scenario": "redirect"}, 'scenario redirect: expected reward="late"'),
         ({"reward": "expected", "scenario": "turnout"}, 'scenario turnout: expected reward="late"'),
-        ({"episode_incidents": 0}, "expected at least one incident in an episode, got 0"),
+        ({"episode_incidents": 0}, "expected a whole number of incidents from 1 up in an episode, got 0"),
+        ({"episode_incidents": 1.5}, "expected a whole number of incidents from 1 up in an episode, got 1.5"),
+        ({"episode_incidents": float("nan")}, "expected a whole number of incidents from 1 up in an episode, got nan"),
         ({"scenario": "papr"}, "expected a scenario, got 'papr'"),
         (
             {"problem": runcard.dispatch_problem(CITIES["one"])},

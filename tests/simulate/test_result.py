@@ -161,6 +161,19 @@ def test_no_late_incident_has_no_improvement() -> None:
     assert (gain.mean, gain.low, gain.high) == (0.0, -np.inf, np.inf)
 
 
+def test_what_was_found_cannot_be_overwritten() -> None:
+    """Nobody changes a late fraction by working on the arrays that it comes from."""
+    one = simulation_of((10, 20, 30)).policies[0]
+    for values in (one.late, one.incidents):
+        with pytest.raises(ValueError, match="read-only"):
+            values *= 100.0
+    city = small_city()
+    batch = simulate_policies(city, policies_of(city), incidents=64, threads=1).policies[0].batches[0]
+    for array in (batch.busy_minutes, batch.dispatches, batch.idle_minutes):
+        with pytest.raises(ValueError, match="read-only"):
+            array += 1
+
+
 def test_fractions_stay_within_0_and_1() -> None:
     """The interval of a late fraction ends at 0 and 1, and that of minutes at 0."""
     late = simulation_of((0, 1, 0)).policies[0].late_fraction

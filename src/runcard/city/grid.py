@@ -8,13 +8,13 @@ With d nodes a side the full grid has E = 2d(d-1) links, each of the same mean. 
     rates     λ_j ~ U(0, 1) at every node, scaled to the load ρ = Σ_j λ_j / (μ Σ_i C_i), with 1/μ the busy time
     target    t* = γ max_{i,j} (mean driving time from station i to node j)
 
-Which links go is found without testing connectivity. Draw the order in which links are considered for removal once: a
-link that cannot go now can never go later, so skipping it for good is the same as drawing again. Without the limit s E
-this is the reverse-delete algorithm with the order as weights, and it leaves the spanning tree that Kruskal's algorithm
-builds from the reversed order. A link is skipped if and only if it is in that tree, and the limit only ends the
-removals early; so the links removed are the first ones of the order outside the tree.
+Which links go is found without testing connectivity. The order in which links are considered for removal is drawn once.
+A link that cannot go now can never go later, so skipping it for good is the same as drawing again. Without the limit
+s E this is the reverse-delete algorithm with the order as weights: it leaves the minimum spanning tree of the reversed
+order. A link is skipped if and only if it is in that tree, and the limit only ends the removals early. So the links
+removed are the first ones of the order outside the tree.
 
-Each ingredient has a random stream of its own: another load changes only the rates' scale, another number of stations
+Each ingredient has its own random stream. Another load changes only the scale of the rates, another number of stations
 adds or removes the last ones, and giving the s that would have been drawn changes nothing.
 """
 

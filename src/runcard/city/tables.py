@@ -1,7 +1,7 @@
 """The four tables of a city folder: their columns, and rows to and from CSV text.
 
-Reading never stops at a fault. Every data row gives an object; a cell that cannot be read is `UNREAD` in it, so that
-the checks of `check.py` still find what else is wrong with that row.
+Reading never stops at a fault. Every data row gives an object. A cell that cannot be read is `UNREAD` in it, so the
+checks of `check.py` still find what else is wrong with that row.
 """
 
 import csv
@@ -162,7 +162,7 @@ def parse_table(table: Table, text: str) -> ReadTable:
     for index, (_, cells) in enumerate(records[1:]):
         if len(cells) != len(header):
             if lacking:
-                # Which cell belongs to which column cannot be known, and the header is to blame, not the row.
+                # Nobody can know which cell belongs to which column: the fault is in the header, not in the row.
                 rows.append(_unread_row(table))
                 continue
             faults.append(Fault(table.name, index, f"expected {len(header)} cells, got {len(cells)}"))
@@ -212,7 +212,7 @@ def _is_misspelt(name: str, column: Column) -> bool:
 
 
 def _parse_row(table: Table, header: list[str], cells: list[str], index: int, faults: list[Fault]) -> Any:
-    """The row's object; cells that are missing or cannot be read are UNREAD in it, the latter with a fault."""
+    """The object of a row. Cells that are missing or cannot be read are UNREAD in it; the latter also give a fault."""
     found = dict(zip(header, cells, strict=False))
     values: dict[str, Any] = {}
     for column in table.columns:

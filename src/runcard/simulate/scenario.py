@@ -19,7 +19,7 @@ from importlib.resources import files
 from math import inf
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from runcard.city.check import (
     LEAST_CV,
@@ -120,7 +120,7 @@ class Scenario:
         return self.busy.kind == "parts" or self.turn_back > 0.0
 
     def changed(self, city: City) -> City:
-        """The city as the scenario has it; policies do not know."""
+        """The city as the scenario changes it; policies do not know of it."""
         driving, turnout = dict(self.driving), dict(self.turnout)
         if "model" in driving:  # what belongs to another model goes with it
             driving = {"cv": None, "tail_index": None, "coupled_branch": None, **driving}
@@ -194,14 +194,14 @@ def read_scenario(words: str) -> Scenario:
     given: dict[str, tuple[Any, str]] = {}
     titles, folder = [], Path()
     for word in (part.strip() for part in words.split("+")):
-        document, where, own_folder = _document(word)
-        titles.append(_title(document.pop("title", word), where))
-        for key, value in _flat(document, where).items():
+        part = _read_part(word)
+        titles.append(_title(part.document.pop("title", word), part.where))
+        for key, value in _flat(part.document, part.where).items():
             if key in given and given[key][0] != value:
-                raise InputError(f"scenario {words}: {given[key][1]} and {where} both say what {key} is")
-            given[key] = (value, where)
+                raise InputError(f"scenario {words}: {given[key][1]} and {part.where} both say what {key} is")
+            given[key] = (value, part.where)
             if key == "replay.log":
-                folder = own_folder
+                folder = part.folder
     return _scenario(words, "; ".join(titles), given, folder)
 
 
@@ -209,10 +209,18 @@ def _folder() -> Any:
     return files("runcard.simulate") / "scenarios"
 
 
-def _document(word: str) -> tuple[dict[str, Any], str, Path]:
+class _Part(NamedTuple):
     """What a built-in scenario or a file says, how it is called in messages, and the folder that it is in."""
+
+    document: dict[str, Any]
+    where: str
+    folder: Path
+
+
+def _read_part(word: str) -> _Part:
+    """The part of a scenario that has that name."""
     if word in built_in_names():
-        return tomllib.loads((_folder() / f"{word}.toml").read_text("utf-8")), word, Path()
+        return _Part(tomllib.loads((_folder() / f"{word}.toml").read_text("utf-8")), word, Path())
     path = Path(word)
     if not word or not (path.suffix == ".toml" or _exists(path)):
         names = ", ".join(built_in_names())
@@ -220,13 +228,13 @@ def _document(word: str) -> tuple[dict[str, Any], str, Path]:
             f"expected a scenario, got {shown(word)}{near(word, built_in_names())}; there are {names}, or a file"
         )
     try:
-        return parse_toml(read_text(path)), str(path), path.parent
+        return _Part(parse_toml(read_text(path)), str(path), path.parent)
     except UnreadableError as error:
         raise InputError(f"{path}: {error}") from error
 
 
 def _exists(path: Path) -> bool:
-    """Whether there is such a file; no name of a file is too long to ask."""
+    """Whether there is such a file; not if the name is too long for one."""
     try:
         return path.exists()
     except OSError:

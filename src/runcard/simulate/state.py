@@ -33,7 +33,7 @@ CLOCK = np.dtype(
         ("turned", np.int64),
     ]
 )
-"""The moment: one record."""
+"""The moment, as one record."""
 
 TRUCK = np.dtype(
     [
@@ -61,7 +61,7 @@ SENT = np.dtype(
         ("order", np.int64),  # which one comes in this place
     ]
 )
-"""A truck of the team that goes to an incident."""
+"""A truck of the team that goes to an incident, in the order in which the team names it."""
 
 SLOT = np.dtype([("time", np.float64), ("place", np.int64)])
 

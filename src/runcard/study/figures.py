@@ -264,7 +264,7 @@ def _draw_seconds(result: Result) -> "Figure":
     return figure
 
 
-Teams = Mapping[str, tuple[str, ...]]
+SentTeams = Mapping[str, tuple[str, ...]]
 """The team sent to each node."""
 
 
@@ -294,7 +294,7 @@ def _draw_map(result: Result) -> "Figure":
     return figure
 
 
-def _teams(canvas: Canvas, policy: Policy) -> Teams:
+def _teams(canvas: Canvas, policy: Policy) -> SentTeams:
     idle = policy.problem.trucks
     return {node_id: policy.decide(idle, point).team for node_id, point in canvas.points.items()}
 
@@ -302,7 +302,7 @@ def _teams(canvas: Canvas, policy: Policy) -> Teams:
 def _draw_points(
     axes: "Axes",
     canvas: Canvas,
-    teams: Teams,
+    teams: SentTeams,
     colours: Mapping[tuple[str, ...], str],
     names: Mapping[tuple[str, ...], str],
     ringed: Sequence[str],

@@ -1,6 +1,6 @@
-"""The findings about the paper: what it leaves open or gets wrong, each of them derived again on demand.
+"""The findings about the paper: what it leaves open or gets wrong. Each is derived again on demand.
 
-A finding holds if what was found supports its claim; with few graphs, the standard errors may be too large for that.
+A finding holds if the evidence supports its claim. With few graphs, the standard errors may be too large for that.
 """
 
 from collections.abc import Callable
@@ -98,7 +98,7 @@ class Derivation:
 
     @property
     def holds(self) -> bool:
-        """Whether what was found supports the claim."""
+        """Whether the evidence supports the claim."""
         return self.evidence.holds
 
 

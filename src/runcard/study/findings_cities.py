@@ -1,9 +1,9 @@
-"""Findings on the random cities: what sparseness and rates the paper's tables are of, and its late fractions.
+"""Findings on the random cities: which sparseness and rates the paper's tables have, and its late fractions.
 
-The first two are decided by the mean improvement δ of the optimal policy, uncorrelated, beside that of Table 3, in
-standard errors (see `tables`). For the third, let r be our late fraction of closest-first over the paper's, in each of
-the cells of Table 3, with standard error e from the sampling of both and the rounding of the paper's. If one factor is
-behind all of them it is about c = Σ r e^-2 / Σ e^-2, and each r is within a few e of it.
+The first two are decided by the mean improvement δ of the optimal policy without correlation, beside that of Table 3,
+in standard errors (see `tables`). For the third, let r be our late fraction of closest-first divided by the paper's, in
+each cell of Table 3. Its standard error e comes from the sampling of both and the rounding of the paper's. If one
+factor is behind all cells, it is about c = Σ r e^-2 / Σ e^-2, and each r is within a few e of it.
 """
 
 from dataclasses import replace
@@ -38,7 +38,7 @@ WEIGHTS: Final = ("U(0, 1)", "equal", "exponential")
 
 
 def derive_sparseness(graphs: Graphs) -> Evidence:
-    """Finding 2."""
+    """The evidence for finding 2."""
     found = graphs.measure(late_of_sparseness, [(setting_of(*cell),) for cell in CELLS])
     kept, removed = _beside_paper(found.reshape(len(CELLS), graphs.num, 2, 2))
     return Evidence(
@@ -64,7 +64,7 @@ def late_of_sparseness(setting: Setting, *, graph: int, seed: int) -> list[float
 
 
 def derive_rates(graphs: Graphs) -> Evidence:
-    """Finding 3."""
+    """The evidence for finding 3."""
     found = graphs.measure(late_of_weights, [(setting_of(*cell),) for cell in CELLS])
     columns = _beside_paper(found.reshape(len(CELLS), graphs.num, len(WEIGHTS), 2))
     farthest = [_farthest(column) for column in columns]
@@ -95,7 +95,7 @@ def late_of_weights(setting: Setting, *, graph: int, seed: int) -> list[float]:
 
 
 def derive_late_fractions(graphs: Graphs) -> Evidence:
-    """Finding 7."""
+    """The evidence for finding 7."""
     experiment, paper = experiment_named("table3"), read_paper(TABLE_3)
     cells = [(setting, shared_delay) for setting in experiment.settings for shared_delay in CORRELATION]
     percent = 100.0 * graphs.measure(closest_first, cells)[..., 0]

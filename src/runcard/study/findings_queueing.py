@@ -63,7 +63,7 @@ def late_of_versions(
 
 
 def derive_horizon(graphs: Graphs) -> Evidence:
-    """Finding 4."""
+    """The evidence for finding 4."""
     places = [(5, load, shared_delay) for load in (0.02, 0.1) for shared_delay in CORRELATION]
     versions = tuple(Version(horizon, printed=True) for horizon in HORIZONS)
     cells = [(setting_of(trucks, load), shared_delay, versions) for trucks, load, shared_delay in places]
@@ -90,7 +90,7 @@ def derive_horizon(graphs: Graphs) -> Evidence:
 
 
 def derive_normalisation(graphs: Graphs) -> Evidence:
-    """Finding 5."""
+    """The evidence for finding 5."""
     (found,) = graphs.measure(late_of_versions, [(setting_of(5, 0.02), 0.0, (PRINTED, NORMALISED))])
     printed, corrected = (share_kept(*gains) for gains in _gains(found))
     rise = _difference(found, 3, 2)
@@ -106,7 +106,7 @@ def derive_normalisation(graphs: Graphs) -> Evidence:
 
 
 def derive_request_rates(graphs: Graphs) -> Evidence:
-    """Finding 6."""
+    """The evidence for finding 6."""
     claimed = {0.02: (99.1, 99.7), 0.1: (91.7, 97.7), 0.4: (89.7, 95.0)}
     cells = [(setting_of(4, load), 0.0, (NORMALISED, CORRECTED)) for load in claimed]
     rows, holds = [], True
@@ -127,7 +127,7 @@ def derive_request_rates(graphs: Graphs) -> Evidence:
 
 
 def derive_gap(graphs: Graphs) -> Evidence:
-    """Finding 8."""
+    """The evidence for finding 8."""
     osia = {
         (*place, shared_delay): float(row[f"osia_{kind}"])
         for place, row in read_paper(TABLE_4).items()

@@ -1,4 +1,4 @@
-"""The report of a study: one HTML file that needs nothing else, neither a network nor a script.
+"""The report of a study: one HTML file that needs neither a network nor a script.
 
 Every experiment has its settings, its notes and its table or figure. A cell of a table holds our mean ± its standard
 error and, where they are known, the paper's number and how many standard errors ours is from it (see `tables.py`):
@@ -8,7 +8,7 @@ error and, where they are known, the paper's number and how many standard errors
     far      more than 3, at most 4
     apart    more than 4
 
-The words of settings files are text here, never markup: the template escapes all that it is given but figures.
+The words of settings files are text here, never markup: the template escapes everything except figures.
 """
 
 import os

@@ -1,11 +1,11 @@
 """The tables of the study: ours, the paper's, and how far they are apart in standard errors.
 
-A cell is a mean over n random cities, with standard error s/√n from their spread s. The paper's is a mean over other
-cities, as many as its settings say, of the same spread, and it is rounded to a step r; so the two differ by
+A cell is a mean over n random cities with standard deviation s, so its standard error is s/√n. The paper's number is a
+mean over other cities, as many as its settings say, with the same s, and it is rounded to a step r. So they differ by
 
     off = (ours - paper) / √(s²/n + s²/n_paper + r²/12)
 
-standard errors. With readings that agree, off is about normal: three cells in a thousand are beyond 3.
+standard errors. If both are right, off is about normal: three cells in a thousand are beyond 3.
 """
 
 import csv
@@ -32,7 +32,7 @@ HEADS: Final = {
 """The head of each policy's column."""
 
 MANY_GRAPHS: Final = 100
-"""With fewer, improvements are too skewed for a standard error to mean much."""
+"""With fewer graphs, improvements are too skewed for a standard error to mean much."""
 
 OURS: Final = ("one-step-queueing", "one-step-mean-field", "fixed-card")
 """The policies that the paper does not have."""
@@ -52,7 +52,7 @@ class Cell:
     """Its standard error, for a mean."""
     paper: float | None = None
     off: float | None = None
-    """By how many standard errors it differs from the paper's, where that is to be expected to agree."""
+    """By how many standard errors it differs from the paper's, if the two should agree."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """What one worker computes: the late fractions of some policies in a few random cities of one setting.
 
-The same seed, side, number of trucks and number of the graph give the same city, whatever the load, γ and correlation,
-and so does every machine; one thread each, so that the numbers do not depend on how many workers there are.
+The same seed, side, number of trucks and number of the graph give the same city on every machine, whatever the load, γ
+and correlation. A task takes one thread, so the numbers do not depend on how many workers there are.
 """
 
 import time
@@ -27,7 +27,7 @@ from runcard.policy.solve import solve
 from runcard.study.experiment import IGNORING, Experiment, Setting
 
 TOLERANCE: Final = 1e-8
-"""Of the optimal policy, relatively."""
+"""The relative tolerance of the optimal policy."""
 
 BLOCK_GRAPHS: Final = 10
 MANY_GRAPHS: Final = 50
@@ -49,11 +49,11 @@ class LateRow(NamedTuple):
     lower: float
     upper: float
     converged: bool
-    """Whether the bounds came as close as they should; where next to nothing is late, rounding may keep them apart."""
+    """Whether the bounds are as close as they should be; if next to nothing is late, rounding may keep them apart."""
 
 
 class SecondsRow(NamedTuple):
-    """How long a policy took to solve for one city; for those that decide online, with the table of every state."""
+    """How long it took to solve a policy for one city; if it decides online, with the table of every state."""
 
     side: int
     trucks: int
@@ -67,7 +67,7 @@ class SecondsRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """The graphs first..stop-1 of a setting, and what is computed for each."""
+    """The graphs first to stop - 1 of a setting, and what is computed for each."""
 
     setting: Setting
     first: int
@@ -85,16 +85,16 @@ class Task:
 
     @property
     def weight(self) -> float:
-        """About how long it takes, in relative terms, for the time that is left."""
+        """About how long it takes, beside other tasks; for the time that is left."""
         states, points = 2.0**self.setting.trucks, self.setting.side**2
         work = 1.0 + states * points * self.setting.trucks / 2e4
         return (self.stop - self.first) * len(self.shared_delays) * len(self.policies) * work
 
 
 def tasks_of(experiment: Experiment, *, num_graphs: int | None, seed: int) -> list[Task]:
-    """The tasks of an experiment, with another number of graphs than its own if that is given.
+    """The tasks of an experiment, with its own number of graphs or another one that is given.
 
-    Experiments of a few graphs, because they are large or draw each of them, never take more than those.
+    Experiments of few graphs, because they are large or draw each graph, never take more than their own number.
     """
     if experiment.kind == "map":
         return []
@@ -150,7 +150,7 @@ def _late_rows(task: Task) -> Iterator[LateRow]:
 
 
 def _late(problem: DispatchProblem, city: City, name: str) -> tuple[float, float, float, bool]:
-    """The late fraction of a policy, its bounds, and whether it is certain; NaN for a policy that was not found."""
+    """The late fraction of a policy, its bounds, and whether they are certain; NaN if the policy was not found."""
     try:
         policy, rule = _policy_and_rule(problem, city, name)
     except NotConvergedError:
