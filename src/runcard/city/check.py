@@ -143,8 +143,8 @@ def find_faults(
     faults += _arrival_faults(settings, tables.get("demand", ()))
     known = {node.node_id for node in tables.get("node", ())}
     if known and UNREAD not in known:
-        for table, columns in REFERENCES.items():
-            faults += _reference_faults(table, tables.get(table, ()), columns, known)
+        for table, rows in tables.items():
+            faults += _reference_faults(table, rows, known)
     if routes and not faults:
         faults += [
             Fault("station", *fault) for fault in route_faults(tables["link"], tables["station"], tables["demand"])
@@ -208,6 +208,7 @@ def _optional(condition: Condition) -> Condition:
 
 _TEXT: Final = Condition(str, "without control characters", is_text)
 _ID: Final = Condition(str, "not empty, without control characters or spaces around it", _is_id)
+_REFERENCE: Final = Condition(str, "to be a known node", lambda value: True)
 _COORDINATE: Final = Condition(float, "to be a number", lambda value: value == value, -MAX_COORDINATE, MAX_COORDINATE)
 _MINUTES: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUTES, MAX_MINUTES)
 _TEAM_SIZE: Final = Condition(int, f"to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", _is_team_size)
@@ -250,6 +251,8 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
     "node": {"node_id": _ID, "x_coord": _COORDINATE, "y_coord": _COORDINATE, "name": _TEXT},
     "link": {
         "link_id": _ID,
+        "from_node_id": _REFERENCE,
+        "to_node_id": _REFERENCE,
         "directed": Condition(bool, "to be true or false", lambda value: value in (False, True)),
         "mean_minutes": _MINUTES,
         "length_m": _optional(_not_negative(MAX_COORDINATE)),
@@ -258,10 +261,12 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
         "station_id": Condition(
             str, "not empty, without commas, and not one of " + ", ".join(RESERVED_IDS), _is_station_id
         ),
+        "node_id": _REFERENCE,
         "trucks": Condition(int, ">= 1", _is_count, 1, MAX_TRUCKS_PER_STATION),
         "name": _TEXT,
     },
     "demand": {
+        "node_id": _REFERENCE,
         "incidents_per_day": _not_negative(MAX_RATE),
         "trucks": _optional(_TEAM_SIZE),
         "arrivals": _optional(_TEAM_SIZE),
@@ -272,13 +277,6 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
 
 UNIQUE: Final[Mapping[str, str]] = {"node": "node_id", "link": "link_id", "station": "station_id"}
 """The column of each table that may hold a value only once; a node may have several demand points."""
-
-REFERENCES: Final[Mapping[str, tuple[str, ...]]] = {
-    "link": ("from_node_id", "to_node_id"),
-    "station": ("node_id",),
-    "demand": ("node_id",),
-}
-"""The columns of each table that name a node."""
 
 
 def _setting_faults(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -383,9 +381,10 @@ def _duplicate_faults(table: str, field: str, rows: Sequence[Any]) -> Iterator[F
             yield Fault(table, index, f"expected {field} to be unique, got {shown(value)} again", first[value])
 
 
-def _reference_faults(table: str, rows: Sequence[Any], fields: tuple[str, ...], known: set[Any]) -> Iterator[Fault]:
-    for field in fields:
+def _reference_faults(table: str, rows: Sequence[Any], known: set[Any]) -> Iterator[Fault]:
+    """A fault for every field that names a node that is not there."""
+    for field in (name for name, condition in COLUMN_CONDITIONS[table].items() if condition is _REFERENCE):
         for index, row in enumerate(rows):
             value = getattr(row, field)
             if value not in known and value is not UNREAD:
-                yield Fault(table, index, f"expected {field} to be a known node, got {shown(value)}")
+                yield Fault(table, index, f"expected {field} {_REFERENCE.words}, got {shown(value)}")

@@ -7,45 +7,39 @@ checks of `check.py` still find what else is wrong with that row.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 from math import nan
 from typing import Any, Final
 
-from runcard.city.check import UNREAD, Fault, UnreadableError, near, plain, shown
+from runcard.city.check import COLUMN_CONDITIONS, UNREAD, Fault, UnreadableError, near, plain, shown
 from runcard.city.model import DemandPoint, Link, Node, Station
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS: Final = {"0": False, "1": True, "false": False, "true": True}
 _NEEDS_QUOTES: Final = re.compile(r'[,"\r\n]')
 _LETTERS: Final = re.compile(r"[^\W_]")
+_CHANGE_NOTHING: Final = ("name", "length_m")
+"""The optional columns that cannot change an answer."""
+
 _SIMILAR: Final = 0.85
 """Of a misspelt column and the one that is meant: the part of their letters that they share in order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column that runcard uses: how a cell is read, how a value is written, and whether the column must be there.
+class Table:
+    """A table: the class of its rows and its columns, named like the fields of that class.
 
-    It is named like the field of the row's class. `read` raises a ValueError with the words after "expected ... to be".
+    `types` gives the type of each column, or a function that reads its cells. That raises a ValueError with the words
+    after "expected ... to be".
     """
 
     name: str
-    read: Callable[[str], Any]
-    write: Callable[[Any], str] = str
-    required: bool = True
-    counts: bool = True
-    """Whether the column can change an answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of a city folder: the class of its rows and its columns."""
-
-    name: str
     row: type[Any]
-    columns: tuple[Column, ...]
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    types: Mapping[str, Callable[[str], Any]]
 
     @property
     def file_name(self) -> str:
@@ -53,10 +47,23 @@ class Table:
         return f"{self.name}.csv"
 
     @property
-    def defaults(self) -> dict[str, Any]:
-        """The value that each optional column has in a file without that column."""
-        optional = {column.name for column in self.columns if not column.required}
-        return {field.name: field.default for field in fields(self.row) if field.name in optional}
+    def columns(self) -> tuple[str, ...]:
+        """The columns that runcard uses."""
+        return (*self.required, *self.optional)
+
+    def read(self, column: str, cell: str) -> Any:
+        """The value of a cell; an empty one in an optional column is None, if the column is not text."""
+        of = self.types[column]
+        if of is str:
+            return cell.strip() if column in self.required else cell
+        return None if column in self.optional and not cell.strip() else _READERS.get(of, of)(cell)
+
+    def write(self, column: str, value: Any) -> str:
+        """The cell of a value."""
+        if value is None:
+            return ""
+        of = self.types[column]
+        return repr(float(value)) if of is float else str(int(value)) if of is bool else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ def _read_number(cell: str) -> float:
     return float(cell)
 
 
-def read_whole(cell: str) -> int:
+def _read_whole(cell: str) -> int:
     """The whole number in a cell; 2.0 is one too, because spreadsheets and data frames write it so."""
     number = float(cell) if _NUMBER.fullmatch(cell.strip()) else nan
     if not number.is_integer():
@@ -89,60 +96,20 @@ def _read_boolean(cell: str) -> bool:
     return value
 
 
-def or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """What reads a cell as `read` does, and an empty one as None."""
-    return lambda cell: read(cell) if cell.strip() else None
+_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {float: _read_number, int: _read_whole, bool: _read_boolean}
 
 
-def _write_number(value: float) -> str:
-    return repr(float(value))
+def _city_table(name: str, row: type[Any], required: tuple[str, ...], optional: tuple[str, ...]) -> Table:
+    types = {column: condition.of for column, condition in COLUMN_CONDITIONS[name].items()}
+    return Table(name, row, required, optional, types)
 
-
-def _write_boolean(value: bool) -> str:
-    return "1" if value else "0"
-
-
-_NAME: Final = Column("name", str, required=False, counts=False)
 
 TABLES: Final[tuple[Table, ...]] = (
-    Table(
-        "node",
-        Node,
-        (
-            Column("node_id", str.strip),
-            Column("x_coord", _read_number, _write_number),
-            Column("y_coord", _read_number, _write_number),
-            _NAME,
-        ),
-    ),
-    Table(
-        "link",
-        Link,
-        (
-            Column("link_id", str.strip),
-            Column("from_node_id", str.strip),
-            Column("to_node_id", str.strip),
-            Column("directed", _read_boolean, _write_boolean),
-            Column("mean_minutes", _read_number, _write_number),
-            Column("length_m", or_none(_read_number), _write_number, required=False, counts=False),
-        ),
-    ),
-    Table(
-        "station",
-        Station,
-        (Column("station_id", str.strip), Column("node_id", str.strip), Column("trucks", read_whole), _NAME),
-    ),
-    Table(
-        "demand",
-        DemandPoint,
-        (
-            Column("node_id", str.strip),
-            Column("incidents_per_day", _read_number, _write_number),
-            Column("trucks", or_none(read_whole), required=False),
-            Column("arrivals", or_none(read_whole), required=False),
-            Column("target_minutes", or_none(_read_number), _write_number, required=False),
-            _NAME,
-        ),
+    _city_table("node", Node, ("node_id", "x_coord", "y_coord"), ("name",)),
+    _city_table("link", Link, ("link_id", "from_node_id", "to_node_id", "directed", "mean_minutes"), ("length_m",)),
+    _city_table("station", Station, ("station_id", "node_id", "trucks"), ("name",)),
+    _city_table(
+        "demand", DemandPoint, ("node_id", "incidents_per_day"), ("trucks", "arrivals", "target_minutes", "name")
     ),
 )
 
@@ -157,7 +124,7 @@ def parse_table(table: Table, text: str) -> ReadTable:
     if separator and len(header) == 1:
         raise UnreadableError(f"expected commas between the columns, got {separator[0]!r}")
     faults = list(_header_faults(table, header))
-    lacking = any(column.required and column.name not in header for column in table.columns)
+    lacking = not set(table.required) <= set(header)
     rows = []
     for index, (_, cells) in enumerate(records[1:]):
         if len(cells) != len(header):
@@ -186,29 +153,27 @@ def _records(text: str) -> list[tuple[int, list[str]]]:
 
 
 def _header_faults(table: Table, header: list[str]) -> Iterator[Fault]:
-    known = [column.name for column in table.columns]
-    unknown = [name for name in header if name not in known]
+    unknown = [name for name in header if name not in table.columns]
     for name in dict.fromkeys(name for name in header if name and header.count(name) > 1):
         yield Fault(table.name, None, f"expected column {plain(name)} once, got it {header.count(name)} times")
-    for column in table.columns:
-        if column.name in header:
-            continue
-        if column.required:
-            yield Fault(table.name, None, f"missing column {column.name}{near(column.name, unknown)}")
+    for column in table.required:
+        if column not in header:
+            yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
+    for column in table.optional:
         for name in unknown:
-            if not column.required and _is_misspelt(name, column):
-                yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column.name}?)")
+            if column not in header and _is_misspelt(name, column):
+                yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column}?)")
 
 
-def _is_misspelt(name: str, column: Column) -> bool:
+def _is_misspelt(name: str, column: str) -> bool:
     """Whether a column that is not known is likely an optional one, misspelt.
 
     The same letters in another order or case are: Name, nmae. So is a name that is nearly the same, except for columns
     that change no answer: `names` or `length_km` may well be columns of their own.
     """
-    if sorted(_LETTERS.findall(name.lower())) == sorted(_LETTERS.findall(column.name)):
+    if sorted(_LETTERS.findall(name.lower())) == sorted(_LETTERS.findall(column)):
         return True
-    return column.counts and SequenceMatcher(None, name, column.name).ratio() > _SIMILAR
+    return column not in _CHANGE_NOTHING and SequenceMatcher(None, name, column).ratio() > _SIMILAR
 
 
 def _parse_row(table: Table, header: list[str], cells: list[str], index: int, faults: list[Fault]) -> Any:
@@ -216,41 +181,34 @@ def _parse_row(table: Table, header: list[str], cells: list[str], index: int, fa
     found = dict(zip(header, cells, strict=False))
     values: dict[str, Any] = {}
     for column in table.columns:
-        cell = found.pop(column.name, None)
+        cell = found.pop(column, None)
         if cell is not None:
             try:
-                values[column.name] = column.read(cell)
+                values[column] = table.read(column, cell)
             except ValueError as error:
-                values[column.name] = UNREAD
-                faults.append(Fault(table.name, index, f"expected {column.name} to be {error}, got {shown(cell)}"))
-        elif column.required:
-            values[column.name] = UNREAD
+                values[column] = UNREAD
+                faults.append(Fault(table.name, index, f"expected {column} to be {error}, got {shown(cell)}"))
+        elif column in table.required:
+            values[column] = UNREAD
     found.pop("", None)
     return table.row(**values, extra=tuple(found.items()))
 
 
 def _unread_row(table: Table) -> Any:
-    return table.row(**{column.name: UNREAD for column in table.columns})
+    return table.row(**dict.fromkeys(table.columns, UNREAD))
 
 
 def format_table(table: Table, rows: Sequence[Any]) -> str:
     """The CSV text of a table: required columns, optional ones that some row uses, then the extra columns."""
-    defaults = table.defaults
-    used = [
-        column
-        for column in table.columns
-        if column.required or any(getattr(row, column.name) != defaults[column.name] for row in rows)
-    ]
-    known = {column.name for column in table.columns}
-    extra_names = [name for name in dict.fromkeys(name for row in rows for name, _ in row.extra) if name not in known]
-    lines = [[column.name for column in used] + extra_names]
+    defaults = {field.name: field.default for field in fields(table.row)}
+    optional = [name for name in table.optional if any(getattr(row, name) != defaults[name] for row in rows)]
+    used = (*table.required, *optional)
+    extra = [name for name in dict.fromkeys(name for row in rows for name, _ in row.extra) if name not in table.columns]
+    lines = [[*used, *extra]]
     for row in rows:
-        values = ((column, getattr(row, column.name)) for column in used)
-        extra = dict(row.extra)
-        lines.append(
-            ["" if value is None else column.write(value) for column, value in values]
-            + [extra.get(name, "") for name in extra_names]
-        )
+        of_row = dict(row.extra)
+        cells = [table.write(column, getattr(row, column)) for column in used]
+        lines.append(cells + [of_row.get(name, "") for name in extra])
     return "".join(",".join(map(_quoted, cells)) + "\n" for cells in lines)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from runcard.city.check import UnreadableError, near, plain, shown
 from runcard.city.files import read_text
 from runcard.city.model import City
-from runcard.city.tables import Column, Table, or_none, parse_table, read_whole
+from runcard.city.tables import Table, parse_table
 from runcard.errors import InputError
 
 MAX_GAP_DAYS = 31.0
@@ -49,11 +49,7 @@ def _read_time(cell: str) -> datetime:
     return time
 
 
-LOG_TABLE = Table(
-    "log",
-    dict,
-    (Column("time", _read_time), Column("node_id", str.strip), Column("class", or_none(read_whole), required=False)),
-)
+LOG_TABLE = Table("log", dict, ("time", "node_id"), ("class",), {"time": _read_time, "node_id": str, "class": int})
 
 
 def read_log(path: Path, city: City) -> IncidentLog:
