@@ -50,7 +50,21 @@ def generate_grid(
     `sparseness` is the fraction of links kept, `gamma` the target as a fraction of the longest route. The seed also
     breaks ties between equally short routes.
     """
-    _check_arguments(side, num_stations, load, seed, gamma, sparseness, busy_minutes, trucks_per_station, link_minutes)
+    conditions = (  # the city itself checks the others
+        (side >= 2, f"side >= 2, got {side}"),
+        (side <= MAX_SIDE, f"side <= {MAX_SIDE}, got {side}"),
+        (num_stations >= 1, f"at least one station, got {num_stations}"),
+        (num_stations <= side * side, f"at most one station per node ({side * side} in all), got {num_stations}"),
+        (0.0 < load < inf, f"load > 0, got {load}"),
+        (seed >= 0, f"seed >= 0, got {seed}"),
+        (0.0 < gamma < inf, f"gamma > 0, got {gamma}"),
+        (sparseness is None or 0.0 <= sparseness <= 1.0, f"sparseness from 0 to 1, got {sparseness}"),
+        (0.0 < busy_minutes < inf, f"busy_minutes > 0, got {busy_minutes}"),
+        (trucks_per_station >= 1, f"trucks_per_station >= 1, got {trucks_per_station}"),
+        (0.0 < link_minutes < inf, f"link_minutes > 0, got {link_minutes}"),
+    )
+    if faults := [text for holds, text in conditions if not holds]:
+        raise InputError("a grid city cannot be generated: expected " + "; ".join(faults))
     num_nodes = side * side
     seeds = np.random.SeedSequence(seed).spawn(4)
     kept_stream, link_stream, station_stream, rate_stream = map(np.random.default_rng, seeds)
@@ -121,33 +135,3 @@ def _graph(edges: list[Edge], weights: NDArray[np.float64]) -> Any:
     start, end = np.array(edges).T
     num_nodes = 1 + int(end.max())
     return csr_array((weights, (start, end)), shape=(num_nodes, num_nodes))
-
-
-def _check_arguments(
-    side: int,
-    num_stations: int,
-    load: float,
-    seed: int,
-    gamma: float,
-    sparseness: float | None,
-    busy_minutes: float,
-    trucks_per_station: int,
-    link_minutes: float,
-) -> None:
-    """Raise one InputError that lists every argument that makes no city; the city itself checks shared_delay."""
-    conditions = (
-        (side >= 2, f"side >= 2, got {side}"),
-        (side <= MAX_SIDE, f"side <= {MAX_SIDE}, got {side}"),
-        (num_stations >= 1, f"at least one station, got {num_stations}"),
-        (num_stations <= side * side, f"at most one station per node ({side * side} in all), got {num_stations}"),
-        (0.0 < load < inf, f"load > 0, got {load}"),
-        (seed >= 0, f"seed >= 0, got {seed}"),
-        (0.0 < gamma < inf, f"gamma > 0, got {gamma}"),
-        (sparseness is None or 0.0 <= sparseness <= 1.0, f"sparseness from 0 to 1, got {sparseness}"),
-        (0.0 < busy_minutes < inf, f"busy_minutes > 0, got {busy_minutes}"),
-        (trucks_per_station >= 1, f"trucks_per_station >= 1, got {trucks_per_station}"),
-        (0.0 < link_minutes < inf, f"link_minutes > 0, got {link_minutes}"),
-    )
-    faults = [text for holds, text in conditions if not holds]
-    if faults:
-        raise InputError("a grid city cannot be generated: expected " + "; ".join(faults))

@@ -142,11 +142,11 @@ def _late_pair(problem: DispatchProblem) -> list[float]:
 
 def _beside_paper(found: NDArray[np.float64]) -> list[list[Cell]]:
     """For each reading, the cells of Table 3; `found` [cells, graphs, readings, 2] are the late fractions."""
-    paper = read_paper(TABLE_3)
+    paper = [float(read_paper(TABLE_3)[cell]["delta_opt_uncorrelated"]) for cell in CELLS]
     return [
         [
-            mean_cell("OPT", improvement(pair[:, 1], pair[:, 0]), paper[cell]["delta_opt_uncorrelated"], num_in_paper())
-            for cell, pair in zip(CELLS, found[:, :, reading], strict=True)
+            mean_cell("OPT", improvement(pair[:, 1], pair[:, 0]), printed, num_in_paper())
+            for printed, pair in zip(paper, found[:, :, reading], strict=True)
         ]
         for reading in range(found.shape[2])
     ]

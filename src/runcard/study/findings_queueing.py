@@ -140,7 +140,7 @@ def derive_gap(graphs: Graphs) -> Evidence:
     (found,) = graphs.measure(
         late_of_versions, [(setting_of(trucks, load), shared_delay, (Version(1.0, printed=True),))]
     )
-    ours = mean_cell("OSIA", gap(found[:, 2], found[:, 1]), f"{osia[worst]}", num_in_paper())
+    ours = mean_cell("OSIA", gap(found[:, 2], found[:, 1]), osia[worst], num_in_paper())
     assert ours.off is not None
     words = f"{ours.value:.2f} ± {ours.error:.2f}"
     return Evidence(

@@ -15,7 +15,7 @@ import os
 import platform
 from collections.abc import Sequence
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
@@ -107,16 +107,9 @@ def _facts(results: Sequence[Result], seconds: float | None, today: date) -> tup
         ("Seed", seeds),
         *([] if seconds is None else [("Time of this run", _time_in_words(seconds))]),
         ("Python", platform.python_version()),
-        *((package, _version(package)) for package in PACKAGES),
+        *((package, version(package)) for package in PACKAGES),
         ("Platform", f"{platform.system()} on {platform.machine()}, {cores}"),
     )
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _section(result: Result) -> dict[str, Any]:
