@@ -161,6 +161,33 @@ def test_a_city_with_a_fault_cannot_be_made(changes: dict[str, Any], fault: str)
     assert faults_with(**changes) == (fault,)
 
 
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"busy_minutes": "30"}, "expected busy_minutes > 0, got '30'"),
+        ({"busy_minutes": None}, "expected busy_minutes > 0, got None"),
+        ({"name": 7}, "expected name without control characters, got 7"),
+        ({"trucks_per_incident": 2.0}, "expected trucks_per_incident to be a whole number from 1 to 4, got 2.0"),
+        ({"driving": Driving("gamma", cv="wide")}, "expected driving.cv from 0 to 10, got 'wide'"),
+        (
+            {"nodes": (Node("a", "west", 0.0), Node("b", 1.0, 0.0))},
+            "nodes[0]: expected x_coord to be a number, got 'west'",
+        ),
+        (
+            {"links": (Link("ab", "a", "b", "no", 1.0),)},
+            "links[0]: expected directed to be true or false, got 'no'",
+        ),
+        (
+            {"demand": (DemandPoint("b", 1e10),)},
+            "demand[0]: expected incidents_per_day from 0 to 1e+09, got 10000000000.0",
+        ),
+    ],
+)
+def test_values_of_another_type_or_size_are_faults(changes: dict[str, Any], fault: str) -> None:
+    """What cannot be compared with a number, or is far out of any range, is a fault and no crash."""
+    assert faults_with(**changes) == (fault,)
+
+
 def test_all_faults_are_reported_at_once() -> None:
     """Faults of the settings, of several tables and of references come in one error."""
     faults = faults_with(busy_minutes=-1.0, stations=(Station("s", "z", 0),), demand=(DemandPoint("b", -1.0),))

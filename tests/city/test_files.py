@@ -282,6 +282,15 @@ def test_a_write_that_ends_between_two_files_is_refused_or_done(
     assert read_city(write_city(two_cities[1], folder, overwrite=True)) == two_cities[1]
 
 
+def test_a_first_write_that_was_killed_is_written_again(small_city: City, tmp_path: Path) -> None:
+    """A folder with nothing but the draft of a killed write is as good as empty."""
+    (tmp_path / "city" / files.DRAFT).mkdir(parents=True)
+    (tmp_path / "city" / files.DRAFT / "node.csv").write_text("node_id,x_co")
+    folder = write_city(small_city, tmp_path / "city")
+    assert read_city(folder) == small_city
+    assert not (folder / files.DRAFT).exists()
+
+
 def test_a_city_that_is_replaced_while_it_is_read_is_read_whole(
     two_cities: tuple[City, City], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,6 +149,7 @@ def test_a_bad_row_is_named(name: str, tmp_path: Path) -> None:
         ("n0,0", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got 0"),
         ("n0,one", "log.csv row 2: expected class to be a whole number, got 'one'"),
         ("n0,-1", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got -1"),
+        (f"n0,{'9' * 5000}", f"log.csv row 2: expected class to be a whole number, got {LONG.replace('x', '9')}"),
         ("n1,2", "log.csv row 2: expected a class from 1 to 1, which node n1 has, got 2"),
     ],
 )
