@@ -22,7 +22,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, Canvas, canvas_of
 from runcard.policy.base import Policy
 from runcard.simulate.result import interval_of
-from runcard.study.experiment import Experiment, Setting
+from runcard.study.experiment import Setting
 from runcard.study.result import Result
 from runcard.study.tables import HEADS, LateFractions, improvement
 from runcard.study.tasks import city_of, solved
@@ -154,14 +154,7 @@ def _draw_curves(result: Result) -> "Figure":
     experiment = result.experiment
     by_load = experiment.kind == "against-load"
     places = experiment.loads if by_load else experiment.gammas
-    settings = [
-        Setting(
-            side=experiment.sides[0], trucks=experiment.trucks[0],
-            load=place if by_load else experiment.loads[0], gamma=experiment.gammas[0] if by_load else place,
-        )
-        for place in places
-    ]  # fmt: skip
-    lateness = LateFractions(result.rows)
+    settings, lateness = experiment.settings, LateFractions(result.rows)
     num_panels = min(experiment.graphs, len(lateness.of(settings[0], experiment.shared_delays[0], "closest-first")))
     figure, panels = _panels(num_panels, height=2.5)
     for shared_delay in experiment.shared_delays:
@@ -214,7 +207,8 @@ def _draw_late(result: Result) -> "Figure":
             colour, marker = CORRELATION_LOOKS.get(shared_delay, BETWEEN_LOOKS)
             found = [
                 interval_of(100.0 * lateness.of(setting, shared_delay, "optimal"))
-                for setting in _by_side(experiment, trucks)
+                for setting in experiment.settings
+                if setting.trucks == trucks
             ]
             panel.errorbar(
                 # Apart, so that one interval does not hide the other.
@@ -230,12 +224,6 @@ def _draw_late(result: Result) -> "Figure":
     figure.supylabel("late incidents under OPT (%)", fontsize=9.5)
     _legend(figure, panels[0])
     return figure
-
-
-def _by_side(experiment: Experiment, trucks: int) -> list[Setting]:
-    """The settings of a number of trucks, one for each side."""
-    load, gamma = experiment.loads[0], experiment.gammas[0]
-    return [Setting(side=side, trucks=trucks, load=load, gamma=gamma) for side in experiment.sides]
 
 
 def _draw_seconds(result: Result) -> "Figure":
