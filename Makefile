@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 FRESH := .venv/.kernels
-KERNELS := $(shell grep -rl njit src/runcard --include='*.py')
+SOURCES := $(shell find src benchmarks -name '*.py')
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
@@ -43,8 +43,9 @@ clean: ## Remove .venv and everything the tools made
 	rm -rf .venv build dist .hypothesis .benchmarks .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} + -o -name '*.egg-info' -prune -exec rm -rf {} +
 
-# Compiled kernels are cached beside their files, and the cache does not notice a change in a file that it only calls.
-$(FRESH): $(KERNELS) | $(READY)
+# Compiled kernels are cached beside their files. The cache of a kernel notices a change in its own file, but not in a file
+# that it calls or takes a constant from. So any change in a source clears the cache.
+$(FRESH): $(SOURCES) | $(READY)
 	@find src benchmarks -name '*.nb[ci]' -delete
 	@touch $@
 

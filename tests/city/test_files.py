@@ -1,7 +1,12 @@
 """Reading and writing city folders."""
 
+import os
 import shutil
+import stat
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,19 +25,27 @@ from runcard.city import (
     Outside,
     Station,
     demo_city,
+    files,
     generate_grid,
     read_city,
     write_city,
 )
-from runcard.city.check import RESERVED_IDS, SETTING_RULES
-from runcard.city.settings import KEYS
+from runcard.city.check import (
+    LEAST_MINUTES,
+    MAX_COORDINATE,
+    MAX_MINUTES,
+    MAX_RATE,
+    MAX_SEED,
+    RESERVED_IDS,
+    is_text,
+)
 from runcard.errors import CityError, InputError, RuncardError
 
 BROKEN = sorted((Path(__file__).parents[1] / "data" / "broken").iterdir())
 
-positive = st.floats(min_value=0.0, exclude_min=True, allow_infinity=False)
-finite = st.floats(allow_nan=False, allow_infinity=False)
-words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
+minutes = st.floats(LEAST_MINUTES, MAX_MINUTES)
+coordinates = st.floats(-MAX_COORDINATE, MAX_COORDINATE)
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8).filter(is_text)
 ids = words.map(str.strip).filter(bool)
 station_ids = ids.filter(lambda text: "," not in text and text not in RESERVED_IDS)
 objectives = st.sampled_from([Objective(), Objective("minutes")]) | st.builds(
@@ -49,48 +62,34 @@ def cities(draw: st.DrawFn) -> City:
     pairs = [(start, end, False) for start, end in pairwise(node_ids)]
     pairs += draw(st.lists(st.tuples(some_node, some_node, st.booleans()), max_size=3))
     link_ids = draw(st.lists(ids, min_size=len(pairs), max_size=len(pairs), unique=True))
-    length = st.none() | st.floats(min_value=0.0, allow_infinity=False)
+    length = st.none() | st.floats(0.0, MAX_COORDINATE)
     points = st.builds(
         DemandPoint,
         some_node,
-        st.floats(min_value=0.0, allow_infinity=False),
+        st.floats(0.0, MAX_RATE),
         st.none() | st.integers(1, 4),
-        st.none() | positive,
+        st.none() | minutes,
         words,
         st.tuples(st.tuples(st.just("note"), cells)),
     )
     return City(
         name=draw(words),
-        busy_minutes=draw(positive),
-        target_minutes=draw(positive),
-        nodes=tuple(Node(node_id, draw(finite), draw(finite), draw(words)) for node_id in node_ids),
+        busy_minutes=draw(minutes),
+        target_minutes=draw(minutes),
+        nodes=tuple(Node(node_id, draw(coordinates), draw(coordinates), draw(words)) for node_id in node_ids),
         links=tuple(
-            Link(link_id, *pair, draw(positive), draw(length)) for link_id, pair in zip(link_ids, pairs, strict=True)
+            Link(link_id, *pair, draw(minutes), draw(length)) for link_id, pair in zip(link_ids, pairs, strict=True)
         ),
         stations=tuple(
-            Station(station_id, draw(some_node), draw(st.integers(min_value=1)), draw(words))
+            Station(station_id, draw(some_node), draw(st.integers(1, 1000)), draw(words))
             for station_id in draw(st.lists(station_ids, min_size=1, max_size=3, unique=True))
         ),
-        demand=(DemandPoint(node_ids[0], draw(positive)), *draw(st.lists(points, max_size=4))),
+        demand=(DemandPoint(node_ids[0], draw(minutes)), *draw(st.lists(points, max_size=4))),
         trucks_per_incident=draw(st.integers(1, 4)),
         shared_delay=draw(st.floats(0.0, 1.0)),
-        driving=Driving(route_seed=draw(st.integers(min_value=0))),
-        outside=Outside(draw(st.none() | st.integers(min_value=1)), draw(st.none() | positive)),
+        driving=Driving(route_seed=draw(st.integers(0, MAX_SEED))),
+        outside=Outside(draw(st.none() | st.integers(1, 10_000)), draw(st.none() | minutes)),
         objective=draw(objectives),
-    )
-
-
-@pytest.fixture
-def small_city() -> City:
-    """A city of two nodes, one link, one station and one demand point."""
-    return City(
-        name="Two Houses",
-        busy_minutes=30.0,
-        target_minutes=1.5,
-        nodes=(Node("a", 0.0, 0.0), Node("b", 1.0, 0.0)),
-        links=(Link("ab", "a", "b", False, 1.0),),
-        stations=(Station("s", "a", 2),),
-        demand=(DemandPoint("b", 4.0),),
     )
 
 
@@ -135,56 +134,8 @@ def test_a_file_that_cannot_be_opened_is_a_fault(tmp_path: Path, small_city: Cit
     folder = write_city(small_city, tmp_path / "city")
     (folder / "node.csv").unlink()
     (folder / "node.csv").mkdir()
-    with pytest.raises(CityError, match=r"node\.csv: the file cannot be read: "):
+    with pytest.raises(CityError, match=r"node\.csv: expected a file, got a folder"):
         read_city(folder)
-
-
-def test_what_a_spreadsheet_makes_of_a_table_is_read(tmp_path: Path, small_city: City) -> None:
-    """A byte order mark, carriage returns, blank rows, spaces, 2.0 for 2 and TRUE for 1 change nothing."""
-    folder = write_city(small_city, tmp_path / "city")
-    (folder / "station.csv").write_bytes(b"\xef\xbb\xbfstation_id, node_id ,trucks\r\n\r\n s ,a,2.0\r\n,,\r\n")
-    (folder / "link.csv").write_bytes(b"link_id,from_node_id,to_node_id,directed,mean_minutes\rab,a,b,FALSE, 1 \r")
-    (folder / "city.toml").write_bytes(b"\xef\xbb\xbf" + (folder / "city.toml").read_bytes().replace(b"30.0", b"30"))
-    assert read_city(folder) == small_city
-
-
-def test_rows_are_counted_as_a_spreadsheet_counts_them(tmp_path: Path, small_city: City) -> None:
-    """Blank rows count, and a cell of several lines is one row."""
-    folder = write_city(small_city, tmp_path / "city")
-    (folder / "station.csv").write_text('station_id,node_id,trucks,name\n\n\ns,a,1,"two\nlines"\nt,a,0,\n')
-    with pytest.raises(CityError) as caught:
-        read_city(folder)
-    assert caught.value.faults == (
-        "station.csv row 4: expected name without control characters, got 'two\\nlines'",
-        "station.csv row 5: expected trucks >= 1, got 0",
-    )
-
-
-def test_extra_columns_are_kept_and_written_back(tmp_path: Path, small_city: City) -> None:
-    """Columns that runcard does not use come back as they were, even with commas, quotes and line breaks."""
-    folder = write_city(small_city, tmp_path / "city")
-    (folder / "node.csv").write_text(
-        'node_id,zone,x_coord,y_coord,note\na,7,0,0,"x, ""y""\r\nz"\nb,,1,0,\n', newline=""
-    )
-    city = read_city(folder)
-    assert city == small_city
-    assert city.nodes[0].extra == (("zone", "7"), ("note", 'x, "y"\r\nz'))
-    assert [node.extra for node in read_city(write_city(city, tmp_path / "again")).nodes] == [
-        node.extra for node in city.nodes
-    ]
-
-
-def test_columns_nobody_uses_are_not_written(tmp_path: Path, small_city: City) -> None:
-    """A plain city gives plain tables: optional columns appear only where a row needs them."""
-    folder = write_city(small_city, tmp_path / "city")
-    assert (folder / "node.csv").read_text() == "node_id,x_coord,y_coord\na,0.0,0.0\nb,1.0,0.0\n"
-    assert (folder / "demand.csv").read_text() == "node_id,incidents_per_day\nb,4.0\n"
-
-
-def test_huge_counts_are_read_exactly(tmp_path: Path, small_city: City) -> None:
-    """The number of trucks has no limit here, and is not rounded on the way."""
-    city = replace(small_city, stations=(Station("s", "a", 12345678901234567891),))
-    assert read_city(write_city(city, tmp_path / "city")).stations[0].trucks == 12345678901234567891
 
 
 def test_a_folder_with_a_city_is_overwritten_only_on_request(tmp_path: Path, small_city: City) -> None:
@@ -238,9 +189,180 @@ def test_a_failed_write_leaves_everything_as_it_was(
         assert read_city(tmp_path / "city") == small_city
 
 
-def test_the_keys_that_are_read_are_the_keys_that_are_checked() -> None:
-    """A setting added to the file format without a rule, or the reverse, is noticed."""
-    assert KEYS.keys() == SETTING_RULES.keys()
+@pytest.fixture
+def two_cities(small_city: City) -> tuple[City, City]:
+    """Two cities of the same ids, so that any mixture of their files would read as a city."""
+    other = replace(
+        small_city,
+        name="Two Others",
+        links=(replace(small_city.links[0], mean_minutes=2.0),),
+        stations=(replace(small_city.stations[0], trucks=3),),
+        demand=(replace(small_city.demand[0], incidents_per_day=5.0),),
+        nodes=tuple(replace(node, y_coord=7.0) for node in small_city.nodes),
+    )
+    return small_city, other
+
+
+KILLS = """
+import os, random, signal, sys, time
+from pathlib import Path
+from runcard.city import files, read_city, write_city
+from runcard.errors import CityError
+
+files._WAIT_SECONDS = 0.001
+cities = [read_city(path) for path in sys.argv[2:]]
+folder, rng = Path(sys.argv[1]), random.Random(1)
+write_city(cities[0], folder)
+(folder / "notes.txt").write_text("mine")
+refused = 0
+for _ in range(100):
+    child = os.fork()
+    if child == 0:
+        number = 0
+        while True:
+            number += 1
+            write_city(cities[number % 2], folder, overwrite=True)
+    time.sleep(rng.uniform(0.001, 0.02))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    try:
+        assert read_city(folder) in cities, "a mixture"
+    except CityError as error:
+        assert "a write of a city was interrupted here" in str(error), str(error)
+        assert "write the city again with --overwrite" in str(error), str(error)
+        refused += 1
+    write_city(cities[0], folder, overwrite=True)
+    assert read_city(folder) == cities[0]
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["city.toml", "demand.csv", "link.csv", "node.csv", "notes.txt", "station.csv"], names
+assert 0 < refused < 100
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows")
+def test_a_killed_write_never_leaves_a_mixture_of_two_cities(two_cities: tuple[City, City], tmp_path: Path) -> None:
+    """A process that overwrites a city is killed 100 times: the folder holds one of both, or says what to do.
+
+    The next write works, clears what the killed one left, and leaves other files alone.
+    """
+    places = [write_city(city, tmp_path / str(number)) for number, city in enumerate(two_cities)]
+    done = subprocess.run(
+        [sys.executable, "-c", KILLS, tmp_path / "city", *places], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("num_moves", range(1, 7))
+def test_a_write_that_ends_between_two_files_is_refused_or_done(
+    two_cities: tuple[City, City], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_moves: int
+) -> None:
+    """After each of the six renames of a write the folder is refused, until the last: then it is the new city."""
+    folder = write_city(two_cities[0], tmp_path / "city")
+    replace_file, moved = Path.replace, []
+
+    def killed(path: Path, target: Path) -> Path:
+        if len(moved) == num_moves:
+            raise KeyboardInterrupt
+        moved.append(path.name)
+        return replace_file(path, target)
+
+    monkeypatch.setattr(Path, "replace", killed)
+    monkeypatch.setattr("runcard.city.files._WAIT_SECONDS", 0.001)
+    with nullcontext() if num_moves == 6 else pytest.raises(KeyboardInterrupt):
+        write_city(two_cities[1], folder, overwrite=True)
+    if num_moves == 6:
+        assert read_city(folder) == two_cities[1]
+        return
+    with pytest.raises(CityError, match="a write of a city was interrupted here"):
+        read_city(folder)
+    with pytest.raises(InputError, match="interrupted here; choose another folder or replace it with --overwrite"):
+        write_city(two_cities[1], folder)
+    monkeypatch.setattr(Path, "replace", replace_file)
+    assert read_city(write_city(two_cities[1], folder, overwrite=True)) == two_cities[1]
+
+
+def test_a_first_write_that_was_killed_is_written_again(small_city: City, tmp_path: Path) -> None:
+    """A folder with nothing but the draft of a killed write is as good as empty."""
+    (tmp_path / "city" / files.DRAFT).mkdir(parents=True)
+    (tmp_path / "city" / files.DRAFT / "node.csv").write_text("node_id,x_co")
+    folder = write_city(small_city, tmp_path / "city")
+    assert read_city(folder) == small_city
+    assert not (folder / files.DRAFT).exists()
+
+
+def test_a_city_that_is_replaced_while_it_is_read_is_read_whole(
+    two_cities: tuple[City, City], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When another program replaces the city between two files, all five are read again."""
+    folder = write_city(two_cities[0], tmp_path / "city")
+    read, replaced = files.read_text, []
+
+    def read_and_replace(path: Path) -> str:
+        text = read(path)
+        if path.name == "link.csv" and not replaced:
+            replaced.append(write_city(two_cities[1], folder, overwrite=True))
+        return text
+
+    monkeypatch.setattr(files, "read_text", read_and_replace)
+    assert read_city(folder) == two_cities[1]
+
+
+def test_two_programs_do_not_write_to_one_folder_at_a_time(two_cities: tuple[City, City], tmp_path: Path) -> None:
+    """The second one is refused while the first writes, and the first goes on undisturbed."""
+    folder = write_city(two_cities[0], tmp_path / "city")
+    with (
+        files._only_writer(folder),
+        pytest.raises(RuncardError, match="another program is writing a city to this folder"),
+    ):
+        write_city(two_cities[1], folder, overwrite=True)
+    assert read_city(write_city(two_cities[1], folder, overwrite=True)) == two_cities[1]
+
+
+def test_files_that_a_hand_has_changed_are_read(two_cities: tuple[City, City], tmp_path: Path) -> None:
+    """A city may be edited after it was written, in any of its files, and is then overwritten like any other."""
+    folder = write_city(two_cities[0], tmp_path / "city")
+    table = folder / "station.csv"
+    table.write_text(table.read_text().replace("s,a,2", "s,a,4"))
+    assert read_city(folder).num_trucks == 4
+    assert read_city(write_city(two_cities[1], folder, overwrite=True)) == two_cities[1]
+
+
+def test_a_link_to_a_folder_stays_a_link(two_cities: tuple[City, City], tmp_path: Path) -> None:
+    """The city is written to the folder that a link names, also one that is not there yet."""
+    (tmp_path / "link").symlink_to(tmp_path / "city")
+    for city in two_cities:
+        write_city(city, tmp_path / "link", overwrite=True)
+        assert (tmp_path / "link").is_symlink()
+        assert read_city(tmp_path / "city") == city
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are of Unix")
+def test_files_have_the_modes_that_they_should(two_cities: tuple[City, City], tmp_path: Path) -> None:
+    """New files are as the umask has it; a file that is replaced keeps its mode."""
+    before = os.umask(0o027)
+    try:
+        folder = write_city(two_cities[0], tmp_path / "city")
+        (folder / "demand.csv").chmod(0o600)
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o750
+        assert stat.S_IMODE((folder / "node.csv").stat().st_mode) == 0o640
+        os.umask(0o022)
+        write_city(two_cities[1], folder, overwrite=True)
+        assert stat.S_IMODE((folder / "demand.csv").stat().st_mode) == 0o600
+        assert stat.S_IMODE((folder / "node.csv").stat().st_mode) == 0o640
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes on Windows")
+@pytest.mark.parametrize("name", files.FILE_NAMES)
+def test_a_pipe_in_place_of_a_file_is_refused_at_once(small_city: City, tmp_path: Path, name: str) -> None:
+    """Nobody waits for a pipe that nobody writes to."""
+    folder = write_city(small_city, tmp_path / "city")
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(CityError, match=f"{name}: expected a file, got a device or a pipe"):
+        read_city(folder)
 
 
 def test_a_generated_city_survives_a_round_trip(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_precision_that_is_not_reached_says_so(run, grid_folder: Path, monkeyp
     ("arguments", "words"),
     [
         (["--scenario", "turnback"], "did you mean turn-back?"),
-        (["--scenario", "evening+none.toml"], "none.toml: No such file"),
+        (["--scenario", "evening+none.toml"], "none.toml: the file is missing"),
         (["--policies", "CF,best"], "expected a policy"),
         (["--precision", "0.1", "--incidents", "10"], "got both"),
         (["--precision", "nan"], "expected a precision"),

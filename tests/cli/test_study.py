@@ -92,7 +92,7 @@ def test_a_finding_is_derived(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["tabel1"], "expected an experiment, one of table1, .*; got 'tabel1'; did you mean table1"),
+        (["tabel1"], "expected an experiment, one of table1, .*; got 'tabel1' .did you mean table1"),
         (["finding-12"], "expected a finding from finding-1 to finding-9, got 'finding-12'"),
         (["table2", "--graphs", "0"], "graphs"),
         (["table2", "--backend", "spark"], "expected a backend, one of loky, dask; got 'spark'"),

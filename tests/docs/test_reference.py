@@ -34,7 +34,7 @@ def test_every_command_and_option_is_documented() -> None:
 def test_every_key_and_column_of_a_city_folder_is_documented() -> None:
     """Each key of city.toml and each column of the tables stands in the reference."""
     text = (DOCS / "reference" / "city-folder.md").read_text(encoding="utf-8")
-    columns = [column.name for table in TABLES for column in table.columns]
+    columns = [column for table in TABLES for column in table.columns]
     for word in ("schema", *KEYS, *columns):
         assert f"`{word}`" in text, word
 

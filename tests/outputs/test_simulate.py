@@ -12,7 +12,7 @@ from runcard.outputs.simulate import simulation_document, survives
 from runcard.outputs.simulation_tables import late_words, simulation_line, with_error
 from runcard.simulate.engine import Progress
 from runcard.simulate.kernels.run import NUM_BINS
-from runcard.simulate.result import Batch, Interval, PolicyResult, Simulation
+from runcard.simulate.result import Batch, Interval, SimulatedPolicy, Simulation
 from runcard.simulate.scenario import Scenario
 
 
@@ -27,7 +27,7 @@ def batch(late: int, incidents: int = 1000) -> Batch:
 def simulation(*late: tuple[int, ...]) -> Simulation:
     """A simulation of two trucks with a policy for each tuple of late incidents, one for each batch."""
     bins = np.zeros((2, 2, NUM_BINS), np.int64)
-    policies = tuple(PolicyResult(f"policy {n}", tuple(map(batch, one)), bins) for n, one in enumerate(late))
+    policies = tuple(SimulatedPolicy(f"policy {n}", tuple(map(batch, one)), bins) for n, one in enumerate(late))
     return Simulation(Scenario(), policies, ("s0", "s1"), 1, precise=True)
 
 

@@ -16,7 +16,7 @@ from tests.response.oracles import delta
 
 from runcard import dispatch_problem, evaluate, solve
 from runcard.city import City, DemandPoint, Driving, Outside, generate_grid, read_city
-from runcard.errors import SizeError
+from runcard.errors import InputError, SizeError
 from runcard.response import ResponseTable, Teams, response_table, routes_to
 
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*/"))
@@ -198,7 +198,7 @@ def test_a_station_of_a_billion_trucks_is_refused() -> None:
     """A number of trucks that no array could index is one clear error."""
     city = generate_grid(side=3, num_stations=2, load=0.1, seed=1)
     stations = (replace(city.stations[0], trucks=3_000_000_000), city.stations[1])
-    with pytest.raises(SizeError, match=r"station s0: expected at most 1000 trucks, got 3000000000"):
+    with pytest.raises(InputError, match=r"expected trucks from 1 to 1000, got 3000000000"):
         response_table(replace(city, stations=stations))
 
 

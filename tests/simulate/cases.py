@@ -11,7 +11,7 @@ import runcard
 from runcard.city import City, DemandPoint, Driving, Link, Node, Station
 from runcard.policy.base import Policy
 from runcard.simulate.engine import simulate_policies
-from runcard.simulate.result import PolicyResult, interval_of
+from runcard.simulate.result import SimulatedPolicy, interval_of
 from runcard.simulate.scenario import Scenario, read_scenario
 
 POLICIES = ("closest-first", "one-step", "optimal", "fixed-card")
@@ -59,7 +59,7 @@ def holds(values: Sequence[float] | NDArray[np.float64], exact: float, level: fl
     return found.low <= exact <= found.high
 
 
-def late_fractions(result: PolicyResult) -> NDArray[np.float64]:
+def late_fractions(result: SimulatedPolicy) -> NDArray[np.float64]:
     """[batch] the part of the incidents that is late."""
     return np.array([batch.late / batch.incidents for batch in result.batches])
 

@@ -1,4 +1,4 @@
-"""Tests of the simulation of the paper's model: against the exact solver, SimPy and closed forms; and of records."""
+"""The simulation of the paper's model (with `kernels/run` and `rules`) against the exact solver, SimPy and formulas."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from runcard.mdp.levels import idle_distribution
 from runcard.policy.base import Policy
 from runcard.simulate import engine
 from runcard.simulate.engine import Progress, simulate_policies
-from runcard.simulate.result import Batch, PolicyResult
+from runcard.simulate.result import Batch, SimulatedPolicy
 
 from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city, street
 from .reference_simpy import Decide, Department
@@ -83,7 +83,7 @@ def assert_alike(ours: Sequence[float], others: Sequence[float], what: str) -> N
     assert abs(ours.mean() - others.mean()) <= limit, what
 
 
-def by_station(result: PolicyResult, city: City, i: int) -> list[float]:
+def by_station(result: SimulatedPolicy, city: City, i: int) -> list[float]:
     """The mean busy fraction of the trucks of a station, by batch."""
     of = np.repeat(np.arange(len(city.stations)), [station.trucks for station in city.stations])
     return [float(batch.busy_minutes[of == i].mean() / batch.minutes) for batch in result.batches]
@@ -115,7 +115,7 @@ def test_simpy_agrees(name: str, given: dict[str, float], changes: dict[str, int
     assert_alike(sent, [float(sent.sum() / 400) for sent in others.dispatches], "dispatches")
 
 
-def idle_parts(result: PolicyResult) -> np.ndarray:
+def idle_parts(result: SimulatedPolicy) -> np.ndarray:
     """[batch, trucks + 1] the part of the time with each number of idle trucks."""
     return np.array([batch.idle_minutes / batch.idle_minutes.sum() for batch in result.batches])
 
@@ -157,7 +157,7 @@ def test_trucks_are_busy_as_littles_law_says() -> None:
         assert holds(by_station(result, city, i), float(exact.busy_fraction[i]))
 
 
-def assert_same_batches(one: PolicyResult, other: PolicyResult) -> None:
+def assert_same_batches(one: SimulatedPolicy, other: SimulatedPolicy) -> None:
     """Assert that two results are of the same batches, bit for bit."""
     assert len(one.batches) == len(other.batches)
     for left, right in zip(one.batches, other.batches, strict=True):

@@ -29,7 +29,7 @@ from runcard.simulate.model import build_model
 from runcard.simulate.result import interval_of
 from runcard.simulate.rules import array_rule, strides
 from runcard.simulate.scenario import Scenario, Shift, built_in_names, read_scenario
-from runcard.simulate.state import new_state, nothing_found, room_for
+from runcard.simulate.state import empty_records, new_state, no_counts
 
 Choose = Callable[[NDArray[np.int64], NDArray[np.int8]], int]
 Step = tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]
@@ -143,10 +143,10 @@ def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> N
     rule, model = array_rule(policy), build_model(city, read_scenario(scenario), strides(policy.problem), None)
     env = DispatchEnv(city, scenario, episode_incidents=300)
     for number in range(2):
-        state, records, team = new_state(model), room_for(300), np.empty(model.most_needed, np.int64)
+        state, records, team = new_state(model), empty_records(300), np.empty(model.most_needed, np.int64)
         begin(model, state, batch_key(11, number), 0.0)
         state.clock["measured_from"] = 0.0
-        run_batch(model, state, rule, nothing_found(), records, team, 0, 300, 1e9)
+        run_batch(model, state, rule, no_counts(), records, team, 0, 300, 1e9)
         steps = play(env, optimal_choice(policy), None if number else 11)
         infos = [step[4] for step in steps]
         assert [info["late"] for info in infos] == records["late"].tolist()
@@ -257,7 +257,9 @@ def test_several_at_once() -> None:
         ({"reward": "minutes"}, "expected a reward, one of late, expected; got 'minutes'"),
         ({"reward": "expected", "scenario": "redirect"}, 'scenario redirect: expected reward="late"'),
         ({"reward": "expected", "scenario": "turnout"}, 'scenario turnout: expected reward="late"'),
-        ({"episode_incidents": 0}, "expected at least one incident in an episode, got 0"),
+        ({"episode_incidents": 0}, "expected a whole number of incidents from 1 up in an episode, got 0"),
+        ({"episode_incidents": 1.5}, "expected a whole number of incidents from 1 up in an episode, got 1.5"),
+        ({"episode_incidents": float("nan")}, "expected a whole number of incidents from 1 up in an episode, got nan"),
         ({"scenario": "papr"}, "expected a scenario, got 'papr'"),
         (
             {"problem": runcard.dispatch_problem(CITIES["one"])},

@@ -1,5 +1,6 @@
-"""Tests of incident logs: a good one is replayed as it is, and of a bad one the row is named."""
+"""Incident logs: a good one is replayed as it is, and of a bad one the row is named."""
 
+import os
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from runcard.simulate.incident_log import IncidentLog, read_log
 from .cases import policies_of, records_of, scenario_of, small_city
 
 HEADER = "time,node_id"
+LONG = f"'{'x' * 27}...{'x' * 28}'"
 
 
 def with_classes() -> City:
@@ -37,8 +39,8 @@ GOOD = """\
 2024-01-03 14:05:00,n3,
 
 2024-01-03T14:05:30.5,n12,the same node again
-2024-02-01,n0,"two
-lines"
+2024-02-01T00:00,n0,"two
+lines, one with 3, or 24 in it"
 """
 
 
@@ -53,7 +55,13 @@ def test_a_good_log_is_read(tmp_path: Path) -> None:
 
 def test_classes_are_told_apart(tmp_path: Path) -> None:
     """The class of an incident is the row of its node in demand.csv, and may be left out where there is one."""
-    rows = ("node_id,class,time", "n0,2,2024-01-01", "n0,1,2024-01-01", "n1,,2024-01-02", "n1,1,2024-01-03")
+    rows = (
+        "node_id,class,time",
+        "n0,2,2024-01-01T00",
+        "n0,1,2024-01-01T00",
+        "n1,,2024-01-02T00",
+        "n1,1.0,2024-01-03T00",
+    )
     assert logged(tmp_path, "\n".join(rows), with_classes()).points.tolist() == [1, 0, 2, 2]
 
 
@@ -83,15 +91,35 @@ FAULTS = {
     "no node": ("2024-01-01T00:00,", "row 2: expected a node of demand.csv, got ''"),
     "bad time": (
         "2024-01-01T00:00,n1\n\nyesterday,n1",
-        "row 4: expected a time such as 2015-01-03T14:05:00, got 'yesterday'",
+        "row 4: expected time to be a date and a time, such as 2015-01-03T14:05:00, got 'yesterday'",
     ),
     "no such day": (
         "2023-02-29T00:00,n1",
-        "row 2: expected a time such as 2015-01-03T14:05:00, got '2023-02-29T00:00'",
+        "row 2: expected time to be a date and a time, such as 2015-01-03T14:05:00, got '2023-02-29T00:00'",
     ),
-    "no time": (",n1", "row 2: expected a time such as 2015-01-03T14:05:00, got ''"),
-    "year too early": ("1815-06-18T12:00,n1", "row 2: expected a year from 1900 to 2200, got 1815"),
-    "year too late": ("2024-01-01T00:00,n1\n2924-01-01T00:00,n1", "row 3: expected a year from 1900 to 2200, got 2924"),
+    "no time": (",n1", "row 2: expected time to be a date and a time, such as 2015-01-03T14:05:00, got ''"),
+    "year too early": (
+        "1815-06-18T12:00,n1",
+        "row 2: expected time to be in a year from 1900 to 2200, got '1815-06-18T12:00'",
+    ),
+    "year too late": (
+        "2024-01-01T00:00,n1\n2924-01-01T00:00,n1",
+        "row 3: expected time to be in a year from 1900 to 2200, got '2924-01-01T00:00'",
+    ),
+    "a date alone": (
+        "2024-01-01T00:00,n1\n2024-01-02,n1",
+        "row 3: expected time to be a date and a time, such as 2015-01-03T14:05:00, got '2024-01-02'",
+    ),
+    "a date alone in another form": (
+        "20240102,n1",
+        "row 2: expected time to be a date and a time, such as 2015-01-03T14:05:00, got '20240102'",
+    ),
+    "a time alone": (
+        "14:05:00,n1",
+        "row 2: expected time to be a date and a time, such as 2015-01-03T14:05:00, got '14:05:00'",
+    ),
+    "long row": ("2024-01-01T00:00,n1,n2", "row 2: expected 2 cells, got 3"),
+    "a node of many letters": ("2024-01-01T00:00," + "x" * 500, f"row 2: expected a node of demand.csv, got {LONG}"),
     "mixed zones": (
         "2024-01-01T00:00,n1\n2024-01-01T01:00Z,n1",
         "row 3: expected every time with a time zone or none, got both",
@@ -117,11 +145,12 @@ def test_a_bad_row_is_named(name: str, tmp_path: Path) -> None:
     ("row", "message"),
     [
         ("n0,", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got none"),
-        ("n0,3", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got '3'"),
-        ("n0,0", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got '0'"),
-        ("n0,one", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got 'one'"),
-        ("n0,-1", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got '-1'"),
-        ("n1,2", "log.csv row 2: expected a class from 1 to 1, which node n1 has, got '2'"),
+        ("n0,3", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got 3"),
+        ("n0,0", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got 0"),
+        ("n0,one", "log.csv row 2: expected class to be a whole number, got 'one'"),
+        ("n0,-1", "log.csv row 2: expected a class from 1 to 2, which node n0 has, got -1"),
+        (f"n0,{'9' * 5000}", f"log.csv row 2: expected class to be a whole number, got {LONG.replace('x', '9')}"),
+        ("n1,2", "log.csv row 2: expected a class from 1 to 1, which node n1 has, got 2"),
     ],
 )
 def test_a_class_that_a_node_does_not_have_is_named(row: str, message: str, tmp_path: Path) -> None:
@@ -134,28 +163,61 @@ def test_a_class_that_a_node_does_not_have_is_named(row: str, message: str, tmp_
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "log.csv: expected the columns time and node_id, got none"),
-        ("time,node\n", "log.csv: expected the columns time and node_id, got time, node"),
-        ("2024-01-01T00:00,n1\n", "log.csv: expected the columns time and node_id, got 2024-01-01T00:00, n1"),
+        ("", "log.csv: expected a header row, got an empty file"),
+        ("time,node\n", "log.csv: missing column node_id (did you mean node?)"),
+        ("2024-01-01T00:00,n1\n", "log.csv: missing column time"),
         (f"{HEADER}\n", "log.csv: expected at least one incident, got none"),
         (f"{HEADER}\n\n , \n", "log.csv: expected at least one incident, got none"),
+        ("time,node_id,time\n", "log.csv: expected column time once, got it 2 times"),
+        ("time,node_id,clas\n", "log.csv: unknown column clas (did you mean class?)"),
+        ("time;node_id\n", "log.csv: expected commas between the columns, got ';'"),
     ],
 )
 def test_a_log_without_columns_or_incidents_is_refused(text: str, message: str, tmp_path: Path) -> None:
     """A log needs its two columns and an incident."""
     with pytest.raises(InputError) as caught:
         logged(tmp_path, text)
-    assert str(caught.value) == message
+    assert str(caught.value).removeprefix(f"{tmp_path}/") == message
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    """A file that is not UTF-8, and one that is not there, are said to be so."""
+    """A file that is not UTF-8, one that is not there, and a pipe, which would never end, are said to be so."""
     path = tmp_path / "log.csv"
     path.write_bytes(b"time,node_id\n2024-01-01T00:00,\xff\n")
-    with pytest.raises(InputError, match="expected a CSV file in UTF-8"):
+    with pytest.raises(InputError, match="row 2 is not UTF-8 text: got byte 0xff"):
         read_log(path, small_city())
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="the file is missing"):
         read_log(tmp_path / "none.csv", small_city())
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="expected a file, got a device or a pipe"):
+        read_log(tmp_path / "pipe.csv", small_city())
+
+
+def rows_with_a_quote(closed: str) -> str:
+    """A log of four rows with a note; the quote in row 3 is not closed there, and row 4 ends as given."""
+    start = "time,node_id,note\n2024-01-01T00:00,n1,fine\n"
+    return f'{start}2024-01-01T01:00,n1,"the door\n2024-01-01T02:00,n1,{closed}\n2024-01-01T03:00,n1,\n'
+
+
+@pytest.mark.parametrize(
+    ("closed", "message"),
+    [
+        ("", "row 3 is not valid CSV: a quote is opened there and never closed"),
+        (
+            'of the "house"',
+            "row 3 is not valid CSV: ',' expected after '\"'",
+        ),
+        (
+            'of the house"',
+            "row 3: expected no other row inside column note, got '2024-01-01T02:00,n1,of the house'",
+        ),
+    ],
+)
+def test_a_quote_that_swallows_rows_is_refused(closed: str, message: str, tmp_path: Path) -> None:
+    """A quote that is not closed in its row is an error with the row of the quote, whatever closes it later."""
+    with pytest.raises(InputError) as caught:
+        logged(tmp_path, rows_with_a_quote(closed))
+    assert message in str(caught.value)
 
 
 def random_log(folder: Path, num_incidents: int) -> None:

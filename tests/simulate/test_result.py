@@ -1,4 +1,4 @@
-"""Tests of what a simulation found: intervals, quantiles and paired differences."""
+"""What a simulation found: intervals, quantiles and paired differences."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from runcard.errors import InputError
 from runcard.policy.solve import evaluate
 from runcard.simulate.engine import simulate_policies
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES, NUM_BINS, bin_of
-from runcard.simulate.result import Batch, Interval, PolicyResult, Simulation, interval_of, quantile
+from runcard.simulate.result import Batch, Interval, SimulatedPolicy, Simulation, interval_of, quantile
 from runcard.simulate.scenario import Scenario
 
 from .cases import policies_of, records_of, small_city
@@ -134,7 +134,7 @@ def batch_with(late: int, incidents: int, **given: float) -> Batch:
 def simulation_of(*late: tuple[int, ...]) -> Simulation:
     """A simulation of policies with these late incidents in each batch of 100."""
     results = tuple(
-        PolicyResult(f"p{number}", tuple(batch_with(count, 100) for count in counts), NO_BINS)
+        SimulatedPolicy(f"p{number}", tuple(batch_with(count, 100) for count in counts), NO_BINS)
         for number, counts in enumerate(late)
     )
     return Simulation(Scenario(), results, ("s0", "s1"), 1, True)
@@ -161,6 +161,19 @@ def test_no_late_incident_has_no_improvement() -> None:
     assert (gain.mean, gain.low, gain.high) == (0.0, -np.inf, np.inf)
 
 
+def test_what_was_found_cannot_be_overwritten() -> None:
+    """Nobody changes a late fraction by working on the arrays that it comes from."""
+    one = simulation_of((10, 20, 30)).policies[0]
+    for values in (one.late, one.incidents):
+        with pytest.raises(ValueError, match="read-only"):
+            values *= 100.0
+    city = small_city()
+    batch = simulate_policies(city, policies_of(city), incidents=64, threads=1).policies[0].batches[0]
+    for array in (batch.busy_minutes, batch.dispatches, batch.idle_minutes):
+        with pytest.raises(ValueError, match="read-only"):
+            array += 1
+
+
 def test_fractions_stay_within_0_and_1() -> None:
     """The interval of a late fraction ends at 0 and 1, and that of minutes at 0."""
     late = simulation_of((0, 1, 0)).policies[0].late_fraction
@@ -172,7 +185,7 @@ def test_fractions_stay_within_0_and_1() -> None:
 def test_a_batch_without_incidents_counts_for_nothing() -> None:
     """A week without any incident has no arrivals: it changes neither means nor the late fraction."""
     batches = [batch_with(1, 10, first_mean=4.0), batch_with(0, 0), batch_with(3, 30, first_mean=4.0)]
-    result = PolicyResult("p", tuple(batches), NO_BINS)
+    result = SimulatedPolicy("p", tuple(batches), NO_BINS)
     assert result.late_fraction.mean == 0.1
     assert result.minutes("first_mean").mean == 4.0
     assert result.minutes("first_mean").half == 0.0
@@ -180,7 +193,7 @@ def test_a_batch_without_incidents_counts_for_nothing() -> None:
 
 def test_longer_batches_count_for_more() -> None:
     """A mean over batches is one over all their incidents."""
-    result = PolicyResult("p", (batch_with(1, 10, first_mean=1.0), batch_with(1, 30, first_mean=3.0)), NO_BINS)
+    result = SimulatedPolicy("p", (batch_with(1, 10, first_mean=1.0), batch_with(1, 30, first_mean=3.0)), NO_BINS)
     assert result.minutes("first_mean").mean == pytest.approx(2.5)
     assert result.late_fraction.mean == pytest.approx(0.05)
 

@@ -1,4 +1,4 @@
-"""Tests of what scenarios do: by hand on a street without randomness, and on average."""
+"""What scenarios do, by hand on a street without randomness and on average: tests of `kernels/day` and `drive`."""
 
 from collections.abc import Sequence
 from dataclasses import replace

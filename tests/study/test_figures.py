@@ -4,7 +4,6 @@ import re
 import sys
 from dataclasses import replace
 from itertools import product
-from math import sqrt
 from xml.etree import ElementTree
 
 import matplotlib
@@ -14,7 +13,7 @@ import pytest
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.study.experiment import Experiment, experiment_named
-from runcard.study.figures import CAPTIONS, POLICY_LOOKS, figure_svg, interval
+from runcard.study.figures import CAPTIONS, POLICY_LOOKS, figure_svg
 from runcard.study.result import Result
 from runcard.study.tasks import city_of, solved
 
@@ -121,21 +120,6 @@ def test_late_fractions_have_a_panel_for_each_number_of_trucks() -> None:
     """Three numbers of trucks are three panels."""
     texts = texts_of(figure_svg(result_named("figure-late")))
     assert [text for text in texts if text.endswith("trucks")] == ["3 trucks", "4 trucks", "5 trucks"]
-
-
-def test_an_interval_by_hand() -> None:
-    """Of 1, 2 and 3 the mean is 2 and the half width t/√3, with t = 4.3027 from a table of Student's distribution."""
-    mean, half = interval(np.array([1.0, 2.0, 3.0]))
-    assert mean == pytest.approx(2.0)
-    assert half == pytest.approx(4.302653 / sqrt(3.0), rel=1e-6)
-    assert interval(np.array([0.5])) == (0.5, 0.0)
-
-
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """Of 2000 intervals from 5 normal numbers each, 95 % hold their mean, within four standard errors of that count."""
-    samples = np.random.default_rng(1).normal(3.0, 2.0, size=(2000, 5))
-    held = sum(abs(mean - 3.0) <= half for mean, half in map(interval, samples))
-    assert abs(held - 1900) <= 4 * sqrt(2000 * 0.95 * 0.05)
 
 
 def test_a_map_has_the_team_of_each_demand_point_and_counts_the_differences() -> None:

@@ -1,4 +1,4 @@
-"""Tests of the findings: each derivation against something independent, and that the claims hold."""
+"""The findings and their evidence: each derivation against something independent, and that the claims hold."""
 
 from decimal import Decimal, localcontext
 from itertools import combinations
@@ -13,11 +13,11 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.queueing import QueueingPolicy
 from runcard.policy.solve import evaluate, solve
 from runcard.response.routes import find_routes
+from runcard.study.evidence import Evidence, Graphs, Share, off_paper, setting_of, share_in_paper, share_kept
 from runcard.study.findings import FINDINGS, derive
 from runcard.study.findings_cities import late_of_sparseness, late_of_weights
 from runcard.study.findings_model import empty_parts, proposition_one
 from runcard.study.findings_queueing import CORRECTED, NORMALISED, PRINTED, Version, late_of_versions
-from runcard.study.found import Found, Graphs, Share, off_paper, setting_of, share_in_paper, share_kept
 from runcard.study.tasks import Task, city_of, run_task
 
 
@@ -34,7 +34,7 @@ def test_every_finding_holds(number: int) -> None:
     found = derive(number, num_graphs=60, seed=2)
     assert found.finding.number == number
     assert found.holds
-    assert len(found.lines) > len(found.found.rows) >= 1
+    assert len(found.lines) > len(found.evidence.rows) >= 1
 
 
 @pytest.mark.parametrize("number", [0, 10, -1])
@@ -63,13 +63,13 @@ def test_seeds_matter() -> None:
 
 def test_lines_are_aligned() -> None:
     """The columns of a table stand under each other, as wide as they must be, and sentences follow."""
-    found = Found(heads=("a", "load"), rows=(("10", "1"), ("1", "0.02")), notes=("A sentence.",), holds=True)
+    found = Evidence(heads=("a", "load"), rows=(("10", "1"), ("1", "0.02")), notes=("A sentence.",), holds=True)
     assert found.lines == (" a  load", "10     1", " 1  0.02", "A sentence.")
 
 
 def test_tau_by_hand() -> None:
     """Three trucks, busy for an hour, 7.2 incidents a day: with all of them busy, 79.2 moves a day against τ = 10.2."""
-    found = derive(1).found
+    found = derive(1).evidence
     days, hours, _ = found.rows
     assert days == ("days", "24", "10.2", f"{1 - 79.2 / 10.2:.3g}", f"{79.2 / 10.2:.3g}", "79.2", "0")
     assert hours[2] == hours[5]

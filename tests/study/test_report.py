@@ -1,4 +1,4 @@
-"""The report of a study."""
+"""The report of a study, and the results that it shows."""
 
 import platform
 import re

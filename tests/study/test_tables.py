@@ -6,8 +6,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from runcard.study.experiment import IGNORING, NEEDED, Experiment
-from runcard.study.tables import Agreement, Cell, StudyTable, gap, improvement, make_table, read_paper
+from runcard.study.experiment import IGNORING, Experiment
+from runcard.study.tables import OURS, Agreement, Cell, StudyTable, gap, improvement, make_table, read_paper
 
 LATE = {
     "closest-first": [0.10, 0.20, 0.40],
@@ -87,7 +87,10 @@ def test_ignoring_correlation_by_hand() -> None:
 
 def test_ranges_by_hand() -> None:
     """The smallest, mean and largest improvement of the optimal policy, and the means of ours."""
-    late = {name: LATE["closest-first"] if name == "closest-first" else LATE["optimal"] for name in NEEDED["range"]}
+    late = {
+        name: LATE["closest-first"] if name == "closest-first" else LATE["optimal"]
+        for name in ("closest-first", "optimal", *OURS)
+    }
     found = make_table(experiment("range", None, *late), rows_of(late))
     assert [cell.value for cell in found.lines[0].cells[:3]] == pytest.approx([10.0, 55.0 / 3, 25.0])
     assert found.columns[3:] == ("OSIA corrected", "mean field", "fixed card")

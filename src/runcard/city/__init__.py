@@ -1,6 +1,6 @@
 """What is there: the model of a city, its folder, the paper's random grids and a built-in town."""
 
-from runcard.city.check import OUTSIDE_ID, check_city, faults_of
+from runcard.city.check import OUTSIDE_ID
 from runcard.city.demo import demo_city
 from runcard.city.files import read_city, write_city
 from runcard.city.grid import generate_grid
@@ -29,9 +29,7 @@ __all__ = [
     "Outside",
     "Station",
     "Turnout",
-    "check_city",
     "demo_city",
-    "faults_of",
     "generate_grid",
     "read_city",
     "write_city",

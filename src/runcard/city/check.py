@@ -1,18 +1,20 @@
-"""What must hold for a city, checked once for every field, reference and route, with every fault collected.
+"""What must hold for a city: every field, reference and route is checked once, and every fault is collected.
 
-The same checks serve a city built in memory and one read from a folder. A `Fault` therefore names its table and the
-position in it; whoever raises the error turns that into words: `stations[1]` here, `station.csv row 3` in a folder.
+The same checks serve a city built in memory and one read from a folder. So a `Fault` names its table and the position
+in it. Whoever raises the error turns that into words: `stations[1]` here, `station.csv row 3` in a folder.
 """
 
-from collections import defaultdict
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf
 from numbers import Integral
 from operator import attrgetter
+from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from runcard.city.reach import route_faults
 from runcard.errors import CityError
 
 if TYPE_CHECKING:
@@ -31,6 +33,16 @@ MAX_WEIGHT: Final = 1000.0
 """Late incidents per minute. Far above 1 the minutes alone decide; far above this, the late ones drown in rounding."""
 
 MAX_TRUCKS_PER_INCIDENT: Final = 4
+MAX_TRUCKS_PER_STATION: Final = 1000
+MAX_OUTSIDE_LINKS: Final = 10_000
+MAX_SEED: Final = 10**100
+MAX_COORDINATE: Final = 1e12
+LEAST_MINUTES: Final = 1e-12
+MAX_MINUTES: Final = 1e9
+LEAST_RATE: Final = 1e-12
+MAX_RATE: Final = 1e9
+"""Minutes and incidents per day: no city comes near these limits, and sums and products inside them do not overflow."""
+
 OUTSIDE_ID: Final = "outside"
 """How a truck from outside the region is named in a team."""
 
@@ -38,12 +50,16 @@ RESERVED_IDS: Final = (OUTSIDE_ID, "all", "none")
 """No station may be called so: these words have a meaning where stations are listed."""
 
 UNREAD: Final[Any] = object()
-"""Stands for a value that could not be read: its fault is known already, so every check passes over it."""
+"""Stands for a value that could not be read. Its fault is known already, so every check passes over it."""
 
 TABLE_ATTRIBUTES: Final = {"node": "nodes", "link": "links", "station": "stations", "demand": "demand"}
 """The field of `City` that holds each table."""
 
-_MAX_NAMED: Final = 3
+_NOT_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line ends, half characters, and marks that turn the direction of the text that follows."""
+
+_REPR: Final = Repr()
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +76,35 @@ class UnreadableError(ValueError):
     """A file from which nothing can be read; the message says why. `read_city` makes a fault of it."""
 
 
-class Rule(NamedTuple):
-    """A condition on one field, and its words after "expected"; others for infinity where those do not exclude it."""
+class Condition(NamedTuple):
+    """What must hold for one field: its type, words to follow "expected" and the field, and the range of its values."""
 
-    expected: str
+    of: type
+    words: str
     holds: Callable[[Any], bool]
-    finite: str | None = None
+    least: float = -inf
+    most: float = inf
+    optional: bool = False
+    """Whether None stands for no value."""
 
-    def fault(self, value: Any) -> str:
-        """What is wrong with a value for which the condition does not hold."""
-        return f"expected {self.finite if self.finite and value == inf else self.expected}, got {value!r}"
+    def fault(self, field: str, value: Any) -> str | None:
+        """What is wrong with the value of a field; None if nothing is."""
+        if value is UNREAD or (self.optional and value is None):
+            return None
+        words = self.words
+        try:
+            if self.holds(value):
+                if (self.least, self.most) == (-inf, inf) or self.least <= value <= self.most:
+                    return None
+                words = f"from {self.least:g} to {self.most:g}"
+        except (TypeError, AttributeError):  # a value of another type, in a city that was built in memory
+            pass
+        return f"expected {field} {words}, got {shown(value)}"
 
 
 def check_city(city: "City") -> None:
     """Raise one CityError that lists every fault of the city; return nothing if there is none."""
-    faults = faults_of(city)
-    if faults:
-        raise CityError(f"city {city.name!r}", faults)
-
-
-def faults_of(city: "City") -> list[str]:
-    """Every fault of a city in memory, each as one line that says where, what was expected and what was found."""
-    settings = {key: attrgetter(key)(city) for key in SETTING_RULES}
+    settings = {key: attrgetter(key)(city) for key in SETTING_CONDITIONS}
     tables = {table: getattr(city, attribute) for table, attribute in TABLE_ATTRIBUTES.items()}
 
     def place(table: str, index: int | None) -> str:
@@ -89,7 +112,9 @@ def faults_of(city: "City") -> list[str]:
             return ""
         return TABLE_ATTRIBUTES[table] + ("" if index is None else f"[{index}]")
 
-    return [described(fault, place) for fault in find_faults(settings, tables)]
+    faults = [described(fault, place) for fault in find_faults(settings, tables)]
+    if faults:
+        raise CityError(f"city {shown(city.name)}", faults)
 
 
 def objective_faults(objective: "Objective") -> list[str]:
@@ -98,7 +123,7 @@ def objective_faults(objective: "Objective") -> list[str]:
 
 
 def described(fault: Fault, place: Callable[[str, int | None], str]) -> str:
-    """A fault in words, with `place` saying where a table and a position in it are."""
+    """A fault in words; `place` says where a table and a position in it are."""
     where = place(fault.table, fault.index)
     text = f"{where}: {fault.text}" if where else fault.text
     return text if fault.first is None else f"{text} (first at {place(fault.table, fault.first)})"
@@ -109,7 +134,7 @@ def find_faults(
 ) -> list[Fault]:
     """Every fault of a city given as settings and tables; a setting or table that is absent is not checked.
 
-    Routes are looked at only if `routes` is set and all else is sound: otherwise one link that could not be read would
+    Routes are checked only if `routes` is set and all else is sound. Otherwise one link that could not be read would
     make half the city unreachable.
     """
     faults = [Fault("city", None, text) for text in _setting_faults(settings)]
@@ -118,42 +143,46 @@ def find_faults(
     faults += _arrival_faults(settings, tables.get("demand", ()))
     known = {node.node_id for node in tables.get("node", ())}
     if known and UNREAD not in known:
-        for table, columns in REFERENCES.items():
-            faults += _reference_faults(table, tables.get(table, ()), columns, known)
+        for table, rows in tables.items():
+            faults += _reference_faults(table, rows, known)
     if routes and not faults:
-        faults += _route_faults(tables["link"], tables["station"], tables["demand"])
+        faults += [
+            Fault("station", *fault) for fault in route_faults(tables["link"], tables["station"], tables["demand"])
+        ]
     return faults
 
 
 def near(word: str, choices: Iterable[str]) -> str:
     """The end of a message that suggests what a misspelt word may have meant; empty if nothing is near."""
     close = get_close_matches(word, list(choices), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    return f" (did you mean {plain(close[0])}?)" if close else ""
 
 
-def _is_text(value: str) -> bool:
+def shown(value: Any) -> str:
+    """A value as a message shows it: long ones cut, and nothing in it that a terminal would obey."""
+    try:
+        return _REPR.repr(value)
+    except ValueError:  # Python does not print whole numbers of thousands of digits
+        return "a number of thousands of digits"
+
+
+def plain(name: str) -> str:
+    """A name as a message shows it: as it is, or quoted if it is long or holds what a terminal would obey."""
+    return name if is_text(name) and len(name) <= _REPR.maxstring else shown(name)
+
+
+def is_text(value: str) -> bool:
+    """Whether a text has no control characters."""
     # The common case first: isprintable is one fast pass, but refuses harmless characters such as a no-break space.
-    return value.isprintable() or not any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in value)
+    return value.isprintable() or not _NOT_TEXT.search(value)
 
 
 def _is_id(value: str) -> bool:
-    return bool(value) and value == value.strip() and _is_text(value)
+    return bool(value) and value == value.strip() and is_text(value)
 
 
 def _is_station_id(value: str) -> bool:
     return _is_id(value) and "," not in value and value not in RESERVED_IDS
-
-
-def _is_finite(value: float) -> bool:
-    return -inf < value < inf
-
-
-def _is_positive(value: float) -> bool:
-    return 0.0 < value < inf
-
-
-def _is_not_negative(value: float) -> bool:
-    return 0.0 <= value < inf
 
 
 def _is_whole(value: object) -> bool:
@@ -168,143 +197,135 @@ def _is_team_size(value: int) -> bool:
     return _is_count(value) and value <= MAX_TRUCKS_PER_INCIDENT
 
 
-def _optional(rule: Rule) -> Rule:
-    return rule._replace(holds=lambda value: value is None or rule.holds(value))
+def one_of(names: Sequence[str]) -> Condition:
+    """The condition that a field is one of some names."""
+    return Condition(str, f"to be {' or '.join(names)}", lambda value: value in names)
 
 
-def _text(field: str) -> Rule:
-    return Rule(f"{field} without control characters", _is_text)
+def _optional(condition: Condition) -> Condition:
+    return condition._replace(optional=True)
 
 
-def _id(field: str) -> Rule:
-    return Rule(f"{field} not empty, without control characters or spaces around it", _is_id)
+_TEXT: Final = Condition(str, "without control characters", is_text)
+_ID: Final = Condition(str, "not empty, without control characters or spaces around it", _is_id)
+_REFERENCE: Final = Condition(str, "to be a known node", lambda value: True)
+_COORDINATE: Final = Condition(float, "to be a number", lambda value: value == value, -MAX_COORDINATE, MAX_COORDINATE)
+_MINUTES: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUTES, MAX_MINUTES)
+_TEAM_SIZE: Final = Condition(int, f"to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", _is_team_size)
+_CV: Final = Condition(float, f"from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV, optional=True)
 
 
-def _finite(field: str) -> Rule:
-    return Rule(f"{field} to be a finite number", _is_finite)
+def _not_negative(most: float) -> Condition:
+    return Condition(float, ">= 0", lambda value: value >= 0.0, 0.0, most)
 
 
-def _positive(field: str) -> Rule:
-    return Rule(f"{field} > 0", _is_positive, f"{field} to be a finite number > 0")
-
-
-def _not_negative(field: str) -> Rule:
-    return Rule(f"{field} >= 0", _is_not_negative, f"{field} to be a finite number >= 0")
-
-
-def _team_size(field: str) -> Rule:
-    return Rule(f"{field} to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", _is_team_size)
-
-
-SETTING_RULES: Final[Mapping[str, Rule]] = {
-    "name": _text("name"),
-    "busy_minutes": _positive("busy_minutes"),
-    "target_minutes": _positive("target_minutes"),
-    "trucks_per_incident": _team_size("trucks_per_incident"),
-    "arrivals_per_incident": _team_size("arrivals_per_incident"),
-    "shared_delay": Rule("shared_delay from 0 to 1", lambda value: 0.0 <= value <= 1.0),
-    "driving.model": Rule(f"driving.model to be {' or '.join(DRIVING_MODELS)}", lambda value: value in DRIVING_MODELS),
-    "driving.route_seed": Rule("driving.route_seed >= 0", lambda value: _is_whole(value) and value >= 0),
-    "driving.cv": _optional(Rule(f"driving.cv from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV)),
-    "driving.tail_index": _optional(
-        Rule("driving.tail_index > 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf)
+SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
+    "name": _TEXT,
+    "busy_minutes": _MINUTES,
+    "target_minutes": _MINUTES,
+    "trucks_per_incident": _TEAM_SIZE,
+    "arrivals_per_incident": _TEAM_SIZE,
+    "shared_delay": Condition(float, "from 0 to 1", lambda value: 0.0 <= value <= 1.0),
+    "driving.model": one_of(DRIVING_MODELS),
+    "driving.route_seed": Condition(int, ">= 0", lambda value: _is_whole(value) and value >= 0, 0, MAX_SEED),
+    "driving.cv": _CV,
+    "driving.tail_index": Condition(
+        float, "> 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf, optional=True
     ),
-    "driving.fixed_part": Rule("driving.fixed_part from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
-    "driving.coupled_branch": _optional(
-        Rule(f"driving.coupled_branch to be {' or '.join(BRANCHES)}", lambda value: value in BRANCHES)
-    ),
-    "driving.second_route": Rule(
-        f"driving.second_route to be {' or '.join(SECOND_ROUTES)}", lambda value: value in SECOND_ROUTES
-    ),
-    "turnout.mean_minutes": _not_negative("turnout.mean_minutes"),
-    "turnout.model": Rule(f"turnout.model to be {' or '.join(TURNOUT_MODELS)}", lambda value: value in TURNOUT_MODELS),
-    "turnout.cv": _optional(Rule(f"turnout.cv from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV)),
-    "turnout.shared": Rule("turnout.shared to be true or false", lambda value: isinstance(value, bool)),
-    "outside.links": _optional(Rule("outside.links >= 1", _is_count)),
-    "outside.link_minutes": _optional(_positive("outside.link_minutes")),
-    "objective.minimise": Rule(
-        f"objective.minimise to be {' or '.join(OBJECTIVES)}", lambda value: value in OBJECTIVES
-    ),
-    "objective.weight": _optional(
-        Rule(f"objective.weight > 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT)
+    "driving.fixed_part": Condition(float, "from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
+    "driving.coupled_branch": _optional(one_of(BRANCHES)),
+    "driving.second_route": one_of(SECOND_ROUTES),
+    "turnout.mean_minutes": _not_negative(MAX_MINUTES),
+    "turnout.model": one_of(TURNOUT_MODELS),
+    "turnout.cv": _CV,
+    "turnout.shared": Condition(bool, "to be true or false", lambda value: isinstance(value, bool)),
+    "outside.links": Condition(int, ">= 1", _is_count, 1, MAX_OUTSIDE_LINKS, optional=True),
+    "outside.link_minutes": _optional(_MINUTES),
+    "objective.minimise": one_of(OBJECTIVES),
+    "objective.weight": Condition(
+        float, f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT, optional=True
     ),
 }
 
-COLUMN_RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
-    "node": {
-        "node_id": _id("node_id"),
-        "x_coord": _finite("x_coord"),
-        "y_coord": _finite("y_coord"),
-        "name": _text("name"),
-    },
+COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
+    "node": {"node_id": _ID, "x_coord": _COORDINATE, "y_coord": _COORDINATE, "name": _TEXT},
     "link": {
-        "link_id": _id("link_id"),
-        "mean_minutes": _positive("mean_minutes"),
-        "length_m": _optional(_not_negative("length_m")),
+        "link_id": _ID,
+        "from_node_id": _REFERENCE,
+        "to_node_id": _REFERENCE,
+        "directed": Condition(bool, "to be true or false", lambda value: value in (False, True)),
+        "mean_minutes": _MINUTES,
+        "length_m": _optional(_not_negative(MAX_COORDINATE)),
     },
     "station": {
-        "station_id": Rule(
-            "station_id not empty, without commas, and not one of " + ", ".join(RESERVED_IDS), _is_station_id
+        "station_id": Condition(
+            str, "not empty, without commas, and not one of " + ", ".join(RESERVED_IDS), _is_station_id
         ),
-        "trucks": Rule("trucks >= 1", _is_count),
-        "name": _text("name"),
+        "node_id": _REFERENCE,
+        "trucks": Condition(int, ">= 1", _is_count, 1, MAX_TRUCKS_PER_STATION),
+        "name": _TEXT,
     },
     "demand": {
-        "incidents_per_day": _not_negative("incidents_per_day"),
-        "trucks": _optional(_team_size("trucks")),
-        "arrivals": _optional(_team_size("arrivals")),
-        "target_minutes": _optional(_positive("target_minutes")),
-        "name": _text("name"),
+        "node_id": _REFERENCE,
+        "incidents_per_day": _not_negative(MAX_RATE),
+        "trucks": _optional(_TEAM_SIZE),
+        "arrivals": _optional(_TEAM_SIZE),
+        "target_minutes": _optional(_MINUTES),
+        "name": _TEXT,
     },
 }
 
 UNIQUE: Final[Mapping[str, str]] = {"node": "node_id", "link": "link_id", "station": "station_id"}
 """The column of each table that may hold a value only once; a node may have several demand points."""
 
-REFERENCES: Final[Mapping[str, tuple[str, ...]]] = {
-    "link": ("from_node_id", "to_node_id"),
-    "station": ("node_id",),
-    "demand": ("node_id",),
-}
-"""The columns of each table that name a node."""
-
 
 def _setting_faults(settings: Mapping[str, Any]) -> Iterator[str]:
+    unsound = {key for key, value in settings.items() if value is UNREAD}
     for key, value in settings.items():
-        rule = SETTING_RULES[key]
-        if not rule.holds(value):
-            yield rule.fault(value)
-    for section in ("driving", "turnout"):
-        yield from _law_faults(section, settings)
-    yield from _weight_faults(settings)
+        if fault := SETTING_CONDITIONS[key].fault(key, value):
+            unsound.add(key)
+            yield fault
+    # A section is checked as a whole if each of its keys is sound.
+    for section, faults in (("driving", _driving_faults), ("turnout", _turnout_faults), ("objective", _weight_faults)):
+        if not any(key.startswith(f"{section}.") for key in unsound):
+            yield from faults(settings)
 
 
-def _law_faults(section: str, settings: Mapping[str, Any]) -> Iterator[str]:
-    """The faults of a law as a whole: a parameter that its model lacks, or has and needs."""
+def _cv_faults(section: str, settings: Mapping[str, Any]) -> Iterator[str]:
+    """The fault of a coefficient of variation that the model of a section lacks and needs, or cannot have."""
     model, cv = settings.get(f"{section}.model", "exponential"), settings.get(f"{section}.cv")
-    tail_index = settings.get("driving.tail_index") if section == "driving" else None
     if model in LEAST_CV and cv is None:
         yield f"expected {section}.cv, which the model {model} needs, got none"
-    elif model in LEAST_CV and cv is not None and 0.0 <= cv < LEAST_CV[model]:
+    elif model in LEAST_CV and cv is not None and cv < LEAST_CV[model]:
         yield f"expected {section}.cv >= {LEAST_CV[model]:g} for the model {model}, got {cv!r}"
-    elif model in DRIVING_MODELS and model not in LEAST_CV and cv is not None:
+    elif model not in LEAST_CV and cv is not None:
         yield f"expected no {section}.cv for the model {model}, which has none to choose, got {cv!r}"
-    if section == "driving" and model == "pareto" and tail_index is None:
+
+
+def _driving_faults(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The faults of the law of driving times as a whole: a parameter that its model lacks and needs, or cannot have."""
+    yield from _cv_faults("driving", settings)
+    model, tail_index = settings.get("driving.model", "exponential"), settings.get("driving.tail_index")
+    if model == "pareto" and tail_index is None:
         yield "expected driving.tail_index, which the model pareto needs, got none"
-    elif model in DRIVING_MODELS and model != "pareto" and tail_index is not None:
+    elif model != "pareto" and tail_index is not None:
         yield f"expected no driving.tail_index for the model {model}, got {tail_index!r}"
-    mean = settings.get("turnout.mean_minutes", 0.0)
-    if section == "turnout" and mean == 0.0 and (cv is not None or model != "exponential"):
-        yield "expected turnout.mean_minutes > 0 beside turnout.model or turnout.cv, got 0"
     branch, shared_delay = settings.get("driving.coupled_branch"), settings.get("shared_delay", 1.0)
-    if section == "driving" and branch is not None:
-        if model in DRIVING_MODELS and model != "hyperexponential":
-            yield f"expected no driving.coupled_branch for the model {model}, which has no branches, got {branch!r}"
-        if shared_delay != 1.0 and shared_delay is not UNREAD:
-            yield (
-                "expected no shared_delay beside driving.coupled_branch, whose chance is that of its branch, "
-                f"got {shared_delay!r}"
-            )
+    if branch is not None and model != "hyperexponential":
+        yield f"expected no driving.coupled_branch for the model {model}, which has no branches, got {branch!r}"
+    if branch is not None and shared_delay != 1.0 and shared_delay is not UNREAD:
+        yield (
+            "expected no shared_delay beside driving.coupled_branch, whose chance is that of its branch, "
+            f"got {shown(shared_delay)}"
+        )
+
+
+def _turnout_faults(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The faults of the law of turnout times as a whole."""
+    yield from _cv_faults("turnout", settings)
+    varied = settings.get("turnout.cv") is not None or settings.get("turnout.model", "exponential") != "exponential"
+    if varied and settings.get("turnout.mean_minutes", 0.0) == 0.0:
+        yield "expected turnout.mean_minutes > 0 beside turnout.model or turnout.cv, got 0"
 
 
 def _arrival_faults(settings: Mapping[str, Any], demand: Sequence[Any]) -> Iterator[Fault]:
@@ -329,7 +350,7 @@ def _weight_faults(settings: Mapping[str, Any]) -> Iterator[str]:
     minimise, weight = settings.get("objective.minimise", "late"), settings.get("objective.weight")
     if minimise == "late+minutes" and weight is None:
         yield "expected objective.weight, which minimising late+minutes needs, got none"
-    elif minimise in OBJECTIVES and minimise != "late+minutes" and weight is not None:
+    elif minimise != "late+minutes" and weight is not None:
         yield f"expected no objective.weight where only {minimise} is minimised, got {weight!r}"
 
 
@@ -338,15 +359,18 @@ def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
     if not rows:
         yield Fault(table, None, "expected at least one row, got none")
         return
-    for field, rule in COLUMN_RULES[table].items():
+    for field, condition in COLUMN_CONDITIONS[table].items():
         for index, row in enumerate(rows):
-            value = getattr(row, field)
-            if value is not UNREAD and not rule.holds(value):
-                yield Fault(table, index, rule.fault(value))
+            if fault := condition.fault(field, getattr(row, field)):
+                yield Fault(table, index, fault)
     if table in UNIQUE:
         yield from _duplicate_faults(table, UNIQUE[table], rows)
-    if table == "demand" and all(point.incidents_per_day == 0.0 for point in rows):
-        yield Fault(table, None, "expected at least one incidents_per_day > 0, got none")
+    if table == "demand":
+        rates = [point.incidents_per_day for point in rows]
+        if all(rate == 0.0 for rate in rates):
+            yield Fault(table, None, "expected at least one incidents_per_day > 0, got none")
+        elif all(isinstance(rate, float | int) and 0.0 <= rate < LEAST_RATE for rate in rates):
+            yield Fault(table, None, f"expected at least one incidents_per_day >= {LEAST_RATE:g}, got {max(rates)!r}")
 
 
 def _duplicate_faults(table: str, field: str, rows: Sequence[Any]) -> Iterator[Fault]:
@@ -354,58 +378,13 @@ def _duplicate_faults(table: str, field: str, rows: Sequence[Any]) -> Iterator[F
     for index, row in enumerate(rows):
         value = getattr(row, field)
         if value is not UNREAD and first.setdefault(value, index) != index:
-            yield Fault(table, index, f"expected {field} to be unique, got {value!r} again", first[value])
+            yield Fault(table, index, f"expected {field} to be unique, got {shown(value)} again", first[value])
 
 
-def _reference_faults(table: str, rows: Sequence[Any], fields: tuple[str, ...], known: set[Any]) -> Iterator[Fault]:
-    for field in fields:
+def _reference_faults(table: str, rows: Sequence[Any], known: set[Any]) -> Iterator[Fault]:
+    """A fault for every field that names a node that is not there."""
+    for field in (name for name, condition in COLUMN_CONDITIONS[table].items() if condition is _REFERENCE):
         for index, row in enumerate(rows):
             value = getattr(row, field)
             if value not in known and value is not UNREAD:
-                yield Fault(table, index, f"expected {field} to be a known node, got {value!r}")
-
-
-def _route_faults(links: Sequence[Any], stations: Sequence[Any], demand: Sequence[Any]) -> Iterator[Fault]:
-    """A fault for every station without a route to some demand point.
-
-    A station with a route to one that reaches everything reaches everything too, so that in a sound city two searches
-    from the first station, one with and one against the direction of the links, settle the matter for all.
-    """
-    ahead, back = _neighbours(links)
-    wanted = dict.fromkeys(point.node_id for point in demand)
-    reached = _reachable(stations[0].node_id, ahead)
-    sound = _reachable(stations[0].node_id, back) if reached.issuperset(wanted) else set()
-    for index, station in enumerate(stations):
-        if station.node_id in sound:
-            continue
-        reached = _reachable(station.node_id, ahead)
-        missed = [node_id for node_id in wanted if node_id not in reached]
-        if missed:
-            named = ", ".join(missed[:_MAX_NAMED])
-            more = f" and {len(missed) - _MAX_NAMED} more" if len(missed) > _MAX_NAMED else ""
-            yield Fault("station", index, f"expected a route to every demand point, got none to {named}{more}")
-
-
-def _neighbours(links: Sequence[Any]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The nodes next to each node, along the direction of the links and against it."""
-    ahead: dict[str, list[str]] = defaultdict(list)
-    back: dict[str, list[str]] = defaultdict(list)
-    for link in links:
-        start, end = link.from_node_id, link.to_node_id
-        ahead[start].append(end)
-        back[end].append(start)
-        if not link.directed:
-            ahead[end].append(start)
-            back[start].append(end)
-    return ahead, back
-
-
-def _reachable(start: str, neighbours: Mapping[str, list[str]]) -> set[str]:
-    seen = {start}
-    waiting = [start]
-    while waiting:
-        for node_id in neighbours.get(waiting.pop(), ()):
-            if node_id not in seen:
-                seen.add(node_id)
-                waiting.append(node_id)
-    return seen
+                yield Fault(table, index, f"expected {field} {_REFERENCE.words}, got {shown(value)}")

@@ -6,16 +6,22 @@
     station.csv   station_id, node_id, trucks
     demand.csv    node_id, incidents_per_day
 
-Reading finds every fault of all five files before it raises one `CityError`. Writing makes all five files in a draft
-folder beside the place of the city first. A new folder then appears by one rename: whole, or not at all. In a folder
-that exists, each file is replaced whole by a rename of its own: what fails before the first, such as a full disk,
-leaves the old city as it was, but between the renames the folder holds files of both cities.
+Reading finds every fault of all five files before it raises one `CityError`.
+
+Writing never leaves files of two cities that read as one. All five files are first written to a draft folder inside the
+city's folder. Then `city.toml` moves away, the tables are replaced one by one, and the new `city.toml` comes last. So
+`city.toml` is missing while tables of two cities may stand side by side. A write that is killed in between leaves a
+draft without a `city.toml` beside it. Such a folder is not read, and the next write replaces it.
 """
 
+import os
 import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 from runcard.city.check import TABLE_ATTRIBUTES, Fault, UnreadableError, described, find_faults
 from runcard.city.model import City
@@ -24,8 +30,15 @@ from runcard.city.tables import TABLES, ReadTable, format_table, parse_table
 from runcard.errors import CityError, InputError, RuncardError
 
 SETTINGS_FILE: Final = "city.toml"
-FILE_NAMES: Final = (SETTINGS_FILE, *(table.file_name for table in TABLES))
+FILE_NAMES: Final = (*(table.file_name for table in TABLES), SETTINGS_FILE)
+"""In the order in which a write replaces them."""
+
+DRAFT: Final = ".runcard-draft"
+REPLACED: Final = "replaced.toml"
+"""The place in the draft that `city.toml` of the city before moves to."""
+
 _TABLE_ORDER: Final = {"city": 0} | {table.name: place for place, table in enumerate(TABLES, start=1)}
+_NUM_TRIES, _WAIT_SECONDS = 20, 0.05
 
 
 def read_city(folder: str | Path) -> City:
@@ -33,17 +46,18 @@ def read_city(folder: str | Path) -> City:
     folder = Path(folder)
     if not folder.is_dir():
         raise CityError(str(folder), ["expected a city folder, got " + ("a file" if folder.exists() else "nothing")])
+    texts = _read_files(folder)
     faults: list[Fault] = []
     settings: dict[str, Any] = {}
     try:
-        settings, texts = parse_settings(_read_text(folder / SETTINGS_FILE))
-        faults += [Fault("city", None, text) for text in texts]
+        settings, found = parse_settings(_or_raise(texts[SETTINGS_FILE]))
+        faults += [Fault("city", None, text) for text in found]
     except UnreadableError as error:
         faults.append(Fault("city", None, str(error)))
     read: dict[str, ReadTable] = {}
     for table in TABLES:
         try:
-            read[table.name] = parse_table(table, _read_text(folder / table.file_name))
+            read[table.name] = parse_table(table, _or_raise(texts[table.file_name]))
             faults += read[table.name].faults
         except UnreadableError as error:
             faults.append(Fault(table.name, None, str(error)))
@@ -60,57 +74,135 @@ def write_city(city: City, folder: str | Path, *, overwrite: bool = False) -> Pa
 
     Other files in that folder are left alone. A folder that holds anything but a city is never written to.
     """
-    folder = Path(folder).resolve()
-    _refuse_occupied(folder, overwrite=overwrite)
-    texts = {SETTINGS_FILE: format_settings(city)}
-    for table in TABLES:
-        texts[table.file_name] = format_table(table, getattr(city, TABLE_ATTRIBUTES[table.name]))
-    draft = folder.with_name(f".{folder.name}.{uuid4().hex}")
+    folder = Path(os.path.realpath(folder))
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder for the city, got a file")
+    texts = {table.file_name: format_table(table, getattr(city, TABLE_ATTRIBUTES[table.name])) for table in TABLES}
+    texts[SETTINGS_FILE] = format_settings(city)
+    is_new = not folder.exists()
     try:
-        draft.mkdir(parents=True)
-        for file_name, text in texts.items():
-            (draft / file_name).write_text(text, encoding="utf-8", newline="")
-        if folder.exists():
-            for file_name in texts:
-                (draft / file_name).replace(folder / file_name)
-        else:
-            draft.replace(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with _only_writer(folder):
+            _refuse_occupied(folder, overwrite=overwrite)
+            _replace_files(folder, texts)
     except OSError as error:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
         raise RuncardError(f"{folder}: the city could not be written: {error.strerror}") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return folder
 
 
-def _refuse_occupied(folder: Path, *, overwrite: bool) -> None:
-    if not folder.exists():
+@contextmanager
+def _only_writer(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder; raises an error if another program is writing a city to it."""
+    if sys.platform == "win32":  # no locks there
+        yield
         return
-    if not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder for the city, got a file")
-    present = {entry.name for entry in folder.iterdir()}
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network drives have no locks
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RuncardError(f"{folder}: another program is writing a city to this folder") from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def _refuse_occupied(folder: Path, *, overwrite: bool) -> None:
+    """Raise an InputError if a folder holds something else than a city, or a city that is not to be overwritten."""
+    present = {entry.name for entry in folder.iterdir()} - {DRAFT}
     if not present:
         return
-    if not present.issuperset(FILE_NAMES):
+    half = _is_half_written(folder)
+    if not half and not present.issuperset(FILE_NAMES):
         raise InputError(f"{folder}: expected an empty or new folder for the city, got one with other files in it")
     if not overwrite:
-        raise InputError(
-            f"{folder}: there is a city here already; choose another folder or replace it with --overwrite"
-        )
+        found = "a write of a city was interrupted here" if half else "there is a city here already"
+        raise InputError(f"{folder}: {found}; choose another folder or replace it with --overwrite")
 
 
-def _read_text(path: Path) -> str:
+def _replace_files(folder: Path, texts: dict[str, str]) -> None:
+    """Write the files of a city; an existing file keeps its mode."""
+    draft = folder / DRAFT
+    shutil.rmtree(draft, ignore_errors=True)  # of a write that was killed
+    draft.mkdir(mode=0o700)
+    try:
+        for name in FILE_NAMES:
+            (draft / name).write_text(texts[name], encoding="utf-8", newline="")
+            if (folder / name).exists():
+                shutil.copymode(folder / name, draft / name)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    with suppress(FileNotFoundError):
+        (folder / SETTINGS_FILE).replace(draft / REPLACED)
+    for name in FILE_NAMES:
+        (draft / name).replace(folder / name)
+    shutil.rmtree(draft, ignore_errors=True)
+
+
+def _is_half_written(folder: Path) -> bool:
+    """Whether the files may be of two cities, or are not all there."""
+    return not (folder / SETTINGS_FILE).exists() and (folder / DRAFT).exists()
+
+
+def _read_files(folder: Path) -> dict[str, str | UnreadableError]:
+    """The text of each file, or why it has none; raises a CityError if the files may be of two cities."""
+    for _ in range(_NUM_TRIES):
+        before = _identity(folder / SETTINGS_FILE)
+        found: dict[str, str | UnreadableError] = {}
+        for name in FILE_NAMES:
+            try:
+                found[name] = read_text(folder / name)
+            except UnreadableError as error:
+                found[name] = error
+        if before == _identity(folder / SETTINGS_FILE) and not _is_half_written(folder):
+            return found
+        time.sleep(_WAIT_SECONDS)  # another program may be writing the city just now
+    raise CityError(
+        str(folder),
+        [
+            f"{SETTINGS_FILE}: the file is missing, because a write of a city was interrupted here, and the tables may "
+            "be of two cities; write the city again with --overwrite"
+        ],
+    )
+
+
+def _or_raise(text: str | UnreadableError) -> str:
+    if isinstance(text, UnreadableError):
+        raise text
+    return text
+
+
+def _identity(path: Path) -> tuple[int, int, int] | None:
+    """What tells a file from another one that took its place; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def read_text(path: Path) -> str:
     """The text of a file without its byte order mark; raises UnreadableError if it has none."""
     try:
-        data = path.read_bytes()
+        if path.exists() and not path.is_file():  # a pipe would never end
+            raise UnreadableError(f"expected a file, got {'a folder' if path.is_dir() else 'a device or a pipe'}")
+        content = path.read_bytes()
     except FileNotFoundError as error:
         raise UnreadableError("the file is missing") from error
     except OSError as error:
         raise UnreadableError(f"the file cannot be read: {error.strerror}") from error
     try:
-        return data.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        row = data.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(f"row {row} is not UTF-8 text: got byte 0x{data[error.start]:02x}") from error
+        row = content.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(f"row {row} is not UTF-8 text: got byte 0x{content[error.start]:02x}") from error
 
 
 def _in_words(faults: list[Fault], read: dict[str, ReadTable]) -> list[str]:

@@ -8,19 +8,21 @@ With d nodes a side the full grid has E = 2d(d-1) links, each of the same mean. 
     rates     λ_j ~ U(0, 1) at every node, scaled to the load ρ = Σ_j λ_j / (μ Σ_i C_i), with 1/μ the busy time
     target    t* = γ max_{i,j} (mean driving time from station i to node j)
 
-Which links go is found without testing connectivity. Draw the order in which links are considered for removal once: a
-link that cannot go now can never go later, so skipping it for good is the same as drawing again. Without the limit s E
-this is the reverse-delete algorithm with the order as weights, and it leaves the spanning tree that Kruskal's algorithm
-builds from the reversed order. A link is skipped if and only if it is in that tree, and the limit only ends the
-removals early; so the links removed are the first ones of the order outside the tree.
+Which links go is found without testing connectivity. The order in which links are considered for removal is drawn once.
+A link that cannot go now can never go later, so skipping it for good is the same as drawing again. Without the limit
+s E this is the reverse-delete algorithm with the order as weights: it leaves the minimum spanning tree of the reversed
+order. A link is skipped if and only if it is in that tree, and the limit only ends the removals early. So the links
+removed are the first ones of the order outside the tree.
 
-Each ingredient has a random stream of its own: another load changes only the rates' scale, another number of stations
+Each ingredient has its own random stream. Another load changes only the scale of the rates, another number of stations
 adds or removes the last ones, and giving the s that would have been drawn changes nothing.
 """
 
 from math import floor, inf
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from runcard.city.model import MINUTES_PER_DAY, City, DemandPoint, Driving, Link, Node, Station
 from runcard.errors import InputError
@@ -48,7 +50,21 @@ def generate_grid(
     `sparseness` is the fraction of links kept, `gamma` the target as a fraction of the longest route. The seed also
     breaks ties between equally short routes.
     """
-    _check_arguments(side, num_stations, load, seed, gamma, sparseness, busy_minutes, trucks_per_station, link_minutes)
+    conditions = (  # the city itself checks the others
+        (side >= 2, f"side >= 2, got {side}"),
+        (side <= MAX_SIDE, f"side <= {MAX_SIDE}, got {side}"),
+        (num_stations >= 1, f"at least one station, got {num_stations}"),
+        (num_stations <= side * side, f"at most one station per node ({side * side} in all), got {num_stations}"),
+        (0.0 < load < inf, f"load > 0, got {load}"),
+        (seed >= 0, f"seed >= 0, got {seed}"),
+        (0.0 < gamma < inf, f"gamma > 0, got {gamma}"),
+        (sparseness is None or 0.0 <= sparseness <= 1.0, f"sparseness from 0 to 1, got {sparseness}"),
+        (0.0 < busy_minutes < inf, f"busy_minutes > 0, got {busy_minutes}"),
+        (trucks_per_station >= 1, f"trucks_per_station >= 1, got {trucks_per_station}"),
+        (0.0 < link_minutes < inf, f"link_minutes > 0, got {link_minutes}"),
+    )
+    if faults := [text for holds, text in conditions if not holds]:
+        raise InputError("a grid city cannot be generated: expected " + "; ".join(faults))
     num_nodes = side * side
     seeds = np.random.SeedSequence(seed).spawn(4)
     kept_stream, link_stream, station_stream, rate_stream = map(np.random.default_rng, seeds)
@@ -65,7 +81,7 @@ def generate_grid(
     return City(
         name=f"grid-{side}x{side}-stations-{num_stations}-load-{load:g}-seed-{seed}",
         busy_minutes=busy_minutes,
-        target_minutes=gamma * link_minutes * longest_route(edges, places, num_nodes),
+        target_minutes=gamma * link_minutes * longest_route(edges, places),
         nodes=tuple(Node(f"n{node}", float(node % side), float(node // side)) for node in range(num_nodes)),
         links=tuple(
             Link(f"e{index}", f"n{start}", f"n{end}", False, link_minutes) for index, (start, end) in enumerate(edges)
@@ -93,80 +109,29 @@ def thinned(edges: list[Edge], order: list[int], *, num_kept: int) -> list[Edge]
 
     `order` holds the positions of the edges, first to be considered first; the graph of all edges is connected.
     """
-    needed = _spanning_tree(edges, order[::-1])
+    from scipy.sparse.csgraph import minimum_spanning_tree  # here, because it takes a while to import
+
+    backwards = np.array(order[::-1])
+    ranks = np.empty(len(edges))
+    ranks[backwards] = np.arange(1, len(edges) + 1)
+    needed = set(backwards[minimum_spanning_tree(_graph(edges, ranks)).data.astype(int) - 1].tolist())
     spare = [position for position in order if position not in needed]
     removed = set(spare[: max(0, len(edges) - num_kept)])
     return [edge for position, edge in enumerate(edges) if position not in removed]
 
 
-def longest_route(edges: list[Edge], places: list[int], num_nodes: int) -> int:
+def longest_route(edges: list[Edge], places: list[int]) -> int:
     """The number of links of the longest of the shortest routes from any of the places to any node."""
-    neighbours: list[list[int]] = [[] for _ in range(num_nodes)]
-    for start, end in edges:
-        neighbours[start].append(end)
-        neighbours[end].append(start)
-    return max(_eccentricity(place, neighbours) for place in places)
+    from scipy.sparse.csgraph import dijkstra
+
+    graph = _graph(edges, np.ones(len(edges)))
+    return max(int(dijkstra(graph, directed=False, indices=[place], unweighted=True).max()) for place in places)
 
 
-def _spanning_tree(edges: list[Edge], order: list[int]) -> set[int]:
-    """The positions of the edges that Kruskal's algorithm takes when it meets them in the given order."""
-    parent = list(range(1 + max(max(edge) for edge in edges)))
-    tree = set()
-    for position in order:
-        start, end = edges[position]
-        while parent[start] != start:
-            parent[start] = start = parent[parent[start]]
-        while parent[end] != end:
-            parent[end] = end = parent[parent[end]]
-        if start != end:
-            parent[start] = end
-            tree.add(position)
-    return tree
+def _graph(edges: list[Edge], weights: NDArray[np.float64]) -> Any:
+    """The edges with their weights as a sparse matrix."""
+    from scipy.sparse import csr_array
 
-
-def _eccentricity(start: int, neighbours: list[list[int]]) -> int:
-    """The number of links to the node that is farthest from the start."""
-    seen = [False] * len(neighbours)
-    seen[start] = True
-    front = [start]
-    num_links = -1
-    while front:
-        num_links += 1
-        following = []
-        for node in front:
-            for other in neighbours[node]:
-                if not seen[other]:
-                    seen[other] = True
-                    following.append(other)
-        front = following
-    return num_links
-
-
-def _check_arguments(
-    side: int,
-    num_stations: int,
-    load: float,
-    seed: int,
-    gamma: float,
-    sparseness: float | None,
-    busy_minutes: float,
-    trucks_per_station: int,
-    link_minutes: float,
-) -> None:
-    """Raise one InputError that lists every argument that makes no city; the city itself checks shared_delay."""
-    conditions = (
-        (side >= 2, f"side >= 2, got {side}"),
-        (side <= MAX_SIDE, f"side <= {MAX_SIDE}, got {side}"),
-        (num_stations >= 1, f"at least one station, got {num_stations}"),
-        (num_stations <= side * side, f"at most one station per node ({side * side} in all), got {num_stations}"),
-        (0.0 < load < inf, f"load > 0, got {load}"),
-        (seed >= 0, f"seed >= 0, got {seed}"),
-        (0.0 < gamma < inf, f"gamma > 0, got {gamma}"),
-        (sparseness is None or 0.0 <= sparseness <= 1.0, f"sparseness from 0 to 1, got {sparseness}"),
-        (0.0 < busy_minutes < inf, f"busy_minutes > 0, got {busy_minutes}"),
-        (trucks_per_station >= 1, f"trucks_per_station >= 1, got {trucks_per_station}"),
-        (0.0 < link_minutes < inf, f"link_minutes > 0, got {link_minutes}"),
-    )
-    faults = [text for holds, text in conditions if not holds]
-    if faults:
-        raise InputError("a grid city cannot be generated: expected " + "; ".join(faults))
+    start, end = np.array(edges).T
+    num_nodes = 1 + int(end.max())
+    return csr_array((weights, (start, end)), shape=(num_nodes, num_nodes))

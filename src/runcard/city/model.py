@@ -1,7 +1,7 @@
 """The city: a road graph, stations with trucks, and demand points with incident rates.
 
-Everything here is frozen. Making a `City` checks it (`check.py`), so that a city that exists is a valid one. Times are
-minutes, rates are per day, coordinates are in any unit that suits a map.
+Everything here is frozen. A `City` is checked when it is made (`check.py`), so every city that exists is valid. Times
+are minutes, rates are per day, coordinates are in any unit that suits a map.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from runcard.city.check import check_city
 MINUTES_PER_DAY: Final = 1440.0
 
 Extra = tuple[tuple[str, str], ...]
-"""The cells of the columns that runcard does not use, as pairs of column and cell; kept, written back, not compared."""
+"""The cells of columns that runcard does not use, as pairs of column and cell. They are kept, but not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,10 @@ class Station:
 
 @dataclass(frozen=True, slots=True)
 class DemandPoint:
-    """A place where incidents of a class start. `trucks`, `arrivals` and `target_minutes`: None where the city's hold.
+    """A place where incidents of one class start.
 
-    An incident is late when the `arrivals`-th of its `trucks` is not there by the target.
+    An incident is late if the `arrivals`-th of its `trucks` is not there by the target. Where one of these is None, the
+    city's value holds.
     """
 
     node_id: str
@@ -72,7 +73,7 @@ class Driving:
 
     `cv` is the coefficient of variation of the random part, `tail_index` belongs to a pareto law, and `fixed_part` is
     the part of the mean that is not random. `coupled_branch`, short or long, is the branch of a hyperexponential law in
-    which trucks on one link meet the same delay. `second_route`: whether the second truck of a station follows the
+    which trucks on one link meet the same delay. `second_route` says whether the second truck of a station follows the
     first ("same") or shares as few links with it as it can ("disjoint").
     """
 
@@ -87,7 +88,7 @@ class Driving:
 
 @dataclass(frozen=True, slots=True)
 class Turnout:
-    """The time before a truck leaves its station; `shared`: trucks of one station that go together leave together."""
+    """The time before a truck leaves its station; if it is `shared`, trucks of one station leave together."""
 
     mean_minutes: float = 0.0
     model: str = "exponential"
@@ -97,7 +98,7 @@ class Turnout:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The route of a truck from outside; None: twice as many links as the longest route, with the city's link mean."""
+    """The route of a truck from outside; if left open, twice as many links as the longest route, of the mean of all."""
 
     links: int | None = None
     link_minutes: float | None = None

@@ -7,94 +7,75 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from math import inf
+from operator import attrgetter
 from typing import Any, Final
 
-from runcard.city.check import UnreadableError, near
-from runcard.city.model import LATE, City, Driving, Objective, Outside, Turnout
+from runcard.city.check import SETTING_CONDITIONS, UNREAD, UnreadableError, near, plain, shown
+from runcard.city.model import City, Driving, Objective, Outside, Turnout
 
 SCHEMA: Final = 1
-SECTIONS: Final = ("driving", "turnout", "outside", "objective")
+SECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    "driving": Driving,
+    "turnout": Turnout,
+    "outside": Outside,
+    "objective": Objective,
+}
 REQUIRED: Final = ("name", "busy_minutes", "target_minutes")
+_TYPE_WORDS: Final = {str: "text", float: "a number", int: "a whole number", bool: "true or false", list: "a list"}
 
 
-def _read_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("text")
-    return value
+KEYS: Final = tuple(SETTING_CONDITIONS)
+"""Every key of `city.toml` besides `schema`."""
+
+NOT_IF_DEFAULT: Final = {"arrivals_per_incident": 1, "driving.fixed_part": 0.0, "driving.second_route": "same"}
+"""The keys that are written only if they say something else than this."""
 
 
-def _read_number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("a number")
+def parse_toml(text: str) -> dict[str, Any]:
+    """What a TOML text says; raises UnreadableError if it is none."""
     try:
-        return float(value)
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise UnreadableError("not valid TOML: nested too deeply") from error
+    except ValueError as error:
+        reason = "a number has thousands of digits" if "int_max_str_digits" in str(error) else error
+        raise UnreadableError(f"not valid TOML: {reason}") from error
+
+
+def typed(value: Any, of: type) -> Any:
+    """A value of TOML that must be of a type; raises a TypeError with the words after "expected ... to be"."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number if of is float else isinstance(value, of) and (of is bool or not isinstance(value, bool))):
+        raise TypeError(_TYPE_WORDS[of])
+    try:
+        return of(value)
     except OverflowError:
         return inf
 
 
-def _read_whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("a whole number")
-    return value
-
-
-def _read_boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("true or false")
-    return value
-
-
-KEYS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "name": _read_text,
-    "busy_minutes": _read_number,
-    "target_minutes": _read_number,
-    "trucks_per_incident": _read_whole,
-    "arrivals_per_incident": _read_whole,
-    "shared_delay": _read_number,
-    "driving.model": _read_text,
-    "driving.route_seed": _read_whole,
-    "driving.cv": _read_number,
-    "driving.tail_index": _read_number,
-    "driving.fixed_part": _read_number,
-    "driving.coupled_branch": _read_text,
-    "driving.second_route": _read_text,
-    "turnout.mean_minutes": _read_number,
-    "turnout.model": _read_text,
-    "turnout.cv": _read_number,
-    "turnout.shared": _read_boolean,
-    "outside.links": _read_whole,
-    "outside.link_minutes": _read_number,
-    "objective.minimise": _read_text,
-    "objective.weight": _read_number,
-}
-"""Every key of `city.toml` besides `schema`, with what reads its value."""
-
-
 def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
-    """The settings that could be read from a TOML text, and what is wrong with the others.
+    """The settings of a TOML text, UNREAD where one could not be read, and what is wrong with those.
 
     Raises UnreadableError if the text is no TOML or was written for another schema.
     """
-    try:
-        document = tomllib.loads(text)
-    except ValueError as error:
-        raise UnreadableError(f"not valid TOML: {error}") from error
+    document = parse_toml(text)
     schema = document.pop("schema", None)
     if type(schema) is not int or schema != SCHEMA:
-        raise UnreadableError(f"expected schema = {SCHEMA}, got {'none' if schema is None else repr(schema)}")
+        raise UnreadableError(f"expected schema = {SCHEMA}, got {'none' if schema is None else shown(schema)}")
     given = dict(_flat(document))
     settings: dict[str, Any] = {}
     faults = [f"missing key {key}" for key in REQUIRED if key not in given]
     for key, value in given.items():
         if key in SECTIONS:
-            faults.append(f"expected {key} to be a section, got {value!r}")
+            faults.append(f"expected {key} to be a section, got {shown(value)}")
         elif key not in KEYS:
-            faults.append(f"unknown key {key}{near(key, [*KEYS, *SECTIONS])}")
+            faults.append(f"unknown key {plain(key)}{near(key, [*KEYS, *SECTIONS])}")
         else:
             try:
-                settings[key] = KEYS[key](value)
+                settings[key] = typed(value, SETTING_CONDITIONS[key].of)
             except TypeError as error:
-                faults.append(f"expected {key} to be {error}, got {value!r}")
+                settings[key] = UNREAD
+                faults.append(f"expected {key} to be {error}, got {shown(value)}")
     return settings, faults
 
 
@@ -113,56 +94,28 @@ def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in settings.items():
         section, _, name = key.rpartition(".")
         given[section][name] = value
-    return {
-        **given[""],
-        "driving": Driving(**given["driving"]),
-        "turnout": Turnout(**given["turnout"]),
-        "outside": Outside(**given["outside"]),
-        "objective": Objective(**given["objective"]),
-    }
+    return given.pop("") | {section: SECTIONS[section](**values) for section, values in given.items()}
 
 
 def format_settings(city: City) -> str:
-    """The TOML text of a city's settings."""
-    lines = [
-        f"schema = {SCHEMA}",
-        # A JSON string is a TOML string, except for the delete character, which no name of a city may hold.
-        f"name = {json.dumps(city.name, ensure_ascii=False)}",
-        f"busy_minutes = {float(city.busy_minutes)!r}",
-        f"target_minutes = {float(city.target_minutes)!r}",
-        f"trucks_per_incident = {city.trucks_per_incident}",
-        *([f"arrivals_per_incident = {city.arrivals_per_incident}"] if city.arrivals_per_incident != 1 else []),
-        f"shared_delay = {float(city.shared_delay)!r}",
-        "",
-        "[driving]",
-        f"model = {json.dumps(city.driving.model)}",
-        f"route_seed = {city.driving.route_seed}",
-    ]
-    for key, value in (("cv", city.driving.cv), ("tail_index", city.driving.tail_index)):
-        if value is not None:
-            lines.append(f"{key} = {float(value)!r}")
-    if city.driving.fixed_part:
-        lines.append(f"fixed_part = {float(city.driving.fixed_part)!r}")
-    if city.driving.coupled_branch is not None:
-        lines.append(f"coupled_branch = {json.dumps(city.driving.coupled_branch)}")
-    if city.driving.second_route != "same":
-        lines.append(f"second_route = {json.dumps(city.driving.second_route)}")
-    if city.turnout != Turnout():
-        turnout = city.turnout
-        lines += ["", "[turnout]", f"mean_minutes = {float(turnout.mean_minutes)!r}"]
-        lines.append(f"model = {json.dumps(turnout.model)}")
-        if turnout.cv is not None:
-            lines.append(f"cv = {float(turnout.cv)!r}")
-        lines.append(f"shared = {str(turnout.shared).lower()}")
-    outside = []
-    if city.outside.links is not None:
-        outside.append(f"links = {city.outside.links}")
-    if city.outside.link_minutes is not None:
-        outside.append(f"link_minutes = {float(city.outside.link_minutes)!r}")
-    if outside:
-        lines += ["", "[outside]", *outside]
-    if city.objective != LATE:
-        lines += ["", "[objective]", f"minimise = {json.dumps(city.objective.minimise)}"]
-        if city.objective.weight is not None:
-            lines.append(f"weight = {float(city.objective.weight)!r}")
+    """The TOML text of a city's settings: the main ones, and others where they are not the default."""
+    lines, begun = [f"schema = {SCHEMA}"], ""
+    for key in KEYS:
+        section, _, name = key.rpartition(".")
+        value = attrgetter(key)(city)
+        stated = not section or section == "driving" or getattr(city, section) != SECTIONS[section]()
+        if not stated or value is None or (key in NOT_IF_DEFAULT and value == NOT_IF_DEFAULT[key]):
+            continue
+        if section != begun:
+            lines += ["", f"[{section}]"]
+            begun = section
+        lines.append(f"{name} = {_toml(key, value)}")
     return "\n".join(lines) + "\n"
+
+
+def _toml(key: str, value: Any) -> str:
+    of = SETTING_CONDITIONS[key].of
+    if of in (float, int):
+        return repr(of(value))
+    # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
+    return json.dumps(value, ensure_ascii=False)

@@ -1,45 +1,45 @@
 """The four tables of a city folder: their columns, and rows to and from CSV text.
 
-Reading never stops at a fault. Every data row gives an object; a cell that cannot be read is `UNREAD` in it, so that
-the checks of `check.py` still find what else is wrong with that row.
+Reading never stops at a fault. Every data row gives an object. A cell that cannot be read is `UNREAD` in it, so the
+checks of `check.py` still find what else is wrong with that row.
 """
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from difflib import SequenceMatcher
 from math import nan
 from typing import Any, Final
 
-from runcard.city.check import UNREAD, Fault, UnreadableError, near
+from runcard.city.check import COLUMN_CONDITIONS, UNREAD, Fault, UnreadableError, near, plain, shown
 from runcard.city.model import DemandPoint, Link, Node, Station
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS: Final = {"0": False, "1": True, "false": False, "true": True}
 _NEEDS_QUOTES: Final = re.compile(r'[,"\r\n]')
+_LETTERS: Final = re.compile(r"[^\W_]")
+_CHANGE_NOTHING: Final = ("name", "length_m")
+"""The optional columns that cannot change an answer."""
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column that runcard uses: how a cell is read, how a value is written, and whether the column must be there.
-
-    It is named like the field of the row's class; `read` raises a ValueError with the words after "expected ... to be".
-    """
-
-    name: str
-    read: Callable[[str], Any]
-    write: Callable[[Any], str] = str
-    required: bool = True
+_SIMILAR: Final = 0.85
+"""Of a misspelt column and the one that is meant: the part of their letters that they share in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a city folder: the class of its rows and its columns."""
+    """A table: the class of its rows and its columns, named like the fields of that class.
+
+    `types` gives the type of each column, or a function that reads its cells. That raises a ValueError with the words
+    after "expected ... to be".
+    """
 
     name: str
-    row: type[Node] | type[Link] | type[Station] | type[DemandPoint]
-    columns: tuple[Column, ...]
+    row: type[Any]
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    types: Mapping[str, Callable[[str], Any]]
 
     @property
     def file_name(self) -> str:
@@ -47,10 +47,23 @@ class Table:
         return f"{self.name}.csv"
 
     @property
-    def defaults(self) -> dict[str, Any]:
-        """The value that each optional column has in a file without that column."""
-        optional = {column.name for column in self.columns if not column.required}
-        return {field.name: field.default for field in fields(self.row) if field.name in optional}
+    def columns(self) -> tuple[str, ...]:
+        """The columns that runcard uses."""
+        return (*self.required, *self.optional)
+
+    def read(self, column: str, cell: str) -> Any:
+        """The value of a cell; an empty one in an optional column is None, if the column is not text."""
+        of = self.types[column]
+        if of is str:
+            return cell.strip() if column in self.required else cell
+        return None if column in self.optional and not cell.strip() else _READERS.get(of, of)(cell)
+
+    def write(self, column: str, value: Any) -> str:
+        """The cell of a value."""
+        if value is None:
+            return ""
+        of = self.types[column]
+        return repr(float(value)) if of is float else str(int(value)) if of is bool else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +86,7 @@ def _read_whole(cell: str) -> int:
     number = float(cell) if _NUMBER.fullmatch(cell.strip()) else nan
     if not number.is_integer():
         raise ValueError("a whole number")
-    return int(cell) if cell.strip().lstrip("+-").isdecimal() else int(number)
+    return int(number)
 
 
 def _read_boolean(cell: str) -> bool:
@@ -83,59 +96,20 @@ def _read_boolean(cell: str) -> bool:
     return value
 
 
-def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda cell: read(cell) if cell.strip() else None
+_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {float: _read_number, int: _read_whole, bool: _read_boolean}
 
 
-def _write_number(value: float) -> str:
-    return repr(float(value))
+def _city_table(name: str, row: type[Any], required: tuple[str, ...], optional: tuple[str, ...]) -> Table:
+    types = {column: condition.of for column, condition in COLUMN_CONDITIONS[name].items()}
+    return Table(name, row, required, optional, types)
 
-
-def _write_boolean(value: bool) -> str:
-    return "1" if value else "0"
-
-
-_NAME: Final = Column("name", str, required=False)
 
 TABLES: Final[tuple[Table, ...]] = (
-    Table(
-        "node",
-        Node,
-        (
-            Column("node_id", str.strip),
-            Column("x_coord", _read_number, _write_number),
-            Column("y_coord", _read_number, _write_number),
-            _NAME,
-        ),
-    ),
-    Table(
-        "link",
-        Link,
-        (
-            Column("link_id", str.strip),
-            Column("from_node_id", str.strip),
-            Column("to_node_id", str.strip),
-            Column("directed", _read_boolean, _write_boolean),
-            Column("mean_minutes", _read_number, _write_number),
-            Column("length_m", _or_none(_read_number), _write_number, required=False),
-        ),
-    ),
-    Table(
-        "station",
-        Station,
-        (Column("station_id", str.strip), Column("node_id", str.strip), Column("trucks", _read_whole), _NAME),
-    ),
-    Table(
-        "demand",
-        DemandPoint,
-        (
-            Column("node_id", str.strip),
-            Column("incidents_per_day", _read_number, _write_number),
-            Column("trucks", _or_none(_read_whole), required=False),
-            Column("arrivals", _or_none(_read_whole), required=False),
-            Column("target_minutes", _or_none(_read_number), _write_number, required=False),
-            _NAME,
-        ),
+    _city_table("node", Node, ("node_id", "x_coord", "y_coord"), ("name",)),
+    _city_table("link", Link, ("link_id", "from_node_id", "to_node_id", "directed", "mean_minutes"), ("length_m",)),
+    _city_table("station", Station, ("station_id", "node_id", "trucks"), ("name",)),
+    _city_table(
+        "demand", DemandPoint, ("node_id", "incidents_per_day"), ("trucks", "arrivals", "target_minutes", "name")
     ),
 )
 
@@ -150,12 +124,12 @@ def parse_table(table: Table, text: str) -> ReadTable:
     if separator and len(header) == 1:
         raise UnreadableError(f"expected commas between the columns, got {separator[0]!r}")
     faults = list(_header_faults(table, header))
-    lacking = any(column.required and column.name not in header for column in table.columns)
+    lacking = not set(table.required) <= set(header)
     rows = []
     for index, (_, cells) in enumerate(records[1:]):
         if len(cells) != len(header):
             if lacking:
-                # Which cell belongs to which column cannot be known, and the header is to blame, not the row.
+                # Nobody can know which cell belongs to which column: the fault is in the header, not in the row.
                 rows.append(_unread_row(table))
                 continue
             faults.append(Fault(table.name, index, f"expected {len(header)} cells, got {len(cells)}"))
@@ -173,60 +147,68 @@ def _records(text: str) -> list[tuple[int, list[str]]]:
             if any(cell.strip() for cell in cells):
                 records.append((row_number, cells))
     except csv.Error as error:
-        raise UnreadableError(f"row {row_number + 1} is not valid CSV: {error}") from error
+        reason = "a quote is opened there and never closed" if str(error) == "unexpected end of data" else error
+        raise UnreadableError(f"row {row_number + 1} is not valid CSV: {reason}") from error
     return records
 
 
 def _header_faults(table: Table, header: list[str]) -> Iterator[Fault]:
-    known = [column.name for column in table.columns]
-    unknown = [name for name in header if name not in known]
+    unknown = [name for name in header if name not in table.columns]
     for name in dict.fromkeys(name for name in header if name and header.count(name) > 1):
-        yield Fault(table.name, None, f"expected column {name} once, got it {header.count(name)} times")
-    for column in table.columns:
-        if column.required and column.name not in header:
-            yield Fault(table.name, None, f"missing column {column.name}{near(column.name, unknown)}")
+        yield Fault(table.name, None, f"expected column {plain(name)} once, got it {header.count(name)} times")
+    for column in table.required:
+        if column not in header:
+            yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
+    for column in table.optional:
+        for name in unknown:
+            if column not in header and _is_misspelt(name, column):
+                yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column}?)")
+
+
+def _is_misspelt(name: str, column: str) -> bool:
+    """Whether a column that is not known is likely an optional one, misspelt.
+
+    The same letters in another order or case are: Name, nmae. So is a name that is nearly the same, except for columns
+    that change no answer: `names` or `length_km` may well be columns of their own.
+    """
+    if sorted(_LETTERS.findall(name.lower())) == sorted(_LETTERS.findall(column)):
+        return True
+    return column not in _CHANGE_NOTHING and SequenceMatcher(None, name, column).ratio() > _SIMILAR
 
 
 def _parse_row(table: Table, header: list[str], cells: list[str], index: int, faults: list[Fault]) -> Any:
-    """The row's object; cells that are missing or cannot be read are UNREAD in it, the latter with a fault."""
+    """The object of a row. Cells that are missing or cannot be read are UNREAD in it; the latter also give a fault."""
     found = dict(zip(header, cells, strict=False))
     values: dict[str, Any] = {}
     for column in table.columns:
-        cell = found.pop(column.name, None)
+        cell = found.pop(column, None)
         if cell is not None:
             try:
-                values[column.name] = column.read(cell)
+                values[column] = table.read(column, cell)
             except ValueError as error:
-                values[column.name] = UNREAD
-                faults.append(Fault(table.name, index, f"expected {column.name} to be {error}, got {cell!r}"))
-        elif column.required:
-            values[column.name] = UNREAD
+                values[column] = UNREAD
+                faults.append(Fault(table.name, index, f"expected {column} to be {error}, got {shown(cell)}"))
+        elif column in table.required:
+            values[column] = UNREAD
     found.pop("", None)
     return table.row(**values, extra=tuple(found.items()))
 
 
 def _unread_row(table: Table) -> Any:
-    return table.row(**{column.name: UNREAD for column in table.columns})
+    return table.row(**dict.fromkeys(table.columns, UNREAD))
 
 
 def format_table(table: Table, rows: Sequence[Any]) -> str:
     """The CSV text of a table: required columns, optional ones that some row uses, then the extra columns."""
-    defaults = table.defaults
-    used = [
-        column
-        for column in table.columns
-        if column.required or any(getattr(row, column.name) != defaults[column.name] for row in rows)
-    ]
-    known = {column.name for column in table.columns}
-    extra_names = [name for name in dict.fromkeys(name for row in rows for name, _ in row.extra) if name not in known]
-    lines = [[column.name for column in used] + extra_names]
+    defaults = {field.name: field.default for field in fields(table.row)}
+    optional = [name for name in table.optional if any(getattr(row, name) != defaults[name] for row in rows)]
+    used = (*table.required, *optional)
+    extra = [name for name in dict.fromkeys(name for row in rows for name, _ in row.extra) if name not in table.columns]
+    lines = [[*used, *extra]]
     for row in rows:
-        values = ((column, getattr(row, column.name)) for column in used)
-        extra = dict(row.extra)
-        lines.append(
-            ["" if value is None else column.write(value) for column, value in values]
-            + [extra.get(name, "") for name in extra_names]
-        )
+        of_row = dict(row.extra)
+        cells = [table.write(column, getattr(row, column)) for column in used]
+        lines.append(cells + [of_row.get(name, "") for name in extra])
     return "".join(",".join(map(_quoted, cells)) + "\n" for cells in lines)
 
 

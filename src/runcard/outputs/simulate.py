@@ -13,7 +13,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress as SolveProgress
 from runcard.policy.base import Policy
 from runcard.policy.solve import policy_name, solve
-from runcard.simulate.result import Interval, PolicyResult, Simulation
+from runcard.simulate.result import Interval, SimulatedPolicy, Simulation
 from runcard.simulate.scenario import PAPER
 
 ARRIVALS = ("mean", "median", "p90")
@@ -113,7 +113,7 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
     }
 
 
-def _trucks(simulation: Simulation, result: PolicyResult) -> list[dict[str, Any]]:
+def _trucks(simulation: Simulation, result: SimulatedPolicy) -> list[dict[str, Any]]:
     """What each truck does."""
     busy, sent = result.busy_fractions, result.dispatches_per_day
     numbers: dict[str, int] = {}

@@ -7,7 +7,7 @@ from rich.text import Text
 from runcard.outputs.simulate import ARRIVALS, Stress, by_station, survives
 from runcard.outputs.tables import BEST, SplitTable
 from runcard.outputs.words import counted, decimals_of
-from runcard.simulate.result import Interval, PolicyResult, Simulation
+from runcard.simulate.result import Interval, SimulatedPolicy, Simulation
 
 
 def with_error(given: Interval, decimals: int, times: float = 1.0) -> str:
@@ -62,7 +62,7 @@ def work_table(simulation: Simulation) -> SplitTable:
     return table
 
 
-def _work_cells(simulation: Simulation, result: PolicyResult, trucks: dict[str, int]) -> dict[str, tuple[str, str]]:
+def _work_cells(simulation: Simulation, result: SimulatedPolicy, trucks: dict[str, int]) -> dict[str, tuple[str, str]]:
     """The cells of one policy for each station."""
     busy, sent = (by_station(simulation, values) for values in (result.busy_fractions, result.dispatches_per_day))
     return {station: (f"{100.0 * busy[station] / trucks[station]:.1f}", f"{sent[station]:.2f}") for station in trucks}

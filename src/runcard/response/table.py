@@ -34,8 +34,6 @@ from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel, needs_of, travel_of
 from runcard.response.tree import Tree
 
-MAX_TRUCKS_PER_STATION = 1000
-
 
 class Engine(Protocol):
     """What finds P(late) and mean minutes of every team at some demand points."""
@@ -80,7 +78,6 @@ def response_table(
     """
     needs = needs_of(city)
     wanted = np.arange(len(city.demand)) if points is None else np.array(points, np.int64)
-    _check_stations(city)
     _check_size(city, needs, len(wanted), minutes=minutes)
     travel = travel_of(city)
     teams = Teams.of((station.trucks for station in city.stations), int(needs.trucks[wanted].max()))
@@ -129,15 +126,6 @@ def _engine(travel: Travel, teams: Teams, needs: Needs, points: NDArray[np.int64
     if travel.fixed or not travel.laws.mixed or teams.max_size == 1:
         return Tree(travel, teams, needs)
     return Sets(travel, teams, needs) if several else Plane(travel, teams, needs)
-
-
-def _check_stations(city: City) -> None:
-    """Raise an error for the first station with more trucks than can be modelled."""
-    for station in city.stations:
-        if station.trucks > MAX_TRUCKS_PER_STATION:
-            raise SizeError(
-                f"station {station.station_id}: expected at most {MAX_TRUCKS_PER_STATION} trucks, got {station.trucks}"
-            )
 
 
 def _check_size(city: City, needs: Needs, num_points: int, *, minutes: bool) -> None:

@@ -21,10 +21,10 @@ from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, tally
 from runcard.simulate.model import Model, build_model, check_model
-from runcard.simulate.result import Batch, PolicyResult, Simulation, batch_of
+from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, batch_of
 from runcard.simulate.rules import ArrayRule, array_rule, check_fits, strides
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
-from runcard.simulate.state import Found, State, new_state, nothing_found, room_for
+from runcard.simulate.state import Counts, State, empty_records, new_state, no_counts
 from runcard.threads import available_threads, run_each
 
 NUM_BATCHES = 32
@@ -83,8 +83,8 @@ class _Run:
     def batch(self, number: int, policy: int, records: NDArray[np.void] | None) -> tuple[Batch, NDArray[np.int64]]:
         """One batch of a policy, and its arrivals [first or last truck, bin]."""
         model, rule = self.model, self.rules[policy]
-        state, found = new_state(model), nothing_found()
-        kept = room_for(0) if records is None else records
+        state, found = new_state(model), no_counts()
+        kept = empty_records(0) if records is None else records
         start, end, measured_from = -self.warm_minutes, self.length_minutes, 0.0
         if len(model.log):
             start = measured_from = float(model.log["minutes"][0])
@@ -103,7 +103,7 @@ class _Run:
         """The incidents before what is counted, where batches are so many incidents."""
         return LEAST_WARM_INCIDENTS + ceil(self.warm_minutes * self.model.incidents_per_minute)
 
-    def _ask(self, policy: int, state: State, found: Found, records: NDArray[np.void], most: int, end: float) -> None:
+    def _ask(self, policy: int, state: State, found: Counts, records: NDArray[np.void], most: int, end: float) -> None:
         """The same as `run_batch`, with the policy asked for each decision."""
         model, asked, clock, sums = self.model, self.policies[policy], state.clock[0], found.sums[0]
         ids = {station: i for i, station in enumerate(asked.problem.station_ids)}
@@ -159,7 +159,7 @@ def simulate_policies(
 
     def work(job: tuple[int, int]) -> tuple[Batch, NDArray[np.int64]]:
         number, policy = job
-        records = None if keep_records is None else room_for(run.size(number))
+        records = None if keep_records is None else empty_records(run.size(number))
         batch, bins = run.batch(number, policy, records)
         if keep_records is not None and records is not None:
             keep_records(policies[policy].name, number, records[: batch.incidents])
@@ -203,9 +203,9 @@ class _Found:
         self.batches.append(batch)
         self.bins[number % NUM_SECTIONS] += bins
 
-    def result(self) -> PolicyResult:
+    def result(self) -> SimulatedPolicy:
         """All of it."""
-        return PolicyResult(self.name, tuple(self.batches), self.bins)
+        return SimulatedPolicy(self.name, tuple(self.batches), self.bins)
 
 
 def batch_key(seed: int, number: int) -> np.uint64:
@@ -213,7 +213,7 @@ def batch_key(seed: int, number: int) -> np.uint64:
     return np.uint64(mix(np.uint64((mix(np.uint64(seed)) + number) % 2**64)))
 
 
-def _precision(results: Sequence[PolicyResult]) -> float:
+def _precision(results: Sequence[SimulatedPolicy]) -> float:
     """Half the width of the widest interval, relatively to its late fraction; inf if nothing is late."""
     found = 0.0
     for result in results:

@@ -3,14 +3,15 @@
     one step        one incident: the action is the team that goes, by its number in `env.problem.teams`
     observation     idle trucks of each station, number of the demand point[, hour] of the incident that waits
     reward          -1 if the incident was late; or minus P(late) of the team, which varies less and has the same mean
-    end             truncated after `episode_incidents`; terminated behind the last incident of a log that is replayed
+    end             truncated after `episode_incidents`; terminated after the last incident of a log that is replayed
 
-Every number of an observation counts from 0. The hour is there if the scenario changes with it: of the day where that
-is all that matters, else of the week from Monday on. An episode begins with every truck in its station, on a Monday at
-0:00 or at the first incident of a log. Nothing is discounted; the late fraction is a mean over all incidents.
+Every number of an observation counts from 0. The hour is part of it if the scenario changes with the hour. It is the
+hour of the day if that is enough, otherwise the hour of the week from Monday on. An episode begins with every truck in
+its station, on a Monday at 0:00 or at the first incident of a log. Nothing is discounted: the late fraction is a mean
+over all incidents.
 
-The dynamics are those of `simulate`, with the same random numbers: after `reset(seed=s)`, this episode is batch 0 of
-seed s, the one after the next `reset()` batch 1, and so on. (The simulation begins earlier, to warm up.)
+The dynamics and the random numbers are those of `simulate`: the episode after `reset(seed=s)` is batch 0 of seed s, the
+episode after the next `reset()` is batch 1, and so on. (The simulation begins earlier, to warm up.)
 """
 
 from typing import Any, Final
@@ -46,14 +47,14 @@ Observation = NDArray[np.int64]
 class DispatchEnv(gymnasium.Env[Observation, np.int64]):
     """A department in a scenario, one incident for each step.
 
-    `info["action_mask"]` marks the teams that can go to the incident that waits: as many trucks as it needs, all idle,
-    or every idle truck if they are fewer. Any other action is replaced by closest-first, and `info["valid"]` says so.
-    `info` of a step also has what became of the incident: `team` (the number of the one that went), `late`,
+    `info["action_mask"]` marks the teams that can go to the incident that waits: as many idle trucks as it needs, or
+    every idle truck if there are fewer. Any other action is replaced by closest-first, and `info["valid"]` says so.
+    `info` of a step also says what became of the incident: `team` (the number of the team that went), `late`,
     `first_minutes` and `last_minutes` (arrivals, from the call on), and `p_late` (what `problem` says of the team).
     `minutes` is the time of the incident that waits, since the episode began.
 
-    `problem` is that of the city as the scenario changes it, if none is given. A reward by what is expected needs its
-    P(late) to hold: not where trucks are redirected, nor where handling the call takes time.
+    If no `problem` is given, it is that of the city as the scenario changes it. The reward "expected" needs a P(late)
+    that holds. It is refused if trucks are redirected or the call takes time.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 as Gymnasium declares it
@@ -75,8 +76,8 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
                 f'scenario {self.scenario.name}: expected reward="late", since P(late) of a team is not known where '
                 "trucks are redirected or the call takes time"
             )
-        if episode_incidents < 1:
-            raise InputError(f"expected at least one incident in an episode, got {episode_incidents}")
+        if not (episode_incidents >= 1 and episode_incidents % 1 == 0):
+            raise InputError(f"expected a whole number of incidents from 1 up in an episode, got {episode_incidents}")
         self.problem = dispatch_problem(self.scenario.changed(city), minutes=False) if problem is None else problem
         check_fits(city, self.problem, "DispatchEnv")
         self.episode_incidents = episode_incidents
@@ -99,7 +100,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """The first incident of an episode: of the first one of a seed, or of the next one if none is given."""
+        """The first incident of an episode: the first episode of a seed or, without a seed, the next one."""
         super().reset(seed=seed)
         if seed is not None:
             self._seed, self._episode = seed % 2**63, 0
@@ -139,7 +140,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         return self._observation(), reward, not self._waits, truncated, happened | self._now()
 
     def _advance(self) -> bool:
-        """Let the next incident come, and mark the teams that can go to it; whether there is one."""
+        """Go on to the next incident and mark the teams that can go to it; returns whether there is one."""
         self._mask[:] = 0
         if not advance(self._model, self._state, self._end):
             return False
@@ -147,7 +148,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         return True
 
     def _observation(self) -> Observation:
-        """The idle trucks of each station, the demand point and, where there is one, the hour."""
+        """The idle trucks of each station, the demand point and, if it is part of the observation, the hour."""
         clock = self._state.clock[0]
         seen = [*self._state.idle.tolist(), int(clock["point"])]
         if self._num_hours:

@@ -15,11 +15,11 @@ from runcard.simulate.sampling import LinkLaws, SampledLaw, link_laws, sampled_l
 from runcard.simulate.scenario import Scenario
 
 LEAST_SCENE = 0.1
-"""The time on scene is at least this part of the busy time of a city that has no more room for it."""
+"""The time on scene is at least this part of the city's busy time, however long the drives are."""
 
 
 LINK = np.dtype([("minutes", np.float64), ("ends", np.int64), ("one_way", np.bool_)])
-"""A link: its mean, the sum of the numbers of its two nodes (less the one, it is the other), and if it is one-way."""
+"""A link: its mean, the sum of the numbers of its two nodes (minus one of them: the other), and if it is one-way."""
 STATION = np.dtype([("node", np.int64), ("stride", np.int64), ("first_truck", np.int64), ("last_truck", np.int64)])
 """A station: `stride` is what a truck adds to the number of a state (0 where states have none)."""
 POINT = np.dtype(
@@ -224,7 +224,7 @@ def _ways_home(city: City, routes: Routes) -> tuple[NDArray[np.int32], NDArray[n
 def _away_minutes(
     city: City, scenario: Scenario, there: NDArray[np.float64], back: NDArray[np.float64], rates: NDArray[np.float64]
 ) -> float:
-    """The mean minutes that a truck drives there and back, and turns out, when the closest trucks go; 0 if in one."""
+    """The mean minutes of turnout and the drives there and back if the closest trucks go; 0 without parts."""
     if scenario.busy.kind == "total":
         return 0.0
     trucks = [station.trucks for station in city.stations]
@@ -237,9 +237,9 @@ def _away_minutes(
 
 
 def _busy_minutes(city: City, scenario: Scenario, away: float) -> float:
-    """The mean of the busy time, or of the time on scene, given what the drive takes.
+    """The mean of the busy time or, given what the drives take, of the time on scene.
 
-    If the scenario does not say, trucks shall be busy as long on average as the city says when the closest trucks go.
+    If the scenario does not say it, trucks are busy as long on average as the city says if the closest trucks go.
     """
     if scenario.busy.mean_minutes is not None:
         return scenario.busy.mean_minutes
@@ -247,13 +247,18 @@ def _busy_minutes(city: City, scenario: Scenario, away: float) -> float:
 
 
 def _shifts(city: City, scenario: Scenario) -> NDArray[np.void]:
-    """When which trucks are off: the last ones of a station, or every n-th truck of the city."""
+    """When trucks are off, and which: the last ones of a station, or every n-th truck of the city."""
     ids = [station.station_id for station in city.stations]
     last = np.cumsum([station.trucks for station in city.stations])
     found = []
     for shift in scenario.shifts:
         times = (60.0 * shift.start_hour, 60.0 * shift.num_hours)
         if shift.station is None:
+            if shift.every > last[-1]:
+                raise InputError(
+                    f"scenario {scenario.name}: expected every from 1 to {last[-1]}, the trucks of the city, in shift, "
+                    f"got {shift.every}: no truck would be off"
+                )
             found += [(*times, n, n + 1) for n in range(shift.every - 1, int(last[-1]), shift.every)]
             continue
         if shift.station not in ids:

@@ -1,8 +1,8 @@
 """What a simulation found: means over independent batches, each with its 95 % interval, and paired differences.
 
-Every policy meets the same incidents and delays in a batch, so that the difference of two policies varies far less than
-either. An interval is that of Student's t for the mean over batches; for a ratio Σx / Σy it is that of the mean of
-x - (Σx / Σy) y, which is right to first order.
+Every policy meets the same incidents and delays in a batch, so the difference of two policies varies far less than
+either. The interval of a mean over batches is Student's. For a ratio Σx / Σy it is that of the mean of x - (Σx / Σy) y,
+which is right to first order.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from runcard.city.model import MINUTES_PER_DAY
 from runcard.errors import InputError
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES
 from runcard.simulate.scenario import Scenario
-from runcard.simulate.state import Found, State
+from runcard.simulate.state import Counts, State
 
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and the interval that has the true one with the chance of its level."""
+    """A mean, and an interval that holds the true mean with the chance of its level."""
 
     mean: float
     low: float
@@ -52,19 +52,21 @@ class Batch:
     idle_minutes: NDArray[np.float64]
 
 
-def batch_of(found: Found, state: State) -> Batch:
-    """The sums of a batch."""
-    sums = found.sums[0]
+def batch_of(counts: Counts, state: State) -> Batch:
+    """What was counted in a batch; its arrays cannot be written to."""
+    sums = counts.sums[0]
     num = max(1, int(sums["incidents"]))
+    by_truck = state.trucks["busy_minutes"].copy(), state.trucks["dispatches"].copy(), state.idle_minutes.copy()
+    for array in by_truck:
+        array.setflags(write=False)
     return Batch(
         int(sums["incidents"]), int(sums["late"]), int(sums["outside"]), int(sums["turned"]),
-        float(sums["first_sum"] / num), float(sums["last_sum"] / num), float(sums["minutes"]),
-        state.trucks["busy_minutes"].copy(), state.trucks["dispatches"].copy(), state.idle_minutes,
+        float(sums["first_sum"] / num), float(sums["last_sum"] / num), float(sums["minutes"]), *by_truck,
     )  # fmt: skip
 
 
 def quantile(bins: NDArray[np.int64], chance: float) -> float:
-    """The minutes below which that part of the arrivals in bins lies; within the width of a bin."""
+    """The minutes below which the part `chance` of the arrivals lies, to the width of a bin."""
     below = np.cumsum(bins)
     if below[-1] == 0:
         return float("nan")
@@ -77,7 +79,7 @@ def quantile(bins: NDArray[np.int64], chance: float) -> float:
 
 
 def interval_of(values: Sequence[float] | NDArray[np.float64], level: float = LEVEL) -> Interval:
-    """The mean of independent values, and its interval; of one value nothing is known about its error."""
+    """The mean of independent values and its interval; one value alone says nothing about its error."""
     from scipy.stats import t  # here, because it takes a while to import
 
     values = np.asarray(values, np.float64)
@@ -100,13 +102,13 @@ def ratio_interval(above: NDArray[np.float64], below: NDArray[np.float64], level
 
 CHANCES = {"median": 0.5, "p90": 0.9}
 ARRIVALS = tuple(f"{which}_{of}" for which in ("first", "last") for of in ("mean", *CHANCES))
-"""What is known of the minutes until the first and the last truck are there."""
+"""What is found of the minutes until the first and the last truck are there."""
 LEAST_IN_SECTION = 200
-"""Of fewer arrivals a median or 90th percentile says little, and nothing about its error."""
+"""With fewer arrivals, a median or 90th percentile says little, and nothing about its error."""
 
 
-def _minutes(which: str, result: "PolicyResult", other: "PolicyResult | None") -> Interval:
-    """One of `ARRIVALS`, or by how much it is larger than that of another policy."""
+def _minutes(which: str, result: "SimulatedPolicy", other: "SimulatedPolicy | None") -> Interval:
+    """One of `ARRIVALS` of a policy, or by how much it is larger than that of another one."""
     if which not in ARRIVALS:
         raise InputError(f"expected one of {', '.join(ARRIVALS)}, got {which!r}")
     results = [result] if other is None else [result, other]
@@ -126,27 +128,33 @@ def _minutes(which: str, result: "PolicyResult", other: "PolicyResult | None") -
 
 
 @dataclass(frozen=True)
-class PolicyResult:
+class SimulatedPolicy:
     """What a simulation found for one policy."""
 
     name: str
     batches: tuple[Batch, ...]
     bins: NDArray[np.int64]
-    """[section, first or last truck, bin] arrivals; the batches are dealt out to the sections in turn."""
+    """[section, first or last truck, bin] the number of arrivals; batches go to the sections in turn."""
 
     @cached_property
     def late(self) -> NDArray[np.float64]:
         """[batch] the late incidents."""
-        return np.array([batch.late for batch in self.batches], np.float64)
+        return self._of_batches("late")
 
     @cached_property
     def incidents(self) -> NDArray[np.float64]:
-        """[batch]"""
-        return np.array([batch.incidents for batch in self.batches], np.float64)
+        """[batch] the incidents."""
+        return self._of_batches("incidents")
+
+    def _of_batches(self, which: str) -> NDArray[np.float64]:
+        """[batch] one of their numbers, in an array that cannot be written to."""
+        found = np.array([getattr(batch, which) for batch in self.batches], np.float64)
+        found.setflags(write=False)
+        return found
 
     @property
     def num_incidents(self) -> int:
-        """Of all batches together."""
+        """The incidents of all batches together."""
         return sum(batch.incidents for batch in self.batches)
 
     @property
@@ -156,18 +164,18 @@ class PolicyResult:
 
         found = ratio_interval(self.late, self.incidents)
         late, in_time, rest = int(self.late.sum()), int(self.incidents.sum() - self.late.sum()), 0.5 - LEVEL / 2.0
-        # Of few late incidents batches say little: the ends are at least those for independent incidents.
+        # If few incidents are late, batches say little: the interval is at least that for independent incidents.
         low = float(beta.ppf(rest, late, in_time + 1)) if late else 0.0
         high = float(beta.ppf(1.0 - rest, late + 1, in_time)) if in_time else 1.0
         return Interval(found.mean, max(0.0, min(found.low, low)), min(1.0, max(found.high, high)))
 
     def minutes(self, which: str) -> Interval:
-        """Minutes from the call on: `first_mean`, `first_median`, `first_p90`, and the same of the `last` truck."""
+        """Minutes from the call on: `first_mean`, `first_median`, `first_p90`, or the same of the `last` truck."""
         found = _minutes(which, self, None)
         return Interval(found.mean, max(0.0, found.low), found.high)
 
     def _by_time(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-        """The sum over batches by the minutes of all; 0 where all incidents of a log are at one moment."""
+        """The sum over batches, divided by their minutes; 0 if all incidents of a log are at one moment."""
         minutes = sum(batch.minutes for batch in self.batches)
         found: NDArray[np.float64] = np.sum(values, axis=0) / (minutes or np.inf)
         return found
@@ -203,7 +211,7 @@ class Simulation:
     """What a simulation found in one scenario, for each policy in turn."""
 
     scenario: Scenario
-    policies: tuple[PolicyResult, ...]
+    policies: tuple[SimulatedPolicy, ...]
     station_of: tuple[str, ...]
     """[truck] the id of its station."""
     seed: int
@@ -211,17 +219,17 @@ class Simulation:
     """Whether every late fraction is as precise as was asked for."""
 
     def fewer_late(self, number: int) -> Interval:
-        """How much smaller the late fraction of a policy is than that of the first, by the batches of both."""
+        """How much smaller the late fraction of a policy is than that of the first policy, batch by batch."""
         first, other = self.policies[0], self.policies[number]
         return ratio_interval(first.late - other.late, first.incidents)
 
     def more_minutes(self, number: int, which: str) -> Interval:
-        """By how many minutes one of `ARRIVALS` of a policy is later than that of the first, by the batches of both."""
+        """By how many minutes one of `ARRIVALS` of a policy is later than that of the first policy."""
         return _minutes(which, self.policies[number], self.policies[0])
 
     def improvement(self, number: int) -> Interval:
-        """The same as a part of the late fraction of the first."""
+        """How much smaller the late fraction of a policy is, as a part of that of the first policy."""
         first, other = self.policies[0], self.policies[number]
-        if first.late.sum() > 0.0 == other.late.sum():  # batches do not show that more would have some
+        if first.late.sum() > 0.0 == other.late.sum():  # more batches might have some
             return Interval(1.0, 1.0 - other.late_fraction.high / first.late_fraction.mean, 1.0)
         return ratio_interval(first.late - other.late, first.late)

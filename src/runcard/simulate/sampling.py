@@ -1,4 +1,4 @@
-"""The laws of times as the kernels draw from them: X = fixed m + loose m Y, Y of mean 1 (see `response/laws.py`)."""
+"""The laws of times as the kernels draw from them: X = fixed m + loose m Y with Y of mean 1."""
 
 from math import log1p, sqrt
 from typing import NamedTuple
@@ -22,14 +22,14 @@ class SampledLaw(NamedTuple):
 
     kind: int
     shape: float
-    """Of gamma its shape, of lognormal the deviation of the logarithm, of hyperexponential the chance of the short
-    branch, of pareto its tail index."""
+    """Gamma: its shape. Lognormal: the deviation of the logarithm. Hyperexponential: the chance of the short branch.
+    Pareto: its tail index."""
     fixed: float
     loose: float
 
 
 def sampled_law(model: str, cv: float | None = None, tail_index: float | None = None, fixed: float = 0.0) -> SampledLaw:
-    """The law of a model; a variation of next to 0 is no randomness at all."""
+    """The law of a model; with a variation next to 0 the time is fixed."""
     loose = 1.0 - fixed
     if model == "fixed" or (cv is not None and cv < LEAST_CV):
         return SampledLaw(FIXED, 1.0, fixed, loose)
@@ -50,7 +50,7 @@ def sampled_law(model: str, cv: float | None = None, tail_index: float | None = 
 
 
 class LinkLaws(NamedTuple):
-    """The time on a link: met together by all trucks of an incident with a chance, else by each on its own."""
+    """The time on a link: with a chance, all trucks of an incident meet the same delay, else each meets its own."""
 
     chance: float
     together: SampledLaw
@@ -58,7 +58,7 @@ class LinkLaws(NamedTuple):
 
 
 def link_laws(driving: Driving, shared_delay: float) -> LinkLaws:
-    """The laws of the time on a link; a truck that is alone there meets the mixture of both."""
+    """The laws of the time on a link; a truck alone on it meets the mixture of both."""
     law = sampled_law(driving.model, driving.cv, driving.tail_index, driving.fixed_part)
     if driving.coupled_branch is None:
         return LinkLaws(float(shared_delay), law, law)

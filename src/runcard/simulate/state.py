@@ -33,7 +33,7 @@ CLOCK = np.dtype(
         ("turned", np.int64),
     ]
 )
-"""The moment: one record."""
+"""The moment, as one record."""
 
 TRUCK = np.dtype(
     [
@@ -61,7 +61,7 @@ SENT = np.dtype(
         ("order", np.int64),  # which one comes in this place
     ]
 )
-"""A truck of the team that goes to an incident."""
+"""A truck of the team that goes to an incident, in the order in which the team names it."""
 
 SLOT = np.dtype([("time", np.float64), ("place", np.int64)])
 
@@ -109,8 +109,8 @@ class State(NamedTuple):
     """[N + 1] the minutes with each number of idle trucks."""
 
 
-class Found(NamedTuple):
-    """What is counted."""
+class Counts(NamedTuple):
+    """What is counted: sums, and arrivals of the first and the last truck by bin."""
 
     sums: NDArray[np.void]
     first_bins: NDArray[np.int64]
@@ -128,12 +128,12 @@ def new_state(model: Model) -> State:
     )  # fmt: skip
 
 
-def nothing_found() -> Found:
-    """Sums of nothing."""
+def no_counts() -> Counts:
+    """Counts of nothing."""
     first, last = np.zeros((2, NUM_BINS), np.int64)
-    return Found(np.zeros(1, SUMS), first, last)
+    return Counts(np.zeros(1, SUMS), first, last)
 
 
-def room_for(num_incidents: int) -> NDArray[np.void]:
-    """Room for the records of some incidents."""
+def empty_records(num_incidents: int) -> NDArray[np.void]:
+    """Records of so many incidents, to be filled."""
     return np.zeros(num_incidents, RECORD)

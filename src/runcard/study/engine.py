@@ -1,9 +1,9 @@
 """Runs tasks on the workers of joblib, on this machine or on a Dask cluster, and adds their rows as they come.
 
-A task that is done is never done again. Where a worker of a cluster is lost, its scheduler gives the task to another
-one; where one of this machine is lost, the study stops, and goes on when it is started again. What a task computes does
-not depend on who does it, on machines of one kind. Tasks that measure seconds run last, one after another, in this
-process. A task that cannot be done does not stop the others.
+A task that is done is never done again. If a cluster loses a worker, its scheduler gives the task to another one. If
+this machine loses one, the study stops, and goes on when it is started again. On machines of one kind, what a task
+computes does not depend on who does it. Tasks that measure seconds run last, one after another, in this process. A task
+that cannot be done does not stop the others.
 """
 
 import importlib.metadata
@@ -24,7 +24,7 @@ BACKENDS: Final = ("loky", "dask")
 CONNECT_SECONDS: Final = 10
 SETTLE_SECONDS: Final = 0.3
 WORKER_SECONDS: Final = 60
-"""How long a cluster may take to have a worker."""
+"""How long a cluster may take until it has a worker."""
 
 
 def check_engine(backend: str, address: str | None) -> None:
@@ -46,7 +46,7 @@ def run_tasks(
     address: str | None,
     done: Callable[[Task], None],
 ) -> None:
-    """Run the tasks that are not done yet; `done` is told of each one that is, when its rows are written."""
+    """Run the tasks that are not done yet; `done` is called with each task once its rows are written."""
     open_tasks = []
     for task in tasks:
         if folder.is_done(task):
@@ -73,10 +73,10 @@ def run_tasks(
         raise RuncardError(f"{counted(len(failed), 'task')} could not be done: {'; '.join(failed)}")
 
 
-Rows = list[LateRow] | list[SecondsRow]
+TaskRows = list[LateRow] | list[SecondsRow]
 
 
-def _with_task(task: Task) -> tuple[Task, Rows | RuncardError]:
+def _with_task(task: Task) -> tuple[Task, TaskRows | RuncardError]:
     """A task and its rows, or what went wrong with it; runs on a worker."""
     try:
         return task, run_task(task)
@@ -87,17 +87,17 @@ def _with_task(task: Task) -> tuple[Task, Rows | RuncardError]:
 @contextmanager
 def _engine(
     backend: str, jobs: int, address: str | None
-) -> Iterator[Callable[[Sequence[Task]], Iterator[tuple[Task, Rows | RuncardError]]]]:
+) -> Iterator[Callable[[Sequence[Task]], Iterator[tuple[Task, TaskRows | RuncardError]]]]:
     """A function that runs tasks and yields each with its rows, in any order."""
     from joblib import Parallel, delayed, parallel_config
 
-    def run(tasks: Sequence[Task]) -> Iterator[tuple[Task, Rows | RuncardError]]:
+    def run(tasks: Sequence[Task]) -> Iterator[tuple[Task, TaskRows | RuncardError]]:
         calls = [delayed(_with_task)(task) for task in tasks]
         found = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")(calls)
         try:
             yield from found
         except Exception as error:
-            # Both engines have many errors for this, some of them of several lines, and none that they share.
+            # Both engines have many errors for this, some of several lines, and none in common.
             raise RuncardError(f"the workers stopped: {type(error).__name__}: {first_line(error)}") from error
 
     check_engine(backend, address)
@@ -112,7 +112,7 @@ def _engine(
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Work that may be interrupted: what joblib and loky then say of the tasks that were given up is of no use."""
+    """Hide what joblib and loky say about the tasks that were given up if the work is interrupted."""
     hook = threading.excepthook
 
     def of_others(happened: threading.ExceptHookArgs) -> None:

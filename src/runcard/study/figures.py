@@ -1,9 +1,8 @@
 """The figures of the study, each as one `<svg>` element to stand in a page.
 
-δ is the improvement over closest-first in percent (see `tables.py`). The confidence interval of a mean over n random
-cities of spread s is ± t s/√n, with t the 97.5 % point of Student's distribution with n-1 degrees of freedom. Without
-and with correlation have a colour and a marker each, the same in every figure. The same rows give the same bytes: the
-ids inside an element come from its content and the name of the experiment, and nothing says when it was drawn.
+δ is the improvement over closest-first in percent (see `tables.py`). Cities without and with correlation have a colour
+and a marker each, the same in every figure. The same rows give the same bytes: the ids inside an element come from its
+content and the name of the experiment, and nothing says when it was drawn.
 """
 
 import re
@@ -11,21 +10,21 @@ from cmath import rect
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from io import StringIO
-from math import ceil, pi, sqrt
+from math import ceil, isfinite, pi
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from runcard.city.check import OUTSIDE_ID
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, Canvas, canvas_of
 from runcard.policy.base import Policy
-from runcard.study.experiment import Experiment, Setting
+from runcard.simulate.result import interval_of
+from runcard.study.experiment import Setting
 from runcard.study.result import Result
-from runcard.study.tables import HEADS, Lateness, improvement
+from runcard.study.tables import HEADS, LateFractions, improvement
 from runcard.study.tasks import city_of, solved
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH_INCHES: Final = 9.0
-CONFIDENCE: Final = 0.95
 
 CORRELATION: Final[Mapping[float, str]] = {0.0: "without correlation", 1.0: "with correlation"}
 CORRELATION_LOOKS: Final[Mapping[float, tuple[str, str]]] = {0.0: (PALETTE[0], "o"), 1.0: (PALETTE[6], "s")}
@@ -156,14 +154,7 @@ def _draw_curves(result: Result) -> "Figure":
     experiment = result.experiment
     by_load = experiment.kind == "against-load"
     places = experiment.loads if by_load else experiment.gammas
-    settings = [
-        Setting(
-            side=experiment.sides[0], trucks=experiment.trucks[0],
-            load=place if by_load else experiment.loads[0], gamma=experiment.gammas[0] if by_load else place,
-        )
-        for place in places
-    ]  # fmt: skip
-    lateness = Lateness(result.rows)
+    settings, lateness = experiment.settings, LateFractions(result.rows)
     num_panels = min(experiment.graphs, len(lateness.of(settings[0], experiment.shared_delays[0], "closest-first")))
     figure, panels = _panels(num_panels, height=2.5)
     for shared_delay in experiment.shared_delays:
@@ -188,7 +179,7 @@ def _draw_curves(result: Result) -> "Figure":
     return figure
 
 
-def _improvements(lateness: Lateness, setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
+def _improvements(lateness: LateFractions, setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
     """[graphs] δ of a policy."""
     closest_first = lateness.of(setting, shared_delay, "closest-first")
     return improvement(lateness.of(setting, shared_delay, policy), closest_first)
@@ -205,34 +196,26 @@ def _plain_log(axes: "Axes", which: str) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """The mean of values and half the width of its confidence interval; of one value that is not known and 0."""
-    count = len(values)
-    mean = float(values.mean())
-    if count < 2:
-        return mean, 0.0
-    quantile = float(stdtrit(count - 1, (1.0 + CONFIDENCE) / 2.0))
-    return mean, quantile * float(values.std(ddof=1)) / sqrt(count)
-
-
 def _draw_late(result: Result) -> "Figure":
     """The late fraction of the optimal policy against the side, a panel for each number of trucks."""
     experiment = result.experiment
-    lateness = Lateness(result.rows)
+    lateness = LateFractions(result.rows)
     figure, panels = _panels(len(experiment.trucks), height=2.5)
     middle = (len(experiment.shared_delays) - 1) / 2.0
     for trucks, panel in zip(experiment.trucks, panels, strict=True):
         for number, shared_delay in enumerate(experiment.shared_delays):
             colour, marker = CORRELATION_LOOKS.get(shared_delay, BETWEEN_LOOKS)
             found = [
-                interval(100.0 * lateness.of(setting, shared_delay, "optimal"))
-                for setting in _by_side(experiment, trucks)
+                interval_of(100.0 * lateness.of(setting, shared_delay, "optimal"))
+                for setting in experiment.settings
+                if setting.trucks == trucks
             ]
             panel.errorbar(
                 # Apart, so that one interval does not hide the other.
-                [side + 0.1 * (number - middle) for side in experiment.sides], [mean for mean, _ in found],
-                yerr=[half for _, half in found], color=colour, marker=marker, ms=4.5, lw=1.2, elinewidth=1.6,
-                capsize=3, label=words_of_correlation(shared_delay).capitalize(),
+                [side + 0.1 * (number - middle) for side in experiment.sides], [one.mean for one in found],
+                # Of one graph nothing is known about the error.
+                yerr=[one.half if isfinite(one.half) else 0.0 for one in found], color=colour, marker=marker, ms=4.5,
+                lw=1.2, elinewidth=1.6, capsize=3, label=words_of_correlation(shared_delay).capitalize(),
             )  # fmt: skip
         panel.set_title(f"{trucks} trucks")
         panel.set_xticks(experiment.sides)
@@ -241,12 +224,6 @@ def _draw_late(result: Result) -> "Figure":
     figure.supylabel("late incidents under OPT (%)", fontsize=9.5)
     _legend(figure, panels[0])
     return figure
-
-
-def _by_side(experiment: Experiment, trucks: int) -> list[Setting]:
-    """The settings of a number of trucks, one for each side."""
-    load, gamma = experiment.loads[0], experiment.gammas[0]
-    return [Setting(side=side, trucks=trucks, load=load, gamma=gamma) for side in experiment.sides]
 
 
 def _draw_seconds(result: Result) -> "Figure":
@@ -275,7 +252,7 @@ def _draw_seconds(result: Result) -> "Figure":
     return figure
 
 
-Teams = Mapping[str, tuple[str, ...]]
+SentTeams = Mapping[str, tuple[str, ...]]
 """The team sent to each node."""
 
 
@@ -305,7 +282,7 @@ def _draw_map(result: Result) -> "Figure":
     return figure
 
 
-def _teams(canvas: Canvas, policy: Policy) -> Teams:
+def _teams(canvas: Canvas, policy: Policy) -> SentTeams:
     idle = policy.problem.trucks
     return {node_id: policy.decide(idle, point).team for node_id, point in canvas.points.items()}
 
@@ -313,7 +290,7 @@ def _teams(canvas: Canvas, policy: Policy) -> Teams:
 def _draw_points(
     axes: "Axes",
     canvas: Canvas,
-    teams: Teams,
+    teams: SentTeams,
     colours: Mapping[tuple[str, ...], str],
     names: Mapping[tuple[str, ...], str],
     ringed: Sequence[str],

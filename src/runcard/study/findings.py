@@ -1,6 +1,6 @@
-"""The findings about the paper: what it leaves open or gets wrong, each of them derived again on demand.
+"""The findings about the paper: what it leaves open or gets wrong. Each is derived again on demand.
 
-A finding holds if what was found supports its claim; with few graphs, the standard errors may be too large for that.
+A finding holds if the evidence supports its claim. With few graphs, the standard errors may be too large for that.
 """
 
 from collections.abc import Callable
@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from runcard.errors import InputError
+from runcard.study.evidence import Evidence, Graphs, num_in_paper
 from runcard.study.findings_cities import derive_late_fractions, derive_rates, derive_sparseness
 from runcard.study.findings_model import derive_proposition, derive_tau
 from runcard.study.findings_queueing import derive_gap, derive_horizon, derive_normalisation, derive_request_rates
-from runcard.study.found import Found, Graphs, num_in_paper
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What we found about the paper."""
+    """What we found about the paper, and what derives it again."""
 
     number: int
+    derive: Callable[[Graphs], Evidence]
     title: str
     claim: str
 
@@ -26,82 +27,79 @@ class Finding:
 FINDINGS: Final = (
     Finding(
         number=1,
+        derive=derive_tau,
         title="τ lacks a factor μ",
         claim="τ = Σλ + ΣC in the text of Section 3.2 is wrong unless μ = 1; the list of notations has Σλ + μΣC.",
     ),
     Finding(
         number=2,
+        derive=derive_sparseness,
         title="Sparseness is the part of the links that is kept",
         claim="Read as the part kept, s ~ U(0.4, 1) agrees with Table 3; read as the part removed it does not.",
     ),
     Finding(
         number=3,
+        derive=derive_rates,
         title="The distribution of the rates",
         claim="The paper does not give it. λ_j ~ U(0, 1), scaled to the load, agrees with Table 3.",
     ),
     Finding(
         number=4,
+        derive=derive_horizon,
         title="OSIA's T is 1/μ",
         claim="The paper does not give it. Of 0.5, 1, 2 and 4 busy times, 1 agrees with Table 3, and best.",
     ),
     Finding(
         number=5,
+        derive=derive_normalisation,
         title="OSIA's normalisation is swapped",
         claim="The weight of state 0, no idle truck, is ρ/(1+ρ), not 1/(1+ρ). Corrected, OSIA keeps 98 % of the "
         "optimum's gain instead of 57 %.",
     ),
     Finding(
         number=6,
+        derive=derive_request_rates,
         title="OSIA's request rates count incidents twice",
         claim="They count an incident again at a truck that was already going. With exact rates OSIA keeps more of the "
         "optimum's gain at every load.",
     ),
     Finding(
         number=7,
+        derive=derive_late_fractions,
         title="The late fractions of Table 3 are too small",
         claim="FLAR is about 1/17 of what the paper's own model gives, at every I and ρ.",
     ),
     Finding(
         number=8,
+        derive=derive_gap,
         title="OSIA's gap is not about 2 %",
         claim="In Table 4 it is up to 16 %.",
     ),
     Finding(
         number=9,
+        derive=derive_proposition,
         title="Proposition 1 cancels, and excludes empty parts",
         claim="The printed sum is right, but useless in double precision when routes are long.",
     ),
 )
 
-_DERIVE: Final[dict[int, Callable[[Graphs], Found]]] = {
-    1: derive_tau,
-    2: derive_sparseness,
-    3: derive_rates,
-    4: derive_horizon,
-    5: derive_normalisation,
-    6: derive_request_rates,
-    7: derive_late_fractions,
-    8: derive_gap,
-    9: derive_proposition,
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Derivation:
-    """A finding, and what was found again."""
+    """A finding and the evidence for it."""
 
     finding: Finding
-    found: Found
+    evidence: Evidence
 
     @property
     def lines(self) -> tuple[str, ...]:
         """A small table with its columns under each other, then sentences."""
-        return self.found.lines
+        return self.evidence.lines
 
     @property
     def holds(self) -> bool:
-        """Whether what was found supports the claim."""
-        return self.found.holds
+        """Whether the evidence supports the claim."""
+        return self.evidence.holds
 
 
 def derive(number: int, *, num_graphs: int | None = None, seed: int = 1, jobs: int = 1) -> Derivation:
@@ -109,5 +107,5 @@ def derive(number: int, *, num_graphs: int | None = None, seed: int = 1, jobs: i
     for finding in FINDINGS:
         if finding.number == number:
             graphs = Graphs(num=num_in_paper() if num_graphs is None else num_graphs, seed=seed, jobs=jobs)
-            return Derivation(finding=finding, found=_DERIVE[number](graphs))
+            return Derivation(finding=finding, evidence=finding.derive(graphs))
     raise InputError(f"expected a finding from 1 to {len(FINDINGS)}, got {number!r}")

@@ -1,9 +1,9 @@
-"""Findings on the random cities: what sparseness and rates the paper's tables are of, and its late fractions.
+"""Findings on the random cities: which sparseness and rates the paper's tables have, and its late fractions.
 
-The first two are decided by the mean improvement δ of the optimal policy, uncorrelated, beside that of Table 3, in
-standard errors (see `tables`). For the third, let r be our late fraction of closest-first over the paper's, in each of
-the cells of Table 3, with standard error e from the sampling of both and the rounding of the paper's. If one factor is
-behind all of them it is about c = Σ r e^-2 / Σ e^-2, and each r is within a few e of it.
+The first two are decided by the mean improvement δ of the optimal policy without correlation, beside that of Table 3,
+in standard errors (see `tables`). For the third, let r be our late fraction of closest-first divided by the paper's, in
+each cell of Table 3. Its standard error e comes from the sampling of both and the rounding of the paper's. If one
+factor is behind all cells, it is about c = Σ r e^-2 / Σ e^-2, and each r is within a few e of it.
 """
 
 from dataclasses import replace
@@ -17,18 +17,18 @@ from runcard.city.grid import generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.levels import idle_distribution
 from runcard.mdp.problem import DispatchProblem
-from runcard.study.experiment import Setting, experiment_named
-from runcard.study.found import (
+from runcard.study.evidence import (
     FAR,
     FAR_OF_MANY,
     STEP,
     TABLE_3,
-    Found,
+    Evidence,
     Graphs,
     late,
     num_in_paper,
     setting_of,
 )
+from runcard.study.experiment import Setting, experiment_named
 from runcard.study.tables import CORRELATION, Cell, improvement, mean_cell, read_paper, standard_error
 from runcard.study.tasks import city_of, solved
 
@@ -37,11 +37,11 @@ WEIGHTS: Final = ("U(0, 1)", "equal", "exponential")
 """How the rates of the demand points are drawn, before they are scaled to the load."""
 
 
-def derive_sparseness(graphs: Graphs) -> Found:
-    """Finding 2."""
+def derive_sparseness(graphs: Graphs) -> Evidence:
+    """The evidence for finding 2."""
     found = graphs.measure(late_of_sparseness, [(setting_of(*cell),) for cell in CELLS])
     kept, removed = _beside_paper(found.reshape(len(CELLS), graphs.num, 2, 2))
-    return Found(
+    return Evidence(
         heads=("trucks", "load", "paper", "s is kept", "off", "s is removed", "off"),
         rows=_rows(kept, removed),
         notes=(
@@ -63,14 +63,14 @@ def late_of_sparseness(setting: Setting, *, graph: int, seed: int) -> list[float
     return [chance for city in (kept, removed) for chance in _late_pair(dispatch_problem(city, minutes=False))]
 
 
-def derive_rates(graphs: Graphs) -> Found:
-    """Finding 3."""
+def derive_rates(graphs: Graphs) -> Evidence:
+    """The evidence for finding 3."""
     found = graphs.measure(late_of_weights, [(setting_of(*cell),) for cell in CELLS])
     columns = _beside_paper(found.reshape(len(CELLS), graphs.num, len(WEIGHTS), 2))
     farthest = [_farthest(column) for column in columns]
     agree = [weights for weights, off in zip(WEIGHTS, farthest, strict=True) if off <= FAR]
     heads = [head for weights in WEIGHTS for head in (weights, "off")]
-    return Found(
+    return Evidence(
         heads=("trucks", "load", "paper", *heads),
         rows=_rows(*columns),
         notes=(
@@ -94,8 +94,8 @@ def late_of_weights(setting: Setting, *, graph: int, seed: int) -> list[float]:
     return found
 
 
-def derive_late_fractions(graphs: Graphs) -> Found:
-    """Finding 7."""
+def derive_late_fractions(graphs: Graphs) -> Evidence:
+    """The evidence for finding 7."""
     experiment, paper = experiment_named("table3"), read_paper(TABLE_3)
     cells = [(setting, shared_delay) for setting in experiment.settings for shared_delay in CORRELATION]
     percent = 100.0 * graphs.measure(closest_first, cells)[..., 0]
@@ -116,7 +116,7 @@ def derive_late_fractions(graphs: Graphs) -> Found:
     crowded = dispatch_problem(city_of(setting_of(3, 0.6), 0, shared_delay=0.0, seed=graphs.seed), minutes=False)
     none_idle, outside = float(idle_distribution(crowded)[0]), float(crowded.cost[0].min())
     in_paper = float(paper[3, 0.6]["flar_cf_uncorrelated"])
-    return Found(
+    return Evidence(
         heads=("trucks", "delays", *(f"load {load:g}" for load in experiment.loads)),
         rows=tuple(rows),
         notes=(
@@ -142,11 +142,11 @@ def _late_pair(problem: DispatchProblem) -> list[float]:
 
 def _beside_paper(found: NDArray[np.float64]) -> list[list[Cell]]:
     """For each reading, the cells of Table 3; `found` [cells, graphs, readings, 2] are the late fractions."""
-    paper = read_paper(TABLE_3)
+    paper = [float(read_paper(TABLE_3)[cell]["delta_opt_uncorrelated"]) for cell in CELLS]
     return [
         [
-            mean_cell("OPT", improvement(pair[:, 1], pair[:, 0]), paper[cell]["delta_opt_uncorrelated"], num_in_paper())
-            for cell, pair in zip(CELLS, found[:, :, reading], strict=True)
+            mean_cell("OPT", improvement(pair[:, 1], pair[:, 0]), printed, num_in_paper())
+            for printed, pair in zip(paper, found[:, :, reading], strict=True)
         ]
         for reading in range(found.shape[2])
     ]

@@ -1,21 +1,21 @@
 """Findings on the model: the rate of the uniformised chain, and Proposition 1.
 
-**τ.** From a state with n of N idle trucks the paper's chain moves at rate Σλ + μ(N-n) and stays at rate μn. So it must
-be τ = Σλ + μN. With another τ there is left for staying the chance
+**τ.** From a state with n of N idle trucks the paper's chain moves at rate Σλ + μ(N-n) and stays at rate μn. So τ must
+be Σλ + μN. With another τ the chance of staying is
 
     1 - (Σλ + μ(N-n)) / τ,
 
-or, where it stays at rate μn, the chances add up to (Σλ + μN) / τ. In its text τ = Σλ + N, without the μ: right in the
-unit of time in which μ = 1, and in no other.
+or, if it stays at rate μn, the chances add up to (Σλ + μN) / τ. The text has τ = Σλ + N, without the μ: that is right
+only in the unit of time in which μ = 1.
 
 **Proposition 1**, as printed, for w0, w1, w2 > 0:
 
     P(Y0 + min(Y1, Y2) > t) = Σ_{i<w0} e^(-t) t^i/i! + Σ_{n<w1} Σ_{m<w2} Σ_{l<=n+m} (-1)^(n+m-l) C(n+m, l) ×
                               e^(-2t) t^l / (n! m! (w0-1)!) ∫_0^t y^(n+m-l+w0-1) e^y dy.
 
-The integral is t^(p+1) Σ_k t^k / (k! (p+1+k)), positive terms only; what cancels is the sum over l. It is evaluated in
-double precision and with `DIGITS` digits, and compared with `response.erlang`. The proposition excludes empty parts:
-w1 = 0 or w2 = 0, where one route contains the other or a station is at the incident.
+The integral is t^(p+1) Σ_k t^k / (k! (p+1+k)), which has positive terms only; the sum over l is what cancels. It is
+evaluated in double precision and with `DIGITS` digits, and compared with `response.erlang`. The proposition excludes
+empty parts, w1 = 0 or w2 = 0: one route contains the other, or a station is at the incident.
 """
 
 from decimal import Decimal, localcontext
@@ -29,7 +29,7 @@ from runcard.city.grid import generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.response.erlang import coin_table, tail_of_parts, target_tables
 from runcard.response.routes import find_routes
-from runcard.study.found import Found, Graphs, setting_of
+from runcard.study.evidence import Evidence, Graphs, setting_of
 from runcard.study.tasks import city_of
 
 UNITS: Final = {"days": 1.0, "hours": 24.0, "minutes": 1440.0}
@@ -45,8 +45,8 @@ WRONG: Final = 0.1
 """Relative errors."""
 
 
-def derive_tau(graphs: Graphs) -> Found:
-    """Finding 1, in a small city."""
+def derive_tau(graphs: Graphs) -> Evidence:
+    """The evidence for finding 1, in a small city."""
     problem = dispatch_problem(generate_grid(side=3, num_stations=3, load=0.1, seed=graphs.seed), minutes=False)
     num, idle = problem.num_trucks, np.arange(problem.num_trucks + 1)
     rows, of_text, of_list = [], [], []
@@ -60,7 +60,7 @@ def derive_tau(graphs: Graphs) -> Found:
             (unit, f"{mu:.3g}", f"{text:.4g}", f"{of_text[-1]:.3g}", f"{listed / text:.3g}", f"{listed:.4g}",
              f"{of_list[-1]:.3g}")
         )  # fmt: skip
-    return Found(
+    return Evidence(
         heads=("time in", "μ", "τ of the text", "least staying", "adds up to", "τ of the list", "least staying"),
         rows=tuple(rows),
         notes=(
@@ -95,8 +95,8 @@ def proposition_one(w0: int, w1: int, w2: int, t: Any) -> Any:
     return found
 
 
-def derive_proposition(graphs: Graphs) -> Found:
-    """Finding 9, on routes of rising length; and how often a part is empty in random cities."""
+def derive_proposition(graphs: Graphs) -> Evidence:
+    """The evidence for finding 9, on routes of rising length; and how often a part is empty in random cities."""
     rows, of_double, of_digits = [], [], []
     for w0, w1, w2 in PARTS:
         t, size = 0.8 * (w0 + w1), max(w0, w1, w2)
@@ -112,7 +112,7 @@ def derive_proposition(graphs: Graphs) -> Found:
         )
     (shares,) = graphs.measure(empty_parts, [()])
     empty = float(shares.mean())
-    return Found(
+    return Evidence(
         heads=("links", "w0, w1, w2", "t", "printed, in double", f"printed, {DIGITS} digits", "relative error of ours"),
         rows=tuple(rows),
         notes=(

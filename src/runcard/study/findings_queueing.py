@@ -1,7 +1,7 @@
 """Findings on OSIA: its horizon T, its two mistakes, and its gap to the optimum.
 
-The first three are decided by the share of the optimum's gain that a version of it keeps (see `found`). The difference
-of two versions in the same cities is the share of δ - δ', with a smaller standard error than each of them.
+The first three are decided by the share of the optimum's gain that a version of it keeps (see `evidence`). The
+difference of two versions in the same cities is the share of δ - δ', with a smaller standard error than each of them.
 """
 
 from math import sqrt
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.queueing import QueueingPolicy
-from runcard.study.experiment import Setting
-from runcard.study.found import (
+from runcard.study.evidence import (
     FAR,
     TABLE_4,
-    Found,
+    Evidence,
     Graphs,
     Share,
     late,
@@ -26,6 +25,7 @@ from runcard.study.found import (
     share_in_paper,
     share_kept,
 )
+from runcard.study.experiment import Setting
 from runcard.study.tables import CORRELATION, gap, improvement, mean_cell, read_paper
 from runcard.study.tasks import city_of, solved
 
@@ -62,8 +62,8 @@ def late_of_versions(
     return [late(policy) for policy in (solved(problem, "closest-first"), solved(problem, "optimal"), *queueing)]
 
 
-def derive_horizon(graphs: Graphs) -> Found:
-    """Finding 4."""
+def derive_horizon(graphs: Graphs) -> Evidence:
+    """The evidence for finding 4."""
     places = [(5, load, shared_delay) for load in (0.02, 0.1) for shared_delay in CORRELATION]
     versions = tuple(Version(horizon, printed=True) for horizon in HORIZONS)
     cells = [(setting_of(trucks, load), shared_delay, versions) for trucks, load, shared_delay in places]
@@ -76,7 +76,7 @@ def derive_horizon(graphs: Graphs) -> Found:
     farthest = np.abs(off).max(axis=0).tolist()
     listed = ", ".join(f"{by:.1f} at {horizon:g}/μ" for horizon, by in zip(HORIZONS, farthest, strict=True))
     nearest = HORIZONS[int(np.argmin(farthest))]
-    return Found(
+    return Evidence(
         heads=("load", "delays", "paper", *(f"T = {horizon:g}/μ" for horizon in HORIZONS)),
         rows=tuple(rows),
         notes=(
@@ -89,12 +89,12 @@ def derive_horizon(graphs: Graphs) -> Found:
     )
 
 
-def derive_normalisation(graphs: Graphs) -> Found:
-    """Finding 5."""
+def derive_normalisation(graphs: Graphs) -> Evidence:
+    """The evidence for finding 5."""
     (found,) = graphs.measure(late_of_versions, [(setting_of(5, 0.02), 0.0, (PRINTED, NORMALISED))])
     printed, corrected = (share_kept(*gains) for gains in _gains(found))
     rise = _difference(found, 3, 2)
-    return Found(
+    return Evidence(
         heads=("OSIA with T = 2/μ", "share kept, %", "claimed"),
         rows=(("as printed", printed.words, "57"), ("normalisation corrected", corrected.words, "98")),
         notes=(
@@ -105,8 +105,8 @@ def derive_normalisation(graphs: Graphs) -> Found:
     )
 
 
-def derive_request_rates(graphs: Graphs) -> Found:
-    """Finding 6."""
+def derive_request_rates(graphs: Graphs) -> Evidence:
+    """The evidence for finding 6."""
     claimed = {0.02: (99.1, 99.7), 0.1: (91.7, 97.7), 0.4: (89.7, 95.0)}
     cells = [(setting_of(4, load), 0.0, (NORMALISED, CORRECTED)) for load in claimed]
     rows, holds = [], True
@@ -115,7 +115,7 @@ def derive_request_rates(graphs: Graphs) -> Found:
         words = [word for share, number in zip(shares, of_both, strict=True) for word in (share.words, f"{number:.1f}")]
         rows.append((f"{load:g}", *words, rise.words))
         holds = holds and all(map(_agrees, shares, of_both)) and rise.value > FAR * rise.error
-    return Found(
+    return Evidence(
         heads=("load", "printed rates", "claimed", "exact rates", "claimed", "difference"),
         rows=tuple(rows),
         notes=(
@@ -126,8 +126,8 @@ def derive_request_rates(graphs: Graphs) -> Found:
     )
 
 
-def derive_gap(graphs: Graphs) -> Found:
-    """Finding 8."""
+def derive_gap(graphs: Graphs) -> Evidence:
+    """The evidence for finding 8."""
     osia = {
         (*place, shared_delay): float(row[f"osia_{kind}"])
         for place, row in read_paper(TABLE_4).items()
@@ -140,10 +140,10 @@ def derive_gap(graphs: Graphs) -> Found:
     (found,) = graphs.measure(
         late_of_versions, [(setting_of(trucks, load), shared_delay, (Version(1.0, printed=True),))]
     )
-    ours = mean_cell("OSIA", gap(found[:, 2], found[:, 1]), f"{osia[worst]}", num_in_paper())
+    ours = mean_cell("OSIA", gap(found[:, 2], found[:, 1]), osia[worst], num_in_paper())
     assert ours.off is not None
     words = f"{ours.value:.2f} ± {ours.error:.2f}"
-    return Found(
+    return Evidence(
         heads=("trucks", "load", "delays", "Table 4", "ours", "off"),
         rows=((str(trucks), f"{load:g}", kind, f"{osia[worst]:g}", words, f"{ours.off:+.1f}"),),
         notes=(

@@ -1,4 +1,4 @@
-"""The report of a study: one HTML file that needs nothing else, neither a network nor a script.
+"""The report of a study: one HTML file that needs neither a network nor a script.
 
 Every experiment has its settings, its notes and its table or figure. A cell of a table holds our mean ± its standard
 error and, where they are known, the paper's number and how many standard errors ours is from it (see `tables.py`):
@@ -8,19 +8,18 @@ error and, where they are known, the paper's number and how many standard errors
     far      more than 3, at most 4
     apart    more than 4
 
-The words of settings files are text here, never markup: the template escapes all that it is given but figures.
+The words of settings files are text here, never markup: the template escapes everything except figures.
 """
 
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined
 
@@ -56,80 +55,6 @@ FEW_NOTE: Final = (
 RANGE_NOTE: Final = (
     "The smallest and the largest of other random graphs have no standard error, so they are not compared."
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownCell:
-    """A cell of a table in words; empty where there is nothing to say."""
-
-    ours: str
-    error: str
-    paper: str
-    off: str
-    shade: str
-    """near, fair, far or apart, where it is compared."""
-    is_ours: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownLine:
-    """A row of a table: its head, and its cells without and then with correlation."""
-
-    head: str
-    cells: tuple[ShownCell, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownGroup:
-    """The rows that differ only in their last setting, and what they have in common."""
-
-    head: str
-    lines: tuple[ShownLine, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownColumn:
-    """The head of a column."""
-
-    head: str
-    is_ours: bool
-    has_footnote: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownTable:
-    """A table as the page shows it."""
-
-    caption: str
-    last_setting: str
-    """What the heads of its rows are."""
-    halves: tuple[str, ...]
-    """Without and with correlation, as far as the experiment has them."""
-    columns: tuple[ShownColumn, ...]
-    """Those of one half."""
-    groups: tuple[ShownGroup, ...]
-    footnotes: tuple[str, ...]
-    agreement: str
-
-    @property
-    def num_columns(self) -> int:
-        """The columns of the whole table, with that of the heads."""
-        return 1 + len(self.halves) * len(self.columns)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Section:
-    """An experiment as the page shows it: a table, or a figure with a caption."""
-
-    name: str
-    title: str
-    where: str
-    settings: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    table: ShownTable | None
-    figure: str | None
-    """The `<svg>` element, whose text matplotlib has escaped."""
-    caption: str
 
 
 def write_report(
@@ -182,37 +107,25 @@ def _facts(results: Sequence[Result], seconds: float | None, today: date) -> tup
         ("Seed", seeds),
         *([] if seconds is None else [("Time of this run", _time_in_words(seconds))]),
         ("Python", platform.python_version()),
-        *((package, _version(package)) for package in PACKAGES),
+        *((package, version(package)) for package in PACKAGES),
         ("Platform", f"{platform.system()} on {platform.machine()}, {cores}"),
     )
 
 
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def _section(result: Result) -> Section:
-    experiment = result.experiment
-    return Section(
-        name=experiment.name,
-        title=experiment.title,
-        where=_where(experiment),
-        settings=_settings(result),
-        notes=(*experiment.notes, *_open_note(result)),
-        table=_table(result) if result.is_table else None,
-        figure=None if result.is_table else figure_svg(result),
-        caption=CAPTIONS.get(experiment.kind, ""),
-    )
-
-
-def _open_note(result: Result) -> tuple[str, ...]:
-    """A note if some late fractions are not certain."""
-    if not result.num_open:
-        return ()
-    return (f"Not proven as closely as it should be: {counted(result.num_open, 'late fraction')}.",)
+def _section(result: Result) -> dict[str, Any]:
+    """An experiment as the page shows it: a table, or a figure with a caption."""
+    experiment, num_open = result.experiment, result.num_open
+    open_note = f"Not proven as closely as it should be: {counted(num_open, 'late fraction')}."
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "where": _where(experiment),
+        "settings": _settings(result),
+        "notes": [*experiment.notes, *([open_note] if num_open else [])],
+        "table": _table(result) if result.is_table else None,
+        "figure": None if result.is_table else figure_svg(result),  # matplotlib has escaped its text
+        "caption": CAPTIONS.get(experiment.kind, ""),
+    }
 
 
 def _where(experiment: Experiment) -> str:
@@ -240,50 +153,46 @@ def _listed(numbers: Sequence[float]) -> str:
     return ", ".join(f"{number:g}" for number in numbers)
 
 
-def _table(result: Result) -> ShownTable:
+def _table(result: Result) -> dict[str, Any]:
+    """A table as the page shows it: its columns are those of one half, without or with correlation."""
     table, experiment = result.table, result.experiment
     first = table.lines[0]
     has_flar = any(cell.column == CF_LATE and cell.paper is not None for cell in first.cells)
-    columns = tuple(
-        ShownColumn(head=head, is_ours=_is_ours(head), has_footnote=has_flar and head == CF_LATE)
-        for head in table.columns
-    )
     footnotes = [FLAR_NOTE] if has_flar else []
     if experiment.kind == "ignoring" and first.cells[0].paper is not None:
         footnotes.append(RANGE_NOTE)
     if table.agreement.num_cells and table.num_graphs < MANY_GRAPHS:
         footnotes.append(FEW_NOTE)
     last, groups = _groups(experiment, table.lines)
-    return ShownTable(
-        caption=TABLE_CAPTIONS[experiment.kind],
-        last_setting=last,
-        halves=tuple(words_of_correlation(one).capitalize() for one in experiment.shared_delays),
-        columns=columns,
-        groups=groups,
-        footnotes=tuple(footnotes),
-        agreement=table.words,
-    )
+    return {
+        "caption": TABLE_CAPTIONS[experiment.kind],
+        "last_setting": last,
+        "halves": [words_of_correlation(one).capitalize() for one in experiment.shared_delays],
+        "columns": [
+            {"head": head, "is_ours": _is_ours(head), "has_footnote": has_flar and head == CF_LATE}
+            for head in table.columns
+        ],
+        "groups": groups,
+        "footnotes": footnotes,
+        "agreement": table.words,
+    }
 
 
-def _groups(experiment: Experiment, lines: Sequence[Line]) -> tuple[str, tuple[ShownGroup, ...]]:
-    """What the heads of the rows are, and the rows in groups of equal settings but for that."""
+def _groups(experiment: Experiment, lines: Sequence[Line]) -> tuple[str, list[dict[str, Any]]]:
+    """What the heads of the rows are, and the rows in groups that differ only in that setting."""
     several = {
         "side": experiment.sides, "trucks": experiment.trucks, "load": experiment.loads, "gamma": experiment.gammas,
     }  # fmt: skip
     *first, last = [name for name, values in several.items() if len(values) > 1] or ["trucks"]
     decimals = 1 if experiment.kind == "ignoring" else 2
-    groups = []
-    by_setting = [(setting, tuple(of_setting)) for setting, of_setting in groupby(lines, key=lambda line: line.setting)]
-    for head, members in groupby(by_setting, key=lambda pair: _group_head(pair[0], first)):
-        shown = [
-            ShownLine(
-                head=f"{getattr(setting, last):g}",
-                cells=tuple(_cell(cell, decimals) for line in of_setting for cell in line.cells),
-            )
-            for setting, of_setting in members
-        ]
-        groups.append(ShownGroup(head=head, lines=tuple(shown)))
-    return last.capitalize(), tuple(groups)
+    groups: list[dict[str, Any]] = []
+    for setting, of_setting in groupby(lines, key=lambda line: line.setting):
+        head = _group_head(setting, first)
+        if not groups or groups[-1]["head"] != head:
+            groups.append({"head": head, "lines": []})
+        cells = [_cell(cell, decimals) for line in of_setting for cell in line.cells]
+        groups[-1]["lines"].append({"head": f"{getattr(setting, last):g}", "cells": cells})
+    return last.capitalize(), groups
 
 
 def _group_head(setting: Setting, names: Sequence[str]) -> str:
@@ -298,16 +207,16 @@ def _is_ours(head: str) -> bool:
     return head in {HEADS[policy] for policy in OURS}
 
 
-def _cell(cell: Cell, decimals: int) -> ShownCell:
-    """A cell in words; the paper's number has as many decimals as there."""
-    return ShownCell(
-        ours=_signed(f"{cell.value:.2f}"),
-        error="" if cell.error is None else f"± {cell.error:.2f}",
-        paper="" if cell.paper is None else _signed(f"{cell.paper:.{decimals}f}"),
-        off="" if cell.off is None else f"{_signed(f'{cell.off:+.1f}')} SE",
-        shade=shade_of(cell.off),
-        is_ours=_is_ours(cell.column),
-    )
+def _cell(cell: Cell, decimals: int) -> dict[str, Any]:
+    """A cell in words, empty where there is nothing to say; the paper's number has as many decimals as there."""
+    return {
+        "ours": _signed(f"{cell.value:.2f}"),
+        "error": "" if cell.error is None else f"± {cell.error:.2f}",
+        "paper": "" if cell.paper is None else _signed(f"{cell.paper:.{decimals}f}"),
+        "off": "" if cell.off is None else f"{_signed(f'{cell.off:+.1f}')} SE",
+        "shade": shade_of(cell.off),
+        "is_ours": _is_ours(cell.column),
+    }
 
 
 def _signed(number: str) -> str:

@@ -5,8 +5,7 @@
     NAME.parquet           the rows of an experiment, sorted: the same seed gives the same bytes
     report.html            the report
 
-Parts are only ever added, so that more graphs, in whole tens, or another experiment with the same cities use them
-again.
+Parts are only ever added. So more graphs, in whole tens, or another experiment with the same cities use them again.
 """
 
 import json

@@ -1,11 +1,11 @@
 """The tables of the study: ours, the paper's, and how far they are apart in standard errors.
 
-A cell is a mean over n random cities, with standard error s/√n from their spread s. The paper's is a mean over other
-cities, as many as its settings say, of the same spread, and it is rounded to a step r; so the two differ by
+A cell is a mean over n random cities with standard deviation s, so its standard error is s/√n. The paper's number is a
+mean over other cities, as many as its settings say, with the same s, and it is rounded to a step r. So they differ by
 
     off = (ours - paper) / √(s²/n + s²/n_paper + r²/12)
 
-standard errors. With readings that agree, off is about normal: three cells in a thousand are beyond 3.
+standard errors. If both are right, off is about normal: three cells in a thousand are beyond 3.
 """
 
 import csv
@@ -32,7 +32,7 @@ HEADS: Final = {
 """The head of each policy's column."""
 
 MANY_GRAPHS: Final = 100
-"""With fewer, improvements are too skewed for a standard error to mean much."""
+"""With fewer graphs, improvements are too skewed for a standard error to mean much."""
 
 OURS: Final = ("one-step-queueing", "one-step-mean-field", "fixed-card")
 """The policies that the paper does not have."""
@@ -52,7 +52,7 @@ class Cell:
     """Its standard error, for a mean."""
     paper: float | None = None
     off: float | None = None
-    """By how many standard errors it differs from the paper's, where that is to be expected to agree."""
+    """By how many standard errors it differs from the paper's, if the two should agree."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +130,7 @@ class StudyTable:
 
 
 @dataclass(frozen=True)
-class Lateness:
+class LateFractions:
     """The late fractions of an experiment, found by setting and policy."""
 
     rows: dict[str, Any]
@@ -172,7 +172,7 @@ def gap(late: NDArray[np.float64], optimal: NDArray[np.float64]) -> NDArray[np.f
 
 def make_table(experiment: Experiment, rows: dict[str, Any]) -> StudyTable:
     """The table of an experiment of a kind that is one, from its rows."""
-    lateness = Lateness(rows)
+    lateness = LateFractions(rows)
     known = None if experiment.known is None else read_paper(experiment.known)
     lines = []
     for setting in experiment.settings:
@@ -185,52 +185,49 @@ def make_table(experiment: Experiment, rows: dict[str, Any]) -> StudyTable:
 
 
 def _cells(
-    experiment: Experiment, lateness: Lateness, setting: Setting, shared_delay: float, known: Any
+    experiment: Experiment, lateness: LateFractions, setting: Setting, shared_delay: float, known: Any
 ) -> Iterator[Cell]:
     """The cells of a line."""
-    kind = experiment.kind
-    printed = None if known is None else known[setting.trucks, None if kind == "ignoring" else setting.load]
+    kind, graphs = experiment.kind, experiment.graphs
+    printed = {} if known is None else known[setting.trucks, None if kind == "ignoring" else setting.load]
     side = CORRELATION.get(shared_delay, "")
     late = {policy: lateness.of(setting, shared_delay, policy) for policy in experiment.policies}
 
-    def in_paper(column: str) -> str | None:
-        return None if printed is None else printed.get(column)
+    def in_paper(column: str) -> float | None:
+        return float(printed[column]) if column in printed else None
 
     if kind == "improvement":
-        flar = in_paper(f"flar_cf_{side}")
+        percent = 100.0 * late["closest-first"]
         yield Cell(
             column="CF late",
-            value=100.0 * float(late["closest-first"].mean()),
-            error=standard_error(100.0 * late["closest-first"]),
-            paper=None if flar is None else float(flar),
+            value=float(percent.mean()),
+            error=standard_error(percent),
+            paper=in_paper(f"flar_cf_{side}"),
         )
         for policy in experiment.policies:
-            if policy == "closest-first":
-                continue
-            paper = in_paper(f"delta_{_IN_PAPER[policy]}_{side}") if policy in _IN_PAPER else None
-            yield mean_cell(HEADS[policy], improvement(late[policy], late["closest-first"]), paper, experiment.graphs)
+            if policy != "closest-first":
+                paper = in_paper(f"delta_{_IN_PAPER.get(policy)}_{side}")
+                yield mean_cell(HEADS[policy], improvement(late[policy], late["closest-first"]), paper, graphs)
     elif kind == "range":
         best = improvement(late["optimal"], late["closest-first"])
         yield Cell(column="OPT min", value=float(best.min()))
-        yield mean_cell("OPT mean", best, None, experiment.graphs)
+        yield mean_cell("OPT mean", best, None, graphs)
         yield Cell(column="OPT max", value=float(best.max()))
         for policy in OURS:
-            yield mean_cell(HEADS[policy], improvement(late[policy], late["closest-first"]), None, experiment.graphs)
+            yield mean_cell(HEADS[policy], improvement(late[policy], late["closest-first"]), None, graphs)
     elif kind == "gap":
         for policy in experiment.policies:
             if policy != "optimal":
-                paper = in_paper(f"{_IN_PAPER[policy]}_{side}") if policy in _IN_PAPER else None
-                yield mean_cell(HEADS[policy], gap(late[policy], late["optimal"]), paper, experiment.graphs)
+                paper = in_paper(f"{_IN_PAPER.get(policy)}_{side}")
+                yield mean_cell(HEADS[policy], gap(late[policy], late["optimal"]), paper, graphs)
     elif kind == "ignoring":
         more = gap(late[f"optimal{IGNORING}"], late["optimal"])
-        smallest, largest = in_paper("min"), in_paper("max")
-        yield Cell(column="min", value=float(more.min()), paper=None if smallest is None else float(smallest))
-        yield mean_cell("mean", more, in_paper("mean"), experiment.graphs, step=0.1)
-        yield Cell(column="max", value=float(more.max()), paper=None if largest is None else float(largest))
+        yield Cell(column="min", value=float(more.min()), paper=in_paper("min"))
+        yield mean_cell("mean", more, in_paper("mean"), graphs, step=0.1)
+        yield Cell(column="max", value=float(more.max()), paper=in_paper("max"))
         for policy in OURS:
             if f"{policy}{IGNORING}" in late:
-                worse = gap(late[f"{policy}{IGNORING}"], late["optimal"])
-                yield mean_cell(HEADS[policy], worse, None, experiment.graphs)
+                yield mean_cell(HEADS[policy], gap(late[f"{policy}{IGNORING}"], late["optimal"]), None, graphs)
 
 
 def standard_error(values: NDArray[np.float64]) -> float | None:
@@ -239,13 +236,13 @@ def standard_error(values: NDArray[np.float64]) -> float | None:
 
 
 def mean_cell(
-    column: str, values: NDArray[np.float64], paper: str | None, num_in_paper: int, step: float = 0.01
+    column: str, values: NDArray[np.float64], paper: float | None, num_in_paper: int, step: float = 0.01
 ) -> Cell:
     """A mean, beside the paper's, which is rounded to a multiple of `step`."""
     mean, error = float(values.mean()), standard_error(values)
     if paper is None or error is None:
-        return Cell(column=column, value=mean, error=error, paper=None if paper is None else float(paper))
+        return Cell(column=column, value=mean, error=error, paper=paper)
     rounding = step / sqrt(12.0)
     of_paper = error * sqrt(len(values) / num_in_paper)
-    off = (mean - float(paper)) / sqrt(error**2 + of_paper**2 + rounding**2)
-    return Cell(column=column, value=mean, error=error, paper=float(paper), off=off if isfinite(off) else None)
+    off = (mean - paper) / sqrt(error**2 + of_paper**2 + rounding**2)
+    return Cell(column=column, value=mean, error=error, paper=paper, off=off if isfinite(off) else None)

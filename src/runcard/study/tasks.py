@@ -1,10 +1,11 @@
 """What one worker computes: the late fractions of some policies in a few random cities of one setting.
 
-The same seed, side, number of trucks and number of the graph give the same city, whatever the load, γ and correlation,
-and so does every machine; one thread each, so that the numbers do not depend on how many workers there are.
+The same seed, side, number of trucks and number of the graph give the same city on every machine, whatever the load, γ
+and correlation. A task takes one thread, so the numbers do not depend on how many workers there are.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import nan
@@ -26,7 +27,7 @@ from runcard.policy.solve import solve
 from runcard.study.experiment import IGNORING, Experiment, Setting
 
 TOLERANCE: Final = 1e-8
-"""Of the optimal policy, relatively."""
+"""The relative tolerance of the optimal policy."""
 
 BLOCK_GRAPHS: Final = 10
 MANY_GRAPHS: Final = 50
@@ -48,11 +49,11 @@ class LateRow(NamedTuple):
     lower: float
     upper: float
     converged: bool
-    """Whether the bounds came as close as they should; where next to nothing is late, rounding may keep them apart."""
+    """Whether the bounds are as close as they should be; if next to nothing is late, rounding may keep them apart."""
 
 
 class SecondsRow(NamedTuple):
-    """How long a policy took to solve for one city; for those that decide online, with the table of every state."""
+    """How long it took to solve a policy for one city; if it decides online, with the table of every state."""
 
     side: int
     trucks: int
@@ -66,7 +67,7 @@ class SecondsRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """The graphs first..stop-1 of a setting, and what is computed for each."""
+    """The graphs first to stop - 1 of a setting, and what is computed for each."""
 
     setting: Setting
     first: int
@@ -84,16 +85,16 @@ class Task:
 
     @property
     def weight(self) -> float:
-        """About how long it takes, in relative terms, for the time that is left."""
+        """About how long it takes, beside other tasks; for the time that is left."""
         states, points = 2.0**self.setting.trucks, self.setting.side**2
         work = 1.0 + states * points * self.setting.trucks / 2e4
         return (self.stop - self.first) * len(self.shared_delays) * len(self.policies) * work
 
 
 def tasks_of(experiment: Experiment, *, num_graphs: int | None, seed: int) -> list[Task]:
-    """The tasks of an experiment, with another number of graphs than its own if that is given.
+    """The tasks of an experiment, with its own number of graphs or another one that is given.
 
-    Experiments of a few graphs, because they are large or draw each of them, never take more than those.
+    Experiments of few graphs, because they are large or draw each graph, never take more than their own number.
     """
     if experiment.kind == "map":
         return []
@@ -129,23 +130,27 @@ def solved(problem: DispatchProblem, name: str) -> Policy:
 
 def run_task(task: Task) -> list[LateRow] | list[SecondsRow]:
     """The rows of a task."""
-    return _seconds_rows(task) if task.timed else _late_rows(task)
+    return list(_seconds_rows(task)) if task.timed else list(_late_rows(task))
 
 
-def _late_rows(task: Task) -> list[LateRow]:
-    rows = []
+def _problems(task: Task) -> Iterator[tuple[tuple[int, int, float, float, int, float], City, DispatchProblem]]:
+    """Every city of a task: what its rows begin with, the city, and its problem."""
+    setting = task.setting
     for graph in range(task.first, task.stop):
         for shared_delay in task.shared_delays:
-            city = city_of(task.setting, graph, shared_delay=shared_delay, seed=task.seed)
-            problem = dispatch_problem(city, minutes=False)
-            for name in task.policies:
-                late, lower, upper, converged = _late(problem, city, name)
-                rows.append(LateRow(*_place(task.setting), graph, shared_delay, name, late, lower, upper, converged))
-    return rows
+            city = city_of(setting, graph, shared_delay=shared_delay, seed=task.seed)
+            start = (setting.side, setting.trucks, setting.load, setting.gamma, graph, shared_delay)
+            yield start, city, dispatch_problem(city, minutes=False)
+
+
+def _late_rows(task: Task) -> Iterator[LateRow]:
+    for start, city, problem in _problems(task):
+        for name in task.policies:
+            yield LateRow(*start, name, *_late(problem, city, name))
 
 
 def _late(problem: DispatchProblem, city: City, name: str) -> tuple[float, float, float, bool]:
-    """The late fraction of a policy, its bounds, and whether it is certain; NaN for a policy that was not found."""
+    """The late fraction of a policy, its bounds, and whether they are certain; NaN if the policy was not found."""
     try:
         policy, rule = _policy_and_rule(problem, city, name)
     except NotConvergedError:
@@ -166,20 +171,10 @@ def _policy_and_rule(problem: DispatchProblem, city: City, name: str) -> tuple[P
     return policy, table_rule(without, rule) if isinstance(rule, ValueRule) else rule
 
 
-def _seconds_rows(task: Task) -> list[SecondsRow]:
-    rows = []
-    for graph in range(task.first, task.stop):
-        for shared_delay in task.shared_delays:
-            city = city_of(task.setting, graph, shared_delay=shared_delay, seed=task.seed)
-            problem = dispatch_problem(city, minutes=False)
-            load_kernels(problem, task.policies)
-            for name in task.policies:
-                began = time.perf_counter()
-                _ = solved(problem, name).rule
-                seconds = time.perf_counter() - began
-                rows.append(SecondsRow(*_place(task.setting), graph, shared_delay, name, seconds))
-    return rows
-
-
-def _place(setting: Setting) -> tuple[int, int, float, float]:
-    return setting.side, setting.trucks, setting.load, setting.gamma
+def _seconds_rows(task: Task) -> Iterator[SecondsRow]:
+    for start, _, problem in _problems(task):
+        load_kernels(problem, task.policies)
+        for name in task.policies:
+            began = time.perf_counter()
+            _ = solved(problem, name).rule
+            yield SecondsRow(*start, name, time.perf_counter() - began)

@@ -1,7 +1,7 @@
-"""What happens when: a binary heap of slots, each with at most one time.
+"""The agenda: a binary heap of slots, each with at most one time.
 
-A slot is a number for one kind of event of one truck, so that a truck that is called back replaces its own return and
-nothing is ever left behind.
+A slot is the number of one kind of event of one truck. So a truck that is called back replaces its own return, and no
+event is left behind.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ def _sink(state: Any, place: int) -> None:
 
 @bare_kernel
 def note(state: Any, slot: int, time: float) -> None:
-    """Let a slot happen at a time, and at no other."""
+    """Set the time at which a slot happens."""
     state.slots[slot].time = time
     place = state.slots[slot].place
     if place < 0:
@@ -60,7 +60,7 @@ def note(state: Any, slot: int, time: float) -> None:
 
 @bare_kernel
 def strike(state: Any, slot: int) -> None:
-    """Let a slot not happen."""
+    """Take a slot off the agenda."""
     place = state.slots[slot].place
     if place < 0:
         return
@@ -74,5 +74,5 @@ def strike(state: Any, slot: int) -> None:
 
 @bare_kernel
 def next_time(state: Any) -> float:
-    """When the next slot happens; inf if none does."""
+    """The time of the next slot; inf if there is none."""
     return float(state.slots[state.heap[0]].time) if state.clock[0].num_noted > 0 else np.inf

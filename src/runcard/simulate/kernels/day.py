@@ -1,13 +1,13 @@
 """One department from incident to incident: `begin`, then `advance` to the next incident, `send` a team, and again.
 
-A truck is *away* from the moment it is sent until it is home, *out* while it is broken or off its shift, and can be
-sent if it is neither; where trucks can be redirected, also while it drives home. Events between two incidents are
-returns, releases (a truck leaves the scene and may be redirected), outages and shifts, each a slot of the agenda:
+A truck is *away* from the moment it is sent until it is home, and *out* while it is broken or off its shift. It can be
+sent if it is neither and, where trucks can be redirected, also while it drives home. Events between two incidents are
+returns, releases (a truck leaves the scene and may be redirected), outages and shifts. Each is a slot of the agenda:
 
     truck           it is home             num_trucks + truck          it is released
     2 num_trucks + truck    its outage begins or ends        3 num_trucks + n    shift n begins or ends
 
-All times are minutes; week 0 begins at time 0, a Monday. What is measured counts from `state.measured_from` on.
+All times are minutes. Week 0 begins at time 0, a Monday. What is measured counts from `measured_from` on.
 """
 
 from typing import Any
@@ -72,7 +72,7 @@ def begin(model: Any, state: Any, key: np.uint64, start: float) -> None:
 
 @bare_kernel
 def _first_outage(model: Any, state: Any, n: int) -> None:
-    """Let truck n be broken at the start as often as it is at any time, and draw when that changes."""
+    """Draw whether truck n is broken at the start, as it may be at any time, and when that changes."""
     between = MINUTES_PER_YEAR / model.breakdowns_per_year
     chance = model.repair_minutes / (between + model.repair_minutes)
     if uniform(draw_key(state.clock[0].key, OUTAGE, n, 0)) < chance:
@@ -94,8 +94,8 @@ def _next_outage(model: Any, state: Any, n: int) -> None:
 
 @bare_kernel
 def _next_shift(model: Any, state: Any, s: int) -> None:
-    """Put the trucks of shift s in or out of service, as the time has it, and note its next change."""
-    # A moment later, so that rounding never finds the time before a change that is due.
+    """Put the trucks of shift s in or out of service by the time of the week, and note the next change."""
+    # A moment later, so that rounding never puts the time before a change that is due.
     in_week = (state.clock[0].now + MOMENT - model.shifts[s].start) % MINUTES_PER_WEEK
     off = in_week < model.shifts[s].minutes
     if off != state.shift_off[s]:
@@ -108,7 +108,7 @@ def _next_shift(model: Any, state: Any, s: int) -> None:
 
 @inlined_kernel
 def _count_idle(model: Any, state: Any, n: int, by: int) -> None:
-    """Let truck n become idle (1) or not (-1)."""
+    """Count truck n as idle (1), or no longer (-1)."""
     now, since = state.clock[0].now, max(state.clock[0].changed_at, state.clock[0].measured_from)
     if now > since:
         state.idle_minutes[state.clock[0].num_idle] += now - since
@@ -132,7 +132,7 @@ def _put_out(model: Any, state: Any, n: int, by: int) -> None:
 
 @inlined_kernel
 def _next_incident(model: Any, state: Any) -> None:
-    """Draw the next incident: its time and its demand point; none (-1) behind the last of a log."""
+    """Draw the time and the demand point of the next incident; after the last one of a log the point is -1."""
     number = state.clock[0].number
     if len(model.log) > 0:
         state.clock[0].number += 1
@@ -158,7 +158,7 @@ def _next_incident(model: Any, state: Any) -> None:
 
 @inlined_kernel
 def advance(model: Any, state: Any, end: float) -> bool:
-    """Let everything happen up to the next incident, which is then state.point; whether it comes before `end`."""
+    """Go on to the next incident, which then waits at `clock.point`; returns whether it comes before `end`."""
     stop = min(state.clock[0].next_time, end)
     num_trucks = len(model.station_of)
     while state.clock[0].num_noted > 0 and next_time(state) <= stop:
@@ -168,7 +168,7 @@ def advance(model: Any, state: Any, end: float) -> bool:
         n = slot % num_trucks
         if slot < num_trucks:
             _count_busy(state, n)
-            strike(state, num_trucks + n)  # at the same moment, where home is at the scene
+            strike(state, num_trucks + n)  # at the same moment, if home is at the scene
             state.trucks[n].away, state.trucks[n].released = False, False
             if state.trucks[n].out == 0 and not state.trucks[n].ready:
                 _count_idle(model, state, n, 1)
@@ -200,7 +200,7 @@ def _count_busy(state: Any, n: int) -> None:
 
 @bare_kernel
 def finish(state: Any) -> None:
-    """Count what goes on at the end."""
+    """Count the times that have not ended at the end."""
     for n in range(len(state.trucks)):
         if state.trucks[n].away:
             _count_busy(state, n)
@@ -213,7 +213,7 @@ def finish(state: Any) -> None:
 
 @inlined_kernel
 def _pick(model: Any, state: Any, station: int) -> int:
-    """An idle truck of a station: one that is home, else one on its way there; the first of these."""
+    """The first idle truck of a station that is home or, if there is none, that is on its way there."""
     found = -1
     for n in range(model.stations[station].first_truck, model.stations[station].last_truck):
         if state.trucks[n].ready and (found < 0 or (state.trucks[found].away and not state.trucks[n].away)):
@@ -223,7 +223,7 @@ def _pick(model: Any, state: Any, station: int) -> int:
 
 @inlined_kernel
 def _drive_home(model: Any, state: Any, n: int, until: float) -> tuple[float, int]:
-    """Minutes of truck n on its way home, to the end or to the first node after `until`, and that node."""
+    """Minutes that truck n drives home, to the end or to the first node after `until` minutes, and that node."""
     truck, station = state.trucks[n], model.station_of[n]
     return drive_tree(
         model.home_roads, model.home_link, station, truck.free_node, truck.home_key, n, model.back_factor, until
@@ -232,7 +232,7 @@ def _drive_home(model: Any, state: Any, n: int, until: float) -> tuple[float, in
 
 @inlined_kernel
 def _depart(model: Any, state: Any, n: int, place: int) -> None:
-    """Let truck n leave for the incident as number `place` of its station: set when, and when it would be there."""
+    """Let truck n leave for the incident as number `place` of its team: set when it leaves and when it is there."""
     key, j, i = state.clock[0].incident_key, state.clock[0].point, model.station_of[n]
     sent = state.sent
     if state.trucks[n].away:  # it goes on to the next node of its way home, and from there
@@ -245,7 +245,7 @@ def _depart(model: Any, state: Any, n: int, place: int) -> None:
     else:
         turnout = 0.0
         if model.turnout_minutes > 0.0:
-            # Stations are told from trucks by the link that they do not have.
+            # A station has no link: that tells its key from that of a truck.
             who, link = (i, -1) if model.turnout_shared else (n, 0)
             turnout = draw_time(model.turnout, model.turnout_minutes, draw_key(key, TURNOUT, who, link))
         sent[place].start_at = state.clock[0].now + turnout
@@ -258,7 +258,7 @@ def _depart(model: Any, state: Any, n: int, place: int) -> None:
 
 @inlined_kernel
 def _route(model: Any, i: int, j: int, place: int, state: Any) -> int:
-    """The number of the route of a truck from its station: another one for each second truck, where it has one."""
+    """The number of the route of a truck from its station; every second truck takes the second route, if any."""
     same = 0
     for before in range(place):
         same += model.station_of[state.sent[before].truck] == i and not state.sent[before].by_tree
@@ -270,9 +270,9 @@ def _route(model: Any, i: int, j: int, place: int, state: Any) -> int:
 
 @bare_kernel
 def _turn_home(model: Any, state: Any, place: int, at: float) -> bool:
-    """Let a truck that is not there yet turn round at a time, back to the last node that it has passed, and home.
+    """Let a truck that is not there yet turn round at a time: it drives to the last node that it has passed, and home.
 
-    On a one-way link it goes on to the next node first; returns False, and lets it go on, if that is the scene.
+    On a one-way link it goes on to the next node first. If that is the scene, it does not turn: returns False.
     """
     sent, n, j = state.sent[place], state.sent[place].truck, state.clock[0].point
     driven, row = at - sent.start_at, model.points[j].row
@@ -341,7 +341,7 @@ def send(model: Any, state: Any, stations: Any) -> None:
         if n >= 0:
             _set_return(model, state, place, turned)
     result = state.clock[0]
-    call = now - model.call_minutes  # an incident happens here when trucks are sent
+    call = now - model.call_minutes  # the clock of the simulation runs from dispatch on
     result.first, result.last, result.counts = sent[sent[0].order].there_at - call, last - call, counts - call
     result.late = result.counts > model.points[j].target
     result.outside, result.turned = needed - num, num_turned
@@ -349,7 +349,7 @@ def send(model: Any, state: Any, stations: Any) -> None:
 
 @inlined_kernel
 def _set_return(model: Any, state: Any, place: int, turned: bool) -> None:
-    """Note when a truck that was sent is released and home; one that has turned knows from when and where."""
+    """Note when a truck that was sent is released and home. If it has turned, it knows from when and where."""
     sent, n, j, now = state.sent, state.sent[place].truck, state.clock[0].point, state.clock[0].now
     key = state.clock[0].incident_key
     state.trucks[n].away, state.trucks[n].released, state.trucks[n].left_at = True, False, now

@@ -1,8 +1,8 @@
-"""Random numbers by key: every draw is a hash of what it is for, so that nothing depends on the order of drawing.
+"""Random numbers by key: every draw is a hash of what it is for, so nothing depends on the order of the draws.
 
 The key of an incident is a hash of the seed, the batch and the number of the incident. A draw adds to it what it is for
 (`LINK`, `BUSY`, ...), which truck and which link, each times an odd number of 64 bits, and hashes that (splitmix64). So
-two policies meet the same incidents, and a truck that both send meets the same delays: common random numbers.
+two policies meet the same incidents, and a truck that both send meets the same delays (common random numbers).
 """
 
 from typing import Any
@@ -75,7 +75,7 @@ def _gamma(shape: float, hashed: np.uint64) -> float:
 
 @bare_kernel
 def draw_time(law: Any, mean: float, hashed: np.uint64) -> float:
-    """A time of a law (see `sampling.SampledLaw`) and a mean, from a hash."""
+    """A time from a hash, by a law (see `sampling.SampledLaw`) and its mean."""
     y = 1.0
     if law.kind == EXPONENTIAL:
         y = -np.log(uniform(hashed))

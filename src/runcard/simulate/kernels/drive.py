@@ -1,7 +1,7 @@
 """How long trucks drive: link by link along a route, with the delays of one incident.
 
-Each link is met together by all trucks of the incident with a chance, and by each truck on its own else; whether, and
-the delay, are drawn by key, so that each of two trucks finds on a link what the other one did.
+With a chance, all trucks of an incident meet the same delay on a link; otherwise each meets its own. Both are drawn by
+key, so two trucks find the same on a link, whichever is asked first.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from runcard.mdp.kernels.bare import bare_kernel
 from runcard.simulate.kernels.draws import EVERYBODY, FLAG, LINK, draw_key, draw_time, uniform
 
 _SMALL = 1e-200
-"""Far above the smallest number, and a product does not fall below it by one more draw."""
+"""Far above the smallest double, so that one more factor does not take a product to 0."""
 
 
 @bare_kernel
@@ -30,7 +30,7 @@ def link_time(roads: Any, key: np.uint64, truck: int, link: int) -> float:
 
 @bare_kernel
 def _drive_alike(roads: Any, number: int, key: np.uint64, truck: int) -> float:
-    """The same as `drive_route` to the end, where all links are exponential with one mean: one logarithm for many."""
+    """The same as `drive_route` to the end if all links are exponential with one mean: one logarithm for many links."""
     minutes, product, chance = 0.0, 1.0, roads.laws.chance
     for n in range(roads.first_link[number], roads.first_link[number + 1]):
         link, who = roads.route[n], EVERYBODY
@@ -45,7 +45,7 @@ def _drive_alike(roads: Any, number: int, key: np.uint64, truck: int) -> float:
 
 @bare_kernel
 def drive_route(roads: Any, number: int, node: int, key: np.uint64, truck: int, until: float) -> tuple[float, int]:
-    """Minutes along a route, by its number, from a node to the end, or to the first node after `until`; and that."""
+    """Minutes along a route from a node to the end, or to the first node after `until` minutes; and that node."""
     minutes = 0.0
     if roads.alike and until == np.inf:
         return _drive_alike(roads, number, key, truck), node
@@ -63,9 +63,9 @@ def drive_tree(
     roads: Any, next_link: NDArray[np.int32], row: int, node: int, key: np.uint64, truck: int, factor: float,
     until: float,
 ) -> tuple[float, int]:  # fmt: skip
-    """Minutes from a node along a row of trees, each `factor` times as long, to the end or the first after `until`.
+    """Minutes from a node along a row of trees, to the end or to the first node after `until` minutes; and that node.
 
-    Returns with them the node.
+    Each link takes `factor` times as long as on the way there.
     """
     minutes = 0.0
     while next_link[row, node] >= 0 and minutes < until:
@@ -79,9 +79,9 @@ def drive_tree(
 def drive_until(
     roads: Any, number: int, next_link: NDArray[np.int32], row: int, node: int, key: np.uint64, truck: int, until: float
 ) -> tuple[float, int, float, int]:
-    """Where a truck is `until` minutes after it left a node, along a route, or along a row of trees if `number` is -1.
+    """Where a truck is `until` minutes after it left a node, on a route or, if `number` is -1, on a row of trees.
 
-    Returns the minutes to the last node that it has passed, the node, the minutes of the link from there, and the link.
+    Returns the minutes to the last node that it has passed, that node, and the minutes and number of the next link.
     """
     minutes, place, link = 0.0, 0, -1
     while True:

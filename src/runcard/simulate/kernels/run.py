@@ -1,7 +1,7 @@
 """A batch of incidents under one policy: decide, send, count.
 
 A policy decides by an order of the stations, by its value function (the idle team with the smallest cost + value of the
-state that is left), or by a table of teams. What is counted takes the same room however many incidents there are:
+state that is left), or by a table of teams. What is counted takes the same memory however many incidents there are:
 arrivals go into bins whose width is a fixed part of the minutes.
 """
 
@@ -20,12 +20,12 @@ BY_ORDER, BY_VALUE, BY_TABLE = range(3)
 LEAST_MINUTES = 0.01
 BIN_WIDTH = 0.005
 NUM_BINS = 3000
-"""From LEAST_MINUTES on, each bin is wider by this part: the last one ends after three weeks."""
+"""From LEAST_MINUTES on, each bin is wider than the one before by this part: the last one ends after three weeks."""
 
 
 @inlined_kernel
 def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> None:
-    """Fill `stations` with the team that a rule sends to the incident, -1 behind the last."""
+    """Fill `stations` with the team that a rule sends to the incident, and -1 after the last."""
     j = state.clock[0].point
     stations[:] = -1
     wanted = min(model.points[j].needed, state.clock[0].num_idle)
@@ -98,8 +98,8 @@ def run_batch(
     """Send teams to incidents, and count them: all from time 0 to `end`, or `num_incidents` from a number on.
 
     Without an end, what is measured begins with the incident before `first_counted` and ends with the last one. It does
-    not begin at a time: that is likely in a long gap between incidents, and the next one finds more trucks idle than
-    others do. `records` may have room for none; `stations` is scratch for a team.
+    not begin at a fixed time: such a time is likely in a long gap between incidents, and the next incident would find
+    more trucks idle than others do. `records` may be empty; `stations` is scratch for a team.
     """
     while found.sums[0].incidents < num_incidents and advance(model, state, end):
         choose(model, state, rule, stations)
@@ -111,7 +111,7 @@ def run_batch(
 
 @inlined_kernel
 def tally(state: Any, found: Any, records: Any, stations: NDArray[np.int64], first_counted: int) -> None:
-    """Count the incident that a team was sent to, and write it down, if anything is measured yet."""
+    """Count the incident that a team was sent to, and write it down, if measuring has begun."""
     if state.clock[0].now >= state.clock[0].measured_from:
         if len(records) > 0:
             record(found.sums[0].incidents, state, stations, records)

@@ -1,4 +1,4 @@
-"""Tests that nothing is lost: every truck sent comes back, and none is sent that is not idle, in every scenario."""
+"""Nothing is lost: every truck sent comes back, and none is sent that is not idle, in every scenario."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +16,8 @@ from runcard.simulate.rules import strides
 from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 from runcard.simulate.state import State, new_state
 
-from .cases import late_fractions, policies_of, scenario_of, small_city
-from .reference_simpy import closest_first
+from ..cases import late_fractions, policies_of, scenario_of, small_city
+from ..reference_simpy import closest_first
 
 COMBINED = (
     "turn-back+there-and-back+evening+breakdowns+turnout",

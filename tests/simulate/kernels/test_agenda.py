@@ -1,4 +1,4 @@
-"""Tests of the agenda: whatever is noted and struck, slots come in the order of their times."""
+"""The agenda: whatever is noted and struck, slots come in the order of their times."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from runcard.simulate.model import build_model
 from runcard.simulate.scenario import read_scenario
 from runcard.simulate.state import State, new_state
 
-from .cases import small_city
+from ..cases import small_city
 
 NUM_STATIONS = 5
 NUM_SLOTS = 3 * NUM_STATIONS

@@ -1,4 +1,4 @@
-"""Tests of scenarios: each is the paper's model in its limit, and agrees with the exact solver, formulas and SimPy."""
+"""A city in a scenario: the paper's model in its limit, in agreement with the exact solver, formulas and SimPy."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.rows import OrderRule
 from runcard.simulate.engine import simulate_policies
 from runcard.simulate.model import build_model
-from runcard.simulate.result import PolicyResult
+from runcard.simulate.result import SimulatedPolicy
 from runcard.simulate.scenario import Scenario, read_scenario
 
 from .cases import holds, late_fractions, policies_of, records_of, scenario_of, small_city, street
@@ -231,7 +231,7 @@ def test_the_time_on_scene_has_some_room() -> None:
     assert build_model(city, scenario, np.zeros(1, np.int64), None).busy_minutes == pytest.approx(20.0)
 
 
-def busy_by_station(result: PolicyResult, i: int) -> list[float]:
+def busy_by_station(result: SimulatedPolicy, i: int) -> list[float]:
     """The busy fraction of truck i, by batch."""
     return [float(batch.busy_minutes[i] / batch.minutes) for batch in result.batches]
 

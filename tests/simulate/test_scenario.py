@@ -1,7 +1,8 @@
-"""Tests of scenario files: what they say, how they are combined, and what is said about each fault."""
+"""Scenario files: what they say, how they are combined, and what is said about each fault."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,34 +137,41 @@ FAULTS = {
     "one shift as a section": ("[shift]\nstation = 's0'", "unknown key shift.station"),
     "text for a number": ("call.minutes = '1'", "expected call.minutes to be a number, got '1'"),
     "true for a number": ("call.minutes = true", "expected call.minutes to be a number, got True"),
-    "no number": ("call.minutes = nan", "expected call.minutes to be a number, got nan"),
-    "infinite": ("busy.mean_minutes = inf", "expected busy.mean_minutes to be a number, got inf"),
-    "a number too long": (f"call.minutes = {10**400}", "expected call.minutes to be a number, got 1000"),
-    "below 0": ("call.minutes = -1", "expected call.minutes to be a number from 0 to 1e+06, got -1"),
-    "0": ("busy.mean_minutes = 0", "expected busy.mean_minutes to be a number above 0, up to 1e+06, got 0"),
-    "no repair": ("out_of_service.repair_hours = 0", "to be a number above 0, up to 1e+06, got 0"),
-    "no chance": ("dispatch.turn_back = 1.5", "expected dispatch.turn_back to be a chance from 0 to 1, got 1.5"),
+    "no number": ("call.minutes = nan", "expected call.minutes >= 0, got nan"),
+    "infinite": ("busy.mean_minutes = inf", "expected busy.mean_minutes from 1e-12 to 1e+06, got inf"),
+    "a number too long": (f"call.minutes = {10**400}", "expected call.minutes from 0 to 1e+06, got inf"),
+    "below 0": ("call.minutes = -1", "expected call.minutes >= 0, got -1.0"),
+    "0": ("busy.mean_minutes = 0", "expected busy.mean_minutes > 0, got 0.0"),
+    "no repair": ("out_of_service.repair_hours = 0", "expected out_of_service.repair_hours > 0, got 0.0"),
+    "no chance": ("dispatch.turn_back = 1.5", "expected dispatch.turn_back from 0 to 1, got 1.5"),
     "a number for true": ("dispatch.redirect = 1", "expected dispatch.redirect to be true or false, got 1"),
     "a number for text": ("replay.log = 1", "expected replay.log to be text, got 1"),
-    "unknown kind": ("busy.kind = 'part'", "expected busy.kind to be one of total, parts, got 'part'"),
+    "unknown kind": ("busy.kind = 'part'", "expected busy.kind to be total or parts, got 'part'"),
     "unknown law": (
         "busy.model = 'normal'",
-        "expected busy.model to be one of exponential, fixed, gamma, lognormal, hyperexponential, got 'normal'",
+        "expected busy.model to be exponential or fixed or gamma or lognormal or hyperexponential, got 'normal'",
     ),
-    "a list for a law": ("busy.model = ['gamma']", "expected busy.model to be one of"),
+    "a list for a law": ("busy.model = ['gamma']", "expected busy.model to be text, got ['gamma']"),
     "cv missing": ("busy.model = 'gamma'", "expected busy.cv from 0 to 10 for gamma, got none"),
     "cv too small": (
         "busy = {model = 'hyperexponential', cv = 0.5}",
         "expected busy.cv from 1 to 10 for hyperexponential, got 0.5",
     ),
-    "cv too large": ("busy = {model = 'gamma', cv = 11}", "expected busy.cv to be a number from 0 to 10, got 11"),
+    "cv too large": ("busy = {model = 'gamma', cv = 11}", "expected busy.cv from 0 to 10 for gamma, got 11"),
     "cv of exponential": ("busy.cv = 0.5", "expected no busy.cv for exponential, got 0.5"),
-    "short profile": (f"rates.by_hour_of_day = {HOURS}", "to be 24 numbers from 0 up, not all 0, and not 23, got ["),
-    "short week": ("rates.by_hour_of_week = [1]", "to be 168 numbers from 0 up, not all 0, and not 1, got [1]"),
-    "no profile": ("rates.by_hour_of_day = 24", "expected rates.by_hour_of_day to be 24 numbers from 0 up, not all 0"),
-    "empty profile": (f"rates.by_hour_of_day = {[0] * 24}", "to be 24 numbers from 0 up, not all 0, got [0, 0"),
-    "negative profile": (f"rates.by_hour_of_day = {[-1] + [1] * 23}", "to be 24 numbers from 0 up, not all 0, got [-1"),
-    "text in a profile": (f"rates.by_hour_of_day = {['x'] + [1] * 23}", "24 numbers from 0 up, not all 0, got ['x'"),
+    "short profile": (
+        f"rates.by_hour_of_day = {HOURS}",
+        "expected rates.by_hour_of_day to be 24 numbers from 0 up, not all 0, got 23: [1, 1, ",
+    ),
+    "short week": ("rates.by_hour_of_week = [1]", "to be 168 numbers from 0 up, not all 0, got 1: [1]"),
+    "no profile": ("rates.by_hour_of_day = 24", "expected rates.by_hour_of_day to be a list, got 24"),
+    "empty profile": (f"rates.by_hour_of_day = {[0] * 24}", "to be 24 numbers from 0 up, not all 0, got 24: [0, 0"),
+    "negative profile": (f"rates.by_hour_of_day = {[-1] + [1] * 23}", "numbers from 0 up, not all 0, got 24: [-1"),
+    "text in a profile": (f"rates.by_hour_of_day = {['x'] + [1] * 23}", "numbers from 0 up, not all 0, got 24: ['x'"),
+    "swing above 1": (
+        f"rates = {{by_hour_of_day = {[1] * 24}, swing = 2}}",
+        "expected rates.swing from 0 to 1, got 2.0",
+    ),
     "both profiles": (
         f"rates = {{by_hour_of_day = {[1] * 24}, by_hour_of_week = {[1] * 168}}}",
         "expected rates.by_hour_of_day or rates.by_hour_of_week, got both",
@@ -188,7 +196,7 @@ FAULTS = {
     "shift: three hours": ("[[shift]]\nstation = 's0'\noff_hours = [1, 2, 3]", "hours from 0 to 24, got [1, 2, 3]"),
     "shift: unknown day": (
         "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ndays = ['monday']",
-        "shift 1: expected days among mon, tue, wed, thu, fri, sat, sun, got ['monday']",
+        "shift 1: expected days among mon, tue, wed, thu, fri, sat, sun, each once, got ['monday']",
     ),
     "shift: days as text": ("[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ndays = 'mon'", "got 'mon'"),
     "shift: no trucks": (
@@ -199,6 +207,38 @@ FAULTS = {
         "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\n[[shift]]\noff_hours = [1, 2]",
         "shift 2: expected the id of a station, or every = n, got None and None",
     ),
+    "shift: a day twice": (
+        "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ndays = ['mon', 'mon']",
+        "shift 1: expected days among mon, tue, wed, thu, fri, sat, sun, each once, got ['mon', 'mon']",
+    ),
+    "shift: trucks and every": (
+        "[[shift]]\nevery = 2\noff_hours = [1, 2]\ntrucks = 2",
+        "shift 1: expected no trucks with every, which says itself how many trucks are off",
+    ),
+    "cv of the way home alone": (
+        "busy = {kind = 'parts', back_cv = 0.5}",
+        "expected busy.back_model with busy.back_cv, got none: 0.5 would have no effect",
+    ),
+    "law of a way home that nobody drives": (
+        "busy.back_model = 'fixed'",
+        'expected busy.kind = "parts" or dispatch.turn_back with busy.back_model: without it nobody drives home',
+    ),
+    "factor of a way home that nobody drives": (
+        "busy.back_factor = 2",
+        'expected busy.kind = "parts" or dispatch.turn_back with busy.back_factor: without it nobody drives home',
+    ),
+    "repairs without breakdowns": (
+        "out_of_service.repair_hours = 2",
+        "expected out_of_service.breakdowns_per_year > 0 with out_of_service.repair_hours, got 0",
+    ),
+    "rates of a log": (
+        f"rates.by_hour_of_day = {[1] * 24}\nreplay.log = 'log.csv'",
+        "expected replay.log or rates, got both: a log has its own rates",
+    ),
+    "title as a number": ("title = 1", "expected title to be text without control characters, got 1"),
+    "title for a terminal": ('title = "\\u001b[31m"', "expected title to be text without control characters, got "),
+    "nested": ("call.minutes = " + "[" * 2000 + "]" * 2000, "not valid TOML: nested too deeply"),
+    "nested value": ("call.minutes" + ".a" * 2000 + " = 1", "expected call.minutes to be a number, got {'a': {'a': "),
     "not TOML": ("busy = ", "not valid TOML: "),
 }
 
@@ -218,7 +258,11 @@ def test_a_fault_is_said_in_words(name: str, tmp_path: Path) -> None:
 def test_a_file_that_is_not_text_is_said_so(tmp_path: Path) -> None:
     """A file that is not UTF-8, a folder and a missing file each say so."""
     (tmp_path / "bad.toml").write_bytes(b"title = '\xff'")
-    for word, words in (("bad.toml", "not valid TOML"), ("missing.toml", "No such file"), ("", "Is a directory")):
+    for word, words in (
+        ("bad.toml", "row 1 is not UTF-8 text"),
+        ("no.toml", "the file is missing"),
+        ("", "got a folder"),
+    ):
         with pytest.raises(InputError, match=words):
             read_scenario(str(tmp_path / word))
 
@@ -248,11 +292,18 @@ def test_unknown_and_conflicting_scenarios_are_refused(words: str, message: str)
             "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ntrucks = 2",
             "expected at most 1 trucks of station s0 in shift",
         ),
+        (
+            "[[shift]]\nevery = 5\noff_hours = [1, 2]",
+            "expected every from 1 to 4, the trucks of the city, in shift, got 5: no truck would be off",
+        ),
+        ("turnout.shared = true", "expected turnout.mean_minutes > 0 with turnout.shared, got 0"),
+        ("driving.cv = 11", "expected driving.cv from 0 to 10, got 11"),
+        ("shared_delay = 2", "expected shared_delay from 0 to 1, got 2"),
         ("driving.model = 'normal'", "expected driving.model "),
         ("driving.model = 'gamma'", "driving.cv"),
         ("driving = {model = 'pareto', tail_index = 0.5}", "driving.tail_index"),
         ("turnout.model = 'pareto'", "turnout.model"),
-        ("replay.log = 'none.csv'", "none.csv: No such file"),
+        ("replay.log = 'none.csv'", "none.csv: the file is missing"),
     ],
 )
 def test_what_does_not_fit_the_city_is_refused(text: str, message: str, tmp_path: Path) -> None:
@@ -262,3 +313,22 @@ def test_what_does_not_fit_the_city_is_refused(text: str, message: str, tmp_path
         simulate_policies(city, policies_of(city), scenario_of(tmp_path, text), incidents=10)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"busy": Busy(back_cv=0.5)}, "expected busy.back_model with busy.back_cv"),
+        ({"turn_back": 2.0}, "expected dispatch.turn_back from 0 to 1, got 2.0"),
+        ({"turn_back": "often"}, "expected dispatch.turn_back from 0 to 1, got 'often'"),
+        ({"call_minutes": float("nan")}, "expected call.minutes >= 0, got nan"),
+        ({"rates": (1.0, 2.0)}, "expected 24 or 168 rates from 0 up"),
+        ({"rates": (float("nan"),) * 24}, "expected 24 or 168 rates from 0 up"),
+        ({"shifts": (Shift("s0", -1.0, 3.0),)}, "expected a shift inside a week"),
+        ({"shifts": (Shift("s0", 1.0, 169.0),)}, "expected a shift inside a week"),
+    ],
+)
+def test_a_scenario_made_in_python_is_checked_too(given: dict[str, Any], message: str) -> None:
+    """What a file may not say cannot be said in Python either."""
+    with pytest.raises(InputError, match=message):
+        Scenario("mine", **given)

@@ -1,8 +1,9 @@
-"""What a derivation of a finding works with, and what it finds.
+"""What a derivation of a finding works with, and the evidence that it gives.
 
-The share of the optimum's gain that a policy keeps is δ/δ_OPT, both of them means over random cities, as in the tables
-of the paper. With d = δ - share × δ_OPT in each city, its standard error is that of the mean of d, divided by δ_OPT.
-The paper's share is of other cities, of the same spread, and its two means are rounded to a step r; so they differ by
+The share of the optimum's gain that a policy keeps is δ/δ_OPT. Both are means over random cities, as in the tables of
+the paper. With d = δ - share × δ_OPT in each city, the standard error of the share is that of the mean of d, divided by
+δ_OPT. The paper's share is of other cities with the same spread, and its two means are rounded to a step r. So they
+differ by
 
     off = (ours - paper) / √(error² (1 + n/n_paper) + (1 + paper²) (r/δ_OPT)²/12)
 
@@ -28,16 +29,16 @@ from runcard.study.tables import CORRELATION, read_paper, standard_error
 TABLE_3: Final = "table3_mean_performance.csv"
 TABLE_4: Final = "table4_optimality_gap.csv"
 STEP: Final = 0.01
-"""Percent: what the numbers of both are rounded to."""
+"""Percent: the numbers of both tables are rounded to this."""
 
 FAR: Final = 3.0
-"""Standard errors; what is farther off does not agree."""
+"""Standard errors; a number that is farther off does not agree."""
 FAR_OF_MANY: Final = 4.0
-"""The same for the farthest of all the cells of a table."""
+"""The same for the farthest cell of a whole table."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class Evidence:
     """A small table, what it says in sentences, and whether it supports the finding."""
 
     heads: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Tests of the random numbers: uniform and unrelated by key, and of the laws that they shall have."""
+"""Random numbers by key are uniform and unrelated, and times have the laws of `simulate/sampling.py`."""
 
 from collections.abc import Callable, Sequence
 

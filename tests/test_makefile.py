@@ -1,0 +1,55 @@
+"""The Makefile: when it clears the cache of compiled kernels."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+MAKEFILE = Path(__file__).parents[1] / "Makefile"
+FRESH = ".venv/.kernels"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project that is set up, with a kernel in the cache, and nothing changed since the cache was found fresh."""
+    shutil.copy(MAKEFILE, tmp_path)
+    sources = ("src/runcard/kernel.py", "src/runcard/called.py", "benchmarks/case.py")
+    for number, name in enumerate(
+        ("pyproject.toml", "requirements.lock", "requirements-uv.lock", "Makefile", *sources, ".venv/.ready", FRESH)
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (1e9 + number, 1e9 + number))
+    cached(tmp_path).parent.mkdir()
+    cached(tmp_path).touch()
+    return tmp_path
+
+
+def cached(project: Path) -> Path:
+    """A compiled kernel of the project."""
+    return project / "src/runcard/__pycache__/kernel.nbi"
+
+
+def make_fresh(project: Path) -> None:
+    """Do what `make test` does before the tests."""
+    subprocess.run(["make", FRESH], cwd=project, check=True, capture_output=True, timeout=30)
+
+
+def test_an_unchanged_project_keeps_its_compiled_kernels(project: Path) -> None:
+    """Nothing is compiled again if no source has changed."""
+    make_fresh(project)
+    assert cached(project).exists()
+
+
+@pytest.mark.parametrize("source", ["src/runcard/called.py", "benchmarks/case.py"])
+def test_a_change_in_any_source_clears_the_compiled_kernels(project: Path, source: str) -> None:
+    """A file without `njit` may be compiled into a kernel of another file: it clears the cache too, once."""
+    (project / source).touch()
+    make_fresh(project)
+    assert not cached(project).exists()
+    cached(project).touch()
+    make_fresh(project)
+    assert cached(project).exists()
