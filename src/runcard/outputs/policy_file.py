@@ -24,17 +24,10 @@ from safetensors.numpy import save_file
 
 from runcard.city.model import LATE, Objective
 from runcard.errors import InputError, PolicyFileError
-from runcard.mdp.factored import FactoredValues
-from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.files import fill_whole
-from runcard.policy.base import Certificate, Policy
-from runcard.policy.by_order import OrderPolicy, Prices
-from runcard.policy.by_value import ValuePolicy, Values
-from runcard.policy.fixed_card import FixedCard
-from runcard.policy.mean_field import MeanFieldPolicy
-from runcard.policy.queueing import QueueingPolicy
-from runcard.policy.solve import POLICY_NAMES
+from runcard.policy.base import Certificate, Policy, Stored
+from runcard.policy.solve import RECIPES
 
 FORMAT: Final = "runcard-policy-2"
 _ARRAYS: Final = ("trucks", "incidents_per_day", "trucks_needed", "teams", "cost", "order")
@@ -45,14 +38,14 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     """The file that now holds the policy."""
     problem = policy.problem
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(problem, name)) for name in _ARRAYS}
-    own, settings = _contents(policy)
-    if problem.response_minutes is not None and ("value" in own or problem.late is not None):
+    stored = policy.stored()
+    if problem.response_minutes is not None and ("value" in stored.arrays or problem.late is not None):
         # For evaluation in every state, which is what values of every state are for; or for what a decision says.
         arrays["response_minutes"] = np.ascontiguousarray(problem.response_minutes)
     if problem.late is not None:
         arrays["late"] = np.ascontiguousarray(problem.late)
-    arrays |= own
-    certificate = policy.certificate
+    arrays |= stored.arrays
+    certificate = stored.certificate
     about: dict[str, Any] = {
         "format": FORMAT,
         "policy": policy.name,
@@ -61,7 +54,7 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         "station_ids": problem.station_ids,
         "point_ids": problem.point_ids,
         "certificate": None if certificate is None else [certificate.lower, certificate.upper, certificate.converged],
-        "settings": settings,
+        "settings": dict(stored.settings),
     }
     if problem.class_names:
         about["class_names"] = problem.class_names
@@ -89,27 +82,11 @@ def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | None = 
         raise PolicyFileError(f"{source}: not a policy file of this version, or damaged ({error!r})") from error
 
 
-def _contents(policy: Policy) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the settings of a policy, beside its problem."""
-    if isinstance(policy, ValuePolicy):
-        return {"value": np.ascontiguousarray(policy.value)}, {}
-    if isinstance(policy, OrderPolicy):
-        arrays = _of_values(policy.values)
-        if isinstance(policy, FixedCard):
-            return arrays | {"card": np.ascontiguousarray(policy.order)}, {"finished": policy.finished}
-        return arrays, {}
-    if isinstance(policy, MeanFieldPolicy):
-        return _of_values(policy.values), {}
-    if isinstance(policy, QueueingPolicy):
-        return {}, {"horizon_busy_times": policy.horizon_busy_times}
-    raise PolicyFileError(f"{policy.name}: there is no file format for a policy of this kind")
-
-
 def _policy(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Policy:
     """The policy of a file, from what the file says of itself and its arrays."""
     name, bounds, settings = about["policy"], about["certificate"], about["settings"]
-    if name not in POLICY_NAMES:
-        raise PolicyFileError(f"expected a policy of {', '.join(POLICY_NAMES)}, found {name!r}")
+    if name not in RECIPES:
+        raise PolicyFileError(f"expected a policy of {', '.join(RECIPES)}, found {name!r}")
     problem = DispatchProblem(
         **{name: arrays[name] for name in _ARRAYS},
         response_minutes=arrays.get("response_minutes"),
@@ -124,73 +101,7 @@ def _policy(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Pol
     if bounds is not None:
         lower, upper, converged = bounds
         certificate = Certificate(lower=lower, upper=upper, converged=converged)
-    if name.startswith("one-step-queueing"):
-        horizon = settings["horizon_busy_times"]
-        return QueueingPolicy(problem=problem, horizon_busy_times=horizon, printed=name.endswith("printed"))
-    values = _values(problem, arrays)
-    if name == "closest-first":
-        return OrderPolicy(name=name, problem=problem, order=problem.order, values=values, certificate=certificate)
-    if name == "fixed-card":
-        card, finished = _card(problem, arrays), bool(settings["finished"])
-        return FixedCard(problem=problem, order=card, values=values, certificate=certificate, finished=finished)
-    if isinstance(values, FactoredValues) != (name == "one-step-mean-field"):
-        raise PolicyFileError(f"the file is damaged: it holds values that {name} does not have")
-    if isinstance(values, FactoredValues):
-        return MeanFieldPolicy(problem=problem, values=values, certificate=certificate)
-    return ValuePolicy(name=name, problem=problem, value=values.value, certificate=certificate)
-
-
-def _of_values(values: Prices) -> dict[str, NDArray[Any]]:
-    """The arrays of the values that prices come from."""
-    if isinstance(values, Values):
-        return {"value": np.ascontiguousarray(values.value)}
-    assert isinstance(values, FactoredValues)
-    return {
-        "table_value": values.value,
-        "table_busy": values.busy,
-        "table_stations": np.concatenate(values.stations),
-        "table_num_stations": np.array([len(stations) for stations in values.stations], np.int64),
-        "table_points": np.concatenate(values.points),
-        "table_num_points": np.array([len(points) for points in values.points], np.int64),
-    }
-
-
-def _values(problem: DispatchProblem, arrays: Mapping[str, NDArray[Any]]) -> Values | FactoredValues:
-    """The values of a policy, from their arrays; checked, because decisions read them without looking."""
-    if "value" in arrays:
-        value = arrays["value"]
-        if value.shape != (problem.num_states + VALUE_PADDING,):
-            raise PolicyFileError(f"expected values of {problem.num_states} states, found {value.size} numbers")
-        return Values(problem, value)
-    stations = _split(arrays["table_stations"], arrays["table_num_stations"], problem.num_stations)
-    points = _split(arrays["table_points"], arrays["table_num_points"], problem.num_points)
-    num_values = sum(int(np.prod(problem.trucks[own].astype(object) + 1)) for own in stations)
-    value, busy = arrays["table_value"], arrays["table_busy"]
-    if len(points) != len(stations) or any((np.diff(own) <= 0).any() for own in stations):
-        raise PolicyFileError("expected demand points, and stations in rising order, for each table of values")
-    for name, array, length in (("values", value, num_values), ("busy chances", busy, problem.num_stations)):
-        if array.shape != (length,) or array.dtype != np.float64 or not np.isfinite(array).all():
-            raise PolicyFileError(f"expected {length} finite {name} for its tables, found {array.size}")
-    return FactoredValues(problem, stations, points, value, busy)
-
-
-def _split(numbers: NDArray[Any], lengths: NDArray[Any], limit: int) -> tuple[NDArray[np.int64], ...]:
-    """The numbers of each table, all of them from 0 to limit - 1."""
-    whole = numbers.dtype == lengths.dtype == np.int64 and numbers.ndim == lengths.ndim == 1
-    if not whole or len(lengths) == 0 or lengths.min() < 1 or lengths.sum() != len(numbers):
-        raise PolicyFileError("expected whole numbers of stations and demand points for each table of values")
-    if numbers.min() < 0 or numbers.max() >= limit:
-        raise PolicyFileError("expected stations and demand points of the city in each table of values")
-    return tuple(np.split(numbers, np.cumsum(lengths)[:-1]))
-
-
-def _card(problem: DispatchProblem, arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """[J, I] the orders of a card, if each of them lists every station once."""
-    card: NDArray[np.int64] = arrays["card"]
-    every = np.broadcast_to(np.arange(problem.num_stations), problem.order.shape)
-    if card.dtype != np.int64 or card.shape != every.shape or not np.array_equal(np.sort(card, axis=1), every):
-        raise PolicyFileError("expected every station once in the order of each demand point of the card")
-    return card
+    return RECIPES[name].read(problem, Stored(arrays=arrays, settings=settings, certificate=certificate))
 
 
 def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

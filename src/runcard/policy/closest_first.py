@@ -14,8 +14,8 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import OrderRule
 from runcard.mdp.space import state_space
-from runcard.policy.base import Certificate
-from runcard.policy.by_order import OrderPolicy
+from runcard.policy.base import Certificate, Recipe, Stored
+from runcard.policy.by_order import OrderPolicy, read_prices
 from runcard.policy.by_value import Values
 
 NAME = "closest-first"
@@ -48,3 +48,12 @@ def solve_closest_first(
     certificate = Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged)
     values = Values(problem, solved.value)
     return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=certificate)
+
+
+def read_closest_first(problem: DispatchProblem, stored: Stored) -> OrderPolicy:
+    """Closest-first as a policy file holds it."""
+    values = read_prices(problem, stored)
+    return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=stored.certificate)
+
+
+RECIPE = Recipe(name=NAME, label="CF", solve=solve_closest_first, read=read_closest_first)

@@ -21,14 +21,16 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from runcard.errors import PolicyFileError
 from runcard.mdp.bounds import NEVER_LATE
 from runcard.mdp.evaluate import PolicyValue
 from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.policy.base import Certificate
-from runcard.policy.by_order import OrderPolicy
+from runcard.policy.base import Certificate, Recipe, Stored
+from runcard.policy.by_order import OrderPolicy, read_prices
 from runcard.policy.by_value import Values
 from runcard.policy.card_pictures import ExactCard, IndependentCard, Picture, num_sums
 from runcard.policy.closest_first import EXACT_STATES, closest_first_value
@@ -51,6 +53,12 @@ class FixedCard(OrderPolicy):
     name: str = "fixed-card"
     finished: bool
     """Whether the search for the orders came to its end; the card is as good as what it found either way."""
+    reason: str = "comes first on the card"
+
+    def stored(self) -> Stored:
+        """Its card and its prices, for a policy file."""
+        arrays = self.values.to_arrays() | {"card": np.ascontiguousarray(self.order)}
+        return Stored(arrays=arrays, settings={"finished": self.finished}, certificate=self.certificate)
 
 
 class Found(NamedTuple):
@@ -138,3 +146,24 @@ def _with_values(card: ExactCard, solved: PolicyValue, *, finished: bool) -> Fix
         certificate=Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged),
         finished=finished,
     )
+
+
+def read_fixed_card(problem: DispatchProblem, stored: Stored) -> FixedCard:
+    """A card as a policy file holds it."""
+    return FixedCard(
+        problem=problem,
+        order=_checked_card(stored.array("card", np.int64, problem.order.shape)),
+        values=read_prices(problem, stored),
+        certificate=stored.certificate,
+        finished=bool(stored.settings["finished"]),
+    )
+
+
+def _checked_card(card: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[J, I] the orders of a card, if each of them lists every station once."""
+    if not (np.sort(card, axis=1) == np.arange(card.shape[1])).all():
+        raise PolicyFileError("damaged: expected every station once in the order of each demand point of the card")
+    return card
+
+
+RECIPE = Recipe(name="fixed-card", solve=solve_fixed_card, read=read_fixed_card)

@@ -25,7 +25,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
-from runcard.policy.base import Certificate, Decision
+from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
     checked_idle,
@@ -40,6 +40,11 @@ FEW_TEAMS = 256
 """With no more teams than this, an incident to come may be given any of them; else one of its neighbourhood."""
 
 CHUNK_STATES = 256
+
+NAME = "one-step-mean-field"
+
+MOST_STATES_AT_ONCE = 1 << 14
+"""With more states a simulation asks for each decision: all states would take longer."""
 
 
 class Teams(NamedTuple):
@@ -109,7 +114,8 @@ class MeanFieldPolicy:
     prune: bool = True
     """Whether teams that are proven not to be among the best are left out; the decisions are the same."""
     threads: int | None = None
-    name: str = "one-step-mean-field"
+    name: str = NAME
+    reason: str = ""
 
     @cached_property
     def rule(self) -> ValueRule:
@@ -124,6 +130,14 @@ class MeanFieldPolicy:
         run_each(fill, range(0, problem.num_states, CHUNK_STATES), threads)
         value[: problem.num_states] -= value[problem.num_states - 1]
         return ValueRule(value)
+
+    def in_bulk(self) -> BulkRule | None:
+        """Its values after one exact event, where there are few states."""
+        return BulkRule(value=self.rule.value) if self.problem.num_states <= MOST_STATES_AT_ONCE else None
+
+    def stored(self) -> Stored:
+        """Its tables, for a policy file."""
+        return Stored(arrays=self.values.to_arrays(), certificate=self.certificate)
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams that look one event ahead."""
@@ -246,3 +260,12 @@ def solve_mean_field(
     """The policy of the mean field of a problem; there are no bounds to tell `progress` of."""
     del progress
     return MeanFieldPolicy(problem=problem, values=mean_field_values(problem, threads=threads), threads=threads)
+
+
+def read_mean_field(problem: DispatchProblem, stored: Stored) -> MeanFieldPolicy:
+    """The policy as a policy file holds it."""
+    values = FactoredValues.from_arrays(problem, stored.arrays)
+    return MeanFieldPolicy(problem=problem, values=values, certificate=stored.certificate)
+
+
+RECIPE = Recipe(name=NAME, solve=solve_mean_field, read=read_mean_field)

@@ -1,12 +1,16 @@
 """One-step: one improvement step on the exact relative values of closest-first (the paper's OSI)."""
 
 from collections.abc import Callable
+from functools import partial
 
 from runcard.errors import NotConvergedError
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.policy.by_value import ValuePolicy
+from runcard.policy.base import Recipe
+from runcard.policy.by_value import ValuePolicy, read_value_policy
 from runcard.policy.closest_first import closest_first_value
+
+NAME = "one-step"
 
 
 def solve_one_step(
@@ -16,4 +20,7 @@ def solve_one_step(
     closest_first = closest_first_value(problem, threads=threads, progress=progress)
     if not closest_first.converged:
         raise NotConvergedError("one-step: the values of closest-first did not converge")
-    return ValuePolicy(name="one-step", problem=problem, value=closest_first.value, certificate=None)
+    return ValuePolicy(name=NAME, problem=problem, value=closest_first.value, certificate=None)
+
+
+RECIPE = Recipe(name=NAME, label="OSI", solve=solve_one_step, read=partial(read_value_policy, NAME))

@@ -21,7 +21,7 @@ anything as printed, or for a horizon of less than 2 busy times), every team is 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from runcard.mdp.progress import Progress
 from runcard.mdp.queueing import QueueingPicture
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
-from runcard.policy.base import Certificate, Decision
+from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
     checked_idle,
@@ -51,6 +51,9 @@ MOST_BUSY_TIMES = 1e6
 """Prices do not change any more at a hundredth of this; far above, they would drown in rounding."""
 _CHUNK_STATES = 64
 
+MOST_STATES_AT_ONCE = 1 << 14
+"""With more states a simulation asks for each decision: all states would take longer."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QueueingPolicy:
@@ -64,6 +67,7 @@ class QueueingPolicy:
     prune: bool = True
     threads: int | None = None
     certificate: Certificate | None = None
+    reason: str = ""
 
     def __post_init__(self) -> None:
         """Check the horizon."""
@@ -112,6 +116,14 @@ class QueueingPolicy:
         value[: problem.num_states] -= value[problem.num_states - 1]
         return ValueRule(picture.horizon_days * value)
 
+    def in_bulk(self) -> BulkRule | None:
+        """J of every state, where there are few."""
+        return BulkRule(value=self.rule.value) if self.problem.num_states <= MOST_STATES_AT_ONCE else None
+
+    def stored(self) -> Stored:
+        """Its horizon, for a policy file: the rest follows from the problem."""
+        return Stored(settings={"horizon_busy_times": self.horizon_busy_times}, certificate=self.certificate)
+
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices J(f-a) - J(f) of teams."""
         idle = checked_idle(self.problem, idle)
@@ -154,3 +166,15 @@ def solve_queueing_printed(
     """One-step-queueing as printed; see `solve_queueing`."""
     del progress
     return QueueingPolicy(problem=problem, printed=True, threads=threads)
+
+
+def read_queueing(problem: DispatchProblem, stored: Stored, *, printed: bool = False) -> QueueingPolicy:
+    """One-step-queueing as a policy file holds it."""
+    horizon = stored.settings["horizon_busy_times"]
+    return QueueingPolicy(problem=problem, horizon_busy_times=horizon, printed=printed)
+
+
+RECIPE = Recipe(name="one-step-queueing", label="OSIA", solve=solve_queueing, read=read_queueing)
+PRINTED = Recipe(
+    name="one-step-queueing-printed", solve=solve_queueing_printed, read=partial(read_queueing, printed=True)
+)

@@ -2,31 +2,32 @@
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Final
+from typing import Any, Final
 
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
+from runcard.policy import closest_first, fixed_card, mean_field, one_step, optimal, queueing
 from runcard.policy.base import Policy
-from runcard.policy.closest_first import solve_closest_first
-from runcard.policy.fixed_card import solve_fixed_card
-from runcard.policy.mean_field import solve_mean_field
-from runcard.policy.one_step import solve_one_step
-from runcard.policy.optimal import solve_to_optimality
-from runcard.policy.queueing import solve_queueing, solve_queueing_printed
 
-POLICY_NAMES: Final = (
-    "closest-first",
-    "optimal",
-    "one-step",
-    "one-step-queueing",
-    "one-step-queueing-printed",
-    "one-step-mean-field",
-    "fixed-card",
-)
+RECIPES: Final = {
+    recipe.name: recipe
+    for recipe in (
+        closest_first.RECIPE,
+        optimal.RECIPE,
+        one_step.RECIPE,
+        queueing.RECIPE,
+        queueing.PRINTED,
+        mean_field.RECIPE,
+        fixed_card.RECIPE,
+    )
+}
+"""Every policy that has a name. A new one is a file of its own, and a line here."""
 
-LABELS: Final = {"CF": "closest-first", "OPT": "optimal", "OSI": "one-step", "OSIA": "one-step-queueing"}
+POLICY_NAMES: Final = tuple(RECIPES)
+
+LABELS: Final = {recipe.label: name for name, recipe in RECIPES.items() if recipe.label}
 """The paper's label of each policy that it has, and our name for it."""
 
 
@@ -35,11 +36,11 @@ def policy_name(word: str) -> str:
     if not isinstance(word, str):
         raise InputError(f"expected the name of a policy, got {word!r}")
     name = LABELS.get(word.strip().upper(), word.strip().lower())
-    if name not in POLICY_NAMES:
-        near = get_close_matches(name, POLICY_NAMES, n=1)
+    if name not in RECIPES:
+        near = get_close_matches(name, RECIPES, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
         label_of = {name: f" ({label})" for label, name in LABELS.items()}
-        choices = ", ".join(name + label_of.get(name, "") for name in POLICY_NAMES)
+        choices = ", ".join(name + label_of.get(name, "") for name in RECIPES)
         raise InputError(f"expected a policy, one of {choices}; got {word!r}{meant}")
     return name
 
@@ -65,18 +66,12 @@ def solve(
     name = policy_name(policy)
     if horizon_busy_times is not None and name != "one-step-queueing":
         raise InputError(f"{name} has no horizon: expected horizon_busy_times only for one-step-queueing")
+    options: dict[str, Any] = {"threads": threads, "progress": progress}
     if name == "optimal":
-        return solve_to_optimality(problem, tolerance=tolerance, threads=threads, progress=progress)
+        options["tolerance"] = tolerance
     if name == "one-step-queueing":
-        return solve_queueing(problem, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress)
-    others: dict[str, Callable[..., Policy]] = {
-        "closest-first": solve_closest_first,
-        "one-step": solve_one_step,
-        "one-step-queueing-printed": solve_queueing_printed,
-        "one-step-mean-field": solve_mean_field,
-        "fixed-card": solve_fixed_card,
-    }
-    return others[name](problem, threads=threads, progress=progress)
+        options["horizon_busy_times"] = horizon_busy_times
+    return RECIPES[name].solve(problem, **options)
 
 
 def evaluate(
