@@ -5,11 +5,14 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from runcard.errors import CityError, RuncardError
+
+if TYPE_CHECKING:
+    from runcard.policy.solve_options import SolveOptions
 
 app = typer.Typer(
     help="Which fire trucks to send: optimal, state-dependent dispatch under shared traffic delays.",
@@ -178,16 +181,15 @@ def compare(
     """
     from runcard.outputs.commands import run_compare, run_compare_weights
 
+    options = _options(tolerance, horizon_busy_times, threads)
     if weights is not None:
         run_compare_weights(
             city,
             _numbers(weights, "--weights"),
             _words("optimal" if policies is None else policies),
+            options,
             curve=curve,
             as_json=as_json,
-            tolerance=tolerance,
-            horizon_busy_times=horizon_busy_times,
-            threads=threads,
         )
         return
     if curve is not None:
@@ -195,10 +197,8 @@ def compare(
     run_compare(
         city,
         _words("closest-first,one-step,optimal" if policies is None else policies),
+        options,
         as_json=as_json,
-        tolerance=tolerance,
-        horizon_busy_times=horizon_busy_times,
-        threads=threads,
     )
 
 
@@ -237,7 +237,7 @@ def solve(
     """
     from runcard.outputs.commands import run_solve
 
-    run_solve(city, policy, output, tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
+    run_solve(city, policy, output, _options(tolerance, horizon_busy_times, threads))
 
 
 @app.command()
@@ -325,14 +325,12 @@ def simulate(
         city,
         _words(policies),
         scenario,
+        _options(tolerance, horizon_busy_times, threads),
         incidents=incidents,
         precision=precision,
         seed=seed,
         records=records,
         as_json=as_json,
-        tolerance=tolerance,
-        horizon_busy_times=horizon_busy_times,
-        threads=threads,
     )
 
 
@@ -365,14 +363,12 @@ def stress(
         city,
         _words(policies),
         [] if scenarios is None else _some(_words(scenarios), "--scenarios"),
+        _options(tolerance, horizon_busy_times, threads),
         log=log,
         incidents=incidents,
         precision=precision,
         seed=seed,
         as_json=as_json,
-        tolerance=tolerance,
-        horizon_busy_times=horizon_busy_times,
-        threads=threads,
     )
 
 
@@ -431,6 +427,12 @@ def study(
         backend=backend,
         address=address,
     )
+
+
+def _options(tolerance: float, horizon_busy_times: float | None, threads: int | None) -> "SolveOptions":
+    from runcard.policy.solve_options import SolveOptions
+
+    return SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
 
 
 def _words(text: str) -> list[str]:

@@ -38,7 +38,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_solving(
     run, grid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder, a missing folder and a file in the place of one are refused at once, and nothing is made."""
-    monkeypatch.setattr(commands, "solve", lambda *_, **__: pytest.fail("should not have been solved"))
+    monkeypatch.setattr(commands, "solve_named", lambda *_, **__: pytest.fail("should not have been solved"))
     (tmp_path / "file").write_text("mine")
     for path in (tmp_path, tmp_path / "missing" / "a.policy", tmp_path / "file" / "a.policy"):
         ran = run("solve", grid_folder, "-o", path)
@@ -69,13 +69,13 @@ def test_a_policy_that_did_not_converge_is_not_written(
     run, grid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A solve that stopped early ends with exit code 1, the bounds it reached, and no file."""
-    solve = commands.solve
+    solve = commands.solve_named
 
     def give_up(*arguments: object, **options: object) -> object:
         solved = solve(*arguments, **options)  # type: ignore[arg-type]
         return replace(solved, certificate=Certificate(lower=0.25, upper=0.5, converged=False))  # type: ignore[type-var]
 
-    monkeypatch.setattr(commands, "solve", give_up)
+    monkeypatch.setattr(commands, "solve_named", give_up)
     ran = run("solve", grid_folder, "-o", tmp_path / "a.policy")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1)
     assert "did not converge" in ran.err

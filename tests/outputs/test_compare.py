@@ -11,6 +11,7 @@ from runcard.mdp.progress import Progress
 from runcard.outputs.compare import compare_policies
 from runcard.outputs.warm_up import load_kernels
 from runcard.policy.solve import evaluate
+from runcard.policy.solve_options import SolveOptions
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def test_a_comparison_is_what_evaluation_says(grid: City) -> None:
 def test_the_bounds_of_the_optimal_policy_are_those_of_the_optimum(grid: City) -> None:
     """With a loose tolerance the interval still holds the true optimum, which the evaluated policy may miss."""
     best = compare_policies(grid, ["optimal"]).results[0].evaluation.late_fraction
-    loose = compare_policies(grid, ["optimal"], tolerance=0.5).results[0]
+    loose = compare_policies(grid, ["optimal"], SolveOptions(tolerance=0.5)).results[0]
     assert loose.lower <= best * (1.0 + 1e-9)
     assert best <= loose.evaluation.late_fraction * (1.0 + 1e-9)
     assert loose.lower <= loose.evaluation.late_fraction <= loose.upper
@@ -52,13 +53,13 @@ def test_the_distance_to_the_optimum_is_a_bound(grid: City) -> None:
 def test_a_horizon_is_for_queueing_only(grid: City) -> None:
     """A horizon changes one-step-queueing and no other policy; where that is not compared, it is refused."""
     names = ["closest-first", "one-step-queueing", "one-step-queueing-printed"]
-    usual, other = (compare_policies(grid, names, horizon_busy_times=horizon) for horizon in (None, 0.05))
+    usual, other = (compare_policies(grid, names, SolveOptions(horizon_busy_times=horizon)) for horizon in (None, 0.05))
     late = [[result.evaluation.late_fraction for result in comparison.results] for comparison in (usual, other)]
     assert late[0][0] == late[1][0]
     assert late[0][1] != late[1][1]
     assert late[0][2] == late[1][2]
     with pytest.raises(InputError, match="horizon"):
-        compare_policies(grid, ["closest-first"], horizon_busy_times=2.0)
+        compare_policies(grid, ["closest-first"], SolveOptions(horizon_busy_times=2.0))
 
 
 def test_the_caller_is_told_what_goes_on(grid: City) -> None:
@@ -67,8 +68,8 @@ def test_the_caller_is_told_what_goes_on(grid: City) -> None:
     comparison = compare_policies(
         grid,
         ["OPT", "CF"],
+        SolveOptions(progress=lambda now: list(heard.values())[-1].append(now)),
         begin=lambda name: heard.update({name: []}),
-        progress=lambda now: list(heard.values())[-1].append(now),
     )
     assert list(heard) == ["optimal", "closest-first"]
     for name, steps in heard.items():

@@ -11,6 +11,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
 from runcard.outputs.weights import WeightComparison, compare_weights
 from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve_options import SolveOptions
 
 WEIGHTS = (0.1, 0.01, 1.0, 0.001)
 
@@ -87,8 +88,8 @@ def test_the_caller_is_told_what_goes_on(grid: City) -> None:
         grid,
         [0.1],
         ["optimal"],
+        SolveOptions(progress=lambda now: list(heard.values())[-1].append(now)),
         begin=lambda name: heard.update({name: []}),
-        progress=lambda now: list(heard.values())[-1].append(now),
     )
     assert list(heard) == ["optimal, weight 0", "optimal, weight 0.1"]
     for point, steps in zip(comparison.curves[0].points, heard.values(), strict=True):

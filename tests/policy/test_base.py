@@ -79,7 +79,7 @@ def test_a_new_policy_is_one_class_and_one_recipe(
     recipe = Recipe(
         name="farthest-first",
         label="FF",
-        solve=lambda problem, **_: FarthestFirst(problem=problem),
+        solve=lambda problem, _: FarthestFirst(problem=problem),
         read=lambda problem, _: FarthestFirst(problem=problem),
     )
     monkeypatch.setitem(RECIPES, recipe.name, recipe)

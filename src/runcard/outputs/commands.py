@@ -40,7 +40,8 @@ from runcard.outputs.terminal import make_console, print_json
 from runcard.outputs.weights import WeightComparison, compare_weights
 from runcard.outputs.words import proven_words
 from runcard.policy.base import Policy
-from runcard.policy.solve import policy_name, solve
+from runcard.policy.solve import check_horizon, policy_name, solve_named
+from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.engine import check_scenario, simulate_policies
 from runcard.simulate.result import Simulation
 from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
@@ -61,11 +62,9 @@ def run_generate(folder: Path, *, overwrite: bool, **settings: Any) -> None:
 def run_compare(
     folder: Path,
     policies: Sequence[str],
+    options: SolveOptions,
     *,
     as_json: bool,
-    tolerance: float,
-    horizon_busy_times: float | None,
-    threads: int | None,
 ) -> None:
     """Print how policies do in the city of a folder."""
     city = read_city(folder)
@@ -74,11 +73,8 @@ def run_compare(
         comparison = compare_policies(
             city,
             policies,
-            tolerance=tolerance,
-            horizon_busy_times=horizon_busy_times,
-            threads=threads,
+            replace(options, progress=bar.update),
             begin=bar.begin,
-            progress=bar.update,
         )
     if as_json:
         print_json(comparison.document())
@@ -100,12 +96,10 @@ def run_compare_weights(
     folder: Path,
     weights: Sequence[float],
     policies: Sequence[str],
+    options: SolveOptions,
     *,
     curve: Path | None,
     as_json: bool,
-    tolerance: float,
-    horizon_busy_times: float | None,
-    threads: int | None,
 ) -> None:
     """Print what each weight of a minute costs in late fraction, and draw the curve if a file is named."""
     if curve is not None:
@@ -118,11 +112,8 @@ def run_compare_weights(
             city,
             weights,
             policies,
-            tolerance=tolerance,
-            horizon_busy_times=horizon_busy_times,
-            threads=threads,
+            replace(options, progress=bar.update),
             begin=bar.begin,
-            progress=bar.update,
         )
     if curve is not None:
         draw_curve(comparison, curve)
@@ -182,13 +173,12 @@ def run_solve(
     folder: Path,
     policy: str,
     path: Path,
-    *,
-    tolerance: float,
-    horizon_busy_times: float | None,
-    threads: int | None,
+    options: SolveOptions,
 ) -> None:
     """Write the file of a policy for the city of a folder, and say what was proven."""
     name = policy_name(policy)
+    if options.horizon_busy_times is not None:
+        check_horizon([name])
     check_output_file(path)
     city = read_city(folder)
     began = time.perf_counter()
@@ -198,14 +188,7 @@ def run_solve(
             city, minutes=math.prod(station.trucks + 1 for station in city.stations) <= MANY_STATES
         )
         bar.begin(name)
-        solved = solve(
-            problem,
-            name,
-            tolerance=tolerance,
-            horizon_busy_times=horizon_busy_times,
-            threads=threads,
-            progress=bar.update,
-        )
+        solved = solve_named(problem, name, replace(options, progress=bar.update))
     seconds = time.perf_counter() - began
     certificate = solved.certificate
     if certificate is not None and not certificate.converged:
@@ -248,15 +231,13 @@ def run_simulate(
     folder: Path,
     policies: Sequence[str],
     scenario: str,
+    options: SolveOptions,
     *,
     incidents: int | None,
     precision: float | None,
     seed: int,
     records: Path | None,
     as_json: bool,
-    tolerance: float,
-    horizon_busy_times: float | None,
-    threads: int | None,
 ) -> None:
     """Print what policies do in one scenario in the city of a folder, and write records if a file is named."""
     given = read_scenario(scenario)
@@ -264,7 +245,7 @@ def run_simulate(
     check_scenario(city, given)
     with ExitStack() as stack:
         file = None if records is None else stack.enter_context(RecordFile(records, city))
-        solved = _solved(city, policies, tolerance, horizon_busy_times, threads)
+        solved = _solved(city, policies, options)
         with SimulationBar() as bar:
             bar.begin(given.name)
             found = simulate_policies(
@@ -274,7 +255,7 @@ def run_simulate(
                 incidents=incidents,
                 precision=precision,
                 seed=seed,
-                threads=threads,
+                threads=options.threads,
                 progress=bar.update,
                 keep_records=None if file is None else file.keeper(given.name),
             )
@@ -296,15 +277,13 @@ def run_stress(
     folder: Path,
     policies: Sequence[str],
     scenarios: Sequence[str],
+    options: SolveOptions,
     *,
     log: Path | None,
     incidents: int | None,
     precision: float | None,
     seed: int,
     as_json: bool,
-    tolerance: float,
-    horizon_busy_times: float | None,
-    threads: int | None,
 ) -> None:
     """Print what policies do in every scenario in the city of a folder: does the gain survive?"""
     given = [read_scenario(name) for name in scenarios or built_in_names()]
@@ -320,14 +299,14 @@ def run_stress(
                 raise
             not_possible.append((one.name, str(error)))
     given = [one for one in given if one.name not in dict(not_possible)]
-    solved = _solved(city, policies, tolerance, horizon_busy_times, threads)
+    solved = _solved(city, policies, options)
     found = []
     with SimulationBar() as bar:
         for one in given:
             bar.begin(one.name)
             found.append(
                 simulate_policies(
-                    city, solved, one, incidents=incidents, precision=precision, seed=seed, threads=threads,
+                    city, solved, one, incidents=incidents, precision=precision, seed=seed, threads=options.threads,
                     progress=bar.update,
                 )
             )  # fmt: skip
@@ -358,20 +337,10 @@ def print_stress(stress: Stress) -> None:
         console.print("Not clear: the gain is smaller than its error; more --incidents may tell.")
 
 
-def _solved(
-    city: City, policies: Sequence[str], tolerance: float, horizon_busy_times: float | None, threads: int | None
-) -> list[Policy]:
+def _solved(city: City, policies: Sequence[str], options: SolveOptions) -> list[Policy]:
     """The policies to simulate, with a bar while they are solved."""
     with BoundBar(city.objective) as bar:
-        return solved_policies(
-            city,
-            policies,
-            tolerance=tolerance,
-            horizon_busy_times=horizon_busy_times,
-            threads=threads,
-            begin=bar.begin,
-            progress=bar.update,
-        )
+        return solved_policies(city, policies, replace(options, progress=bar.update), begin=bar.begin)
 
 
 def _check_precise(city: City, found: Sequence[Simulation]) -> None:

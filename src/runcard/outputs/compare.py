@@ -12,10 +12,10 @@ from runcard.errors import InputError, RuncardError
 from runcard.mdp.evaluate import Evaluation, late_fraction_at
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.progress import Progress
 from runcard.outputs.warm_up import load_kernels
 from runcard.policy.base import Policy
-from runcard.policy.solve import evaluate, policy_name, solve
+from runcard.policy.solve import check_horizon, evaluate, policy_name, solve_named
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 DEFAULT_POLICIES = ("closest-first", "one-step", "optimal")
 
@@ -110,36 +110,23 @@ def cost_entry(result: PolicyResult) -> dict[str, float]:
 def compare_policies(
     city: City,
     policies: Sequence[str] = DEFAULT_POLICIES,
+    options: SolveOptions = DEFAULTS,
     *,
-    tolerance: float = 1e-9,
-    horizon_busy_times: float | None = None,
-    threads: int | None = None,
     begin: Callable[[str], None] | None = None,
-    progress: Callable[[Progress], None] | None = None,
 ) -> Comparison:
     """The comparison of policies, given by name or paper label; one that is named twice is taken once.
 
-    `begin` is told the name of each policy before it is solved, and `progress` each time its bounds close.
+    `begin` is told the name of each policy before it is solved.
     """
-    names = chosen_names(policies, horizon_busy_times)
+    names = chosen_names(policies, options)
     problem = dispatch_problem(city)
     load_kernels(problem, names)
     results: list[PolicyResult] = []
     for name in names:
         if begin is not None:
             begin(name)
-        results.append(
-            solved_result(
-                problem,
-                name,
-                first=results[0] if results else None,
-                tolerance=tolerance,
-                horizon_busy_times=horizon_busy_times,
-                threads=threads,
-                progress=progress,
-            )
-        )
-    results = [replace(result, late_by_rule=_late_by_rule(city, result, threads)) for result in results]
+        results.append(solved_result(problem, name, options, first=results[0] if results else None))
+    results = [replace(result, late_by_rule=_late_by_rule(city, result, options.threads)) for result in results]
     return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
 
 
@@ -156,31 +143,23 @@ def _late_by_rule(city: City, result: PolicyResult, threads: int | None) -> dict
     return found
 
 
-def chosen_names(policies: Sequence[str], horizon_busy_times: float | None) -> list[str]:
+def chosen_names(policies: Sequence[str], options: SolveOptions) -> list[str]:
     """The names of policies, each once, given by name or paper label; a horizon must be for one of them."""
     names = list(dict.fromkeys(map(policy_name, policies)))
     if not names:
         raise InputError("expected at least one policy to compare, got none")
-    if horizon_busy_times is not None and "one-step-queueing" not in names:
-        raise InputError("expected a horizon only where one-step-queueing is among the policies")
+    if options.horizon_busy_times is not None:
+        check_horizon(names)
     return names
 
 
 def solved_result(
-    problem: DispatchProblem,
-    name: str,
-    *,
-    first: PolicyResult | None,
-    tolerance: float,
-    horizon_busy_times: float | None,
-    threads: int | None,
-    progress: Callable[[Progress], None] | None,
+    problem: DispatchProblem, name: str, options: SolveOptions, *, first: PolicyResult | None
 ) -> PolicyResult:
     """The result of the policy of that name, solved and evaluated; `first` is what it improves on, if not itself."""
     began = time.perf_counter()
-    horizon = horizon_busy_times if name == "one-step-queueing" else None
-    policy = solve(problem, name, tolerance=tolerance, horizon_busy_times=horizon, threads=threads, progress=progress)
-    evaluation = evaluate(policy, threads=threads, progress=progress)
+    policy = solve_named(problem, name, options)
+    evaluation = evaluate(policy, threads=options.threads, progress=options.progress)
     return _result(policy, evaluation, evaluation if first is None else first.evaluation, time.perf_counter() - began)
 
 

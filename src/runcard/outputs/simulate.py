@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.progress import Progress as SolveProgress
 from runcard.policy.base import Policy
-from runcard.policy.solve import policy_name, solve
+from runcard.policy.solve import policy_name, solve_named
+from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.result import Interval, PolicyResult, Simulation
 from runcard.simulate.scenario import PAPER
 
@@ -52,14 +52,7 @@ def survives(improvement: Interval) -> str:
 
 
 def solved_policies(
-    city: City,
-    names: Sequence[str],
-    *,
-    tolerance: float,
-    horizon_busy_times: float | None,
-    threads: int | None,
-    begin: Callable[[str], None],
-    progress: Callable[[SolveProgress], None],
+    city: City, names: Sequence[str], options: SolveOptions, *, begin: Callable[[str], None]
 ) -> list[Policy]:
     """The policies of these names or labels for a city, each once."""
     wanted = list(dict.fromkeys(policy_name(name) for name in names))
@@ -67,12 +60,7 @@ def solved_policies(
     found = []
     for name in wanted:
         begin(name)
-        horizon = horizon_busy_times if name == "one-step-queueing" else None
-        found.append(
-            solve(
-                problem, name, tolerance=tolerance, horizon_busy_times=horizon, threads=threads, progress=progress
-            )
-        )  # fmt: skip
+        found.append(solve_named(problem, name, options))
     return found
 
 

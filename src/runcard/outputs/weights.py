@@ -13,9 +13,9 @@ from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
-from runcard.mdp.progress import Progress
 from runcard.outputs.compare import PolicyResult, chosen_names, cost_entry, solved_result
 from runcard.outputs.warm_up import load_kernels
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,18 +99,15 @@ def compare_weights(
     city: City,
     weights: Sequence[float],
     policies: Sequence[str] = ("optimal",),
+    options: SolveOptions = DEFAULTS,
     *,
-    tolerance: float = 1e-9,
-    horizon_busy_times: float | None = None,
-    threads: int | None = None,
     begin: Callable[[str], None] | None = None,
-    progress: Callable[[Progress], None] | None = None,
 ) -> WeightComparison:
     """How policies do that minimise late + weight × minutes, for each weight; the city's own objective is set aside.
 
-    `begin` is told the name and the weight before each is solved, and `progress` each time its bounds close.
+    `begin` is told the name and the weight before each is solved.
     """
-    names, ordered = chosen_names(policies, horizon_busy_times), chosen_weights(weights)
+    names, ordered = chosen_names(policies, options), chosen_weights(weights)
     by_late = dispatch_problem(replace(city, objective=LATE))
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}
@@ -120,15 +117,7 @@ def compare_weights(
         for name in names:
             if begin is not None:
                 begin(f"{name}, weight {weight:g}")
-            result = solved_result(
-                problem,
-                name,
-                first=found[name][0].result if found[name] else None,
-                tolerance=tolerance,
-                horizon_busy_times=horizon_busy_times,
-                threads=threads,
-                progress=progress,
-            )
+            result = solved_result(problem, name, options, first=found[name][0].result if found[name] else None)
             found[name].append(_against_first(weight, result, found[name]))
     return WeightComparison(
         city=city, curves=tuple(Curve(policy=name, points=tuple(points)) for name, points in found.items())

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from runcard.errors import PolicyFileError
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Rule
+from runcard.policy.solve_options import SolveOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,5 +142,7 @@ class Recipe:
     """On the command line."""
     label: str = ""
     """In the paper, if it is there."""
-    solve: Callable[..., Policy]
+    solve: Callable[[DispatchProblem, SolveOptions], Policy]
     read: Callable[[DispatchProblem, Stored], Policy]
+    has_horizon: bool = False
+    """Whether it takes `horizon_busy_times`."""

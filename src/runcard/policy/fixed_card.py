@@ -34,6 +34,7 @@ from runcard.policy.by_order import OrderPolicy, read_prices
 from runcard.policy.by_value import Values
 from runcard.policy.card_pictures import ExactCard, IndependentCard, Picture, num_sums
 from runcard.policy.closest_first import EXACT_STATES, closest_first_value
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 MOST_STATES = 1 << 16
 MOST_SUMS = 1 << 23
@@ -108,31 +109,29 @@ def improve_card(
     return Found(card, evaluations, False)
 
 
-def solve_fixed_card(
-    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
-) -> FixedCard:
+def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> FixedCard:
     """The best card found; its certificate bounds its late fraction where its states could be evaluated."""
     total = problem.total_incidents_per_day
 
     def accepted(step: int, card: Picture) -> None:
         # The bounds of a card are always close; what moves from step to step is where they are.
-        if progress is not None:
-            progress(Progress(step=step, lower=card.lower / total, upper=card.upper / total, tolerance=1e-9))
+        if options.progress is not None:
+            options.progress(Progress(step=step, lower=card.lower / total, upper=card.upper / total, tolerance=1e-9))
 
     if problem.num_states <= MOST_STATES and num_sums(problem) <= MOST_SUMS:
-        start = closest_first_value(problem, threads=threads, progress=progress).value
-        exact = ExactCard(problem, problem.order, threads, start)
+        start = closest_first_value(problem, options).value
+        exact = ExactCard(problem, problem.order, options.threads, start)
         found = improve_card(exact, accepted=accepted)
         assert isinstance(found.card, ExactCard)
         return _with_values(found.card, found.card.solved, finished=found.finished)
-    found = improve_card(IndependentCard(problem, problem.order, threads))
+    found = improve_card(IndependentCard(problem, problem.order, options.threads))
     if problem.num_states <= EXACT_STATES:
-        closest_first = closest_first_value(problem, threads=threads, progress=progress)
-        exact = ExactCard(problem, found.card.order, threads, closest_first.value)
+        closest_first = closest_first_value(problem, options)
+        exact = ExactCard(problem, found.card.order, options.threads, closest_first.value)
         if exact.upper < closest_first.lower:
             return _with_values(exact, exact.solved, finished=found.finished)
         return _with_values(ExactCard(problem, problem.order), closest_first, finished=found.finished)
-    values = MeanField(problem, found.card.order).values(threads=threads)
+    values = MeanField(problem, found.card.order).values(threads=options.threads)
     return FixedCard(problem=problem, order=found.card.order, values=values, certificate=None, finished=found.finished)
 
 

@@ -8,7 +8,6 @@ a truck returns. No parameter, and nothing of the size of the state space.
 What was tried and measured worse is in docs/background/heuristics.md.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -22,7 +21,6 @@ from runcard.mdp.kernels.lookahead_table import values_ahead
 from runcard.mdp.layout import VALUE_PADDING, Layout, starts
 from runcard.mdp.mean_field import mean_field_values
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.progress import Progress
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
 from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored
@@ -34,6 +32,7 @@ from runcard.policy.options import (
     idle_teams,
     make_decision,
 )
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.threads import run_each
 
 FEW_TEAMS = 256
@@ -254,12 +253,10 @@ def _parts(problem: DispatchProblem, number: NDArray[np.int64]) -> NDArray[np.in
     return found
 
 
-def solve_mean_field(
-    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
-) -> MeanFieldPolicy:
-    """The policy of the mean field of a problem; there are no bounds to tell `progress` of."""
-    del progress
-    return MeanFieldPolicy(problem=problem, values=mean_field_values(problem, threads=threads), threads=threads)
+def solve_mean_field(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> MeanFieldPolicy:
+    """The policy of the mean field of a problem."""
+    values = mean_field_values(problem, threads=options.threads)
+    return MeanFieldPolicy(problem=problem, values=values, threads=options.threads)
 
 
 def read_mean_field(problem: DispatchProblem, stored: Stored) -> MeanFieldPolicy:

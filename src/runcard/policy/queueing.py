@@ -19,7 +19,6 @@ are listed, by more than that. The bound, and its proof, are in `mdp.queueing`. 
 anything as printed, or for a horizon of less than 2 busy times), every team is looked at.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -30,7 +29,6 @@ from numpy.typing import NDArray
 from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.progress import Progress
 from runcard.mdp.queueing import QueueingPicture
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
@@ -43,6 +41,7 @@ from runcard.policy.options import (
     idle_teams,
     make_decision,
 )
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.threads import run_each
 
 RELAXATION_TIMES = 2.0
@@ -148,24 +147,14 @@ class QueueingPolicy:
         return make_decision(self.problem, point, teams, p_late, price, int((p_late + price).argmin()))
 
 
-def solve_queueing(
-    problem: DispatchProblem,
-    *,
-    horizon_busy_times: float | None = None,
-    threads: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> QueueingPolicy:
-    """One-step-queueing; nothing is computed before a decision or the rule is asked for, so `progress` is not told."""
-    del progress
-    return QueueingPolicy(problem=problem, horizon_busy_times=horizon_busy_times, threads=threads)
+def solve_queueing(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> QueueingPolicy:
+    """One-step-queueing; nothing is computed before a decision or the rule is asked for."""
+    return QueueingPolicy(problem=problem, horizon_busy_times=options.horizon_busy_times, threads=options.threads)
 
 
-def solve_queueing_printed(
-    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
-) -> QueueingPolicy:
+def solve_queueing_printed(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> QueueingPolicy:
     """One-step-queueing as printed; see `solve_queueing`."""
-    del progress
-    return QueueingPolicy(problem=problem, printed=True, threads=threads)
+    return QueueingPolicy(problem=problem, printed=True, threads=options.threads)
 
 
 def read_queueing(problem: DispatchProblem, stored: Stored, *, printed: bool = False) -> QueueingPolicy:
@@ -174,7 +163,7 @@ def read_queueing(problem: DispatchProblem, stored: Stored, *, printed: bool = F
     return QueueingPolicy(problem=problem, horizon_busy_times=horizon, printed=printed)
 
 
-RECIPE = Recipe(name="one-step-queueing", label="OSIA", solve=solve_queueing, read=read_queueing)
+RECIPE = Recipe(name="one-step-queueing", label="OSIA", solve=solve_queueing, read=read_queueing, has_horizon=True)
 PRINTED = Recipe(
     name="one-step-queueing-printed", solve=solve_queueing_printed, read=partial(read_queueing, printed=True)
 )

@@ -1,8 +1,9 @@
 """Policies by name: the names of the command line, the labels of the paper, and how each is solved and evaluated."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
@@ -10,6 +11,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy import closest_first, fixed_card, mean_field, one_step, optimal, queueing
 from runcard.policy.base import Policy
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 RECIPES: Final = {
     recipe.name: recipe
@@ -49,29 +51,32 @@ def solve(
     problem: DispatchProblem,
     policy: str = "optimal",
     *,
-    tolerance: float = 1e-9,
+    tolerance: float = DEFAULTS.tolerance,
     horizon_busy_times: float | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Policy:
-    """The policy of that name or label for a problem; `progress` is told each time the bounds of a long solve close.
-
-    `tolerance` is for `optimal` and `horizon_busy_times` for `one-step-queueing`: how long after a decision the number
-    of busy trucks is not yet the usual one, in busy times 1/μ; left out, it follows from how often a truck is asked.
-    """
-    if not 0.0 < tolerance < 1.0:
-        raise InputError(f"expected a tolerance between 0 and 1, got {tolerance!r}")
-    if threads is not None and threads < 1:
-        raise InputError(f"expected threads >= 1, got {threads!r}")
+    """The policy of that name or label for a problem, solved with these options (see `SolveOptions`)."""
+    options = SolveOptions(
+        tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
+    )
     name = policy_name(policy)
-    if horizon_busy_times is not None and name != "one-step-queueing":
-        raise InputError(f"{name} has no horizon: expected horizon_busy_times only for one-step-queueing")
-    options: dict[str, Any] = {"threads": threads, "progress": progress}
-    if name == "optimal":
-        options["tolerance"] = tolerance
-    if name == "one-step-queueing":
-        options["horizon_busy_times"] = horizon_busy_times
-    return RECIPES[name].solve(problem, **options)
+    if horizon_busy_times is not None:
+        check_horizon([name])
+    return solve_named(problem, name, options)
+
+
+def solve_named(problem: DispatchProblem, name: str, options: SolveOptions) -> Policy:
+    """The policy of that name; a horizon is set aside where the policy has none."""
+    recipe = RECIPES[name]
+    return recipe.solve(problem, options if recipe.has_horizon else replace(options, horizon_busy_times=None))
+
+
+def check_horizon(names: Sequence[str]) -> None:
+    """Raise an InputError if none of these policies has a horizon."""
+    having = [name for name, recipe in RECIPES.items() if recipe.has_horizon]
+    if not set(having) & set(names):
+        raise InputError(f"expected a horizon only for {' or '.join(having)}, got one for {', '.join(names)}")
 
 
 def evaluate(
