@@ -108,7 +108,7 @@ def test_whatever_happens_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("runcard.outputs.commands.run_compare", fail)
+    monkeypatch.setattr("runcard.city.files.read_city", fail)
     ran = run("compare", tmp_path)
     assert (ran.code, ran.out, ran.err) == (code, "", f"runcard: {line}\n")
 

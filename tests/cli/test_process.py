@@ -14,7 +14,7 @@ RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 
 STOP_HALF_WAY = """
 import sys, time
-from runcard.outputs.progress import BoundBar
+from runcard.cli.progress import BoundBar
 
 def half_way(self, progress):
     print("half way", flush=True)

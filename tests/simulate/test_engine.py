@@ -271,6 +271,17 @@ def test_arguments_that_mean_nothing_are_refused(given: dict[str, float], words:
     assert words in str(caught.value)
 
 
+def test_scenarios_that_a_city_does_not_allow_are_told_apart() -> None:
+    """Each scenario is possible, or has a reason why not, and both keep their order."""
+    city = street([1.0, 2.0], [0], [2], incidents_per_day=12.0, trucks_per_incident=1)
+    one_way = replace(city, links=tuple(replace(link, directed=True) for link in city.links))
+    scenarios = [runcard.read_scenario(name) for name in ("paper", "redirect", "evening")]
+    assert engine.possible_scenarios(city, scenarios) == (scenarios, [])
+    possible, others = engine.possible_scenarios(one_way, scenarios)
+    assert [one.name for one in possible] == ["paper", "evening"]
+    assert [name for name, _ in others] == ["redirect"]
+
+
 def test_no_policy_and_a_policy_of_another_city_are_refused() -> None:
     """There must be a policy, and it must be of this city: its stations, their trucks, its points and their needs."""
     city = small_city()

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from runcard.city.model import LATE, City
-from runcard.errors import InputError, RuncardError
+from runcard.errors import RuncardError
 from runcard.mdp.evaluate import Evaluation, late_fraction_at
 from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.memory import check_memory
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.warm_up import load_kernels
 from runcard.policy.base import Policy
-from runcard.policy.solve import check_horizon, evaluate, policy_name, solve_named
+from runcard.policy.solve import evaluate, policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
+from runcard.policy.warm_up import load_kernels
 
 DEFAULT_POLICIES = ("closest-first", "one-step", "optimal")
 
@@ -60,9 +61,9 @@ class Comparison:
     results: tuple[PolicyResult, ...]
 
     @property
-    def converged(self) -> bool:
-        """Whether every result did."""
-        return all(result.converged for result in self.results)
+    def failed(self) -> list[str]:
+        """The policies that did not converge."""
+        return [result.name for result in self.results if not result.converged]
 
     def result(self, name: str) -> PolicyResult:
         """The result of the policy of that name."""
@@ -118,7 +119,8 @@ def compare_policies(
 
     `begin` is told the name of each policy before it is solved.
     """
-    names = chosen_names(policies, options)
+    names = policy_names(policies, options)
+    check_memory([station.trucks for station in city.stations])  # evaluation needs every state, whatever the policy
     problem = dispatch_problem(city)
     load_kernels(problem, names)
     results: list[PolicyResult] = []
@@ -141,16 +143,6 @@ def _late_by_rule(city: City, result: PolicyResult, threads: int | None) -> dict
                 problem, result.policy.rule, result.evaluation.probability, points, threads=threads
             )
     return found
-
-
-def chosen_names(policies: Sequence[str], options: SolveOptions) -> list[str]:
-    """The names of policies, each once, given by name or paper label; a horizon must be for one of them."""
-    names = list(dict.fromkeys(map(policy_name, policies)))
-    if not names:
-        raise InputError("expected at least one policy to compare, got none")
-    if options.horizon_busy_times is not None:
-        check_horizon(names)
-    return names
 
 
 def solved_result(

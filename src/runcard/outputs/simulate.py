@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from runcard.city.model import City
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.base import Policy
-from runcard.policy.solve import policy_name, solve_named
+from runcard.policy.solve import check_size, policy_names, solve_named
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.result import Interval, PolicyResult, Simulation
 from runcard.simulate.scenario import PAPER
@@ -55,7 +55,8 @@ def solved_policies(
     city: City, names: Sequence[str], options: SolveOptions, *, begin: Callable[[str], None]
 ) -> list[Policy]:
     """The policies of these names or labels for a city, each once."""
-    wanted = list(dict.fromkeys(policy_name(name) for name in names))
+    wanted = policy_names(names, options)
+    check_size([station.trucks for station in city.stations], wanted)
     problem = dispatch_problem(city, minutes=False)
     found = []
     for name in wanted:

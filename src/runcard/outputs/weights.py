@@ -12,10 +12,12 @@ from runcard.city.check import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.memory import check_memory
 from runcard.mdp.objective import with_objective
-from runcard.outputs.compare import PolicyResult, chosen_names, cost_entry, solved_result
-from runcard.outputs.warm_up import load_kernels
+from runcard.outputs.compare import PolicyResult, cost_entry, solved_result
+from runcard.policy.solve import policy_names
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
+from runcard.policy.warm_up import load_kernels
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,7 +109,8 @@ def compare_weights(
 
     `begin` is told the name and the weight before each is solved.
     """
-    names, ordered = chosen_names(policies, options), chosen_weights(weights)
+    names, ordered = policy_names(policies, options), chosen_weights(weights)
+    check_memory([station.trucks for station in city.stations])
     by_late = dispatch_problem(replace(city, objective=LATE))
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}

@@ -146,3 +146,5 @@ class Recipe:
     read: Callable[[DispatchProblem, Stored], Policy]
     has_horizon: bool = False
     """Whether it takes `horizon_busy_times`."""
+    values_up_to: float = 0.0
+    """It has the value of every state, and its file the mean minutes, where there are no more states than this."""

@@ -51,4 +51,4 @@ def read_closest_first(problem: DispatchProblem, stored: Stored) -> OrderPolicy:
     return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=stored.certificate)
 
 
-RECIPE = Recipe(name=NAME, label="CF", solve=solve_closest_first, read=read_closest_first)
+RECIPE = Recipe(name=NAME, label="CF", solve=solve_closest_first, read=read_closest_first, values_up_to=EXACT_STATES)

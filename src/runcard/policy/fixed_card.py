@@ -165,4 +165,4 @@ def _checked_card(card: NDArray[np.int64]) -> NDArray[np.int64]:
     return card
 
 
-RECIPE = Recipe(name="fixed-card", solve=solve_fixed_card, read=read_fixed_card)
+RECIPE = Recipe(name="fixed-card", solve=solve_fixed_card, read=read_fixed_card, values_up_to=EXACT_STATES)

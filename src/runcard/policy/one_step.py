@@ -1,6 +1,7 @@
 """One-step: one improvement step on the exact relative values of closest-first (the paper's OSI)."""
 
 from functools import partial
+from math import inf
 
 from runcard.errors import NotConvergedError
 from runcard.mdp.problem import DispatchProblem
@@ -20,4 +21,4 @@ def solve_one_step(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -
     return ValuePolicy(name=NAME, problem=problem, value=closest_first.value, certificate=None)
 
 
-RECIPE = Recipe(name=NAME, label="OSI", solve=solve_one_step, read=partial(read_value_policy, NAME))
+RECIPE = Recipe(name=NAME, label="OSI", solve=solve_one_step, read=partial(read_value_policy, NAME), values_up_to=inf)

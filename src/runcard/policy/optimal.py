@@ -1,6 +1,7 @@
 """Optimal: the policy whose values solve the Bellman equation, with certified bounds on its late fraction."""
 
 from functools import partial
+from math import inf
 
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.solve import solve_optimal
@@ -18,4 +19,6 @@ def solve_to_optimality(problem: DispatchProblem, options: SolveOptions = DEFAUL
     return ValuePolicy(name=NAME, problem=problem, value=solution.value, certificate=certificate)
 
 
-RECIPE = Recipe(name=NAME, label="OPT", solve=solve_to_optimality, read=partial(read_value_policy, NAME))
+RECIPE = Recipe(
+    name=NAME, label="OPT", solve=solve_to_optimality, read=partial(read_value_policy, NAME), values_up_to=inf
+)

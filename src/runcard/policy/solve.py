@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from math import inf
 from typing import Final
 
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
+from runcard.mdp.memory import check_memory, count_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy import closest_first, fixed_card, mean_field, one_step, optimal, queueing
@@ -60,9 +62,7 @@ def solve(
     options = SolveOptions(
         tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
     )
-    name = policy_name(policy)
-    if horizon_busy_times is not None:
-        check_horizon([name])
+    (name,) = policy_names([policy], options)
     return solve_named(problem, name, options)
 
 
@@ -70,6 +70,27 @@ def solve_named(problem: DispatchProblem, name: str, options: SolveOptions) -> P
     """The policy of that name; a horizon is set aside where the policy has none."""
     recipe = RECIPES[name]
     return recipe.solve(problem, options if recipe.has_horizon else replace(options, horizon_busy_times=None))
+
+
+def policy_names(words: Sequence[str], options: SolveOptions) -> list[str]:
+    """The names of policies, each once, given by name or paper label; a horizon must be for one of them."""
+    names = list(dict.fromkeys(map(policy_name, words)))
+    if not names:
+        raise InputError("expected at least one policy, got none")
+    if options.horizon_busy_times is not None:
+        check_horizon(names)
+    return names
+
+
+def check_size(trucks: Sequence[int], names: Sequence[str]) -> None:
+    """Raise a SizeError if a policy needs the value of every state and there is not the memory: before any work."""
+    if any(RECIPES[name].values_up_to == inf for name in names):
+        check_memory(trucks)
+
+
+def has_values(trucks: Sequence[int], name: str) -> bool:
+    """Whether a policy has the value of every state, for stations with so many trucks."""
+    return count_states(trucks) <= RECIPES[name].values_up_to
 
 
 def check_horizon(names: Sequence[str]) -> None:

@@ -126,6 +126,19 @@ def check_scenario(city: City, scenario: Scenario) -> None:
     check_model(city, scenario)
 
 
+def possible_scenarios(city: City, scenarios: Sequence[Scenario]) -> tuple[list[Scenario], list[tuple[str, str]]]:
+    """The scenarios that can be simulated on a city, and for each other one its name and the reason."""
+    possible, others = [], []
+    for scenario in scenarios:
+        try:
+            check_scenario(city, scenario)
+        except InputError as error:
+            others.append((scenario.name, str(error)))
+        else:
+            possible.append(scenario)
+    return possible, others
+
+
 def simulate_policies(
     city: City,
     policies: Sequence[Policy],

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from runcard.outputs.terminal import make_console
+from runcard.cli.study_bar import StudyBar
+from runcard.cli.terminal import make_console
 from runcard.study.experiment import experiment_named
-from runcard.study.progress import StudyBar
 from runcard.study.tasks import tasks_of
 
 TASKS = tasks_of(experiment_named("table2"), num_graphs=20, seed=1)

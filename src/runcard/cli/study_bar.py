@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from runcard.outputs.progress import LiveBar
-from runcard.outputs.terminal import make_console
+from runcard.cli.progress import LiveBar
+from runcard.cli.terminal import make_console
 from runcard.study.tasks import Task
 
 

@@ -12,8 +12,8 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Display
 
 from runcard.city.model import LATE, Objective
+from runcard.cli.terminal import make_console
 from runcard.mdp.progress import Progress
-from runcard.outputs.terminal import make_console
 from runcard.simulate.engine import Progress as SimulationProgress
 
 

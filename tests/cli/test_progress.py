@@ -1,16 +1,18 @@
 """The progress bar of a solve."""
 
 import io
+from math import inf
 
 import pytest
 from rich.console import Console
 
 from runcard.city import Objective, demo_city
+from runcard.cli import progress as module
+from runcard.cli.progress import BoundBar, SimulationBar, closed_part, relative_gap
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
-from runcard.outputs import progress as module
-from runcard.outputs.progress import BoundBar, closed_part, relative_gap
 from runcard.policy.solve import solve
+from runcard.simulate.engine import Progress as SimulationProgress
 
 
 def test_equal_factors_are_equal_steps() -> None:
@@ -66,3 +68,11 @@ def test_the_bar_names_what_is_minimised(monkeypatch: pytest.MonkeyPatch) -> Non
         bar.update(Progress(step=1, lower=1.25, upper=2.5, tolerance=1e-9))
     assert "minutes 1.25000 to 2.50000" in output.getvalue()
     assert "%" not in output.getvalue()
+
+
+@pytest.mark.parametrize("progress", [SimulationProgress(0.3, 0.2), SimulationProgress(0.0, inf)])
+def test_the_bar_takes_every_progress(progress: SimulationProgress) -> None:
+    """One on the way, and one of which nothing is known yet."""
+    with SimulationBar() as bar:
+        bar.begin("paper")
+        bar.update(progress)

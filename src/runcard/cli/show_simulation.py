@@ -1,13 +1,44 @@
-"""What simulations found as tables for the terminal."""
+"""What simulations found, for the terminal."""
 
 from math import isfinite
 
 from rich.text import Text
 
+from runcard.city.model import City
+from runcard.cli.tables import BEST, SplitTable, city_line
+from runcard.cli.terminal import make_console
 from runcard.outputs.simulate import ARRIVALS, Stress, by_station, survives
-from runcard.outputs.tables import BEST, SplitTable
 from runcard.outputs.words import counted, decimals_of
 from runcard.simulate.result import Interval, PolicyResult, Simulation
+
+
+def print_simulation(city: City, found: Simulation) -> None:
+    """Print what policies do in one scenario."""
+    console = make_console()
+    console.print(city_line(city), style="bold")
+    console.print(simulation_line(found))
+    console.print(simulation_table(found))
+    console.print("How much of the time trucks are away, and how often they are sent:", style="bold")
+    console.print(work_table(found))
+
+
+def print_stress(stress: Stress) -> None:
+    """Print the scenarios side by side, and what they are."""
+    console, first = make_console(), stress.simulations[0]
+    console.print(city_line(stress.city), style="bold")
+    console.print(f"Does the gain over {first.policies[0].name} survive?", style="bold")
+    console.print(stress_table(stress))
+    for one in stress.simulations:
+        console.print(f"{one.scenario.name}: {one.scenario.title}.")
+    for name, reason in stress.not_possible:
+        console.print(f"{name}: not possible here: {reason}.")
+    console.print(
+        "± is half of a 95 % interval; every policy met the same incidents and delays. "
+        "Per cent beside yes: what is left of the gain in the paper's model."
+    )
+    others = range(1, len(first.policies))
+    if any(survives(one.improvement(number)) == "not clear" for one in stress.simulations for number in others):
+        console.print("Not clear: the gain is smaller than its error; more --incidents may tell.")
 
 
 def with_error(given: Interval, decimals: int, times: float = 1.0) -> str:

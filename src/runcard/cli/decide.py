@@ -1,0 +1,50 @@
+"""`runcard decide`: which trucks to send, and why."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runcard.cli.parameters import AsJson, Node, named_path
+
+
+def decide(
+    file: Annotated[Path, typer.Argument(parser=named_path, metavar="FILE", help="A policy file.", show_default=False)],
+    at: Node,
+    idle: Annotated[
+        str,
+        typer.Option(
+            metavar="STATIONS",
+            help="Stations with an idle truck, commas between, once for each truck (s1,s1,s3); or all, or none.",
+            show_default=False,
+        ),
+    ],
+    incident_class: Annotated[
+        int | None,
+        typer.Option("--class", metavar="N", help="Which row of the node in demand.csv, from 1.", show_default=False),
+    ] = None,
+    city: Annotated[
+        Path | None,
+        typer.Option(
+            parser=named_path, metavar="CITY", help="Refuse a file that was not made for this city.", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which trucks to send, and why."""
+    from runcard.city.files import read_city
+    from runcard.cli.show_teams import print_explanation
+    from runcard.cli.terminal import print_json
+    from runcard.mdp.from_city import dispatch_problem
+    from runcard.outputs.explain import explain
+    from runcard.outputs.policy_file import load_policy
+    from runcard.outputs.situation import find_point, idle_trucks
+
+    problem = None if city is None else dispatch_problem(read_city(city))
+    policy = load_policy(file, problem)
+    point = find_point(policy.problem, at, incident_class)
+    explanation = explain(policy, idle_trucks(policy.problem, idle), point)
+    if as_json:
+        print_json(explanation.document())
+    else:
+        print_explanation(explanation)

@@ -1,0 +1,28 @@
+"""`runcard lateness`: P(late) of every team at a node."""
+
+from typing import Annotated
+
+import typer
+
+from runcard.cli.parameters import AsJson, CityFolder, Node
+
+
+def lateness(
+    city: CityFolder,
+    at: Node,
+    top: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Teams that the table shows; JSON has all of them.")
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show P(late) of every team at a node, best first."""
+    from runcard.city.files import read_city
+    from runcard.cli.show_teams import print_lateness
+    from runcard.cli.terminal import print_json
+    from runcard.outputs.lateness import lateness_at
+
+    found = lateness_at(read_city(city), at)
+    if as_json:
+        print_json(found.document())
+    else:
+        print_lateness(found, top=top)

@@ -1,0 +1,69 @@
+"""Arguments and options that several commands have, and lists of words and numbers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from runcard.policy.solve_options import SolveOptions
+
+
+def named_path(text: str | Path) -> Path:
+    """The path that is meant; an empty one is a mistake, such as a variable that is not set, and not this folder."""
+    if text == "":
+        raise typer.BadParameter("expected a name, got an empty one")
+    return Path(text)
+
+
+CityFolder = Annotated[
+    Path, typer.Argument(parser=named_path, metavar="CITY", help="A city folder.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Node = Annotated[str, typer.Option("--at", metavar="NODE", help="The node of the incident.", show_default=False)]
+Tolerance = Annotated[
+    float, typer.Option(metavar="X", help="How close the proven bounds of `optimal` must come, relatively.")
+]
+Horizon = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="The horizon T of one-step-queueing in busy times; from the load if left out.",
+        show_default=False,
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Threads to use; one for each processor if left out.", show_default=False),
+]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")]
+
+
+def solve_options(tolerance: float, horizon_busy_times: float | None, threads: int | None) -> "SolveOptions":
+    """The options of a solve, checked."""
+    from runcard.policy.solve_options import SolveOptions
+
+    return SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
+
+
+def words_of(text: str) -> list[str]:
+    """The words between commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def some_words(text: str, option: str) -> list[str]:
+    """The words between commas, of which there has to be one."""
+    words = words_of(text)
+    if not words:
+        raise typer.BadParameter("expected names with commas between, got none", param_hint=f"'{option}'")
+    return words
+
+
+def numbers_of(text: str, option: str) -> list[float]:
+    """The numbers between commas."""
+    try:
+        return [float(word) for word in words_of(text)]
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"expected numbers with commas between, got {text!r}", param_hint=f"'{option}'"
+        ) from error
