@@ -58,7 +58,7 @@ def test_a_whole_session(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["team"] == ["s0", "s2"]
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_solve_that_is_stopped_leaves_no_file(grid_folder: Path, tmp_path: Path, stop: signal.Signals) -> None:
     """Ctrl-C gives one line and exit code 130; even a kill leaves nothing half-written."""
     process = start(STOP_HALF_WAY, "solve", grid_folder, "-o", tmp_path / "a.policy")
@@ -69,6 +69,42 @@ def test_a_solve_that_is_stopped_leaves_no_file(grid_folder: Path, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
     if stop == signal.SIGINT:
         assert (process.returncode, err) == (130, "runcard: interrupted\n")
+    elif stop != signal.SIGKILL:
+        assert (process.returncode, err) == (128 + stop, "runcard: stopped\n")
+
+
+STOP_IN_RECORDS = """
+import sys, time
+from runcard.outputs.records import RecordFile
+
+copy = RecordFile._copy
+
+def slowly(self, draft):
+    copy(self, draft)
+    print("written", flush=True)
+    # What duckdb does for minutes, if there are many rows.
+    self._database.execute("SELECT max(md5(range::VARCHAR)) FROM range(2000000000)")
+
+RecordFile._copy = slowly
+from runcard.cli import main
+sys.exit(main())
+"""
+"""A simulation whose records take long to be written."""
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_records_that_are_stopped_leave_no_draft(grid_folder: Path, tmp_path: Path, stop: signal.Signals) -> None:
+    """A database that writes for minutes hears Ctrl-C and SIGTERM, and what it has written is removed."""
+    path = tmp_path / "records.parquet"
+    process = start(STOP_IN_RECORDS, "simulate", grid_folder, "--incidents", "100", "--records", path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "written\n"
+    assert [entry.suffix for entry in tmp_path.iterdir()] == [".runcard-draft"]
+    time.sleep(0.5)
+    process.send_signal(stop)
+    _, err = process.communicate(timeout=30)
+    assert list(tmp_path.iterdir()) == []
+    assert (process.returncode, err.count("\n")) == (128 + stop, 1)
 
 
 def test_a_reader_that_leaves_early_is_no_error(grid_folder: Path) -> None:

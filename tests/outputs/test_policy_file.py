@@ -630,8 +630,3 @@ def test_places_that_cannot_be_written(problem: DispatchProblem, tmp_path: Path)
     with pytest.raises(InputError, match="got a folder"):
         save_policy(policy, tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_everybody_may_read_a_saved_policy(saved: Path) -> None:
-    """A saved file can be read by the other accounts of a dispatch centre."""
-    assert saved.stat().st_mode & 0o444 == 0o444

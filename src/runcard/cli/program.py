@@ -1,9 +1,13 @@
 """The commands, and what becomes of their errors."""
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
+from types import FrameType
 from typing import Annotated, Final
 
 import typer
@@ -56,7 +60,7 @@ for command in (demo, generate, compare, lateness, solve, decide, simulate, stre
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code of a command: 0 done, 1 could not do it, 2 bad input, 130 interrupted.
+    """The exit code of a command: 0 done, 1 could not do it, 2 bad input, 130 interrupted, 143 terminated.
 
     An error is a readable line on standard error; with RUNCARD_DEBUG=1 it is a traceback.
     """
@@ -65,7 +69,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a letter that the terminal lacks is no reason to fail
     try:
-        code = _run(arguments)
+        with _stoppable() as received:
+            code = _run(arguments)
+        if code == INTERRUPTED:
+            _say("stopped" if received else "interrupted")
+            code = 128 + received[0] if received else code
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has seen enough; what is still buffered must not fail at exit either.
@@ -85,9 +93,29 @@ def _run(arguments: list[str]) -> int:
         if os.environ.get("RUNCARD_DEBUG") == "1":
             raise
         return _report(error)
-    if code == INTERRUPTED:
-        _say("interrupted")
     return int(code)
+
+
+@contextmanager
+def _stoppable() -> Iterator[list[int]]:
+    """The signals that came: whoever is asked to end does so as after Ctrl-C, and leaves no draft behind."""
+    received: list[int] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Where somebody else has decided what a signal does, as nohup has, that stays.
+    ours = [one for one in signals if in_main_thread and signal.getsignal(one) is signal.SIG_DFL]
+    for one in ours:
+        signal.signal(one, stop)
+    try:
+        yield received
+    finally:
+        for one in ours:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def _report(error: Exception) -> int:

@@ -116,5 +116,6 @@ class RecordFile:
     def _copy(self, draft: Path) -> None:
         name = str(draft).replace("'", "''")
         self._database.execute(
-            f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident) TO '{name}' (FORMAT parquet)"
+            f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident) TO '{name}' "
+            "(FORMAT parquet, USE_TMP_FILE false)"  # the draft is enough; nobody would know of another one
         )
