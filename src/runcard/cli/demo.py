@@ -29,7 +29,8 @@ def demo(
     make_folder(output)
     city = demo_city()
     console = make_console()
-    console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.\n")
+    console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.")
+    console.print()
     with status("Solving ..."):
         comparison = compare_policies(city)
     print_comparison(comparison)
@@ -38,6 +39,7 @@ def demo(
     console.print("Written:")
     for path in written:
         console.print(f"  {path}", soft_wrap=True)
-    console.print("\nTry next:")
+    console.print()
+    console.print("Try next:")
     for command in next_commands(comparison, output):
         console.print(f"  {command}", soft_wrap=True)

@@ -20,6 +20,7 @@ from runcard.cli.lateness import lateness
 from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve
 from runcard.cli.study import study
+from runcard.cli.visible import visible
 from runcard.errors import CityError, RuncardError
 
 app = typer.Typer(
@@ -152,4 +153,4 @@ def _listed(faults: Sequence[str]) -> list[str]:
 
 def _say(line: str, *details: str) -> None:
     """Print a line on standard error, and the lines of details below it."""
-    print(f"runcard: {' '.join(line.split())}", *details, sep="\n", file=sys.stderr)
+    print(f"runcard: {visible(' '.join(line.split()))}", *map(visible, details), sep="\n", file=sys.stderr)

@@ -13,6 +13,7 @@ from rich.progress import Progress as Display
 
 from runcard.city.model import LATE, Objective
 from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
 from runcard.mdp.progress import Progress
 from runcard.simulate.engine import Progress as SimulationProgress
 
@@ -56,7 +57,7 @@ class SimulationBar(LiveBar):
 
     def begin(self, words: str) -> None:
         """Start again for what these words say."""
-        self._display.reset(self._task, total=None, description=words, words="")
+        self._display.reset(self._task, total=None, description=visible(words), words="")
 
     def update(self, progress: SimulationProgress) -> None:
         """Show how far a simulation is."""
@@ -76,7 +77,7 @@ class BoundBar(LiveBar):
     def begin(self, name: str) -> None:
         """Start again for the policy of that name."""
         self._first_gap = None
-        self._display.reset(self._task, total=None, description=name, words="")
+        self._display.reset(self._task, total=None, description=visible(name), words="")
 
     def update(self, progress: Progress) -> None:
         """Show how far the bounds have closed."""

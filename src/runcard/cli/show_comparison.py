@@ -7,6 +7,7 @@ from rich.text import Text
 from runcard.city.model import LATE, Objective
 from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for
 from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
 from runcard.cli.words import objective_words, outward
 from runcard.outputs.compare import Comparison, PolicyResult
 from runcard.outputs.weights import Curve, WeightComparison
@@ -20,7 +21,8 @@ def print_comparison(comparison: Comparison) -> None:
     console.print(comparison_table(comparison))
     if any(result.name == "optimal" for result in comparison.results):
         console.print(limit_line(comparison))
-        console.print(f"{gap_line(comparison)}\n")
+        console.print(gap_line(comparison))
+        console.print()
     if comparison.results[0].late_by_rule:
         console.print("Late, %, by how many trucks must be there and when:", style="bold")
         console.print(rule_table(comparison))
@@ -33,7 +35,8 @@ def print_weights(comparison: WeightComparison) -> None:
     console = make_console()
     console.print(city_line(replace(comparison.city, objective=LATE)), style="bold")
     for curve in comparison.curves:
-        console.print(f"\n{curve.policy} for late + weight × minutes:", style="bold")
+        console.print()
+        console.print(f"{curve.policy} for late + weight × minutes:", style="bold")
         console.print(weight_table(curve))
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
@@ -108,7 +111,7 @@ def rule_table(comparison: Comparison) -> SplitTable:
 def station_table(comparison: Comparison) -> SplitTable:
     """The share of all trucks sent that comes from each station, and how busy its trucks are, for every policy."""
     results = comparison.results
-    table = SplitTable("station", ["trucks", *(f"{result.name}\nsent %  busy %" for result in results)])
+    table = SplitTable("station", ["trucks", *(f"{visible(result.name)}\nsent %  busy %" for result in results)])
     for i, station in enumerate(comparison.city.stations):
         cells = (
             f"{100.0 * result.evaluation.dispatch_share[i]:6.2f}  {100.0 * result.evaluation.busy_fraction[i]:6.2f}"
@@ -149,5 +152,5 @@ def _fewer_late(part: float) -> str:
 
 
 def _policy_cell(result: PolicyResult) -> Text:
-    cell = Text(result.name)
+    cell = Text(visible(result.name))
     return cell if result.converged else cell.append("\nnot converged", "bold red")

@@ -7,6 +7,7 @@ from rich.text import Text
 from runcard.city.model import City
 from runcard.cli.tables import BEST, SplitTable, city_line
 from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
 from runcard.outputs.simulate import ARRIVALS, Stress, by_station, survives
 from runcard.outputs.words import counted, decimals_of
 from runcard.simulate.result import Interval, PolicyResult, Simulation
@@ -74,7 +75,7 @@ def simulation_table(simulation: Simulation) -> SplitTable:
     )
     best = min(result.late_fraction.mean for result in simulation.policies)
     for number, result in enumerate(simulation.policies):
-        name = Text(result.name, style=BEST if result.late_fraction.mean == best else "")
+        name = Text(visible(result.name), style=BEST if result.late_fraction.mean == best else "")
         fewer = with_error(simulation.improvement(number), 1, 100.0) if number else ""
         minutes = [with_error(result.minutes(f"{which}_{of}"), 2) for which in ("first", "last") for of in ARRIVALS]
         table.add_row(name, late_words(result.late_fraction), fewer, *minutes)
@@ -84,7 +85,9 @@ def simulation_table(simulation: Simulation) -> SplitTable:
 def work_table(simulation: Simulation) -> SplitTable:
     """How busy the trucks of each station are, and how often they are sent."""
     results = simulation.policies
-    table = SplitTable("station", [f"{result.name}\n{of}" for result in results for of in ("busy, %", "sent a day")])
+    table = SplitTable(
+        "station", [f"{visible(result.name)}\n{of}" for result in results for of in ("busy, %", "sent a day")]
+    )
     trucks = {station: simulation.station_of.count(station) for station in simulation.station_of}
     columns = [_work_cells(simulation, result, trucks) for result in results]
     for station in trucks:
@@ -102,7 +105,7 @@ def _work_cells(simulation: Simulation, result: PolicyResult, trucks: dict[str, 
 def stress_table(stress: Stress) -> SplitTable:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
     simulations = stress.simulations
-    names = [result.name for result in simulations[0].policies]
+    names = [visible(result.name) for result in simulations[0].policies]
     headings = [f"{names[0]}\nlate, %"]
     for name in names[1:]:
         headings += [f"{name}\nlate, %", f"{name}\nfewer late, %", f"{name}\nsurvives"]

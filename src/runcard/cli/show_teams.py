@@ -4,6 +4,7 @@ from rich.text import Text
 
 from runcard.cli.tables import BEST, SplitTable, decimals_for
 from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
 from runcard.outputs.explain import Explanation
 from runcard.outputs.lateness import ClassLateness, Lateness
 from runcard.outputs.words import counted, in_decimals, incidents_a_day
@@ -73,5 +74,5 @@ def decision_table(explanation: Explanation) -> SplitTable:
         if minimise == "minutes":
             cells = [*cells[1:], f"{100.0 * option.p_late:.3f}"]
         style = BEST if option is explanation.decision else ""
-        table.add_row(Text(", ".join(option.team), style), *(Text(cell, style) for cell in cells))
+        table.add_row(Text(visible(", ".join(option.team)), style), *(Text(cell, style) for cell in cells))
     return table

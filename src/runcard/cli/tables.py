@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from runcard.city.model import LATE, City
+from runcard.cli.visible import visible
 from runcard.cli.words import objective_words
 from runcard.outputs.words import TINY, counted, decimals_of, incidents_a_day
 
@@ -49,7 +50,7 @@ class SplitTable:
 
     def add_row(self, *cells: str | Text) -> None:
         """Add a row of one cell for each column."""
-        self.rows.append(cells)
+        self.rows.append(tuple(visible(cell) if isinstance(cell, str) else cell for cell in cells))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The table, or the tables that it is split into."""
@@ -77,7 +78,7 @@ class SplitTable:
         table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
         table.add_column(self.headings[0], overflow="fold", vertical="bottom", min_width=min_width)
         for column in columns:
-            table.add_column(self.headings[column], justify="right", no_wrap=True)
+            table.add_column(Text(self.headings[column]), justify="right", no_wrap=True)
         for row in self.rows:
             table.add_row(row[0], *(row[column] for column in columns))
         if self.foot:
