@@ -14,13 +14,13 @@ RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 
 STOP_HALF_WAY = """
 import sys, time
-from runcard.cli.progress import BoundBar
+from runcard.cli.progress import Report
 
 def half_way(self, progress):
     print("half way", flush=True)
     time.sleep(60)
 
-BoundBar.update = half_way
+Report.bounds = half_way
 from runcard.cli import main
 sys.exit(main())
 """

@@ -31,8 +31,9 @@ def test_the_bar_shows_how_much_is_done_and_the_time_left(
 
 
 def test_nothing_is_shown_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
-    """In a pipe the bar is silent, and counts all the same."""
+    """In a pipe the bar is silent, and counts all the same; after ten seconds there would be a line."""
     with StudyBar(TASKS, 0, 0.0) as bar:
         bar.done(TASKS[0])
     assert bar.num_done == 1
     assert capsys.readouterr().err == ""
+    assert bar.line.startswith(f"1 of {len(TASKS)} tasks, ")

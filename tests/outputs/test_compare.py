@@ -9,6 +9,7 @@ from runcard.city import City, Objective, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.progress import Progress
 from runcard.outputs.compare import compare_policies
+from runcard.outputs.steps import NoSteps
 from runcard.policy.solve import evaluate
 from runcard.policy.solve_options import SolveOptions
 
@@ -61,18 +62,31 @@ def test_a_horizon_is_for_queueing_only(grid: City) -> None:
         compare_policies(grid, ["closest-first"], SolveOptions(horizon_busy_times=2.0))
 
 
+class Heard(NoSteps):
+    """Writes down the steps, each with what is heard while it lasts."""
+
+    def __init__(self, heard: dict[str, list[Progress]]) -> None:
+        self.heard = heard
+
+    def begin(self, words: str) -> None:
+        """A step begins."""
+        self.heard[words] = []
+
+
 def test_the_caller_is_told_what_goes_on(grid: City) -> None:
-    """`begin` hears each name once and in order, and `progress` hears bounds that hold the late fraction of each."""
+    """Policies are solved and evaluated after the driving times, and bounds that are heard hold their late fraction."""
     heard: dict[str, list[Progress]] = {}
     comparison = compare_policies(
         grid,
         ["OPT", "CF"],
         SolveOptions(progress=lambda now: list(heard.values())[-1].append(now)),
-        begin=lambda name: heard.update({name: []}),
+        steps=Heard(heard),
     )
-    assert list(heard) == ["optimal", "closest-first"]
-    for name, steps in heard.items():
-        late = comparison.result(name).evaluation.late_fraction
+    driving, *names = heard
+    assert driving == f"driving times to {len(grid.demand)} demand points"
+    assert names == ["optimal", "optimal, evaluated", "closest-first", "closest-first, evaluated"]
+    for name in names:
+        late, steps = comparison.result(name.split(",")[0]).evaluation.late_fraction, heard[name]
         assert steps
         assert all(now.lower <= late * (1.0 + 1e-9) and late <= now.upper * (1.0 + 1e-9) for now in steps)
 

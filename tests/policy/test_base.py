@@ -53,7 +53,7 @@ class FarthestFirst:
         """The order."""
         return OrderRule(self.order)
 
-    def in_bulk(self) -> BulkRule:
+    def in_bulk(self, decisions: float) -> BulkRule:
         """The order."""
         return BulkRule(order=self.order)
 
@@ -110,7 +110,7 @@ def test_what_is_stored_makes_the_same_policy(problem: DispatchProblem, name: st
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_a_bulk_rule_is_one_array(problem: DispatchProblem, name: str) -> None:
     """Every policy of a small problem is asked in bulk, by exactly one array."""
-    bulk = solve(problem, name).in_bulk()
+    bulk = solve(problem, name).in_bulk(1000.0)
     assert bulk is not None
     assert sum(array is not None for array in (bulk.order, bulk.value, bulk.table)) == 1
 

@@ -30,7 +30,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Policies by name or paper label (CF, OSI, OSIA, OPT), commas between; "
+            help="Policies by name, paper label (CF, OSI, OSIA, OPT) or policy file, commas between; "
             "closest-first,one-step,optimal if left out, and only optimal with --weights.",
             show_default=False,
         ),
@@ -76,14 +76,14 @@ def compare(
 def _compare_policies(folder: Path, policies: Sequence[str], options: "SolveOptions", *, as_json: bool) -> None:
     """Print how policies do in the city of a folder."""
     from runcard.city.files import read_city
-    from runcard.cli.progress import BoundBar
+    from runcard.cli.progress import Report
     from runcard.cli.show_comparison import print_comparison
     from runcard.cli.terminal import print_json
     from runcard.outputs.compare import compare_policies
 
     city = read_city(folder)
-    with BoundBar(city.objective) as bar:
-        comparison = compare_policies(city, policies, replace(options, progress=bar.update), begin=bar.begin)
+    with Report(city.objective) as report:
+        comparison = compare_policies(city, policies, replace(options, progress=report.bounds), steps=report)
     if as_json:
         print_json(comparison.document())
     else:
@@ -103,7 +103,7 @@ def _compare_weights(
     """Print what each weight of a minute costs in late fraction, and draw the curve if a file is named."""
     from runcard.city.files import read_city
     from runcard.city.model import Objective
-    from runcard.cli.progress import BoundBar
+    from runcard.cli.progress import Report
     from runcard.cli.show_comparison import print_weights
     from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.curve import check_curve_file, draw_curve
@@ -114,8 +114,8 @@ def _compare_weights(
         check_curve_file(curve)
         check_output_file(curve)
     city = read_city(folder)
-    with BoundBar(Objective("late+minutes")) as bar:
-        comparison = compare_weights(city, weights, policies, replace(options, progress=bar.update), begin=bar.begin)
+    with Report(Objective("late+minutes")) as report:
+        comparison = compare_weights(city, weights, policies, replace(options, progress=report.bounds), steps=report)
     if curve is not None:
         draw_curve(comparison, curve)
     if as_json:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from runcard.cli.parameters import AsJson, Node, named_path
+from runcard.cli.parameters import AsJson, Node, named_path, whole_number
 
 
 def decide(
@@ -21,7 +21,13 @@ def decide(
     ],
     incident_class: Annotated[
         int | None,
-        typer.Option("--class", metavar="N", help="Which row of the node in demand.csv, from 1.", show_default=False),
+        typer.Option(
+            "--class",
+            parser=whole_number(0),
+            metavar="N",
+            help="Which row of the node in demand.csv, from 1.",
+            show_default=False,
+        ),
     ] = None,
     city: Annotated[
         Path | None,
@@ -33,15 +39,18 @@ def decide(
 ) -> None:
     """Say which trucks to send, and why."""
     from runcard.city.files import read_city
+    from runcard.cli.progress import Report
     from runcard.cli.show_teams import print_explanation
     from runcard.cli.terminal import print_json
-    from runcard.mdp.from_city import dispatch_problem
     from runcard.outputs.explain import explain
     from runcard.outputs.policy_file import load_policy
     from runcard.outputs.situation import find_point, idle_trucks
+    from runcard.outputs.steps import city_problem
 
-    problem = None if city is None else dispatch_problem(read_city(city))
-    policy = load_policy(file, problem)
+    policy = load_policy(file)
+    if city is not None:
+        with Report() as report:
+            policy = load_policy(file, city_problem(read_city(city), minutes=False, steps=report))
     point = find_point(policy.problem, at, incident_class)
     explanation = explain(policy, idle_trucks(policy.problem, idle), point)
     if as_json:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from runcard.cli.parameters import named_path
+from runcard.cli.parameters import named_path, whole_number
 
 
 def generate(
@@ -13,11 +13,16 @@ def generate(
         Path,
         typer.Argument(parser=named_path, metavar="DIR", help="The folder to write the city to.", show_default=False),
     ],
-    side: Annotated[int, typer.Option(metavar="N", help="Nodes along each side of the grid.")] = 6,
-    stations: Annotated[int, typer.Option(metavar="N", help="Number of stations.")] = 5,
+    side: Annotated[
+        int, typer.Option(parser=whole_number(0), metavar="N", help="Nodes along each side of the grid.")
+    ] = 6,
+    stations: Annotated[int, typer.Option(parser=whole_number(0), metavar="N", help="Number of stations.")] = 5,
     load: Annotated[float, typer.Option(metavar="X", help="Incidents per truck and busy time: the paper's ρ.")] = 0.1,
     seed: Annotated[
-        int, typer.Option(metavar="N", help="Seed of everything random; the same seed gives the same city.")
+        int,
+        typer.Option(
+            parser=whole_number(0), metavar="N", help="Seed of everything random; the same seed gives the same city."
+        ),
     ] = 1,
     gamma: Annotated[
         float, typer.Option(metavar="X", help="Target, as a part of the longest route's mean driving time.")
@@ -34,7 +39,9 @@ def generate(
     busy_minutes: Annotated[
         float, typer.Option(metavar="X", help="Mean minutes that a dispatched truck is busy.")
     ] = 60.0,
-    trucks_per_station: Annotated[int, typer.Option(metavar="N", help="Trucks of each station.")] = 1,
+    trucks_per_station: Annotated[
+        int, typer.Option(parser=whole_number(0), metavar="N", help="Trucks of each station.")
+    ] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a city that is there already.")] = False,
 ) -> None:
     """Write a random city as in the paper.

@@ -1,5 +1,6 @@
 """Arguments and options that several commands have, and lists of words and numbers."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,21 @@ def named_path(text: str | Path) -> Path:
     if text == "":
         raise typer.BadParameter("expected a name, got an empty one")
     return Path(text)
+
+
+def whole_number(least: int, most: int = 10**18) -> Callable[[str | int], int]:
+    """What reads a whole number from `least` to `most`: nothing has more digits than it can bear."""
+
+    def read(text: str | int) -> int:
+        try:
+            number = int(text)
+        except ValueError:  # also of thousands of digits
+            number = None
+        if number is None or not least <= number <= most:
+            raise typer.BadParameter(f"expected a whole number from {least} to {most:,}, got {text!r}")
+        return number
+
+    return read
 
 
 CityFolder = Annotated[
@@ -34,9 +50,14 @@ Horizon = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Threads to use; one for each processor if left out.", show_default=False),
+    typer.Option(
+        parser=whole_number(1, 10_000),
+        metavar="N",
+        help="Threads to use; one for each processor if left out.",
+        show_default=False,
+    ),
 ]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(parser=whole_number(0, 2**63 - 1), metavar="N", help="Seed of everything random.")]
 
 
 def solve_options(tolerance: float, horizon_busy_times: float | None, threads: int | None) -> "SolveOptions":

@@ -1,6 +1,7 @@
 """The commands, and what becomes of their errors."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -31,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+LONG_WORD: Final = re.compile(r"\S{400,}")
 
 MAX_FAULTS: Final = 50
 """Faults of a city that are printed; of more it is said how many there are."""
@@ -152,5 +155,10 @@ def _listed(faults: Sequence[str]) -> list[str]:
 
 
 def _say(line: str, *details: str) -> None:
-    """Print a line on standard error, and the lines of details below it."""
-    print(f"runcard: {visible(' '.join(line.split()))}", *map(visible, details), sep="\n", file=sys.stderr)
+    """Print a line on standard error, and the lines of details below it; what would fill a screen is cut."""
+    lines = [f"runcard: {' '.join(line.split())}", *details]
+    print(*(LONG_WORD.sub(_cut, visible(one)) for one in lines), sep="\n", file=sys.stderr)
+
+
+def _cut(word: re.Match[str]) -> str:
+    return f"{word[0][:100]}... ({len(word[0]):,} letters)"

@@ -1,5 +1,6 @@
 """Policies, or weights of a minute, side by side, for the terminal; the best of each column stands out."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from rich.text import Text
@@ -10,6 +11,7 @@ from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.cli.words import objective_words, outward
 from runcard.outputs.compare import Comparison, PolicyResult
+from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.weights import Curve, WeightComparison
 from runcard.outputs.words import in_decimals
 
@@ -18,8 +20,9 @@ def print_comparison(comparison: Comparison) -> None:
     """Print the policies side by side, and then the stations."""
     console = make_console()
     console.print(city_line(comparison.city), style="bold")
+    print_files(result.choice for result in comparison.results)
     console.print(comparison_table(comparison))
-    if any(result.name == "optimal" for result in comparison.results):
+    if any(result.policy.name == "optimal" for result in comparison.results):
         console.print(limit_line(comparison))
         console.print(gap_line(comparison))
         console.print()
@@ -28,6 +31,13 @@ def print_comparison(comparison: Comparison) -> None:
         console.print(rule_table(comparison))
     console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
     console.print(station_table(comparison))
+
+
+def print_files(choices: Iterable[PolicyChoice]) -> None:
+    """Print which policy each file holds."""
+    for choice in choices:
+        if choice.file is not None:
+            make_console().print(f"{choice.label} holds {choice.name}.", soft_wrap=True)
 
 
 def print_weights(comparison: WeightComparison) -> None:
@@ -90,7 +100,7 @@ def gap_line(comparison: Comparison) -> str:
     gaps = [
         f"{result.name} {100.0 * result.gap_to_optimum:.2f} %"
         for result in comparison.results
-        if result.gap_to_optimum is not None and result.name != "optimal"
+        if result.gap_to_optimum is not None and result.policy.name != "optimal"
     ]
     what = "Late more often than" if comparison.problem.objective == LATE else "Above"
     return f"{what} the best possible, at most: {', '.join(gaps)}." if gaps else ""

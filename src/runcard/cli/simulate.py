@@ -18,14 +18,13 @@ from runcard.cli.parameters import (
     named_path,
     solve_options,
     some_words,
+    whole_number,
     words_of,
 )
 from runcard.errors import NotConvergedError
 
 if TYPE_CHECKING:
     from runcard.city.model import City
-    from runcard.policy.base import Policy
-    from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.result import Simulation
 
 
@@ -33,13 +32,17 @@ Policies = Annotated[
     str,
     typer.Option(
         metavar="NAMES",
-        help="Policies by name or paper label (CF, OSI, OSIA, OPT), commas between; gains are over the first.",
+        help="Policies by name, paper label (CF, OSI, OSIA, OPT) or policy file, commas between; "
+        "gains are over the first.",
     ),
 ]
 Incidents = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="Incidents to simulate for each policy, instead of a precision.", show_default=False
+        parser=whole_number(1),
+        metavar="N",
+        help="Incidents to simulate for each policy, instead of a precision.",
+        show_default=False,
     ),
 ]
 Precision = Annotated[
@@ -80,38 +83,45 @@ def simulate(
     Shows the late fraction and the arrivals of the first and the last truck, with intervals, and what stations do.
     """
     from runcard.city.files import read_city
-    from runcard.cli.progress import SimulationBar
+    from runcard.cli.progress import Report
+    from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_simulation
     from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.files import size_in_words
+    from runcard.outputs.policy_choice import policies_for, policy_choices
     from runcard.outputs.records import RecordFile
     from runcard.outputs.simulate import simulation_document
-    from runcard.simulate.engine import check_scenario, simulate_policies
+    from runcard.simulate.engine import check_scenario, prepare_policies, simulate_policies
     from runcard.simulate.scenario import read_scenario
 
     options = solve_options(tolerance, horizon_busy_times, threads)
+    choices = policy_choices(words_of(policies), options)
     happens, given = read_scenario(scenario), read_city(city)
     check_scenario(given, happens)
     with ExitStack() as stack:
+        report = stack.enter_context(Report(given.objective))
         file = None if records is None else stack.enter_context(RecordFile(records, given))
-        solved = _solved(given, words_of(policies), options)
-        with SimulationBar() as bar:
-            bar.begin(happens.name)
-            found = simulate_policies(
-                given,
-                solved,
-                happens,
-                incidents=incidents,
-                precision=precision,
-                seed=seed,
-                threads=threads,
-                progress=bar.update,
-                keep_records=None if file is None else file.keeper(happens.name),
-            )
+        solved = policies_for(given, choices, replace(options, progress=report.bounds), report)
+        prepare_policies(given, solved, incidents=incidents, precision=precision, begin=report.begin)
+        report.begin(happens.name)
+        found = simulate_policies(
+            given,
+            solved,
+            happens,
+            incidents=incidents,
+            precision=precision,
+            seed=seed,
+            names=[choice.label for choice in choices],
+            threads=threads,
+            progress=report.simulated,
+            keep_records=None if file is None else file.keeper(happens.name),
+        )
+        report.begin("writing the records")
     if as_json:
         print_json(simulation_document(given, found))
     else:
         print_simulation(given, found)
+        print_files(choices)
         if records is not None:
             make_console().print(f"Wrote {records} ({size_in_words(records)})", soft_wrap=True)
     _check_precise(given, [found])
@@ -140,14 +150,17 @@ def stress(
 ) -> None:
     """Simulate policies in every scenario: does the gain survive?"""
     from runcard.city.files import read_city
-    from runcard.cli.progress import SimulationBar
+    from runcard.cli.progress import Report
+    from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_stress
     from runcard.cli.terminal import print_json
+    from runcard.outputs.policy_choice import policies_for, policy_choices
     from runcard.outputs.simulate import Stress
-    from runcard.simulate.engine import check_scenario, possible_scenarios, simulate_policies
+    from runcard.simulate.engine import check_scenario, possible_scenarios, prepare_policies, simulate_policies
     from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
     options = solve_options(tolerance, horizon_busy_times, threads)
+    choices = policy_choices(words_of(policies), options)
     asked_for = [] if scenarios is None else [read_scenario(name) for name in some_words(scenarios, "--scenarios")]
     if log is not None:
         asked_for.append(Scenario(name=f"replay of {log.name}", title=f"The incidents of {log.name}", log=log))
@@ -157,31 +170,34 @@ def stress(
     if scenarios is None:
         built_in, not_possible = possible_scenarios(given, [read_scenario(name) for name in built_in_names()])
         asked_for = [*built_in, *asked_for]
-    solved, found = _solved(given, words_of(policies), options), []
-    with SimulationBar() as bar:
-        for one in asked_for:
-            bar.begin(one.name)
+    found = []
+    with Report(given.objective) as report:
+        solved = policies_for(given, choices, replace(options, progress=report.bounds), report)
+        prepare_policies(
+            given, solved, incidents=incidents, precision=precision, times=len(asked_for), begin=report.begin
+        )
+        for number, one in enumerate(asked_for, start=1):
+            report.begin(f"{one.name}, {number} of {len(asked_for)}")
             found.append(
                 simulate_policies(
-                    given, solved, one, incidents=incidents, precision=precision, seed=seed, threads=threads,
-                    progress=bar.update,
+                    given,
+                    solved,
+                    one,
+                    incidents=incidents,
+                    precision=precision,
+                    seed=seed,
+                    names=[choice.label for choice in choices],
+                    threads=threads,
+                    progress=report.simulated,
                 )
-            )  # fmt: skip
+            )
     stressed = Stress(given, tuple(found), tuple(not_possible))
     if as_json:
         print_json(stressed.document())
     else:
         print_stress(stressed)
+        print_files(choices)
     _check_precise(given, found)
-
-
-def _solved(city: "City", policies: Sequence[str], options: "SolveOptions") -> "list[Policy]":
-    """The policies to simulate, with a bar while they are solved."""
-    from runcard.cli.progress import BoundBar
-    from runcard.outputs.simulate import solved_policies
-
-    with BoundBar(city.objective) as bar:
-        return solved_policies(city, policies, replace(options, progress=bar.update), begin=bar.begin)
 
 
 def _check_precise(city: "City", found: "Sequence[Simulation]") -> None:

@@ -28,14 +28,14 @@ def solve(
     The file decides for every demand point and every set of idle trucks.
     """
     from runcard.city.files import read_city
-    from runcard.cli.progress import BoundBar
+    from runcard.cli.progress import Report
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
     from runcard.cli.words import proven_words
     from runcard.errors import NotConvergedError
-    from runcard.mdp.from_city import dispatch_problem
     from runcard.outputs.files import check_output_file, size_in_words
     from runcard.outputs.policy_file import save_policy
+    from runcard.outputs.steps import city_problem
     from runcard.policy.solve import check_size, has_values, policy_names, solve_named
 
     options = solve_options(tolerance, horizon_busy_times, threads)
@@ -45,10 +45,10 @@ def solve(
     trucks = [station.trucks for station in given.stations]
     check_size(trucks, [name])
     began = perf_counter()
-    with BoundBar(given.objective) as bar:
-        problem = dispatch_problem(given, minutes=has_values(trucks, name))
-        bar.begin(name)
-        solved = solve_named(problem, name, replace(options, progress=bar.update))
+    with Report(given.objective) as report:
+        problem = city_problem(given, minutes=has_values(trucks, name), steps=report)
+        report.begin(name)
+        solved = solve_named(problem, name, replace(options, progress=report.bounds))
     seconds = perf_counter() - began
     certificate, proven = solved.certificate, ""
     if certificate is not None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runcard.cli.parameters import Seed, named_path
+from runcard.cli.parameters import Seed, named_path, whole_number
 
 if TYPE_CHECKING:
     from runcard.study.run import StudyRun
@@ -27,13 +27,19 @@ def study(
     graphs: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Random graphs for each setting; as in the paper if left out.", show_default=False
+            parser=whole_number(1, 10**6),
+            metavar="N",
+            help="Random graphs for each setting; as in the paper if left out.",
+            show_default=False,
         ),
     ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Worker processes; one for each processor if left out.", show_default=False
+            parser=whole_number(1, 10_000),
+            metavar="N",
+            help="Worker processes; one for each processor if left out.",
+            show_default=False,
         ),
     ] = None,
     seed: Seed = 1,

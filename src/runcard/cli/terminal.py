@@ -5,8 +5,7 @@ in them is shown, as \\x1b, and not sent: it could move the cursor, change the t
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -37,14 +36,3 @@ def make_console(*, stderr: bool = False) -> Console:
 def print_json(document: Mapping[str, Any]) -> None:
     """Print a document as JSON that every reader accepts: plain letters, and no NaN."""
     print(json.dumps(document, indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
-
-
-@contextmanager
-def status(words: str) -> Iterator[None]:
-    """Show words with a turning sign while something happens, if a person is looking."""
-    console = make_console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(words):
-        yield

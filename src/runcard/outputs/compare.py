@@ -1,7 +1,7 @@
 """Policies of one city side by side: late fraction with its proof, mean response time, and who does the work."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 from runcard.city.model import LATE, City
 from runcard.errors import RuncardError
 from runcard.mdp.evaluate import Evaluation, late_fraction_at
-from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.memory import check_memory
 from runcard.mdp.problem import DispatchProblem
+from runcard.outputs.policy_choice import PolicyChoice, policy_choices
+from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
-from runcard.policy.solve import evaluate, policy_names, solve_named
+from runcard.policy.solve import evaluate
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels
 
@@ -30,6 +31,7 @@ class PolicyResult:
     policy, as for the optimal one, that lies in [cost_lower, cost_upper] too.
     """
 
+    choice: PolicyChoice
     policy: Policy
     evaluation: Evaluation
     lower: float
@@ -48,8 +50,8 @@ class PolicyResult:
 
     @property
     def name(self) -> str:
-        """The name of the policy."""
-        return self.policy.name
+        """What it is called: the name of the policy, or the file that holds it."""
+        return self.choice.label
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,21 +115,16 @@ def compare_policies(
     policies: Sequence[str] = DEFAULT_POLICIES,
     options: SolveOptions = DEFAULTS,
     *,
-    begin: Callable[[str], None] | None = None,
+    steps: Steps = NO_STEPS,
 ) -> Comparison:
-    """The comparison of policies, given by name or paper label; one that is named twice is taken once.
-
-    `begin` is told the name of each policy before it is solved.
-    """
-    names = policy_names(policies, options)
+    """The comparison of policies, given by name, paper label or file; one that is named twice is taken once."""
+    choices = policy_choices(policies, options)
     check_memory([station.trucks for station in city.stations])  # evaluation needs every state, whatever the policy
-    problem = dispatch_problem(city)
-    load_kernels(problem, names)
+    problem = city_problem(city, steps=steps)
+    load_kernels(problem, [choice.name for choice in choices])
     results: list[PolicyResult] = []
-    for name in names:
-        if begin is not None:
-            begin(name)
-        results.append(solved_result(problem, name, options, first=results[0] if results else None))
+    for choice in choices:
+        results.append(solved_result(problem, choice, options, first=results[0] if results else None, steps=steps))
     results = [replace(result, late_by_rule=_late_by_rule(city, result, options.threads)) for result in results]
     return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
 
@@ -146,35 +143,47 @@ def _late_by_rule(city: City, result: PolicyResult, threads: int | None) -> dict
 
 
 def solved_result(
-    problem: DispatchProblem, name: str, options: SolveOptions, *, first: PolicyResult | None
+    problem: DispatchProblem,
+    choice: PolicyChoice,
+    options: SolveOptions,
+    *,
+    first: PolicyResult | None,
+    steps: Steps = NO_STEPS,
+    words: str = "",
 ) -> PolicyResult:
-    """The result of the policy of that name, solved and evaluated; `first` is what it improves on, if not itself."""
+    """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself."""
     began = time.perf_counter()
-    policy = solve_named(problem, name, options)
+    steps.begin(f"{choice.label}{words}")
+    policy = choice.policy(problem, options)
+    steps.begin(f"{choice.label}{words}, evaluated")
     evaluation = evaluate(policy, threads=options.threads, progress=options.progress)
-    return _result(policy, evaluation, evaluation if first is None else first.evaluation, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return _result(choice, policy, evaluation, evaluation if first is None else first.evaluation, seconds)
 
 
 def _with_gaps(results: Sequence[PolicyResult]) -> list[PolicyResult]:
     """The results with their distances to the optimum, if that is among them."""
-    lower = next((result.cost_lower for result in results if result.name == "optimal"), 0.0)
+    lower = next((result.cost_lower for result in results if result.policy.name == "optimal"), 0.0)
     if lower <= 0.0:
         return list(results)
     return [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]
 
 
-def _result(policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: float) -> PolicyResult:
+def _result(
+    choice: PolicyChoice, policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: float
+) -> PolicyResult:
     late, cost, certificate = evaluation.late_fraction, evaluation.cost, policy.certificate
     lower, upper, converged = evaluation.cost_lower, evaluation.cost_upper, evaluation.converged
     if certificate is not None:
         if max(lower, certificate.lower) > min(upper, certificate.upper):
-            raise RuncardError(f"{policy.name}: its certificate contradicts its evaluation; please report this")
+            raise RuncardError(f"{choice.label}: its certificate contradicts its evaluation; please report this")
         # Evaluation gives the closer upper bound; the lower one of `optimal` holds for every policy, so it stays.
         lower, upper = certificate.lower, min(upper, certificate.upper)
         converged = converged and certificate.converged
     cost_lower, cost_upper = min(max(lower, 0.0), cost), max(upper, cost)
     of_late = policy.problem.objective == LATE
     return PolicyResult(
+        choice=choice,
         policy=policy,
         evaluation=evaluation,
         lower=cost_lower if of_late else max(evaluation.lower, 0.0),

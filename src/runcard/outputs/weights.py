@@ -4,17 +4,18 @@ With weight 0 nothing but lateness counts. As the weight grows, the optimal poli
 fewer late incidents, along a convex curve (see `mdp/objective.py`); the heuristics come close to that curve.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from runcard.city.check import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
-from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.memory import check_memory
 from runcard.mdp.objective import with_objective
 from runcard.outputs.compare import PolicyResult, cost_entry, solved_result
+from runcard.outputs.policy_choice import PolicyChoice, names_file
+from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.solve import policy_names
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels
@@ -103,24 +104,24 @@ def compare_weights(
     policies: Sequence[str] = ("optimal",),
     options: SolveOptions = DEFAULTS,
     *,
-    begin: Callable[[str], None] | None = None,
+    steps: Steps = NO_STEPS,
 ) -> WeightComparison:
-    """How policies do that minimise late + weight × minutes, for each weight; the city's own objective is set aside.
-
-    `begin` is told the name and the weight before each is solved.
-    """
+    """How policies do that minimise late + weight × minutes, for each weight; the city's own objective is set aside."""
+    for word in policies:
+        if names_file(word):
+            raise InputError(f"expected names of policies to solve for each weight, got the file {word}")
     names, ordered = policy_names(policies, options), chosen_weights(weights)
     check_memory([station.trucks for station in city.stations])
-    by_late = dispatch_problem(replace(city, objective=LATE))
+    by_late = city_problem(replace(city, objective=LATE), steps=steps)
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}
     for weight in ordered:
         # One problem at a time: whatever is kept with it goes when it does.
         problem = with_objective(by_late, Objective("late+minutes", weight) if weight > 0.0 else LATE)
         for name in names:
-            if begin is not None:
-                begin(f"{name}, weight {weight:g}")
-            result = solved_result(problem, name, options, first=found[name][0].result if found[name] else None)
+            choice, first = PolicyChoice(label=name, name=name), found[name][0].result if found[name] else None
+            words = f", weight {weight:g}"
+            result = solved_result(problem, choice, options, first=first, steps=steps, words=words)
             found[name].append(_against_first(weight, result, found[name]))
     return WeightComparison(
         city=city, curves=tuple(Curve(policy=name, points=tuple(points)) for name, points in found.items())

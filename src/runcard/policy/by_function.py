@@ -83,7 +83,7 @@ class FunctionPolicy:
         space = state_space(self.problem)
         return Values(self.problem, policy_value(Chain(space, policy_rows(space, rule, minutes=False))).value)
 
-    def in_bulk(self) -> BulkRule | None:
+    def in_bulk(self, decisions: float) -> BulkRule | None:
         """What the function chooses in every state, where there are few."""
         if self.problem.num_states > MOST_STATES_AT_ONCE:
             return None

@@ -65,7 +65,7 @@ class OrderPolicy:
         """The order of the stations of each demand point."""
         return OrderRule(self.order, self.values.by_state)
 
-    def in_bulk(self) -> BulkRule:
+    def in_bulk(self, decisions: float) -> BulkRule:
         """Its order."""
         return BulkRule(order=self.order)
 

@@ -64,7 +64,7 @@ class ValuePolicy:
         """The value function, in memory: kernels are not compiled a second time for values of a mapped file."""
         return ValueRule(np.array(self.value))
 
-    def in_bulk(self) -> BulkRule:
+    def in_bulk(self, decisions: float) -> BulkRule:
         """Its values."""
         return BulkRule(value=self.rule.value)
 

@@ -23,7 +23,7 @@ from runcard.mdp.mean_field import mean_field_values
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
-from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored
+from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored, bulk_values
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
     checked_idle,
@@ -41,9 +41,6 @@ FEW_TEAMS = 256
 CHUNK_STATES = 256
 
 NAME = "one-step-mean-field"
-
-MOST_STATES_AT_ONCE = 1 << 14
-"""With more states a simulation asks for each decision: all states would take longer."""
 
 
 class Teams(NamedTuple):
@@ -130,9 +127,9 @@ class MeanFieldPolicy:
         value[: problem.num_states] -= value[problem.num_states - 1]
         return ValueRule(value)
 
-    def in_bulk(self) -> BulkRule | None:
-        """Its values after one exact event, where there are few states."""
-        return BulkRule(value=self.rule.value) if self.problem.num_states <= MOST_STATES_AT_ONCE else None
+    def in_bulk(self, decisions: float) -> BulkRule | None:
+        """The values of every state, where they are quicker than so many decisions."""
+        return bulk_values(self, decisions)
 
     def stored(self) -> Stored:
         """Its tables, for a policy file."""

@@ -32,7 +32,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing import QueueingPicture
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
-from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored
+from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored, bulk_values
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
     checked_idle,
@@ -49,9 +49,6 @@ PRINTED_BUSY_TIMES = 1.0
 MOST_BUSY_TIMES = 1e6
 """Prices do not change any more at a hundredth of this; far above, they would drown in rounding."""
 _CHUNK_STATES = 64
-
-MOST_STATES_AT_ONCE = 1 << 14
-"""With more states a simulation asks for each decision: all states would take longer."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,9 +112,9 @@ class QueueingPolicy:
         value[: problem.num_states] -= value[problem.num_states - 1]
         return ValueRule(picture.horizon_days * value)
 
-    def in_bulk(self) -> BulkRule | None:
-        """J of every state, where there are few."""
-        return BulkRule(value=self.rule.value) if self.problem.num_states <= MOST_STATES_AT_ONCE else None
+    def in_bulk(self, decisions: float) -> BulkRule | None:
+        """The values of every state, where they are quicker than so many decisions."""
+        return bulk_values(self, decisions)
 
     def stored(self) -> Stored:
         """Its horizon, for a policy file: the rest follows from the problem."""

@@ -1,5 +1,6 @@
 """How a policy decides inside the simulation: as arrays where it can, else by asking it."""
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -42,9 +43,9 @@ class ArrayRule(NamedTuple):
     """[T], [I] and [I] the masks of teams, and what those of states are made of (see `mdp.layout`)."""
 
 
-def array_rule(policy: Policy) -> ArrayRule | None:
-    """How a policy decides, or None if it has to be asked for each decision."""
-    bulk, problem = policy.in_bulk(), policy.problem
+def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | None:
+    """How a policy decides, or None if it is to be asked for each of so many decisions."""
+    bulk, problem = policy.in_bulk(decisions), policy.problem
     if bulk is None:
         return None
     if bulk.order is not None:
