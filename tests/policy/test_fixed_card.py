@@ -13,7 +13,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import OrderRule
-from runcard.policy.card_pictures import ExactCard, IndependentCard
+from runcard.policy.card_models import ExactCard, IndependentCard
 from runcard.policy.closest_first import closest_first_value
 from runcard.policy.fixed_card import FixedCard, improve_card, solve_fixed_card
 from runcard.policy.solve_options import SolveOptions

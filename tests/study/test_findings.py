@@ -13,11 +13,11 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.queueing import QueueingPolicy
 from runcard.policy.solve import evaluate, solve
 from runcard.response.routes import find_routes
+from runcard.study.evidence import Evidence, Graphs, Share, off_paper, setting_of, share_in_paper, share_kept
 from runcard.study.findings import FINDINGS, derive
 from runcard.study.findings_cities import late_of_sparseness, late_of_weights
 from runcard.study.findings_model import empty_parts, proposition_one
 from runcard.study.findings_queueing import CORRECTED, NORMALISED, PRINTED, Version, late_of_versions
-from runcard.study.found import Found, Graphs, Share, off_paper, setting_of, share_in_paper, share_kept
 from runcard.study.tasks import Task, city_of, run_task
 
 
@@ -63,7 +63,7 @@ def test_seeds_matter() -> None:
 
 def test_lines_are_aligned() -> None:
     """The columns of a table stand under each other, as wide as they must be, and sentences follow."""
-    found = Found(heads=("a", "load"), rows=(("10", "1"), ("1", "0.02")), notes=("A sentence.",), holds=True)
+    found = Evidence(heads=("a", "load"), rows=(("10", "1"), ("1", "0.02")), notes=("A sentence.",), holds=True)
     assert found.lines == (" a  load", "10     1", " 1  0.02", "A sentence.")
 
 

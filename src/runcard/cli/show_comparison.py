@@ -10,7 +10,7 @@ from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.cli.words import objective_words, outward
-from runcard.outputs.compare import Comparison, PolicyResult
+from runcard.outputs.compare import ComparedPolicy, Comparison
 from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.weights import Curve, WeightComparison
 from runcard.outputs.words import in_decimals
@@ -161,6 +161,6 @@ def _fewer_late(part: float) -> str:
     return f"{share:.2f}" if share > -100.0 else f"{share:.1f}" if share > -1e5 else f"{share:.1e}"
 
 
-def _policy_cell(result: PolicyResult) -> Text:
+def _policy_cell(result: ComparedPolicy) -> Text:
     cell = Text(visible(result.name))
     return cell if result.converged else cell.append("\nnot converged", "bold red")

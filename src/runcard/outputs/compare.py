@@ -23,7 +23,7 @@ DEFAULT_POLICIES = ("closest-first", "one-step", "optimal")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PolicyResult:
+class ComparedPolicy:
     """What one policy of a comparison achieves.
 
     Its late fraction is proven to lie in [lower, upper], and its mean cost, which is the late fraction unless the city
@@ -60,14 +60,14 @@ class Comparison:
 
     city: City
     problem: DispatchProblem
-    results: tuple[PolicyResult, ...]
+    results: tuple[ComparedPolicy, ...]
 
     @property
     def failed(self) -> list[str]:
         """The policies that did not converge."""
         return [result.name for result in self.results if not result.converged]
 
-    def result(self, name: str) -> PolicyResult:
+    def result(self, name: str) -> ComparedPolicy:
         """The result of the policy of that name."""
         return next(result for result in self.results if result.name == name)
 
@@ -80,7 +80,7 @@ class Comparison:
         named = {} if objective == LATE else {"objective": asdict(objective)}
         return {"city": self.city.name} | named | {"policies": [self._entry(result) for result in self.results]}
 
-    def _entry(self, result: PolicyResult) -> dict[str, Any]:
+    def _entry(self, result: ComparedPolicy) -> dict[str, Any]:
         evaluation = result.evaluation
         stations = zip(
             self.problem.station_ids, evaluation.dispatch_share.tolist(), evaluation.busy_fraction.tolist(), strict=True
@@ -105,7 +105,7 @@ class Comparison:
         } | ({} if self.problem.objective == LATE else cost_entry(result))
 
 
-def cost_entry(result: PolicyResult) -> dict[str, float]:
+def cost_entry(result: ComparedPolicy) -> dict[str, float]:
     """The mean cost of a policy and its proven bounds as plain values."""
     return {"cost": result.evaluation.cost, "cost_lower": result.cost_lower, "cost_upper": result.cost_upper}
 
@@ -122,14 +122,14 @@ def compare_policies(
     check_memory([station.trucks for station in city.stations])  # evaluation needs every state, whatever the policy
     problem = city_problem(city, steps=steps)
     load_kernels(problem, [choice.name for choice in choices])
-    results: list[PolicyResult] = []
+    results: list[ComparedPolicy] = []
     for choice in choices:
         results.append(solved_result(problem, choice, options, first=results[0] if results else None, steps=steps))
     results = [replace(result, late_by_rule=_late_by_rule(city, result, options.threads)) for result in results]
     return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
 
 
-def _late_by_rule(city: City, result: PolicyResult, threads: int | None) -> dict[str, float]:
+def _late_by_rule(city: City, result: ComparedPolicy, threads: int | None) -> dict[str, float]:
     """The late fraction by rule of a policy, if incidents are in time by several rules."""
     rules = np.array([city.rule_of(point) for point in city.demand])
     problem, found = result.policy.problem, {}
@@ -147,10 +147,10 @@ def solved_result(
     choice: PolicyChoice,
     options: SolveOptions,
     *,
-    first: PolicyResult | None,
+    first: ComparedPolicy | None,
     steps: Steps = NO_STEPS,
     words: str = "",
-) -> PolicyResult:
+) -> ComparedPolicy:
     """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself."""
     began = time.perf_counter()
     steps.begin(f"{choice.label}{words}")
@@ -161,7 +161,7 @@ def solved_result(
     return _result(choice, policy, evaluation, evaluation if first is None else first.evaluation, seconds)
 
 
-def _with_gaps(results: Sequence[PolicyResult]) -> list[PolicyResult]:
+def _with_gaps(results: Sequence[ComparedPolicy]) -> list[ComparedPolicy]:
     """The results with their distances to the optimum, if that is among them."""
     lower = next((result.cost_lower for result in results if result.policy.name == "optimal"), 0.0)
     if lower <= 0.0:
@@ -171,7 +171,7 @@ def _with_gaps(results: Sequence[PolicyResult]) -> list[PolicyResult]:
 
 def _result(
     choice: PolicyChoice, policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: float
-) -> PolicyResult:
+) -> ComparedPolicy:
     late, cost, certificate = evaluation.late_fraction, evaluation.cost, policy.certificate
     lower, upper, converged = evaluation.cost_lower, evaluation.cost_upper, evaluation.converged
     if certificate is not None:
@@ -182,7 +182,7 @@ def _result(
         converged = converged and certificate.converged
     cost_lower, cost_upper = min(max(lower, 0.0), cost), max(upper, cost)
     of_late = policy.problem.objective == LATE
-    return PolicyResult(
+    return ComparedPolicy(
         choice=choice,
         policy=policy,
         evaluation=evaluation,

@@ -13,7 +13,7 @@ from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
 from runcard.mdp.memory import check_memory
 from runcard.mdp.objective import with_objective
-from runcard.outputs.compare import PolicyResult, cost_entry, solved_result
+from runcard.outputs.compare import ComparedPolicy, cost_entry, solved_result
 from runcard.outputs.policy_choice import PolicyChoice, names_file
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.solve import policy_names
@@ -26,7 +26,7 @@ class WeightResult:
     """What the policy for one weight achieves, and what that costs and saves against the policy for weight 0."""
 
     weight: float
-    result: PolicyResult
+    result: ComparedPolicy
     mean_minutes: float
     more_late: float
     """The late fraction, less that of weight 0."""
@@ -128,7 +128,7 @@ def compare_weights(
     )
 
 
-def _against_first(weight: float, result: PolicyResult, before: Sequence[WeightResult]) -> WeightResult:
+def _against_first(weight: float, result: ComparedPolicy, before: Sequence[WeightResult]) -> WeightResult:
     """The result of a weight, with what it costs and saves against the first of the results before it."""
     minutes = result.evaluation.mean_response_minutes
     assert minutes is not None  # the problem of a city has them unless they are left out

@@ -1,7 +1,7 @@
 """Fixed-card: the best fixed order of stations for each demand point, for dispatch that cannot look at the state.
 
 The search starts from closest-first and goes in rounds. In a round every demand point proposes the order that would be
-best for it if nothing else changed, with the first-order gain that it promises (see `card_pictures.py`). The proposals
+best for it if nothing else changed, with the first-order gain that it promises (see `card_models.py`). The proposals
 are tried together, those that promise most first, and the card is evaluated:
 
     accepted   if g falls, provably where the evaluation has bounds, so that the card is never worse than closest-first
@@ -32,7 +32,7 @@ from runcard.mdp.progress import Progress
 from runcard.policy.base import Certificate, Recipe, Stored
 from runcard.policy.by_order import OrderPolicy, read_prices
 from runcard.policy.by_value import Values
-from runcard.policy.card_pictures import ExactCard, IndependentCard, Picture, num_sums
+from runcard.policy.card_models import CardModel, ExactCard, IndependentCard, num_sums
 from runcard.policy.closest_first import EXACT_STATES, closest_first_value
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
@@ -62,17 +62,17 @@ class FixedCard(OrderPolicy):
         return Stored(arrays=arrays, settings={"finished": self.finished}, certificate=self.certificate)
 
 
-class Found(NamedTuple):
-    """The best card of a search, the number of cards evaluated, and whether the search came to its end."""
+class CardSearch(NamedTuple):
+    """The best card that a search found, the number of cards evaluated, and whether the search came to its end."""
 
-    card: Picture
+    card: CardModel
     evaluations: int
     finished: bool
 
 
 def improve_card(
-    card: Picture, *, max_evaluations: int = MAX_EVALUATIONS, accepted: Callable[[int, Picture], None] | None = None
-) -> Found:
+    card: CardModel, *, max_evaluations: int = MAX_EVALUATIONS, accepted: Callable[[int, CardModel], None] | None = None
+) -> CardSearch:
     """The best card found from `card` on; `accepted` is told the number of evaluations and the card of each round."""
     first, share, slow_rounds, evaluations = card.upper, 1.0, 0, 1
     never_late = NEVER_LATE * card.problem.total_incidents_per_day
@@ -82,7 +82,7 @@ def improve_card(
         ranked = ranked[proposal.gain[ranked] > 0.0]
         promised = np.cumsum(proposal.gain[ranked])
         if len(ranked) == 0 or promised[-1] <= max(LEAST_GAIN * card.upper, never_late):
-            return Found(card, evaluations, True)
+            return CardSearch(card, evaluations, True)
         taken = min(len(ranked), ceil(2.0 * share * len(ranked)))
         better = None
         while taken > 0 and evaluations < max_evaluations:
@@ -98,22 +98,22 @@ def improve_card(
                     break
             taken //= 2
         if better is None:
-            return Found(card, evaluations, taken == 0)
+            return CardSearch(card, evaluations, taken == 0)
         slow = card.upper - better.upper < SLOW * (first - better.upper)
         slow_rounds = slow_rounds + 1 if slow else 0
         card = better
         if accepted is not None:
             accepted(evaluations, card)
         if slow_rounds == PATIENCE:
-            return Found(card, evaluations, True)
-    return Found(card, evaluations, False)
+            return CardSearch(card, evaluations, True)
+    return CardSearch(card, evaluations, False)
 
 
 def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> FixedCard:
     """The best card found; its certificate bounds its late fraction where its states could be evaluated."""
     total = problem.total_incidents_per_day
 
-    def accepted(step: int, card: Picture) -> None:
+    def accepted(step: int, card: CardModel) -> None:
         # The bounds of a card are always close; what moves from step to step is where they are.
         if options.progress is not None:
             options.progress(Progress(step=step, lower=card.lower / total, upper=card.upper / total, tolerance=1e-9))

@@ -43,7 +43,7 @@ CHUNK_STATES = 256
 NAME = "one-step-mean-field"
 
 
-class Teams(NamedTuple):
+class TeamArrays(NamedTuple):
     """The teams and demand points as the kernels see them."""
 
     members: NDArray[np.int16]
@@ -81,8 +81,8 @@ class Teams(NamedTuple):
     returns_per_day: float
 
 
-class Room(NamedTuple):
-    """Room for the kernels to work in: what is known of the state, and the same after a team has left."""
+class Scratch(NamedTuple):
+    """Arrays for the kernels to work in: what is known of the state, and the same after a team has left."""
 
     known_local: NDArray[np.float64]
     known_increment: NDArray[np.float64]
@@ -121,7 +121,7 @@ class MeanFieldPolicy:
         value = np.zeros(problem.num_states + VALUE_PADDING)
 
         def fill(start: int) -> None:
-            values_ahead(start, min(start + CHUNK_STATES, problem.num_states), self._room(), teams, tables, value)
+            values_ahead(start, min(start + CHUNK_STATES, problem.num_states), self._scratch(), teams, tables, value)
 
         run_each(fill, range(0, problem.num_states, CHUNK_STATES), threads)
         value[: problem.num_states] -= value[problem.num_states - 1]
@@ -162,15 +162,15 @@ class MeanFieldPolicy:
     ) -> NDArray[np.float64]:
         """The prices of teams, nan for those that are proven not to be among the `keep` best (0: all are wanted)."""
         prices: NDArray[np.float64] = prices_ahead(
-            teams, p_late, keep, idle.copy(), self.values.places(idle), self._room(), self._teams, self.values.tables
+            teams, p_late, keep, idle.copy(), self.values.places(idle), self._scratch(), self._teams, self.values.tables
         )
         return prices
 
-    def _room(self) -> Room:
-        """Room for one call, so that several threads may decide at once."""
+    def _scratch(self) -> Scratch:
+        """New arrays for one call, so that several threads may decide at once."""
         num_teams, num_points, num_tables = self.problem.num_teams, len(self._teams.point), len(self.values.stations)
         num_local = len(self.values.tables.local_team)
-        return Room(
+        return Scratch(
             known_local=np.zeros(num_local),
             known_increment=np.empty(num_teams),
             known=np.empty(num_teams),
@@ -187,7 +187,7 @@ class MeanFieldPolicy:
         )
 
     @cached_property
-    def _teams(self) -> Teams:
+    def _teams(self) -> TeamArrays:
         """The teams that may go, and what the points of each table choose from."""
         problem, tables = self.problem, self.values.tables
         costs, choices, listed, groups = [], [], [], list(self.values.points)
@@ -210,7 +210,7 @@ class MeanFieldPolicy:
         overlap = (has.astype(np.float32) @ has.T.astype(np.float32)) > 0.0
         near = (has.T.astype(np.float32) @ overlap.astype(np.float32)) > 0.0
         number = Layout(problem).team_number
-        return Teams(
+        return TeamArrays(
             members=problem.team_stations,
             number=number,
             base=problem.num_stations + 1,

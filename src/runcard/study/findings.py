@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from runcard.errors import InputError
+from runcard.study.evidence import Evidence, Graphs, num_in_paper
 from runcard.study.findings_cities import derive_late_fractions, derive_rates, derive_sparseness
 from runcard.study.findings_model import derive_proposition, derive_tau
 from runcard.study.findings_queueing import derive_gap, derive_horizon, derive_normalisation, derive_request_rates
-from runcard.study.found import Found, Graphs, num_in_paper
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ FINDINGS: Final = (
     ),
 )
 
-_DERIVE: Final[dict[int, Callable[[Graphs], Found]]] = {
+_DERIVE: Final[dict[int, Callable[[Graphs], Evidence]]] = {
     1: derive_tau,
     2: derive_sparseness,
     3: derive_rates,
@@ -91,7 +91,7 @@ class Derivation:
     """A finding, and what was found again."""
 
     finding: Finding
-    found: Found
+    found: Evidence
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -17,18 +17,18 @@ from runcard.city.grid import generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.levels import idle_distribution
 from runcard.mdp.problem import DispatchProblem
-from runcard.study.experiment import Setting, experiment_named
-from runcard.study.found import (
+from runcard.study.evidence import (
     FAR,
     FAR_OF_MANY,
     STEP,
     TABLE_3,
-    Found,
+    Evidence,
     Graphs,
     late,
     num_in_paper,
     setting_of,
 )
+from runcard.study.experiment import Setting, experiment_named
 from runcard.study.tables import CORRELATION, Cell, improvement, mean_cell, read_paper, standard_error
 from runcard.study.tasks import city_of, solved
 
@@ -37,11 +37,11 @@ WEIGHTS: Final = ("U(0, 1)", "equal", "exponential")
 """How the rates of the demand points are drawn, before they are scaled to the load."""
 
 
-def derive_sparseness(graphs: Graphs) -> Found:
+def derive_sparseness(graphs: Graphs) -> Evidence:
     """Finding 2."""
     found = graphs.measure(late_of_sparseness, [(setting_of(*cell),) for cell in CELLS])
     kept, removed = _beside_paper(found.reshape(len(CELLS), graphs.num, 2, 2))
-    return Found(
+    return Evidence(
         heads=("trucks", "load", "paper", "s is kept", "off", "s is removed", "off"),
         rows=_rows(kept, removed),
         notes=(
@@ -63,14 +63,14 @@ def late_of_sparseness(setting: Setting, *, graph: int, seed: int) -> list[float
     return [chance for city in (kept, removed) for chance in _late_pair(dispatch_problem(city, minutes=False))]
 
 
-def derive_rates(graphs: Graphs) -> Found:
+def derive_rates(graphs: Graphs) -> Evidence:
     """Finding 3."""
     found = graphs.measure(late_of_weights, [(setting_of(*cell),) for cell in CELLS])
     columns = _beside_paper(found.reshape(len(CELLS), graphs.num, len(WEIGHTS), 2))
     farthest = [_farthest(column) for column in columns]
     agree = [weights for weights, off in zip(WEIGHTS, farthest, strict=True) if off <= FAR]
     heads = [head for weights in WEIGHTS for head in (weights, "off")]
-    return Found(
+    return Evidence(
         heads=("trucks", "load", "paper", *heads),
         rows=_rows(*columns),
         notes=(
@@ -94,7 +94,7 @@ def late_of_weights(setting: Setting, *, graph: int, seed: int) -> list[float]:
     return found
 
 
-def derive_late_fractions(graphs: Graphs) -> Found:
+def derive_late_fractions(graphs: Graphs) -> Evidence:
     """Finding 7."""
     experiment, paper = experiment_named("table3"), read_paper(TABLE_3)
     cells = [(setting, shared_delay) for setting in experiment.settings for shared_delay in CORRELATION]
@@ -116,7 +116,7 @@ def derive_late_fractions(graphs: Graphs) -> Found:
     crowded = dispatch_problem(city_of(setting_of(3, 0.6), 0, shared_delay=0.0, seed=graphs.seed), minutes=False)
     none_idle, outside = float(idle_distribution(crowded)[0]), float(crowded.cost[0].min())
     in_paper = float(paper[3, 0.6]["flar_cf_uncorrelated"])
-    return Found(
+    return Evidence(
         heads=("trucks", "delays", *(f"load {load:g}" for load in experiment.loads)),
         rows=tuple(rows),
         notes=(

@@ -29,7 +29,7 @@ from runcard.city.grid import generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.response.erlang import coin_table, tail_of_parts, target_tables
 from runcard.response.routes import find_routes
-from runcard.study.found import Found, Graphs, setting_of
+from runcard.study.evidence import Evidence, Graphs, setting_of
 from runcard.study.tasks import city_of
 
 UNITS: Final = {"days": 1.0, "hours": 24.0, "minutes": 1440.0}
@@ -45,7 +45,7 @@ WRONG: Final = 0.1
 """Relative errors."""
 
 
-def derive_tau(graphs: Graphs) -> Found:
+def derive_tau(graphs: Graphs) -> Evidence:
     """Finding 1, in a small city."""
     problem = dispatch_problem(generate_grid(side=3, num_stations=3, load=0.1, seed=graphs.seed), minutes=False)
     num, idle = problem.num_trucks, np.arange(problem.num_trucks + 1)
@@ -60,7 +60,7 @@ def derive_tau(graphs: Graphs) -> Found:
             (unit, f"{mu:.3g}", f"{text:.4g}", f"{of_text[-1]:.3g}", f"{listed / text:.3g}", f"{listed:.4g}",
              f"{of_list[-1]:.3g}")
         )  # fmt: skip
-    return Found(
+    return Evidence(
         heads=("time in", "μ", "τ of the text", "least staying", "adds up to", "τ of the list", "least staying"),
         rows=tuple(rows),
         notes=(
@@ -95,7 +95,7 @@ def proposition_one(w0: int, w1: int, w2: int, t: Any) -> Any:
     return found
 
 
-def derive_proposition(graphs: Graphs) -> Found:
+def derive_proposition(graphs: Graphs) -> Evidence:
     """Finding 9, on routes of rising length; and how often a part is empty in random cities."""
     rows, of_double, of_digits = [], [], []
     for w0, w1, w2 in PARTS:
@@ -112,7 +112,7 @@ def derive_proposition(graphs: Graphs) -> Found:
         )
     (shares,) = graphs.measure(empty_parts, [()])
     empty = float(shares.mean())
-    return Found(
+    return Evidence(
         heads=("links", "w0, w1, w2", "t", "printed, in double", f"printed, {DIGITS} digits", "relative error of ours"),
         rows=tuple(rows),
         notes=(

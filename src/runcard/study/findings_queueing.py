@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.queueing import QueueingPolicy
-from runcard.study.experiment import Setting
-from runcard.study.found import (
+from runcard.study.evidence import (
     FAR,
     TABLE_4,
-    Found,
+    Evidence,
     Graphs,
     Share,
     late,
@@ -26,6 +25,7 @@ from runcard.study.found import (
     share_in_paper,
     share_kept,
 )
+from runcard.study.experiment import Setting
 from runcard.study.tables import CORRELATION, gap, improvement, mean_cell, read_paper
 from runcard.study.tasks import city_of, solved
 
@@ -62,7 +62,7 @@ def late_of_versions(
     return [late(policy) for policy in (solved(problem, "closest-first"), solved(problem, "optimal"), *queueing)]
 
 
-def derive_horizon(graphs: Graphs) -> Found:
+def derive_horizon(graphs: Graphs) -> Evidence:
     """Finding 4."""
     places = [(5, load, shared_delay) for load in (0.02, 0.1) for shared_delay in CORRELATION]
     versions = tuple(Version(horizon, printed=True) for horizon in HORIZONS)
@@ -76,7 +76,7 @@ def derive_horizon(graphs: Graphs) -> Found:
     farthest = np.abs(off).max(axis=0).tolist()
     listed = ", ".join(f"{by:.1f} at {horizon:g}/μ" for horizon, by in zip(HORIZONS, farthest, strict=True))
     nearest = HORIZONS[int(np.argmin(farthest))]
-    return Found(
+    return Evidence(
         heads=("load", "delays", "paper", *(f"T = {horizon:g}/μ" for horizon in HORIZONS)),
         rows=tuple(rows),
         notes=(
@@ -89,12 +89,12 @@ def derive_horizon(graphs: Graphs) -> Found:
     )
 
 
-def derive_normalisation(graphs: Graphs) -> Found:
+def derive_normalisation(graphs: Graphs) -> Evidence:
     """Finding 5."""
     (found,) = graphs.measure(late_of_versions, [(setting_of(5, 0.02), 0.0, (PRINTED, NORMALISED))])
     printed, corrected = (share_kept(*gains) for gains in _gains(found))
     rise = _difference(found, 3, 2)
-    return Found(
+    return Evidence(
         heads=("OSIA with T = 2/μ", "share kept, %", "claimed"),
         rows=(("as printed", printed.words, "57"), ("normalisation corrected", corrected.words, "98")),
         notes=(
@@ -105,7 +105,7 @@ def derive_normalisation(graphs: Graphs) -> Found:
     )
 
 
-def derive_request_rates(graphs: Graphs) -> Found:
+def derive_request_rates(graphs: Graphs) -> Evidence:
     """Finding 6."""
     claimed = {0.02: (99.1, 99.7), 0.1: (91.7, 97.7), 0.4: (89.7, 95.0)}
     cells = [(setting_of(4, load), 0.0, (NORMALISED, CORRECTED)) for load in claimed]
@@ -115,7 +115,7 @@ def derive_request_rates(graphs: Graphs) -> Found:
         words = [word for share, number in zip(shares, of_both, strict=True) for word in (share.words, f"{number:.1f}")]
         rows.append((f"{load:g}", *words, rise.words))
         holds = holds and all(map(_agrees, shares, of_both)) and rise.value > FAR * rise.error
-    return Found(
+    return Evidence(
         heads=("load", "printed rates", "claimed", "exact rates", "claimed", "difference"),
         rows=tuple(rows),
         notes=(
@@ -126,7 +126,7 @@ def derive_request_rates(graphs: Graphs) -> Found:
     )
 
 
-def derive_gap(graphs: Graphs) -> Found:
+def derive_gap(graphs: Graphs) -> Evidence:
     """Finding 8."""
     osia = {
         (*place, shared_delay): float(row[f"osia_{kind}"])
@@ -143,7 +143,7 @@ def derive_gap(graphs: Graphs) -> Found:
     ours = mean_cell("OSIA", gap(found[:, 2], found[:, 1]), f"{osia[worst]}", num_in_paper())
     assert ours.off is not None
     words = f"{ours.value:.2f} ± {ours.error:.2f}"
-    return Found(
+    return Evidence(
         heads=("trucks", "load", "delays", "Table 4", "ours", "off"),
         rows=((str(trucks), f"{load:g}", kind, f"{osia[worst]:g}", words, f"{ours.off:+.1f}"),),
         notes=(

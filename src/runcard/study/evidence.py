@@ -37,7 +37,7 @@ FAR_OF_MANY: Final = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class Evidence:
     """A small table, what it says in sentences, and whether it supports the finding."""
 
     heads: tuple[str, ...]
