@@ -18,7 +18,7 @@ def named_path(text: str | Path) -> Path:
 
 
 def whole_number(least: int, most: int = 10**18) -> Callable[[str | int], int]:
-    """What reads a whole number from `least` to `most`: nothing has more digits than it can bear."""
+    """A reader of whole numbers from `least` to `most`; anything else is refused in a sentence."""
 
     def read(text: str | int) -> int:
         try:

@@ -36,7 +36,7 @@ app = typer.Typer(
 LONG_WORD: Final = re.compile(r"\S{400,}")
 
 MAX_FAULTS: Final = 50
-"""Faults of a city that are printed; of more it is said how many there are."""
+"""At most this many faults of a city are printed; the others are counted."""
 
 INTERRUPTED: Final = 130
 """What typer returns after Ctrl-C, and what a shell expects."""
@@ -102,7 +102,7 @@ def _run(arguments: list[str]) -> int:
 
 @contextmanager
 def _stoppable() -> Iterator[list[int]]:
-    """The signals that came: whoever is asked to end does so as after Ctrl-C, and leaves no draft behind."""
+    """The signals that came. SIGTERM and SIGHUP end a command as Ctrl-C does, so that it leaves no draft behind."""
     received: list[int] = []
 
     def stop(number: int, _: FrameType | None) -> None:
@@ -155,7 +155,7 @@ def _listed(faults: Sequence[str]) -> list[str]:
 
 
 def _say(line: str, *details: str) -> None:
-    """Print a line on standard error, and the lines of details below it; what would fill a screen is cut."""
+    """Print a line on standard error, and the lines of details below it; very long words are cut."""
     lines = [f"runcard: {' '.join(line.split())}", *details]
     print(*(LONG_WORD.sub(_cut, visible(one)) for one in lines), sep="\n", file=sys.stderr)
 

@@ -20,7 +20,7 @@ OLD_SECONDS: Final = 3600.0
 
 
 def check_output_file(path: Path) -> Path:
-    """The file that is meant, links followed, or an InputError: a long solve does not end with the news that it failed.
+    """The file that is meant, links followed; an InputError now is better than one after a long solve.
 
     Only a plain file is ever replaced. A device or a pipe would be destroyed by it.
     """
@@ -63,7 +63,7 @@ def fill_whole(path: Path, write: Callable[[Path], object]) -> Path:
 
 
 def _new_draft(target: Path) -> tuple[Path, int]:
-    """An empty draft of a file, and the permissions that the file will have; nobody else may read more than that."""
+    """An empty draft, and the permissions that the file will have; the draft never has wider ones."""
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{DRAFT_ENDING}")
     kept = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else None
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if kept is None else 0o600))

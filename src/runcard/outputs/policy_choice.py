@@ -24,7 +24,7 @@ class PolicyChoice:
     label: str
     """What it is called in results: its name, or the file as it was given."""
     name: str
-    """Of the policy, also of one in a file."""
+    """The name of the policy, also of one in a file."""
     file: Path | None = None
 
     def policy(self, problem: DispatchProblem, options: SolveOptions) -> Policy:
@@ -35,7 +35,7 @@ class PolicyChoice:
 
 
 def policy_choices(words: Sequence[str], options: SolveOptions) -> list[PolicyChoice]:
-    """The policies of these words, each once; a file is read at once, so that a damaged one ends no long work."""
+    """The policies of these words, each once. Files are read now, so that a damaged one is refused before long work."""
     found: dict[str, PolicyChoice] = {}
     for word in words:
         if names_file(word):

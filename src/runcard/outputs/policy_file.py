@@ -118,7 +118,7 @@ def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
 
 
 def _count_teams(trucks: NDArray[np.int64], needed: NDArray[np.int64]) -> int:
-    """The number of teams of stations with so many trucks, if anybody needs so many: counted, not listed."""
+    """How many teams there are: counted and not listed, so that nothing is allocated for a file that lies."""
     if len(trucks) == 0 or len(needed) == 0 or trucks.min() < 1 or not 1 <= needed.min() <= needed.max() <= 4:
         raise PolicyFileError("damaged: expected stations with trucks, and demand points that need 1 to 4 of them")
     most = int(needed.max())

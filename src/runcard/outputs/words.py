@@ -8,7 +8,7 @@ from typing import Final
 from runcard.city.check import OUTSIDE_ID, near
 
 MAX_CHOICES: Final = 12
-"""Choices that an error names one by one; of more it says how many there are."""
+"""An error names at most this many choices one by one; of more it says how many there are."""
 
 
 TINY: Final = 1e-4

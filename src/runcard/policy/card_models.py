@@ -243,7 +243,7 @@ class IndependentCard:
         return IndependentPicture(problem, self.order).steady_busy() if found is None else found
 
     def _steady_from(self, busy: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """The steady busy chances by Newton's method from near ones, or None where it does not get there quickly."""
+        """The steady busy chances by Newton's method from near ones, or None if it does not converge quickly."""
         for _ in range(MAX_NEWTON_STEPS):
             flow, slope = self._flow(busy)
             step = np.linalg.solve(slope, -flow)
@@ -356,5 +356,5 @@ def idle_chances(
 
 
 def _parts(numbers: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-    """The numbers in parts for threads to take, none empty; always the same, so that sums of them are."""
+    """The numbers in parts for threads, none empty. They are always the same parts, so that sums are the same, too."""
     return [part for part in np.array_split(numbers, NUM_PARTS) if len(part)]

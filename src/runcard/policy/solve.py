@@ -83,7 +83,7 @@ def policy_names(words: Sequence[str], options: SolveOptions) -> list[str]:
 
 
 def check_size(trucks: Sequence[int], names: Sequence[str]) -> None:
-    """Raise a SizeError if a policy needs the value of every state and there is not the memory: before any work."""
+    """Raise a SizeError if a policy needs the value of every state and memory is short. To be asked before any work."""
     if any(RECIPES[name].values_up_to == inf for name in names):
         check_memory(trucks)
 
