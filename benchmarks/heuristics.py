@@ -2,7 +2,7 @@
 
 The share of the optimum's gain that a policy keeps is mean (g_CF - g) / g_CF over mean (g_CF - g_OPT) / g_CF, the means
 over random grids, as in the paper's tables. Its standard error, and its distance from the paper's, are those of the
-study (`runcard.study.found`).
+study (`runcard.study.evidence`).
 """
 
 import statistics
@@ -26,7 +26,7 @@ from runcard.mdp.independent import Walks
 from runcard.mdp.solve import solve_optimal
 from runcard.policy.mean_field import MeanFieldPolicy
 from runcard.policy.queueing import QueueingPolicy
-from runcard.study.found import Share, off_paper, share_in_paper, share_kept
+from runcard.study.evidence import Share, off_paper, share_in_paper, share_kept
 from runcard.study.tables import improvement
 
 KEPT = ("one-step", "one-step-queueing", "one-step-queueing-printed", "one-step-mean-field", "fixed-card")

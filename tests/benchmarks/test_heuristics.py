@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.heuristics import KEPT, NEAR, Setting, kept_share, late_fractions
 
-from runcard.study.found import TABLE_3
+from runcard.study.evidence import TABLE_3
 from runcard.study.tables import read_paper
 
 

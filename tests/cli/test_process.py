@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,11 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def errors_of(err: str) -> str:
+    """What is on standard error, less the lines about the progress of work that takes long on a busy machine."""
+    return re.sub(r"^runcard: .*, \d+ s\n", "", err, flags=re.MULTILINE)
+
+
 def test_help_is_quick() -> None:
     """`runcard --help` takes less than half a second, in the better of three tries."""
     seconds = []
@@ -54,7 +60,7 @@ def test_a_whole_session(tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-c", RUN, *command], cwd=tmp_path, capture_output=True, text=True, check=True
         )
-        assert done.stderr == ""
+        assert errors_of(done.stderr) == ""
     assert json.loads(done.stdout)["team"] == ["s0", "s2"]
 
 
@@ -68,9 +74,9 @@ def test_a_solve_that_is_stopped_leaves_no_file(grid_folder: Path, tmp_path: Pat
     _, err = process.communicate(timeout=30)
     assert list(tmp_path.iterdir()) == []
     if stop == signal.SIGINT:
-        assert (process.returncode, err) == (130, "runcard: interrupted\n")
+        assert (process.returncode, errors_of(err)) == (130, "runcard: interrupted\n")
     elif stop != signal.SIGKILL:
-        assert (process.returncode, err) == (128 + stop, "runcard: stopped\n")
+        assert (process.returncode, errors_of(err)) == (128 + stop, "runcard: stopped\n")
 
 
 STOP_IN_RECORDS = """
@@ -104,7 +110,7 @@ def test_records_that_are_stopped_leave_no_draft(grid_folder: Path, tmp_path: Pa
     process.send_signal(stop)
     _, err = process.communicate(timeout=30)
     assert list(tmp_path.iterdir()) == []
-    assert (process.returncode, err.count("\n")) == (128 + stop, 1)
+    assert (process.returncode, errors_of(err).count("\n")) == (128 + stop, 1)
 
 
 def test_a_reader_that_leaves_early_is_no_error(grid_folder: Path) -> None:
@@ -114,7 +120,7 @@ def test_a_reader_that_leaves_early_is_no_error(grid_folder: Path) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        assert process.stderr.read() == ""
+        assert errors_of(process.stderr.read()) == ""
         assert process.wait(timeout=30) == 1
         process.stderr.close()
 
@@ -131,7 +137,7 @@ def test_output_that_cannot_be_written_is_an_error(grid_folder: Path) -> None:
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr.splitlines()[0] == "runcard: No space left on device"
+    assert errors_of(done.stderr).splitlines()[0] == "runcard: No space left on device"
 
 
 def test_a_terminal_without_our_letters_is_no_error(grid_folder: Path) -> None:

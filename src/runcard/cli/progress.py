@@ -59,7 +59,10 @@ class Live:
     def _print_lines(self) -> None:
         """Print a line now and then, until the work ends; runs in a thread of its own."""
         while not self._end.wait(EVERY_SECONDS):
-            print(f"runcard: {self.line}, {time.monotonic() - self._began:.0f} s", file=sys.stderr, flush=True)
+            try:
+                print(f"runcard: {self.line}, {time.monotonic() - self._began:.0f} s", file=sys.stderr, flush=True)
+            except (OSError, ValueError):  # nobody reads it any more
+                return
 
 
 class Report(Live):

@@ -21,12 +21,10 @@ anything as printed, or for a horizon of less than 2 busy times), every team is 
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing import QueueingPicture
@@ -41,13 +39,11 @@ from runcard.policy.options import (
     idle_teams,
     make_decision,
 )
-from runcard.policy.solve_options import DEFAULTS, SolveOptions
+from runcard.policy.solve_options import DEFAULTS, SolveOptions, check_busy_times
 from runcard.threads import run_each
 
 RELAXATION_TIMES = 2.0
 PRINTED_BUSY_TIMES = 1.0
-MOST_BUSY_TIMES = 1e6
-"""Prices do not change any more at a hundredth of this; far above, they would drown in rounding."""
 _CHUNK_STATES = 64
 
 
@@ -67,13 +63,7 @@ class QueueingPolicy:
 
     def __post_init__(self) -> None:
         """Check the horizon."""
-        given: Any = self.horizon_busy_times  # from anybody, whatever the type says
-        if given is None:
-            return
-        if isinstance(given, bool) or not isinstance(given, int | float) or not 0.0 < given <= MOST_BUSY_TIMES:
-            raise InputError(
-                f"{self.name}: expected a horizon above 0 and up to {MOST_BUSY_TIMES:g} busy times, got {given!r}"
-            )
+        check_busy_times(self.name, self.horizon_busy_times)
 
     @property
     def name(self) -> str:

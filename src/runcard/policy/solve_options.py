@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Final
 
 from runcard.errors import InputError
 from runcard.mdp.progress import Progress
+
+MOST_BUSY_TIMES: Final = 1e6
+"""Prices do not change any more at a hundredth of this horizon; far above, they would drown in rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +31,15 @@ class SolveOptions:
             raise InputError(f"expected a tolerance between 0 and 1, got {self.tolerance!r}")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"expected threads >= 1, got {self.threads!r}")
+        check_busy_times("one-step-queueing", self.horizon_busy_times)
+
+
+def check_busy_times(name: str, given: Any) -> None:
+    """Raise an InputError if something is no horizon in busy times; None is one."""
+    if given is None:
+        return
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0.0 < given <= MOST_BUSY_TIMES:
+        raise InputError(f"{name}: expected a horizon above 0 and up to {MOST_BUSY_TIMES:g} busy times, got {given!r}")
 
 
 DEFAULTS = SolveOptions()
