@@ -16,6 +16,7 @@ from runcard.cli.parameters import (
     named_path,
     numbers_of,
     solve_options,
+    unset,
     words_of,
 )
 from runcard.errors import NotConvergedError
@@ -28,29 +29,22 @@ def compare(
     city: CityFolder,
     policies: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Policies by name, paper label (CF, OSI, OSIA, OPT) or policy file, commas between; "
+        unset(
+            "NAMES",
+            "Policies by name, paper label (CF, OSI, OSIA, OPT) or policy file, commas between; "
             "closest-first,one-step,optimal if left out, and only optimal with --weights.",
-            show_default=False,
         ),
     ] = None,
     weights: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBERS",
-            help="Compare weights instead: late incidents that a minute of mean response counts as, commas between.",
-            show_default=False,
+        unset(
+            "NUMBERS",
+            "Compare weights instead: late incidents that a minute of mean response counts as, commas between.",
         ),
     ] = None,
     curve: Annotated[
         Path | None,
-        typer.Option(
-            parser=named_path,
-            metavar="FILE",
-            help="With --weights: draw late fraction against minutes, as .svg, .png or .pdf.",
-            show_default=False,
-        ),
+        unset("FILE", "With --weights: draw late fraction against minutes, as .svg, .png or .pdf.", parser=named_path),
     ] = None,
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,

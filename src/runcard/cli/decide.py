@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from runcard.cli.parameters import AsJson, Node, named_path, whole_number
+from runcard.cli.parameters import AsJson, Node, named_path, unset, whole_number
 
 
 def decide(
@@ -13,27 +13,15 @@ def decide(
     at: Node,
     idle: Annotated[
         str,
-        typer.Option(
-            metavar="STATIONS",
-            help="Stations with an idle truck, commas between, once for each truck (s1,s1,s3); or all, or none.",
-            show_default=False,
+        unset(
+            "STATIONS", "Stations with an idle truck, commas between, once for each truck (s1,s1,s3); or all, or none."
         ),
     ],
     incident_class: Annotated[
-        int | None,
-        typer.Option(
-            "--class",
-            parser=whole_number(0),
-            metavar="N",
-            help="Which row of the node in demand.csv, from 1.",
-            show_default=False,
-        ),
+        int | None, unset("N", "Which row of the node in demand.csv, from 1.", "--class", parser=whole_number(0))
     ] = None,
     city: Annotated[
-        Path | None,
-        typer.Option(
-            parser=named_path, metavar="CITY", help="Refuse a file that was not made for this city.", show_default=False
-        ),
+        Path | None, unset("CITY", "Refuse a file that was not made for this city.", parser=named_path)
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from runcard.cli.parameters import named_path, whole_number
+from runcard.cli.parameters import named_path, unset, whole_number
 
 
 def generate(
@@ -28,10 +28,7 @@ def generate(
         float, typer.Option(metavar="X", help="Target, as a part of the longest route's mean driving time.")
     ] = 0.6,
     sparseness: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help="Part of the links that is kept; drawn from 0.4 to 1 if left out.", show_default=False
-        ),
+        float | None, unset("X", "Part of the links that is kept; drawn from 0.4 to 1 if left out.")
     ] = None,
     shared_delay: Annotated[
         float, typer.Option(metavar="X", help="Chance that trucks on one link meet the same delay.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,30 +32,26 @@ def whole_number(least: int, most: int = 10**18) -> Callable[[str | int], int]:
     return read
 
 
+def unset(
+    metavar: str, words: str, *names: str, parser: Callable[[str], Any] | Callable[[str | int], int] | None = None
+) -> Any:
+    """An option that may be left out, so that its help shows no default."""
+    return typer.Option(*names, parser=parser, metavar=metavar, help=words, show_default=False)
+
+
 CityFolder = Annotated[
     Path, typer.Argument(parser=named_path, metavar="CITY", help="A city folder.", show_default=False)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Node = Annotated[str, typer.Option("--at", metavar="NODE", help="The node of the incident.", show_default=False)]
+Node = Annotated[str, unset("NODE", "The node of the incident.", "--at")]
 Tolerance = Annotated[
     float, typer.Option(metavar="X", help="How close the proven bounds of `optimal` must come, relatively.")
 ]
 Horizon = Annotated[
-    float | None,
-    typer.Option(
-        metavar="X",
-        help="The horizon T of one-step-queueing in busy times; from the load if left out.",
-        show_default=False,
-    ),
+    float | None, unset("X", "The horizon T of one-step-queueing in busy times; from the load if left out.")
 ]
 Threads = Annotated[
-    int | None,
-    typer.Option(
-        parser=whole_number(1, 10_000),
-        metavar="N",
-        help="Threads to use; one for each processor if left out.",
-        show_default=False,
-    ),
+    int | None, unset("N", "Threads to use; one for each processor if left out.", parser=whole_number(1, 10_000))
 ]
 Seed = Annotated[int, typer.Option(parser=whole_number(0, 2**63 - 1), metavar="N", help="Seed of everything random.")]
 

@@ -18,6 +18,7 @@ from runcard.cli.parameters import (
     named_path,
     solve_options,
     some_words,
+    unset,
     whole_number,
     words_of,
 )
@@ -37,21 +38,11 @@ Policies = Annotated[
     ),
 ]
 Incidents = Annotated[
-    int | None,
-    typer.Option(
-        parser=whole_number(1),
-        metavar="N",
-        help="Incidents to simulate for each policy, instead of a precision.",
-        show_default=False,
-    ),
+    int | None, unset("N", "Incidents to simulate for each policy, instead of a precision.", parser=whole_number(1))
 ]
 Precision = Annotated[
     float | None,
-    typer.Option(
-        metavar="X",
-        help="Simulate until each late fraction is known to this part; 0.01 if left out, 0.05 in large departments.",
-        show_default=False,
-    ),
+    unset("X", "Simulate until each late fraction is known to this part; 0.01 if left out, 0.05 in large departments."),
 ]
 
 
@@ -65,13 +56,7 @@ def simulate(
     precision: Precision = None,
     seed: Seed = 1,
     records: Annotated[
-        Path | None,
-        typer.Option(
-            parser=named_path,
-            metavar="FILE",
-            help="Write a Parquet file with a row for each incident.",
-            show_default=False,
-        ),
+        Path | None, unset("FILE", "Write a Parquet file with a row for each incident.", parser=named_path)
     ] = None,
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,
@@ -131,15 +116,9 @@ def stress(
     city: CityFolder,
     policies: Policies = "closest-first,optimal",
     scenarios: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES", help="Scenarios, commas between; all built-in ones if left out.", show_default=False
-        ),
+        str | None, unset("NAMES", "Scenarios, commas between; all built-in ones if left out.")
     ] = None,
-    log: Annotated[
-        Path | None,
-        typer.Option(parser=named_path, metavar="FILE", help="Also replay this incident log.", show_default=False),
-    ] = None,
+    log: Annotated[Path | None, unset("FILE", "Also replay this incident log.", parser=named_path)] = None,
     incidents: Incidents = None,
     precision: Precision = None,
     seed: Seed = 1,

@@ -7,17 +7,12 @@ from typing import Annotated
 
 import typer
 
-from runcard.cli.parameters import CityFolder, Horizon, Threads, Tolerance, named_path, solve_options
+from runcard.cli.parameters import CityFolder, Horizon, Threads, Tolerance, named_path, solve_options, unset
 
 
 def solve(
     city: CityFolder,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", parser=named_path, metavar="FILE", help="The policy file to write.", show_default=False
-        ),
-    ],
+    output: Annotated[Path, unset("FILE", "The policy file to write.", "--output", "-o", parser=named_path)],
     policy: Annotated[str, typer.Option(metavar="NAME", help="A policy by name or paper label.")] = "optimal",
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runcard.cli.parameters import Seed, named_path, whole_number
+from runcard.cli.parameters import Seed, named_path, unset, whole_number
 
 if TYPE_CHECKING:
     from runcard.study.run import StudyRun
@@ -26,30 +26,16 @@ def study(
     ] = Path("runcard-study"),
     graphs: Annotated[
         int | None,
-        typer.Option(
-            parser=whole_number(1, 10**6),
-            metavar="N",
-            help="Random graphs for each setting; as in the paper if left out.",
-            show_default=False,
-        ),
+        unset("N", "Random graphs for each setting; as in the paper if left out.", parser=whole_number(1, 10**6)),
     ] = None,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number(1, 10_000),
-            metavar="N",
-            help="Worker processes; one for each processor if left out.",
-            show_default=False,
-        ),
+        int | None, unset("N", "Worker processes; one for each processor if left out.", parser=whole_number(1, 10_000))
     ] = None,
     seed: Seed = 1,
     backend: Annotated[
         str, typer.Option(metavar="NAME", help="Where workers run: loky (this machine) or dask (a cluster).")
     ] = "loky",
-    address: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="The Dask scheduler, such as tcp://10.0.0.1:8786.", show_default=False),
-    ] = None,
+    address: Annotated[str | None, unset("ADDRESS", "The Dask scheduler, such as tcp://10.0.0.1:8786.")] = None,
     list_names: Annotated[bool, typer.Option("--list", help="List the experiments and findings, and stop.")] = False,
 ) -> None:
     """Run the paper's numerical study, and write a report.
