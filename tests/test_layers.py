@@ -68,6 +68,16 @@ def test_every_folder_of_the_package_has_its_place() -> None:
     assert folders <= RANKS.keys()
 
 
+def test_only_the_command_line_parses_and_prints() -> None:
+    """No other folder knows the terminal: neither typer nor rich nor print."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        if "cli" in path.relative_to(SOURCE).parts:
+            continue
+        assert not {"rich", "typer"} & {module.split(".")[0] for module in imported_modules(path, "runcard")}, path
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert not any(isinstance(node, ast.Name) and node.id == "print" for node in ast.walk(tree)), path
+
+
 @pytest.mark.parametrize(
     ("file", "line"),
     [
@@ -90,6 +100,7 @@ def test_a_wrong_arrow_is_noticed(tmp_path: Path, file: str, line: str) -> None:
 
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
     """`runcard --help` answers at once, because compilers, solvers and plots are imported when they are used."""
-    code = "import sys, runcard, runcard.cli; print(sorted({'numba', 'scipy', 'matplotlib'} & sys.modules.keys()))"
+    heavy = "{'numba', 'numpy', 'scipy', 'matplotlib', 'rich'}"
+    code = f"import sys, runcard, runcard.cli; print(sorted({heavy} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -22,6 +22,12 @@ class Ran:
 Run = Callable[..., Ran]
 
 
+@pytest.fixture(autouse=True)
+def no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No lines about the progress of long work: on a busy machine everything is long."""
+    monkeypatch.setattr("runcard.cli.progress.EVERY_SECONDS", 1e6)
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command, as in run("compare", folder, "--json")."""

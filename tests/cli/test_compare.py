@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from runcard.city import read_city, write_city
-from runcard.outputs import compare as comparing
 from runcard.policy.base import Certificate
+from runcard.policy.solve import solve_named
 
 CONTRACT = [
     "name",
@@ -139,14 +139,13 @@ def test_a_result_that_did_not_converge_says_so(
     run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
 ) -> None:
     """The results are still shown, marked, with a line on standard error and exit code 1."""
-    solve = comparing.solve
 
     def give_up(*arguments: object, **options: object) -> object:
-        solved = solve(*arguments, **options)  # type: ignore[arg-type]
+        solved = solve_named(*arguments, **options)  # type: ignore[arg-type]
         certificate = Certificate(lower=0.0, upper=1.0, converged=False)
         return replace(solved, certificate=certificate) if solved.name == "optimal" else solved  # type: ignore[type-var]
 
-    monkeypatch.setattr(comparing, "solve", give_up)
+    monkeypatch.setattr("runcard.outputs.policy_choice.solve_named", give_up)
     ran = run("compare", grid_folder, *(["--json"] if as_json else []))
     assert ran.code == 1
     assert "not converged: optimal" in ran.err

@@ -1,6 +1,7 @@
 """`runcard decide`."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,7 +135,10 @@ def test_a_damaged_file_is_refused(run, policy_file: Path, tmp_path: Path) -> No
     (tmp_path / "cut").write_bytes(content[:-9])
     (tmp_path / "changed").write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
     (tmp_path / "letter").write_text("dear all")
-    for name in ("missing", "cut", "changed", "letter"):
+    (tmp_path / "nested").write_bytes((10**6).to_bytes(8, "little") + b"[" * 10**6)
+    (tmp_path / "long").write_bytes(b"\xff" * 8 + content)
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("missing", "cut", "changed", "letter", "nested", "long", "pipe"):
         ran = run("decide", tmp_path / name, "--at", "n5", "--idle", "all")
         assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
         assert str(tmp_path / name) in ran.err

@@ -87,6 +87,46 @@ def test_wrong_usage_is_one_line_with_a_way_to_help(run, arguments: list[str], w
     assert "--help)" in ran.err
 
 
+NINES = "9" * 5000
+
+
+@pytest.mark.parametrize("value", [NINES, f"-{NINES}", NINES[:4000], "1e400", "nan", "inf", "-1", "x" * 5000])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["decide", "POLICY", "--at", "n5", "--idle", "all", "--class"],
+        ["decide", "POLICY", "--at", "n5", "--idle"],
+        ["decide", "POLICY", "--idle", "all", "--at"],
+        ["lateness", "CITY", "--at", "n5", "--top"],
+        ["compare", "CITY", "--tolerance"],
+        ["compare", "CITY", "--threads"],
+        ["compare", "CITY", "--policies", "OSIA", "--horizon-busy-times"],
+        ["compare", "CITY", "--weights"],
+        ["simulate", "CITY", "--incidents"],
+        ["simulate", "CITY", "--precision"],
+        ["simulate", "CITY", "--seed"],
+        ["generate", "FOLDER", "--side"],
+        ["generate", "FOLDER", "--stations"],
+        ["generate", "FOLDER", "--trucks-per-station"],
+        ["generate", "FOLDER", "--load"],
+        ["generate", "FOLDER", "--busy-minutes"],
+        ["generate", "FOLDER", "--seed"],
+        ["study", "table2", "--graphs"],
+        ["study", "table2", "--jobs"],
+    ],
+    ids=lambda command: f"{command[0]}{command[-1]}",
+)
+def test_an_absurd_value_is_one_short_line(
+    run, grid_folder: Path, policy_file: Path, tmp_path: Path, command: list[str], value: str
+) -> None:
+    """Numbers of thousands of digits, no numbers, and words without end are refused, and not repeated at length."""
+    given = {"CITY": grid_folder, "POLICY": policy_file, "FOLDER": tmp_path / "new"}
+    ran = run(*(given.get(word, word) for word in command), value)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "internal" not in ran.err
+    assert len(ran.err) < 700
+
+
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
@@ -108,7 +148,7 @@ def test_whatever_happens_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("runcard.outputs.commands.run_compare", fail)
+    monkeypatch.setattr("runcard.city.files.read_city", fail)
     ran = run("compare", tmp_path)
     assert (ran.code, ran.out, ran.err) == (code, "", f"runcard: {line}\n")
 

@@ -139,3 +139,57 @@ def test_bad_arguments_are_sentences(run, grid_folder: Path, arguments: list[str
     assert ran.code == 2
     assert words in ran.err
     assert ran.err.count("\n") == 1
+
+
+def test_policy_files_are_simulated_as_their_policies(
+    run, grid_folder: Path, policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file stands for its policy in simulate, stress and compare, under its own name, and nothing is solved."""
+    cf = tmp_path / "cf.policy"
+    assert run("solve", grid_folder, "--policy", "CF", "-o", cf).code == 0
+    options = ["--incidents", "3000", "--json"]
+    named = {
+        "simulate": json.loads(run("simulate", grid_folder, "--policies", "CF,OPT", *options).out)["policies"],
+        "stress": json.loads(run("stress", grid_folder, "--policies", "CF,OPT", "--scenarios", "paper", *options).out)[
+            "scenarios"
+        ][0]["policies"],
+        "compare": json.loads(run("compare", grid_folder, "--policies", "CF,OPT", "--json").out)["policies"],
+    }
+    monkeypatch.setattr("runcard.outputs.policy_choice.solve_named", lambda *_: pytest.fail("should not be solved"))
+    monkeypatch.setattr("runcard.outputs.compare.load_kernels", lambda *_: None)  # which solves a tiny city
+    files = f"{cf},{policy_file}"
+    by_file = {
+        "simulate": json.loads(run("simulate", grid_folder, "--policies", files, *options).out)["policies"],
+        "stress": json.loads(run("stress", grid_folder, "--policies", files, "--scenarios", "paper", *options).out)[
+            "scenarios"
+        ][0]["policies"],
+        "compare": json.loads(run("compare", grid_folder, "--policies", files, "--json").out)["policies"],
+    }
+    for command, policies in by_file.items():
+        assert [policy.pop("name") for policy in policies] == [str(cf), str(policy_file)]
+        for policy, known in zip(policies, named[command], strict=True):
+            del known["name"]
+            for one in (policy, known):
+                one.pop("seconds", None)
+            assert policy == known
+    ran = run("compare", grid_folder, "--policies", files)
+    assert ran.code == 0
+    assert "Late more often than the best possible" in " ".join(ran.out.split())
+    for command in (["compare"], ["simulate", "--incidents", "320"], ["stress", "--incidents", "320"]):
+        ran = run(command[0], grid_folder, "--policies", files, *command[1:])
+        assert f"{cf} holds closest-first.\n{policy_file} holds optimal.\n" in ran.out
+
+
+@pytest.mark.parametrize("command", ["simulate", "stress", "compare"])
+def test_a_policy_file_of_another_city_is_refused(run, policy_file: Path, data_folder: Path, command: str) -> None:
+    """One line, exit code 2, whatever the command."""
+    ran = run(command, data_folder / "golden" / "city0-shared1", "--policies", f"CF,{policy_file}")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert f"{policy_file}: the policy was made for another city" in ran.err
+
+
+def test_weights_are_solved_and_not_read(run, grid_folder: Path, policy_file: Path) -> None:
+    """A file holds a policy of one objective: with --weights there is no use for it."""
+    ran = run("compare", grid_folder, "--weights", "0.1", "--policies", policy_file)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "expected names of policies to solve for each weight, got the file" in ran.err

@@ -7,9 +7,9 @@ import pytest
 
 from runcard.city import read_city
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs import commands
 from runcard.outputs.policy_file import load_policy
 from runcard.policy.base import Certificate
+from runcard.policy.solve import solve_named
 
 
 @pytest.mark.parametrize(("word", "name"), [("optimal", "optimal"), ("CF", "closest-first"), ("one-step", "one-step")])
@@ -38,7 +38,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_solving(
     run, grid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder, a missing folder and a file in the place of one are refused at once, and nothing is made."""
-    monkeypatch.setattr(commands, "solve", lambda *_, **__: pytest.fail("should not have been solved"))
+    monkeypatch.setattr("runcard.policy.solve.solve_named", lambda *_, **__: pytest.fail("should not have been solved"))
     (tmp_path / "file").write_text("mine")
     for path in (tmp_path, tmp_path / "missing" / "a.policy", tmp_path / "file" / "a.policy"):
         ran = run("solve", grid_folder, "-o", path)
@@ -69,13 +69,12 @@ def test_a_policy_that_did_not_converge_is_not_written(
     run, grid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A solve that stopped early ends with exit code 1, the bounds it reached, and no file."""
-    solve = commands.solve
 
     def give_up(*arguments: object, **options: object) -> object:
-        solved = solve(*arguments, **options)  # type: ignore[arg-type]
+        solved = solve_named(*arguments, **options)  # type: ignore[arg-type]
         return replace(solved, certificate=Certificate(lower=0.25, upper=0.5, converged=False))  # type: ignore[type-var]
 
-    monkeypatch.setattr(commands, "solve", give_up)
+    monkeypatch.setattr("runcard.policy.solve.solve_named", give_up)
     ran = run("solve", grid_folder, "-o", tmp_path / "a.policy")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1)
     assert "did not converge" in ran.err
@@ -83,10 +82,19 @@ def test_a_policy_that_did_not_converge_is_not_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_city_too_large_for_memory_is_refused(run, tmp_path: Path) -> None:
-    """Forty trucks have a million million states: one line with exit code 2, and no file."""
+def test_a_city_too_large_for_memory_is_refused(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty trucks have a million million states: one line with exit code 2, before any driving time is computed."""
     assert run("generate", tmp_path / "city", "--side", "8", "--stations", "40").code == 0
-    for command in (["compare", tmp_path / "city"], ["solve", tmp_path / "city", "-o", tmp_path / "a.policy"]):
+    monkeypatch.setattr("runcard.outputs.steps.dispatch_problem", lambda *_, **__: pytest.fail("too late"))
+    for command in (
+        ["compare", tmp_path / "city"],
+        ["compare", tmp_path / "city", "--policies", "CF"],
+        ["compare", tmp_path / "city", "--weights", "0.1"],
+        ["solve", tmp_path / "city", "-o", tmp_path / "a.policy"],
+        ["solve", tmp_path / "city", "--policy", "one-step", "-o", tmp_path / "a.policy"],
+        ["simulate", tmp_path / "city"],
+        ["stress", tmp_path / "city", "--policies", "CF,OSI"],
+    ):
         ran = run(*command)
         assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
         assert "1,099,511,627,776 states" in ran.err

@@ -71,7 +71,7 @@ def test_evaluation_is_guarded_too() -> None:
 def test_the_limit_is_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """A problem that fits is refused where less memory is free than it needs."""
     problem = make_problem([1, 2, 1], [2, 1])
-    check_memory(problem)
+    check_memory(problem.trucks.tolist())
     needed = bytes_of_values(problem)
     monkeypatch.setattr(memory, "SMALL_BYTES", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda: needed - 1.0)

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runcard.city import City, Objective, demo_city, generate_grid
+from runcard.city import City, Objective, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.progress import Progress
 from runcard.outputs.compare import compare_policies
-from runcard.outputs.warm_up import load_kernels
+from runcard.outputs.steps import NoSteps
 from runcard.policy.solve import evaluate
+from runcard.policy.solve_options import SolveOptions
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def grid() -> City:
 def test_a_comparison_is_what_evaluation_says(grid: City) -> None:
     """Every result holds the evaluation of its own policy."""
     comparison = compare_policies(grid)
-    assert comparison.converged
+    assert comparison.failed == []
     for result in comparison.results:
         assert comparison.result(result.name) is result
         assert evaluate(result.policy).late_fraction == pytest.approx(result.evaluation.late_fraction, rel=1e-10)
@@ -31,7 +32,7 @@ def test_a_comparison_is_what_evaluation_says(grid: City) -> None:
 def test_the_bounds_of_the_optimal_policy_are_those_of_the_optimum(grid: City) -> None:
     """With a loose tolerance the interval still holds the true optimum, which the evaluated policy may miss."""
     best = compare_policies(grid, ["optimal"]).results[0].evaluation.late_fraction
-    loose = compare_policies(grid, ["optimal"], tolerance=0.5).results[0]
+    loose = compare_policies(grid, ["optimal"], SolveOptions(tolerance=0.5)).results[0]
     assert loose.lower <= best * (1.0 + 1e-9)
     assert best <= loose.evaluation.late_fraction * (1.0 + 1e-9)
     assert loose.lower <= loose.evaluation.late_fraction <= loose.upper
@@ -52,27 +53,40 @@ def test_the_distance_to_the_optimum_is_a_bound(grid: City) -> None:
 def test_a_horizon_is_for_queueing_only(grid: City) -> None:
     """A horizon changes one-step-queueing and no other policy; where that is not compared, it is refused."""
     names = ["closest-first", "one-step-queueing", "one-step-queueing-printed"]
-    usual, other = (compare_policies(grid, names, horizon_busy_times=horizon) for horizon in (None, 0.05))
+    usual, other = (compare_policies(grid, names, SolveOptions(horizon_busy_times=horizon)) for horizon in (None, 0.05))
     late = [[result.evaluation.late_fraction for result in comparison.results] for comparison in (usual, other)]
     assert late[0][0] == late[1][0]
     assert late[0][1] != late[1][1]
     assert late[0][2] == late[1][2]
     with pytest.raises(InputError, match="horizon"):
-        compare_policies(grid, ["closest-first"], horizon_busy_times=2.0)
+        compare_policies(grid, ["closest-first"], SolveOptions(horizon_busy_times=2.0))
+
+
+class Heard(NoSteps):
+    """Writes down the steps, each with what is heard while it lasts."""
+
+    def __init__(self, heard: dict[str, list[Progress]]) -> None:
+        self.heard = heard
+
+    def begin(self, words: str) -> None:
+        """A step begins."""
+        self.heard[words] = []
 
 
 def test_the_caller_is_told_what_goes_on(grid: City) -> None:
-    """`begin` hears each name once and in order, and `progress` hears bounds that hold the late fraction of each."""
+    """Policies are solved and evaluated after the driving times, and bounds that are heard hold their late fraction."""
     heard: dict[str, list[Progress]] = {}
     comparison = compare_policies(
         grid,
         ["OPT", "CF"],
-        begin=lambda name: heard.update({name: []}),
-        progress=lambda now: list(heard.values())[-1].append(now),
+        SolveOptions(progress=lambda now: list(heard.values())[-1].append(now)),
+        steps=Heard(heard),
     )
-    assert list(heard) == ["optimal", "closest-first"]
-    for name, steps in heard.items():
-        late = comparison.result(name).evaluation.late_fraction
+    driving, *names = heard
+    assert driving == f"driving times to {len(grid.demand)} demand points"
+    assert names == ["optimal", "optimal, evaluated", "closest-first", "closest-first, evaluated"]
+    for name in names:
+        late, steps = comparison.result(name.split(",")[0]).evaluation.late_fraction, heard[name]
         assert steps
         assert all(now.lower <= late * (1.0 + 1e-9) and late <= now.upper * (1.0 + 1e-9) for now in steps)
 
@@ -90,33 +104,12 @@ def test_no_policy_is_no_comparison(grid: City) -> None:
         compare_policies(grid, [])
 
 
-def test_kernels_of_large_problems_are_made_ready_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a problem is large enough for keys of 32 bits, their kernel runs before the clock starts."""
-    from runcard.mdp.from_city import dispatch_problem
-    from runcard.mdp.rows import ValueRule
-    from runcard.outputs import warm_up
-
-    widths: list[int] = []
-    rows = ValueRule.rows
-    monkeypatch.setattr(
-        ValueRule,
-        "rows",
-        lambda self, *args, **options: (widths.append(self.key_bits), rows(self, *args, **options))[1],
-    )
-    problem = dispatch_problem(demo_city())
-    load_kernels(problem, ["closest-first", "optimal"])
-    assert 32 not in widths
-    monkeypatch.setattr(warm_up, "SMALL", 1)
-    load_kernels(problem, ["closest-first", "optimal"])
-    assert 32 in widths
-
-
 @pytest.mark.parametrize("objective", [Objective("minutes"), Objective("late+minutes", 0.05)], ids=lambda o: o.minimise)
 def test_another_objective_is_compared_beside_the_late_fraction(grid: City, objective: Objective) -> None:
     """The late fraction stays what it is, the gap to the optimum is that of the cost, and JSON has both."""
     comparison = compare_policies(replace(grid, objective=objective), ["closest-first", "optimal", "fixed-card"])
     by_late = compare_policies(grid, ["closest-first", "optimal"])
-    assert comparison.converged
+    assert comparison.failed == []
     document = comparison.document()
     assert document["objective"] == {"minimise": objective.minimise, "weight": objective.weight}
     for entry in document["policies"]:

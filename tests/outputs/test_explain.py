@@ -39,12 +39,15 @@ def test_what_a_decision_is_compared_with_is_what_it_says(problem: DispatchProbl
     assert differing > 10
 
 
-def made_up(policy: str, decision: str, best_now: str, closest: str, num_teams: int = 6) -> Explanation:
+def made_up(
+    policy: str, decision: str, best_now: str, closest: str, num_teams: int = 6, *, reason: str = ""
+) -> Explanation:
     """An explanation with teams of one truck, of which the decision is at 2 % + 1 % and the others at 1 % + 3 %."""
     other = {"p_late": 0.01, "price": 0.03}
     return Explanation(
         node_id="n1",
         policy=policy,
+        reason=reason,
         decision=Decision(team=(decision,), p_late=0.02, price=0.01, alternatives=()),
         best_now=Option(team=(best_now,), **other),
         closest=Option(team=(closest,), **other),
@@ -76,7 +79,7 @@ def test_a_team_held_back_is_named_with_its_price() -> None:
 
 def test_closest_first_gives_its_own_reason() -> None:
     """It does not claim that its team has the smallest sum."""
-    assert made_up("closest-first", "a", "b", "a").reasons == [
+    assert made_up("closest-first", "a", "b", "a", reason="is the closest").reasons == [
         "Of the 6 teams that could go it is the closest: P(late now) 2.00% + price 1.00% = 3.00%.",
         "Closest-first does not look at prices.",
     ]
@@ -84,9 +87,9 @@ def test_closest_first_gives_its_own_reason() -> None:
 
 def test_a_card_gives_its_own_reason() -> None:
     """A fixed card sends what comes first on it, whatever the sum."""
-    assert made_up("fixed-card", "a", "b", "a").reasons == [
+    assert made_up("fixed-card", "a", "b", "a", reason="comes first on the card").reasons == [
         "Of the 6 teams that could go it comes first on the card: P(late now) 2.00% + price 1.00% = 3.00%.",
-        "A fixed card does not look at prices.",
+        "Fixed-card does not look at prices.",
     ]
 
 

@@ -1,21 +1,110 @@
 """Output files."""
 
 import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from runcard.errors import InputError, RuncardError
-from runcard.outputs.files import check_output_file, size_in_words, write_whole
+from runcard.outputs.files import DRAFT_ENDING, check_output_file, fill_whole, size_in_words, write_whole
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    """The new content is there, readable by all, and no draft is left."""
+    """The new content is there, and no draft is left."""
     path = tmp_path / "map.png"
     path.write_bytes(b"old")
     assert write_whole(path, b"new") == path
     assert path.read_bytes() == b"new"
-    assert path.stat().st_mode & 0o777 == 0o644
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture
+def umask() -> Iterator[Callable[[int], int]]:
+    """Set the umask for a test."""
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o027, 0o640), (0o000, 0o666)])
+def test_a_new_file_has_what_the_umask_leaves(
+    tmp_path: Path, umask: Callable[[int], int], mask: int, mode: int
+) -> None:
+    """Whoever wants their files for themselves gets them so, whatever writes them."""
+    umask(mask)
+    write_whole(tmp_path / "map.png", b"new")
+    fill_whole(tmp_path / "anew", _write_anew)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("map.png", "anew")] == [mode, mode]
+
+
+def _write_anew(draft: Path) -> None:
+    """Fill a draft as some libraries do: as another file that takes its name."""
+    draft.with_suffix(".other").write_bytes(b"new")
+    draft.with_suffix(".other").replace(draft)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o400])
+def test_a_file_that_was_there_keeps_its_permissions(tmp_path: Path, umask: Callable[[int], int], mode: int) -> None:
+    """A private file stays private while it is written, too: its draft is nobody else's to read."""
+    path, seen = tmp_path / "records.parquet", []
+    path.write_bytes(b"old")
+    path.chmod(mode)
+
+    def write(draft: Path) -> None:
+        draft.write_bytes(b"new")
+        seen.append(draft.stat().st_mode & 0o777)
+
+    fill_whole(path, write)
+    assert (path.read_bytes(), path.stat().st_mode & 0o777, seen) == (b"new", mode, [0o600])
+
+
+def draft_of(path: Path, token: str, *, age: float) -> Path:
+    """A draft that was last written to so many seconds ago."""
+    draft = path.with_name(f".{path.name}.{token}{DRAFT_ENDING}")
+    draft.write_bytes(b"half")
+    os.utime(draft, (time.time() - age, time.time() - age))
+    return draft
+
+
+def test_old_drafts_of_a_file_are_removed(tmp_path: Path) -> None:
+    """A write removes what a kill left of the same file: only drafts, and only old ones."""
+    path, other = tmp_path / "a.policy", tmp_path / "b.policy"
+    old = [draft_of(path, "0123abcd", age=4000.0), draft_of(path, "ffffffff", age=1e6)]
+    kept = [
+        draft_of(path, "11111111", age=60.0),  # somebody may be writing it
+        draft_of(other, "0123abcd", age=1e6),  # of another file
+        draft_of(path, "mine", age=1e6),  # not a name of ours
+        tmp_path / ".a.policy.0123abcd",
+        tmp_path / ".a.policy.notes",
+    ]
+    for mine in kept[3:]:
+        mine.write_bytes(b"mine")
+        os.utime(mine, (0, 0))
+    os.mkfifo(tmp_path / f".a.policy.22222222{DRAFT_ENDING}")
+    write_whole(path, b"new")
+    assert not any(draft.exists() for draft in old)
+    assert all(one.exists() for one in kept)
+    assert (tmp_path / f".a.policy.22222222{DRAFT_ENDING}").is_fifo()
+
+
+def test_many_may_write_one_file_at_once(tmp_path: Path) -> None:
+    """The last one wins, the file is whole at every moment, and no draft is left."""
+    path, contents = tmp_path / "a.policy", [bytes([65 + n]) * 200_000 for n in range(8)]
+    draft_of(path, "0123abcd", age=1e6)
+    write_whole(path, contents[0])
+
+    def write(content: bytes) -> bool:
+        for _ in range(20):
+            write_whole(path, content)
+            if path.read_bytes() not in contents:
+                return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(write, contents))
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -2,8 +2,11 @@
 
 import json
 import struct
+import warnings
 from dataclasses import replace
+from mmap import mmap
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -123,7 +126,7 @@ def rewrite(
 def test_a_round_trip_is_exact(problem: DispatchProblem, name: str, tmp_path: Path) -> None:
     """A policy that is saved and loaded is the same to the last bit, and decides and evaluates the same."""
     policy = solve(problem, name)
-    found = load_policy(save_policy(policy, tmp_path / "p"), problem)
+    found = load_policy(save_policy(policy, tmp_path / "p"))
     assert_same_policy(found, policy)
     for idle in every_state(problem):
         assert [found.decide(idle, j) for j in range(9)] == [policy.decide(idle, j) for j in range(9)]
@@ -220,15 +223,60 @@ def test_names_in_any_script(tmp_path: Path) -> None:
     assert_same_policy(load_policy(save_policy(policy, tmp_path / "ü p")), policy)
 
 
-def test_values_are_mapped_not_read(saved: Path) -> None:
-    """The values are a read-only memory map of the file: processes share them, and nobody can change them."""
+def test_a_policy_is_that_of_the_problem_that_was_given(saved: Path, problem: DispatchProblem) -> None:
+    """With a problem to compare with, the policy shares it: its arrays are not there twice."""
+    assert load_policy(saved, problem).problem is problem
+    assert load_policy(saved).problem is not problem
+
+
+@pytest.mark.parametrize("damage", ["overwritten", "truncated", "removed"])
+def test_a_loaded_policy_is_a_copy(saved: Path, problem: DispatchProblem, damage: str) -> None:
+    """What becomes of a file in place does not change, or end, a process that has loaded it."""
+    policy = load_policy(saved)
+    before = [policy.decide(idle, j) for idle in every_state(problem)[::5] for j in range(9)]
+    if damage == "removed":
+        saved.unlink()
+    else:
+        with saved.open("r+b") as file:
+            if damage == "truncated":
+                file.truncate(100)
+            else:
+                file.write(b"\xff" * saved.stat().st_size)
+    assert [policy.decide(idle, j) for idle in every_state(problem)[::5] for j in range(9)] == before
+
+
+def test_a_large_file_is_mapped(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above a size the arrays are a map of the file: processes share them, and nobody can change them."""
+    monkeypatch.setattr("runcard.outputs.tensor_file.MOST_COPIED", 1000)
     policy = load_policy(saved)
     assert isinstance(policy, ValuePolicy)
-    value = policy.value
-    assert isinstance(value, np.memmap)
-    assert not value.flags.writeable
+    base: Any = policy.value
+    while isinstance(base, np.ndarray):
+        assert not base.flags.writeable
+        base = base.base
+    assert isinstance(base, mmap)
     with pytest.raises(ValueError, match="read-only"):
-        value[0] = 1.0
+        policy.value[0] = 1.0
+
+
+def test_a_file_may_be_replaced_while_it_is_loaded(problem: DispatchProblem, tmp_path: Path) -> None:
+    """Whoever loads gets the old policy or the new one, each whole, however often they are exchanged."""
+    policies = [solve(problem, "optimal"), solve(problem, "fixed-card")]
+    path, stop = save_policy(policies[0], tmp_path / "p"), Event()
+
+    def exchange() -> None:
+        while not stop.is_set():
+            for policy in policies:
+                save_policy(policy, path)
+
+    writer = Thread(target=exchange)
+    writer.start()
+    try:
+        names = [load_policy(path, problem).name for _ in range(400)]
+    finally:
+        stop.set()
+        writer.join()
+    assert set(names) == {"optimal", "fixed-card"}
 
 
 @pytest.mark.parametrize("name", POLICY_NAMES)
@@ -459,6 +507,90 @@ def test_whole_files_without_sense_are_refused(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e300, -1e300])
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("optimal", "value"),
+        ("optimal", "cost"),
+        ("optimal", "response_minutes"),
+        ("optimal", "incidents_per_day"),
+        ("closest-first", "value"),
+        ("one-step-mean-field", "table_value"),
+        ("one-step-mean-field", "table_busy"),
+    ],
+)
+def test_what_is_no_number_is_refused(
+    problem: DispatchProblem, tmp_path: Path, name: str, array: str, number: float
+) -> None:
+    """A file with a good digest and one NaN, infinity or absurd number is refused before anything is decided."""
+    path = save_policy(solve(problem, name), tmp_path / "p")
+    with safe_open(path, framework="numpy") as file:
+        wrong = file.get_tensor(array).copy()
+    wrong.flat[1] = number
+    rewrite(path, arrays={array: wrong}, with_digest=True)
+    with pytest.raises(PolicyFileError, match="damaged"):
+        load_policy(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"about": {"problem": "0" * 32}},
+        {"about": {"certificate": [0.5, 0.1, True]}},
+        {"about": {"certificate": [0.1, 0.5, "yes"]}},
+        {"about": {"certificate": [0.1, 1e308, True]}},
+        {"about": {"station_ids": ["a", "b", 3]}},
+        {"about": {"class_names": {"a": 1}}},
+        {"about": {"returns_per_day": True}},
+        {"about": {"returns_per_day": 10**400}},
+        {"arrays": {"surprise": np.zeros(2)}},
+        {"arrays": {"card": np.zeros((9, 3), np.int64)}},
+        {"arrays": {"trucks": np.full(3, 2**63 - 1)}},
+        {"arrays": {"trucks": np.full(3, 10**6)}},
+        {"arrays": {"trucks": np.array([2, 2, -2])}},
+        {"arrays": {"trucks_needed": np.full(9, 2**40)}},
+        {"arrays": {"trucks_needed": np.zeros(9, np.int64)}},
+        {"arrays": {"teams": np.zeros((10, 3), np.int8)}},
+        {"arrays": {"cost": np.zeros((10, 9), np.float32)}},
+    ],
+    ids=lambda change: "-".join(str(next(iter(part))) for part in change.values()),
+)
+def test_contents_that_contradict_each_other_are_refused(saved: Path, change: dict[str, Any]) -> None:
+    """A digest is no signature: a file with a good one is still checked, and nothing is allocated on its word."""
+    rewrite(saved, **change, with_digest=True)
+    with pytest.raises(PolicyFileError, match=r"damaged|not a policy file of this version"):
+        load_policy(saved)
+
+
+@pytest.mark.parametrize("name", POLICY_NAMES)
+def test_no_file_leads_to_an_answer_without_sense(problem: DispatchProblem, name: str, tmp_path: Path) -> None:
+    """Whatever number of a file somebody changes, with a new digest: it is refused, or its decisions are numbers."""
+    path, rng = save_policy(solve(problem, name), tmp_path / "p"), np.random.default_rng(11)
+    whole, refused = path.read_bytes(), 0
+    with safe_open(path, framework="numpy") as file:
+        arrays = {tensor: file.get_tensor(tensor) for tensor in sorted(file.keys())}
+    odd = [0, -1, 1, 2, 127, -128, 2**31, 2**62, 0.5, -1e-300, 1e99, np.nan, np.inf]
+    for _ in range(60):
+        array = str(rng.choice(list(arrays)))
+        wrong = arrays[array].copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wrong.flat[rng.integers(wrong.size)] = np.array(rng.choice(odd)).astype(wrong.dtype)
+        path.unlink()
+        path.write_bytes(whole)
+        rewrite(path, arrays={array: wrong}, with_digest=True)
+        try:
+            policy = load_policy(path)
+        except PolicyFileError:
+            refused += 1
+            continue
+        for idle in every_state(problem)[::9]:
+            decision = policy.decide(idle, 0)
+            assert all(np.isfinite([one.p_late, one.price]).all() for one in (decision, *decision.alternatives))
+    assert refused > 10
+
+
 def test_not_a_policy_file_at_all(tmp_path: Path) -> None:
     """A folder, a text file, a missing file and somebody else's safetensors file are refused, each in words."""
     text, other = tmp_path / "text.csv", tmp_path / "other.safetensors"
@@ -498,8 +630,3 @@ def test_places_that_cannot_be_written(problem: DispatchProblem, tmp_path: Path)
     with pytest.raises(InputError, match="got a folder"):
         save_policy(policy, tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_everybody_may_read_a_saved_policy(saved: Path) -> None:
-    """A saved file can be read by the other accounts of a dispatch centre."""
-    assert saved.stat().st_mode & 0o444 == 0o444

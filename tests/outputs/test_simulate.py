@@ -1,4 +1,4 @@
-"""What simulations say in words, tables and JSON."""
+"""What simulations say in JSON."""
 
 import json
 from math import inf
@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from runcard.city import generate_grid
-from runcard.outputs.progress import SimulationBar
 from runcard.outputs.simulate import simulation_document, survives
-from runcard.outputs.simulation_tables import late_words, simulation_line, with_error
-from runcard.simulate.engine import Progress
 from runcard.simulate.kernels.run import NUM_BINS
 from runcard.simulate.result import Batch, Interval, SimulatedPolicy, Simulation
 from runcard.simulate.scenario import Scenario
@@ -40,14 +37,6 @@ def test_a_gain_survives_if_its_interval_is_above_zero(low: float, high: float, 
     assert survives(Interval((low + high) / 2 if high < inf else 0.0, low, high)) == word
 
 
-def test_numbers_have_as_many_decimals_as_their_error() -> None:
-    """A late fraction is in per cent; an error that is not known is a question mark."""
-    assert late_words(Interval(0.0524, 0.0519, 0.0529)) == "5.24 ± 0.05"
-    assert late_words(Interval(0.000524, 0.000520, 0.000528)) == "0.0524 ± 0.0004"
-    assert with_error(Interval(1.0, -inf, inf), 2) == "1.00 ± ?"
-    assert late_words(Interval(0.0, 0.0, 0.0)) == "0.00 ± 0.00"
-
-
 def test_the_document_is_valid_json_whatever_is_not_known() -> None:
     """With one batch nothing is known about errors, and with nothing late no improvement: null, and no NaN."""
     city = generate_grid(side=2, num_stations=2, load=0.1, seed=1)
@@ -67,17 +56,3 @@ def test_pairs_that_differ_by_the_same_number_have_no_error() -> None:
     assert found.fewer_late(1).half == pytest.approx(0.0, abs=1e-15)
     assert found.fewer_late(1).mean == pytest.approx(0.01)
     assert found.policies[0].late_fraction.half > 0.1
-
-
-def test_the_line_counts_incidents_and_batches() -> None:
-    """It names the scenario, the incidents of each policy and the batches."""
-    assert "2,000 incidents for each policy in 2 batches" in simulation_line(simulation((5, 6)))
-    assert "1,000 incidents for each policy in 1 batch," in simulation_line(simulation((5,)))
-
-
-@pytest.mark.parametrize("progress", [Progress(0.3, 0.2), Progress(0.0, inf)])
-def test_the_bar_takes_every_progress(progress: Progress) -> None:
-    """One on the way, and one of which nothing is known yet."""
-    with SimulationBar() as bar:
-        bar.begin("paper")
-        bar.update(progress)

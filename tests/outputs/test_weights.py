@@ -9,8 +9,10 @@ from runcard.city import City, Objective, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
+from runcard.outputs.steps import NoSteps
 from runcard.outputs.weights import WeightComparison, compare_weights
 from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve_options import SolveOptions
 
 WEIGHTS = (0.1, 0.01, 1.0, 0.001)
 
@@ -80,19 +82,31 @@ def test_the_document_has_every_point(comparison: WeightComparison) -> None:
             assert entry["converged"] is True
 
 
+class Heard(NoSteps):
+    """Writes down the steps, each with what is heard while it lasts."""
+
+    def __init__(self, heard: dict[str, list[Progress]]) -> None:
+        self.heard = heard
+
+    def begin(self, words: str) -> None:
+        """A step begins."""
+        self.heard[words] = []
+
+
 def test_the_caller_is_told_what_goes_on(grid: City) -> None:
-    """`begin` hears each policy and weight in order, and `progress` hears bounds that hold the cost of each."""
+    """Each weight is solved and evaluated after the driving times, and the bounds that are heard hold its cost."""
     heard: dict[str, list[Progress]] = {}
     comparison = compare_weights(
         grid,
         [0.1],
         ["optimal"],
-        begin=lambda name: heard.update({name: []}),
-        progress=lambda now: list(heard.values())[-1].append(now),
+        SolveOptions(progress=lambda now: list(heard.values())[-1].append(now)),
+        steps=Heard(heard),
     )
-    assert list(heard) == ["optimal, weight 0", "optimal, weight 0.1"]
-    for point, steps in zip(comparison.curves[0].points, heard.values(), strict=True):
-        cost = point.result.evaluation.cost
+    _, *names = heard
+    assert names == [f"optimal, weight {weight}{of}" for weight in ("0", "0.1") for of in ("", ", evaluated")]
+    for number, name in enumerate(names):
+        cost, steps = comparison.curves[0].points[number // 2].result.evaluation.cost, heard[name]
         assert steps
         assert all(now.lower <= cost * (1.0 + 1e-9) and cost <= now.upper * (1.0 + 1e-9) for now in steps)
 

@@ -1,20 +1,12 @@
 """Teams, numbers and choices in words."""
 
-from fractions import Fraction
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from runcard.city import Objective
 from runcard.outputs.words import (
     counted,
     expected_one_of,
     incidents_a_day,
-    objective_words,
-    outward,
     percent,
-    proven_words,
     team_ids,
     team_words,
 )
@@ -62,26 +54,6 @@ def test_a_percentage_shows_what_is_there(fraction: float, words: str) -> None:
     assert percent(fraction) == words
 
 
-@given(st.floats(1.001e-6, 1.0), st.floats(0.0, 1e-6), st.integers(0, 10))
-def test_an_interval_is_rounded_outward(lower: float, width: float, decimals: int) -> None:
-    """The interval that is shown holds the one that is proven."""
-    low, high = (float(word) for word in outward(lower, lower + width, decimals).split("-"))
-    assert low <= 100.0 * lower * (1.0 + 1e-15)
-    assert high >= 100.0 * (lower + width) * (1.0 - 1e-15)
-    assert high - low <= 100.0 * width + 2.001 * 10.0**-decimals
-
-
-@given(st.floats(0.0, 4e-7), st.floats(1e-300, 4e-7))
-def test_a_tiny_interval_is_rounded_outward_to_four_digits(lower: float, width: float) -> None:
-    """So small numbers have an exponent, and the interval that is shown still holds the one that is proven."""
-    upper = lower + width
-    words = outward(lower, upper, 6)
-    low, high = (Fraction(word) for word in words.split(" to "))
-    assert low <= 100 * Fraction(lower) <= low * Fraction(1001, 1000)
-    assert high * Fraction(999, 1000) <= 100 * Fraction(upper) <= high
-    assert len(words) <= 26
-
-
 def test_choices_are_named_and_a_near_one_is_suggested() -> None:
     """Few are named one by one, many are counted."""
     assert expected_one_of("station", ["s1", "s2"], "s22") == (
@@ -105,20 +77,3 @@ def test_numbers_agree_with_their_nouns() -> None:
         "1 incident a day",
         "12.3 incidents a day",
     ]
-
-
-@pytest.mark.parametrize(
-    ("objective", "words"),
-    [
-        (Objective(), "late fraction proven to lie in 12.345678-23.456790 %"),
-        (Objective("minutes"), "mean response minutes proven to lie in 0.123456-0.234568"),
-        (
-            Objective("late+minutes", 0.05),
-            "late fraction + 0.05 × mean response minutes proven to lie in 0.123456-0.234568",
-        ),
-    ],
-)
-def test_what_is_proven_is_called_by_its_name(objective: Objective, words: str) -> None:
-    """Only the late fraction is in percent; the ends are rounded outwards in any unit."""
-    assert proven_words(objective, 0.12345678, 0.2345678901) == words
-    assert words.startswith(objective_words(objective))

@@ -13,9 +13,10 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import OrderRule
-from runcard.policy.card_pictures import ExactCard, IndependentCard
+from runcard.policy.card_models import ExactCard, IndependentCard
 from runcard.policy.closest_first import closest_first_value
 from runcard.policy.fixed_card import FixedCard, improve_card, solve_fixed_card
+from runcard.policy.solve_options import SolveOptions
 
 from ..conftest import GoldenCity
 from ..mdp.problems import make_problem, random_problem
@@ -144,7 +145,7 @@ def test_threads_change_nothing() -> None:
 def test_progress() -> None:
     """Each better card is told, from closest-first down."""
     told: list[Progress] = []
-    card = solve_fixed_card(grid(3), progress=told.append)
+    card = solve_fixed_card(grid(3), SolveOptions(progress=told.append))
     assert card.certificate is not None
     assert told[-1].upper == card.certificate.upper
     assert told[-1].upper < max(progress.upper for progress in told)

@@ -16,6 +16,7 @@ from runcard.policy.base import Decision
 from runcard.policy.options import idle_teams, make_decision
 from runcard.policy.queueing import QueueingPolicy, solve_queueing, solve_queueing_printed
 from runcard.policy.solve import evaluate
+from runcard.policy.solve_options import SolveOptions
 
 from ..conftest import GoldenCity
 from ..mdp.problems import make_problem, random_problem
@@ -52,7 +53,7 @@ def test_corrected_keeps_more(golden: GoldenCity, problem: DispatchProblem) -> N
 
 def test_prices_are_not_negative(problem: DispatchProblem) -> None:
     """In the golden cities no team has a negative price: a truck that stays is worth something."""
-    for policy in (solve_queueing(problem), solve_queueing(problem, horizon_busy_times=2.0)):
+    for policy in (solve_queueing(problem), solve_queueing(problem, SolveOptions(horizon_busy_times=2.0))):
         for idle in states(problem):
             teams = idle_teams(problem, idle, 0)
             assert (policy.prices(idle, teams) >= -1e-10).all()
@@ -145,7 +146,7 @@ def test_one_truck_by_hand(load: float) -> None:
     """The price of the only truck is exact, whatever the horizon: ρ/(1+ρ) of what it saves is lost."""
     problem, saved = one_truck(load)
     for horizon in (None, 1.0, 2.0, 7.5):
-        policy = solve_queueing(problem, horizon_busy_times=horizon)
+        policy = solve_queueing(problem, SolveOptions(horizon_busy_times=horizon))
         price = policy.prices(np.array([1]), np.array([1]))
         assert price == pytest.approx([load / (1 + load) * saved], rel=1e-8)
 
@@ -197,7 +198,7 @@ def test_table_by_several_threads() -> None:
 def test_bad_horizons(horizon: Any) -> None:
     """A horizon that is no positive number of busy times, or drowns prices in rounding, is refused in one sentence."""
     with pytest.raises(InputError, match="one-step-queueing: expected a horizon above 0 and up to 1e\\+06 busy times"):
-        solve_queueing(make_problem([1], [1]), horizon_busy_times=horizon)
+        solve_queueing(make_problem([1], [1]), SolveOptions(horizon_busy_times=horizon))
 
 
 def test_bad_states() -> None:

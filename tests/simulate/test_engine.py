@@ -15,8 +15,9 @@ from runcard.city import City
 from runcard.errors import InputError
 from runcard.mdp.levels import idle_distribution
 from runcard.policy.base import Policy
+from runcard.policy.by_function import FunctionPolicy
 from runcard.simulate import engine
-from runcard.simulate.engine import Progress, simulate_policies
+from runcard.simulate.engine import SimulationProgress, simulate_policies
 from runcard.simulate.result import Batch, SimulatedPolicy
 
 from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city, street
@@ -223,7 +224,7 @@ def test_differences_vary_less_than_policies_do() -> None:
 def test_the_interval_is_as_narrow_as_asked_for() -> None:
     """With a precision, batches are added until the interval of every policy is that narrow."""
     city = small_city()
-    seen: list[Progress] = []
+    seen: list[SimulationProgress] = []
     found = simulate_policies(city, policies_of(city), precision=0.02, threads=2, progress=seen.append)
     assert found.precise
     late = found.policies[0].late_fraction
@@ -259,6 +260,7 @@ def test_as_many_incidents_as_asked_for(incidents: int) -> None:
         ({"incidents": 0}, "expected 1 to 10,000,000,000 incidents, got 0"),
         ({"incidents": 10, "precision": 0.1}, "expected a number of incidents or a precision, got both"),
         ({"precision": 0.0}, "expected a precision from 0.00001 up to less than 1, got 0.0"),
+        ({"incidents": 10, "threads": 0}, "expected threads >= 1, got 0"),
         ({"incidents": 10, "seed": -1}, "expected a seed from 0 to 9223372036854775807, got -1"),
         ({"incidents": 10, "scenario": "evning"}, "did you mean evening?"),
     ],
@@ -269,6 +271,17 @@ def test_arguments_that_mean_nothing_are_refused(given: dict[str, float], words:
     with pytest.raises(InputError) as caught:
         simulate_policies(city, policies_of(city), **given)
     assert words in str(caught.value)
+
+
+def test_scenarios_that_a_city_does_not_allow_are_told_apart() -> None:
+    """Each scenario is possible, or has a reason why not, and both keep their order."""
+    city = street([1.0, 2.0], [0], [2], incidents_per_day=12.0, trucks_per_incident=1)
+    one_way = replace(city, links=tuple(replace(link, directed=True) for link in city.links))
+    scenarios = [runcard.read_scenario(name) for name in ("paper", "redirect", "evening")]
+    assert engine.possible_scenarios(city, scenarios) == (scenarios, [])
+    possible, others = engine.possible_scenarios(one_way, scenarios)
+    assert [one.name for one in possible] == ["paper", "evening"]
+    assert [name for name, _ in others] == ["redirect"]
 
 
 def test_no_policy_and_a_policy_of_another_city_are_refused() -> None:
@@ -291,12 +304,68 @@ def test_a_policy_that_is_asked_decides_the_same(monkeypatch: pytest.MonkeyPatch
     city = small_city(trucks_per_station=2, num_stations=3, load=0.5)
     policies = policies_of(city, POLICIES)
     compiled = records_of(city, policies, incidents=320)
-    monkeypatch.setattr(engine, "array_rule", lambda policy: None)
+    monkeypatch.setattr(engine, "array_rule", lambda policy, decisions: None)
     for name, records in records_of(city, policies, incidents=320).items():
         # A team is the same in any order.
         for given in (records, compiled[name]):
             given["stations"].sort(axis=1)
         assert np.array_equal(records, compiled[name]), name
+
+
+@pytest.mark.parametrize("name", ["one-step-mean-field", "one-step-queueing"])
+def test_a_policy_is_asked_or_has_a_table_as_it_is_quicker(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For few incidents it is asked, for many it has the values of every state, and it decides the same both ways."""
+    city = runcard.generate_grid(side=4, num_stations=12, load=0.3, seed=2)
+    problem = runcard.dispatch_problem(city, minutes=False)
+    found = []
+    policy = runcard.solve(problem, name, threads=1)
+    assert engine.array_rule(policy, 100.0) is None
+    with monkeypatch.context() as patched:
+        patched.setattr("runcard.policy.base.STATES_PER_DECISION", 0)
+        found.append(records_of(city, [policy], incidents=64)[name])
+    assert "rule" not in vars(policy)
+    assert engine.array_rule(policy, 1e6) is not None
+    found.append(records_of(city, [policy], incidents=64)[name])
+    # What is known is used, however few decisions there are.
+    assert engine.array_rule(policy, 1.0) is not None
+    for records in found:
+        records["stations"].sort(axis=1)
+    assert np.array_equal(*found)
+
+
+def test_policies_are_made_ready_for_all_scenarios() -> None:
+    """A table that is not worth it for one simulation can be for ten, and is there before they begin."""
+    city = runcard.generate_grid(side=4, num_stations=12, load=0.3, seed=2)
+    problem = runcard.dispatch_problem(city, minutes=False)
+    heard: list[str] = []
+    for times, known in ((1, False), (100, True)):
+        policies = [runcard.solve(problem, one, threads=1) for one in ("closest-first", "one-step-mean-field")]
+        engine.prepare_policies(city, policies, incidents=1, times=times, begin=heard.append)
+        assert ("rule" in vars(policies[1])) == known
+    assert heard[:2] == ["closest-first in every state", "one-step-mean-field in every state"]
+
+
+def test_as_many_decisions_are_expected_as_there_will_be() -> None:
+    """A simulation asks for about as many decisions as were expected, the first of each batch included."""
+    city = small_city()
+    asked = 0
+
+    def choose(idle: np.ndarray, point: int, teams: np.ndarray) -> int:
+        nonlocal asked
+        asked += 1
+        return int(teams[0])
+
+    class Asked(FunctionPolicy):
+        def in_bulk(self, decisions: float) -> None:
+            """It is asked."""
+
+    policy = Asked(name="first", problem=runcard.dispatch_problem(city), choose=choose)
+    vars(policy)["_values"] = None  # so that no prices are looked for
+    for incidents in (10, 100, 2000):
+        asked = 0
+        simulate_policies(city, [policy], incidents=incidents)
+        assert asked == pytest.approx(engine.expected_decisions(city, incidents, None), rel=0.1)
+    assert engine.expected_decisions(city, None, None) < engine.expected_decisions(city, None, 0.001)
 
 
 @pytest.mark.slow

@@ -4,14 +4,16 @@ A table is by the number of idle trucks at each of its stations, one mixed-radix
 The price h(f-a) - h(f) of a team is a sum over the tables that have a station of the team.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING, starts, strides
 from runcard.mdp.problem import DispatchProblem
 from runcard.response.teams import count_stations, list_stations
@@ -158,11 +160,50 @@ class FactoredValues:
         total -= total.flat[-1]
         return np.concatenate([total.ravel(), np.zeros(VALUE_PADDING)])
 
+    @property
+    def by_state(self) -> None:
+        """There is no value of every state."""
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The tables as named arrays, for a file."""
+        return {
+            "table_value": self.value,
+            "table_busy": self.busy,
+            "table_stations": np.concatenate(self.stations),
+            "table_num_stations": np.array([len(stations) for stations in self.stations], np.int64),
+            "table_points": np.concatenate(self.points),
+            "table_num_points": np.array([len(points) for points in self.points], np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, problem: DispatchProblem, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The tables of the arrays of a file; checked, because kernels read them without looking."""
+        stations = _split(arrays["table_stations"], arrays["table_num_stations"], problem.num_stations)
+        points = _split(arrays["table_points"], arrays["table_num_points"], problem.num_points)
+        num_values = sum(int(np.prod(problem.trucks[own].astype(object) + 1)) for own in stations)
+        value, busy = arrays["table_value"], arrays["table_busy"]
+        if len(points) != len(stations) or any((np.diff(own) <= 0).any() for own in stations):
+            raise InputError("expected demand points, and stations in rising order, for each table of values")
+        for name, array, length in (("values", value, num_values), ("busy chances", busy, problem.num_stations)):
+            if array.shape != (length,) or array.dtype != np.float64 or not np.isfinite(array).all():
+                raise InputError(f"expected {length} finite {name} for its tables, found {array.size}")
+        return cls(problem, stations, points, value, busy)
+
     def _table(self, g: int) -> NDArray[np.float64]:
         """One table, with an axis for each of its stations."""
         first, last = self.tables.first_value[g : g + 2]
         table: NDArray[np.float64] = self.value[first:last].reshape(self.problem.trucks[self.stations[g]] + 1)
         return table
+
+
+def _split(numbers: NDArray[Any], lengths: NDArray[Any], limit: int) -> tuple[NDArray[np.int64], ...]:
+    """The numbers of each table, all of them from 0 to limit - 1."""
+    whole = numbers.dtype == lengths.dtype == np.int64 and numbers.ndim == lengths.ndim == 1
+    if not whole or len(lengths) == 0 or lengths.min() < 1 or lengths.sum() != len(numbers):
+        raise InputError("expected whole numbers of stations and demand points for each table of values")
+    if numbers.min() < 0 or numbers.max() >= limit:
+        raise InputError("expected stations and demand points of the city in each table of values")
+    return tuple(np.split(numbers, np.cumsum(lengths)[:-1]))
 
 
 def parts_of(team: tuple[int, ...]) -> list[tuple[int, ...]]:

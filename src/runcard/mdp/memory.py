@@ -1,5 +1,8 @@
 """What an exact solution would take in memory, asked before anything is allocated."""
 
+import math
+from collections.abc import Sequence
+
 from runcard.errors import SizeError
 from runcard.mdp.problem import DispatchProblem
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
@@ -9,6 +12,11 @@ BYTES_OF_VALUES = 200
 
 BYTES_OF_ENTRY = 10
 """Per state and listed team: its number and its rate."""
+
+
+def count_states(trucks: Sequence[int]) -> int:
+    """The number of states of stations with so many trucks."""
+    return math.prod(number + 1 for number in trucks)
 
 
 def bytes_of_values(problem: DispatchProblem) -> float:
@@ -28,15 +36,16 @@ def bytes_of_rows(problem: DispatchProblem) -> float:
     return float(problem.num_states) * BYTES_OF_ENTRY * entries
 
 
-def check_memory(problem: DispatchProblem) -> None:
-    """Raise a SizeError if an exact solution would not fit in memory."""
-    needed = bytes_of_values(problem)
+def check_memory(trucks: Sequence[int]) -> None:
+    """Raise a SizeError if an exact solution for stations with so many trucks would not fit in memory."""
+    num_states = count_states(trucks)
+    needed = float(num_states) * BYTES_OF_VALUES
     if needed <= SMALL_BYTES:
         return
     available = available_bytes()
     if needed > available:
         raise SizeError(
-            f"{problem.num_trucks} trucks at {problem.num_stations} stations make {problem.num_states:,} states; to "
+            f"{sum(trucks)} trucks at {len(trucks)} stations make {num_states:,} states; to "
             f"solve them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: "
             "expected fewer trucks, a machine with more memory, or a policy that decides online, such as "
             "one-step-mean-field, which solve and decide take for departments of any size"

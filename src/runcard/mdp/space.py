@@ -95,7 +95,7 @@ def state_space(problem: DispatchProblem, threads: int | None = None) -> StateSp
     # them elsewhere, even a weak one, would never let go of either.
     kept: StateSpace | None = vars(problem).get("_state_space")
     if kept is None:
-        check_memory(problem)
+        check_memory(problem.trucks.tolist())
         needed = bytes_of_values(problem) + bytes_of_rows(problem)
         keeps_rows = needed <= SMALL_BYTES or needed <= available_bytes()
         kept = vars(problem)["_state_space"] = StateSpace(Layout(problem), wanted, keeps_rows)

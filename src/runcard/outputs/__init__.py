@@ -1,1 +1,1 @@
-"""What comes out: comparisons, lateness tables, explained decisions, maps, and how each is shown in a terminal."""
+"""What comes out: policy files, comparisons, explained decisions, simulations as documents, records, maps, curves."""

@@ -1,27 +1,29 @@
 """Policies of one city side by side: late fraction with its proof, mean response time, and who does the work."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from runcard.city.model import LATE, City
-from runcard.errors import InputError, RuncardError
+from runcard.errors import RuncardError
 from runcard.mdp.evaluate import Evaluation, late_fraction_at
-from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.memory import check_memory
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.progress import Progress
-from runcard.outputs.warm_up import load_kernels
+from runcard.outputs.policy_choice import PolicyChoice, policy_choices
+from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
-from runcard.policy.solve import evaluate, policy_name, solve
+from runcard.policy.solve import evaluate
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
+from runcard.policy.warm_up import load_kernels
 
 DEFAULT_POLICIES = ("closest-first", "one-step", "optimal")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PolicyResult:
+class ComparedPolicy:
     """What one policy of a comparison achieves.
 
     Its late fraction is proven to lie in [lower, upper], and its mean cost, which is the late fraction unless the city
@@ -29,6 +31,7 @@ class PolicyResult:
     policy, as for the optimal one, that lies in [cost_lower, cost_upper] too.
     """
 
+    choice: PolicyChoice
     policy: Policy
     evaluation: Evaluation
     lower: float
@@ -47,8 +50,8 @@ class PolicyResult:
 
     @property
     def name(self) -> str:
-        """The name of the policy."""
-        return self.policy.name
+        """What it is called: the name of the policy, or the file that holds it."""
+        return self.choice.label
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,14 +60,14 @@ class Comparison:
 
     city: City
     problem: DispatchProblem
-    results: tuple[PolicyResult, ...]
+    results: tuple[ComparedPolicy, ...]
 
     @property
-    def converged(self) -> bool:
-        """Whether every result did."""
-        return all(result.converged for result in self.results)
+    def failed(self) -> list[str]:
+        """The policies that did not converge."""
+        return [result.name for result in self.results if not result.converged]
 
-    def result(self, name: str) -> PolicyResult:
+    def result(self, name: str) -> ComparedPolicy:
         """The result of the policy of that name."""
         return next(result for result in self.results if result.name == name)
 
@@ -77,7 +80,7 @@ class Comparison:
         named = {} if objective == LATE else {"objective": asdict(objective)}
         return {"city": self.city.name} | named | {"policies": [self._entry(result) for result in self.results]}
 
-    def _entry(self, result: PolicyResult) -> dict[str, Any]:
+    def _entry(self, result: ComparedPolicy) -> dict[str, Any]:
         evaluation = result.evaluation
         stations = zip(
             self.problem.station_ids, evaluation.dispatch_share.tolist(), evaluation.busy_fraction.tolist(), strict=True
@@ -102,7 +105,7 @@ class Comparison:
         } | ({} if self.problem.objective == LATE else cost_entry(result))
 
 
-def cost_entry(result: PolicyResult) -> dict[str, float]:
+def cost_entry(result: ComparedPolicy) -> dict[str, float]:
     """The mean cost of a policy and its proven bounds as plain values."""
     return {"cost": result.evaluation.cost, "cost_lower": result.cost_lower, "cost_upper": result.cost_upper}
 
@@ -110,40 +113,23 @@ def cost_entry(result: PolicyResult) -> dict[str, float]:
 def compare_policies(
     city: City,
     policies: Sequence[str] = DEFAULT_POLICIES,
+    options: SolveOptions = DEFAULTS,
     *,
-    tolerance: float = 1e-9,
-    horizon_busy_times: float | None = None,
-    threads: int | None = None,
-    begin: Callable[[str], None] | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    steps: Steps = NO_STEPS,
 ) -> Comparison:
-    """The comparison of policies, given by name or paper label; one that is named twice is taken once.
-
-    `begin` is told the name of each policy before it is solved, and `progress` each time its bounds close.
-    """
-    names = chosen_names(policies, horizon_busy_times)
-    problem = dispatch_problem(city)
-    load_kernels(problem, names)
-    results: list[PolicyResult] = []
-    for name in names:
-        if begin is not None:
-            begin(name)
-        results.append(
-            solved_result(
-                problem,
-                name,
-                first=results[0] if results else None,
-                tolerance=tolerance,
-                horizon_busy_times=horizon_busy_times,
-                threads=threads,
-                progress=progress,
-            )
-        )
-    results = [replace(result, late_by_rule=_late_by_rule(city, result, threads)) for result in results]
+    """The comparison of policies, given by name, paper label or file; one that is named twice is taken once."""
+    choices = policy_choices(policies, options)
+    check_memory([station.trucks for station in city.stations])  # evaluation needs every state, whatever the policy
+    problem = city_problem(city, steps=steps)
+    load_kernels(problem, [choice.name for choice in choices])
+    results: list[ComparedPolicy] = []
+    for choice in choices:
+        results.append(solved_result(problem, choice, options, first=results[0] if results else None, steps=steps))
+    results = [replace(result, late_by_rule=_late_by_rule(city, result, options.threads)) for result in results]
     return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
 
 
-def _late_by_rule(city: City, result: PolicyResult, threads: int | None) -> dict[str, float]:
+def _late_by_rule(city: City, result: ComparedPolicy, threads: int | None) -> dict[str, float]:
     """The late fraction by rule of a policy, if incidents are in time by several rules."""
     rules = np.array([city.rule_of(point) for point in city.demand])
     problem, found = result.policy.problem, {}
@@ -156,54 +142,48 @@ def _late_by_rule(city: City, result: PolicyResult, threads: int | None) -> dict
     return found
 
 
-def chosen_names(policies: Sequence[str], horizon_busy_times: float | None) -> list[str]:
-    """The names of policies, each once, given by name or paper label; a horizon must be for one of them."""
-    names = list(dict.fromkeys(map(policy_name, policies)))
-    if not names:
-        raise InputError("expected at least one policy to compare, got none")
-    if horizon_busy_times is not None and "one-step-queueing" not in names:
-        raise InputError("expected a horizon only where one-step-queueing is among the policies")
-    return names
-
-
 def solved_result(
     problem: DispatchProblem,
-    name: str,
+    choice: PolicyChoice,
+    options: SolveOptions,
     *,
-    first: PolicyResult | None,
-    tolerance: float,
-    horizon_busy_times: float | None,
-    threads: int | None,
-    progress: Callable[[Progress], None] | None,
-) -> PolicyResult:
-    """The result of the policy of that name, solved and evaluated; `first` is what it improves on, if not itself."""
+    first: ComparedPolicy | None,
+    steps: Steps = NO_STEPS,
+    words: str = "",
+) -> ComparedPolicy:
+    """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself."""
     began = time.perf_counter()
-    horizon = horizon_busy_times if name == "one-step-queueing" else None
-    policy = solve(problem, name, tolerance=tolerance, horizon_busy_times=horizon, threads=threads, progress=progress)
-    evaluation = evaluate(policy, threads=threads, progress=progress)
-    return _result(policy, evaluation, evaluation if first is None else first.evaluation, time.perf_counter() - began)
+    steps.begin(f"{choice.label}{words}")
+    policy = choice.policy(problem, options)
+    steps.begin(f"{choice.label}{words}, evaluated")
+    evaluation = evaluate(policy, threads=options.threads, progress=options.progress)
+    seconds = time.perf_counter() - began
+    return _result(choice, policy, evaluation, evaluation if first is None else first.evaluation, seconds)
 
 
-def _with_gaps(results: Sequence[PolicyResult]) -> list[PolicyResult]:
+def _with_gaps(results: Sequence[ComparedPolicy]) -> list[ComparedPolicy]:
     """The results with their distances to the optimum, if that is among them."""
-    lower = next((result.cost_lower for result in results if result.name == "optimal"), 0.0)
+    lower = next((result.cost_lower for result in results if result.policy.name == "optimal"), 0.0)
     if lower <= 0.0:
         return list(results)
     return [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]
 
 
-def _result(policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: float) -> PolicyResult:
+def _result(
+    choice: PolicyChoice, policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: float
+) -> ComparedPolicy:
     late, cost, certificate = evaluation.late_fraction, evaluation.cost, policy.certificate
     lower, upper, converged = evaluation.cost_lower, evaluation.cost_upper, evaluation.converged
     if certificate is not None:
         if max(lower, certificate.lower) > min(upper, certificate.upper):
-            raise RuncardError(f"{policy.name}: its certificate contradicts its evaluation; please report this")
+            raise RuncardError(f"{choice.label}: its certificate contradicts its evaluation; please report this")
         # Evaluation gives the closer upper bound; the lower one of `optimal` holds for every policy, so it stays.
         lower, upper = certificate.lower, min(upper, certificate.upper)
         converged = converged and certificate.converged
     cost_lower, cost_upper = min(max(lower, 0.0), cost), max(upper, cost)
     of_late = policy.problem.objective == LATE
-    return PolicyResult(
+    return ComparedPolicy(
+        choice=choice,
         policy=policy,
         evaluation=evaluation,
         lower=cost_lower if of_late else max(evaluation.lower, 0.0),

@@ -1,4 +1,4 @@
-"""The demonstration: the built-in city solved, compared and drawn, with files to try the other commands on."""
+"""The files of the demonstration, and commands that show more of its city."""
 
 import shutil
 import sys
@@ -8,37 +8,15 @@ from pathlib import Path
 from shlex import join
 from typing import Final
 
-from runcard.city.demo import demo_city
 from runcard.city.files import write_city
 from runcard.errors import InputError, RuncardError
-from runcard.outputs.commands import print_comparison
-from runcard.outputs.compare import Comparison, compare_policies
+from runcard.outputs.compare import Comparison
 from runcard.outputs.map import draw_policy_map
 from runcard.outputs.policy_file import save_policy
-from runcard.outputs.terminal import make_console, status
 
 CITY_FOLDER: Final = "city"
 POLICY_FILE: Final = "optimal.policy"
 MAP_FILES: Final = ("map.png", "map.svg")
-
-
-def run_demo(folder: Path) -> None:
-    """Print the comparison of the built-in city, write it with its policy and map to a folder, and say what is next."""
-    _make_folder(folder)
-    city = demo_city()
-    console = make_console()
-    console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.\n")
-    with status("Solving ..."):
-        comparison = compare_policies(city)
-    print_comparison(comparison)
-    with status("Drawing the map ..."):
-        written = write_demo(comparison, folder)
-    console.print("Written:")
-    for path in written:
-        console.print(f"  {path}", soft_wrap=True)
-    console.print("\nTry next:")
-    for command in next_commands(comparison, folder):
-        console.print(f"  {command}", soft_wrap=True)
 
 
 def write_demo(comparison: Comparison, folder: Path) -> list[Path]:
@@ -81,7 +59,8 @@ def _program() -> str:
     return relpath(called) if called.name == "runcard" and not shutil.which("runcard") else "runcard"
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make the folder of the demonstration, if it is not there."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder for the demonstration, got a file")
     try:

@@ -62,6 +62,8 @@ class Explanation:
 
     node_id: str
     policy: str
+    reason: str
+    """Why the team goes, if not because cost now + price is the smallest (see `Policy.reason`)."""
     decision: Decision
     best_now: Option
     """The team with the smallest cost now: unless the objective is another one, the surest to be in time."""
@@ -95,12 +97,9 @@ class Explanation:
         decision = self.decision
         if self.num_teams == 1:
             return [f"It is the only team that could go: {self._sum_of(decision)}."]
-        if self.policy == "closest-first":
-            going = f"Of the {self.num_teams} teams that could go it is the closest: {self._sum_of(decision)}."
-            return [going, "Closest-first does not look at prices."]
-        if self.policy == "fixed-card":
-            of_card = f"Of the {self.num_teams} teams that could go it comes first on the card"
-            return [f"{of_card}: {self._sum_of(decision)}.", "A fixed card does not look at prices."]
+        if self.reason:
+            going = f"Of the {self.num_teams} teams that could go it {self.reason}: {self._sum_of(decision)}."
+            return [going, f"{self.policy.capitalize()} does not look at prices."]
         phrases = PHRASES[self.objective.minimise]
         of_teams = f"Of the {self.num_teams} teams that could go it minimises"
         now = phrases.now.format(weight=self.objective.weight)
@@ -164,6 +163,7 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
     return Explanation(
         node_id=problem.point_ids[point],
         policy=policy.name,
+        reason=policy.reason,
         decision=policy.decide(idle, point),
         best_now=option_of(problem, point, int(asked[best_now]), float(prices[best_now])),
         closest=option_of(problem, point, closest, float(prices[-1])),

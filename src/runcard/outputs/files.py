@@ -1,17 +1,26 @@
-"""Output files: refused before the work if they cannot be written, and written whole or not at all."""
+"""Output files: refused before the work if they cannot be written, and written whole or not at all.
+
+A file is filled under another name beside it, a draft, and then renamed. A new file has the permissions that the umask
+leaves, and a file that was there keeps its own. A draft that a kill left behind is removed by the next write of the
+same file, once nobody has written to it for an hour: whoever still writes to a draft does so more often.
+"""
 
 import os
-import tempfile
+import secrets
+import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
-
-from safetensors import SafetensorError
+from typing import Final
 
 from runcard.errors import InputError, RuncardError
 
+DRAFT_ENDING: Final = ".runcard-draft"
+OLD_SECONDS: Final = 3600.0
+
 
 def check_output_file(path: Path) -> Path:
-    """The file that is meant, links followed, or an InputError: a long solve does not end with the news that it failed.
+    """The file that is meant, links followed; an InputError now is better than one after a long solve.
 
     Only a plain file is ever replaced. A device or a pipe would be destroyed by it.
     """
@@ -38,21 +47,41 @@ def write_whole(path: Path, content: bytes) -> Path:
 def fill_whole(path: Path, write: Callable[[Path], object]) -> Path:
     """The same for a file that `write` fills, given the name of a draft beside it."""
     target = check_output_file(path)
+    clear_old_drafts(target)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        draft = Path(name)
+        draft, mode = _new_draft(target)
         try:
-            os.close(handle)
             write(draft)
-            draft.chmod(0o644)
+            draft.chmod(mode)  # some writers make the file anew
             draft.replace(target)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
-    except (OSError, SafetensorError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise RuncardError(f"{path}: could not be written: {reason}") from error
+    except OSError as error:
+        raise RuncardError(f"{path}: could not be written: {error.strerror or error}") from error
     return path
+
+
+def _new_draft(target: Path) -> tuple[Path, int]:
+    """An empty draft, and the permissions that the file will have; the draft never has wider ones."""
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{DRAFT_ENDING}")
+    kept = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else None
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if kept is None else 0o600))
+    return draft, stat.S_IMODE(draft.stat().st_mode) if kept is None else kept
+
+
+def clear_old_drafts(target: Path) -> None:
+    """Remove the drafts of a file that nobody has written to for long."""
+    for draft in target.parent.glob(f".*{DRAFT_ENDING}"):
+        name, _, token = draft.name.removesuffix(DRAFT_ENDING).rpartition(".")
+        if name != f".{target.name}" or len(token) != 8:
+            continue
+        try:
+            status = draft.lstat()
+            if stat.S_ISREG(status.st_mode) and time.time() - status.st_mtime > OLD_SECONDS:
+                draft.unlink()
+        except OSError:  # somebody else was quicker, or it is not ours to remove
+            continue
 
 
 def size_in_words(path: Path) -> str:

@@ -48,7 +48,7 @@ class RecordFile:
         self._database.execute(f"CREATE TABLE records ({columns})")
 
     def keeper(self, scenario: str) -> Callable[[str, int, NDArray[np.void]], None]:
-        """What takes the records of one scenario (see `simulate`)."""
+        """A function that keeps the records of one scenario (see `simulate_policies`)."""
 
         def keep(policy: str, batch: int, records: NDArray[np.void]) -> None:
             self._add(scenario, policy, batch, records)
@@ -103,7 +103,7 @@ class RecordFile:
                 self._try(lambda: fill_whole(self._path, self._copy))
 
     def _try(self, work: Callable[[], object]) -> None:
-        """Do some work of the database; its errors are ours."""
+        """Let the database do some work, and raise its errors as ours."""
         try:
             work()
         except self._error as error:  # a full disk, say
@@ -116,5 +116,6 @@ class RecordFile:
     def _copy(self, draft: Path) -> None:
         name = str(draft).replace("'", "''")
         self._database.execute(
-            f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident) TO '{name}' (FORMAT parquet)"
+            f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident) TO '{name}' "
+            "(FORMAT parquet, USE_TMP_FILE false)"  # the draft is enough; nobody would know of another one
         )

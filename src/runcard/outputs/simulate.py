@@ -1,6 +1,5 @@
 """Simulations of one city as documents for programs: one scenario with all that was found, or many side by side."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -9,10 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
-from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.progress import Progress as SolveProgress
-from runcard.policy.base import Policy
-from runcard.policy.solve import policy_name, solve
 from runcard.simulate.result import Interval, SimulatedPolicy, Simulation
 from runcard.simulate.scenario import PAPER
 
@@ -49,31 +44,6 @@ class Stress:
 def survives(improvement: Interval) -> str:
     """Whether a gain survives: its interval is above 0, below it, or on both sides."""
     return "yes" if improvement.low > 0.0 else "no, worse" if improvement.high < 0.0 else "not clear"
-
-
-def solved_policies(
-    city: City,
-    names: Sequence[str],
-    *,
-    tolerance: float,
-    horizon_busy_times: float | None,
-    threads: int | None,
-    begin: Callable[[str], None],
-    progress: Callable[[SolveProgress], None],
-) -> list[Policy]:
-    """The policies of these names or labels for a city, each once."""
-    wanted = list(dict.fromkeys(policy_name(name) for name in names))
-    problem = dispatch_problem(city, minutes=False)
-    found = []
-    for name in wanted:
-        begin(name)
-        horizon = horizon_busy_times if name == "one-step-queueing" else None
-        found.append(
-            solve(
-                problem, name, tolerance=tolerance, horizon_busy_times=horizon, threads=threads, progress=progress
-            )
-        )  # fmt: skip
-    return found
 
 
 def simulation_document(city: City, simulation: Simulation, *, trucks: bool = True) -> dict[str, Any]:

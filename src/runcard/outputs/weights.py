@@ -4,18 +4,21 @@ With weight 0 nothing but lateness counts. As the weight grows, the optimal poli
 fewer late incidents, along a convex curve (see `mdp/objective.py`); the heuristics come close to that curve.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from runcard.city.check import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
-from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.memory import check_memory
 from runcard.mdp.objective import with_objective
-from runcard.mdp.progress import Progress
-from runcard.outputs.compare import PolicyResult, chosen_names, cost_entry, solved_result
-from runcard.outputs.warm_up import load_kernels
+from runcard.outputs.compare import ComparedPolicy, cost_entry, solved_result
+from runcard.outputs.policy_choice import PolicyChoice, names_file
+from runcard.outputs.steps import NO_STEPS, Steps, city_problem
+from runcard.policy.solve import policy_names
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
+from runcard.policy.warm_up import load_kernels
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,7 +26,7 @@ class WeightResult:
     """What the policy for one weight achieves, and what that costs and saves against the policy for weight 0."""
 
     weight: float
-    result: PolicyResult
+    result: ComparedPolicy
     mean_minutes: float
     more_late: float
     """The late fraction, less that of weight 0."""
@@ -99,43 +102,33 @@ def compare_weights(
     city: City,
     weights: Sequence[float],
     policies: Sequence[str] = ("optimal",),
+    options: SolveOptions = DEFAULTS,
     *,
-    tolerance: float = 1e-9,
-    horizon_busy_times: float | None = None,
-    threads: int | None = None,
-    begin: Callable[[str], None] | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    steps: Steps = NO_STEPS,
 ) -> WeightComparison:
-    """How policies do that minimise late + weight × minutes, for each weight; the city's own objective is set aside.
-
-    `begin` is told the name and the weight before each is solved, and `progress` each time its bounds close.
-    """
-    names, ordered = chosen_names(policies, horizon_busy_times), chosen_weights(weights)
-    by_late = dispatch_problem(replace(city, objective=LATE))
+    """How policies do that minimise late + weight × minutes, for each weight; the city's own objective is set aside."""
+    for word in policies:
+        if names_file(word):
+            raise InputError(f"expected names of policies to solve for each weight, got the file {word}")
+    names, ordered = policy_names(policies, options), chosen_weights(weights)
+    check_memory([station.trucks for station in city.stations])
+    by_late = city_problem(replace(city, objective=LATE), steps=steps)
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}
     for weight in ordered:
         # One problem at a time: whatever is kept with it goes when it does.
         problem = with_objective(by_late, Objective("late+minutes", weight) if weight > 0.0 else LATE)
         for name in names:
-            if begin is not None:
-                begin(f"{name}, weight {weight:g}")
-            result = solved_result(
-                problem,
-                name,
-                first=found[name][0].result if found[name] else None,
-                tolerance=tolerance,
-                horizon_busy_times=horizon_busy_times,
-                threads=threads,
-                progress=progress,
-            )
+            choice, first = PolicyChoice(label=name, name=name), found[name][0].result if found[name] else None
+            words = f", weight {weight:g}"
+            result = solved_result(problem, choice, options, first=first, steps=steps, words=words)
             found[name].append(_against_first(weight, result, found[name]))
     return WeightComparison(
         city=city, curves=tuple(Curve(policy=name, points=tuple(points)) for name, points in found.items())
     )
 
 
-def _against_first(weight: float, result: PolicyResult, before: Sequence[WeightResult]) -> WeightResult:
+def _against_first(weight: float, result: ComparedPolicy, before: Sequence[WeightResult]) -> WeightResult:
     """The result of a weight, with what it costs and saves against the first of the results before it."""
     minutes = result.evaluation.mean_response_minutes
     assert minutes is not None  # the problem of a city has them unless they are left out

@@ -2,15 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import floor, log10
 from typing import Final
 
 from runcard.city.check import OUTSIDE_ID, near
-from runcard.city.model import Objective
 
 MAX_CHOICES: Final = 12
-"""Choices that an error names one by one; of more it says how many there are."""
+"""An error names at most this many choices one by one; of more it says how many there are."""
 
 
 TINY: Final = 1e-4
@@ -65,39 +63,6 @@ def decimals_of(fraction: float, *, significant: int) -> int:
     if fraction == 0.0:
         return 2
     return min(12, max(2, significant - 1 - floor(log10(100.0 * abs(fraction)))))
-
-
-def outward(lower: float, upper: float, decimals: int, *, times: int = 100) -> str:
-    """An interval in percent that is sure to hold the given one: its ends are rounded down and up.
-
-    Where all of it is tiny, its ends have four digits in scientific notation. With `times` 1 it is not in percent.
-    """
-    if 0.0 < times * upper < TINY:
-        ends = ((lower, ROUND_FLOOR), (upper, ROUND_CEILING))
-        low, high = (Context(prec=4, rounding=way).multiply(Decimal(end), times) for end, way in ends)
-        return f"{low:.3e} to {high:.3e}" if low else f"0 to {high:.3e}"
-    unit = Decimal(1).scaleb(-decimals)
-    low = (Decimal(lower) * times).quantize(unit, ROUND_FLOOR)
-    high = (Decimal(upper) * times).quantize(unit, ROUND_CEILING)
-    return f"{low:f}-{high:f}"
-
-
-def objective_words(objective: Objective) -> str:
-    """What an objective makes smallest, such as "late fraction + 0.05 × mean response minutes"."""
-    match objective.minimise:
-        case "late":
-            return "late fraction"
-        case "minutes":
-            return "mean response minutes"
-        case _:
-            return f"late fraction + {objective.weight:g} × mean response minutes"
-
-
-def proven_words(objective: Objective, lower: float, upper: float) -> str:
-    """Where the mean cost of an incident is proven to lie, in words."""
-    of_late = objective.minimise == "late"
-    ends = outward(lower, upper, 6, times=100 if of_late else 1) + (" %" if of_late else "")
-    return f"{objective_words(objective)} proven to lie in {ends}"
 
 
 def expected_one_of(noun: str, choices: Iterable[str], got: str) -> str:

@@ -3,16 +3,22 @@
 A policy decides for a state f and a demand point j. Its price for a team a is h(f-a) - h(f): the expected extra cost,
 from now on, of taking those trucks. The recommended team of a value policy minimises cost now + price. Cost is what the
 objective of the problem counts; unless a city says otherwise that is late incidents, and the cost now is P(late now).
+
+A policy lives in one file. It says how it decides, how a simulation asks it for many decisions (`in_bulk`), and what a
+policy file holds of it (`stored`). Its `Recipe` says what it is called, how it is solved, and how it is read again.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.errors import PolicyFileError, SizeError
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Rule
+from runcard.mdp.rows import Rule, ValueRule
+from runcard.policy.solve_options import SolveOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +59,36 @@ class Certificate:
     converged: bool
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BulkRule:
+    """How a policy decides, as one array; the other two are None."""
+
+    order: NDArray[np.int64] | None = None
+    """[J, I] the first idle trucks in the order of the demand point go."""
+    value: NDArray[np.float64] | None = None
+    """[states + padding] the team with the smallest cost + value of the state that is left goes."""
+    table: NDArray[np.int64] | None = None
+    """[states, J] the number of the team that goes."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stored:
+    """What a policy file holds of a policy, beside its problem."""
+
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Plain values, as JSON has them."""
+    certificate: Certificate | None = None
+
+    def array(self, name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
+        """The array of that name, if it has that type and shape."""
+        found = self.arrays.get(name)
+        if found is None or found.dtype != dtype or found.shape != shape:
+            got = "none" if found is None else f"{found.dtype} {found.shape}"
+            raise PolicyFileError(f"damaged: expected the array {name} of {np.dtype(dtype)} {shape}, found {got}")
+        return found
+
+
 class Policy(Protocol):
     """Who goes: one method decides, and a rule lets the solver evaluate the policy in every state at once."""
 
@@ -72,8 +108,21 @@ class Policy(Protocol):
         ...
 
     @property
+    def reason(self) -> str:
+        """Why its team goes, as "is the closest"; empty if because cost now + price is the smallest."""
+        ...
+
+    @property
     def rule(self) -> Rule:
         """How it chooses, for evaluation in every state; a SizeError where there are too many states."""
+        ...
+
+    def in_bulk(self, decisions: float) -> BulkRule | None:
+        """How it decides, for so many decisions; None where it takes less time to ask it for each one."""
+        ...
+
+    def stored(self) -> Stored:
+        """What a policy file holds of it; a PolicyFileError if there is no file of such a policy."""
         ...
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -83,3 +132,48 @@ class Policy(Protocol):
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The team for an incident at demand point `point` when `idle` [I] trucks of each station are idle."""
         ...
+
+
+STATES_PER_DECISION: Final = 30
+"""The values of so many states take a heuristic that decides online as long as one decision, or less (measured: 40 to
+300, on one thread, with 64 to 400 demand points)."""
+
+
+class OnlinePolicy(Protocol):
+    """A policy that decides online, and that also has a value of every state, found when it is asked for."""
+
+    @property
+    def problem(self) -> DispatchProblem:
+        """The problem that the policy was made for."""
+        ...
+
+    @property
+    def rule(self) -> ValueRule:
+        """The values of every state."""
+        ...
+
+
+def bulk_values(policy: OnlinePolicy, decisions: float) -> BulkRule | None:
+    """The values of every state, where they are known, or found in less time than so many decisions take."""
+    if "rule" not in vars(policy) and policy.problem.num_states > STATES_PER_DECISION * decisions:
+        return None
+    try:
+        return BulkRule(value=policy.rule.value)
+    except SizeError:
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What a policy is called, how it is solved, and how it is made again from a file."""
+
+    name: str
+    """On the command line."""
+    label: str = ""
+    """In the paper, if it is there."""
+    solve: Callable[[DispatchProblem, SolveOptions], Policy]
+    read: Callable[[DispatchProblem, Stored], Policy]
+    has_horizon: bool = False
+    """Whether it takes `horizon_busy_times`."""
+    values_up_to: float = 0.0
+    """It has the value of every state, and its file the mean minutes, where there are no more states than this."""

@@ -17,13 +17,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.errors import InputError, SizeError
+from runcard.errors import InputError, PolicyFileError, SizeError
 from runcard.mdp.chain import Chain, policy_rows
 from runcard.mdp.evaluate import policy_value
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import TableRule
 from runcard.mdp.space import state_space
-from runcard.policy.base import Certificate, Decision
+from runcard.policy.base import BulkRule, Certificate, Decision, Stored
 from runcard.policy.by_value import Values
 from runcard.policy.options import (
     checked_idle,
@@ -37,6 +37,9 @@ from runcard.policy.options import (
 MOST_DECISIONS: Final = 1 << 22
 """States times demand points that a function is asked for: tens of seconds for a quick one."""
 
+MOST_STATES_AT_ONCE: Final = 1 << 14
+"""With more states a simulation asks for each decision: all states would take longer."""
+
 Choose = Callable[[NDArray[np.int64], int, NDArray[np.int64]], Any]
 """The number of one of the teams that can go, as any kind of whole number."""
 
@@ -49,6 +52,7 @@ class FunctionPolicy:
     problem: DispatchProblem
     choose: Choose
     certificate: Certificate | None = None
+    reason: str = "is what the function chose"
 
     @cached_property
     def rule(self) -> TableRule:
@@ -78,6 +82,19 @@ class FunctionPolicy:
             return None
         space = state_space(self.problem)
         return Values(self.problem, policy_value(Chain(space, policy_rows(space, rule, minutes=False))).value)
+
+    def in_bulk(self, decisions: float) -> BulkRule | None:
+        """What the function chooses in every state, where there are few."""
+        if self.problem.num_states > MOST_STATES_AT_ONCE:
+            return None
+        try:
+            return BulkRule(table=self.rule.table)
+        except SizeError:
+            return None
+
+    def stored(self) -> Stored:
+        """No file holds a function: always a PolicyFileError."""
+        raise PolicyFileError(f"{self.name}: a policy that is a function cannot be written to a file")
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams, if this policy is followed afterwards; nan where there are too many states."""

@@ -5,15 +5,16 @@ Its prices, which it does not look at, come from the values of following it: wha
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.factored import FactoredValues
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
-from runcard.policy.base import Certificate, Decision
-from runcard.policy.by_value import Values
+from runcard.policy.base import BulkRule, Certificate, Decision, Stored
+from runcard.policy.by_value import Values, read_value
 from runcard.policy.options import (
     checked_idle,
     checked_situation,
@@ -27,9 +28,25 @@ from runcard.policy.options import (
 class Prices(Protocol):
     """Where the prices of teams come from."""
 
+    @property
+    def by_state(self) -> NDArray[np.float64] | None:
+        """[states + padding] the value of every state, where there is one."""
+        ...
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a policy file holds."""
+        ...
+
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The price of each team, by number, when `idle` [I] trucks of each station are idle."""
         ...
+
+
+def read_prices(problem: DispatchProblem, stored: Stored) -> Prices:
+    """Where the prices of a policy file come from: values of every state, or small tables."""
+    if "value" in stored.arrays:
+        return Values(problem, read_value(problem, stored))
+    return FactoredValues.from_arrays(problem, stored.arrays)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,11 +58,20 @@ class OrderPolicy:
     order: NDArray[np.int64]
     values: Prices
     certificate: Certificate | None
+    reason: str = "is the closest"
 
     @cached_property
     def rule(self) -> OrderRule:
         """The order of the stations of each demand point."""
-        return OrderRule(self.order, self.values.value if isinstance(self.values, Values) else None)
+        return OrderRule(self.order, self.values.by_state)
+
+    def in_bulk(self, decisions: float) -> BulkRule:
+        """Its order."""
+        return BulkRule(order=self.order)
+
+    def stored(self) -> Stored:
+        """Its prices, for a policy file: the order is that of the problem."""
+        return Stored(arrays=self.values.to_arrays(), certificate=self.certificate)
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams, if this policy is followed afterwards."""

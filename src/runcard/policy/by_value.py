@@ -5,14 +5,15 @@ a(f, j) = argmin over teams a of { cost(a, j) + h(f-a) - h(f) };  of equal teams
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.layout import Layout
+from runcard.mdp.layout import VALUE_PADDING, Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
-from runcard.policy.base import Certificate, Decision
+from runcard.policy.base import BulkRule, Certificate, Decision, Stored
 from runcard.policy.options import checked_idle, checked_situation, checked_teams, idle_teams, make_decision
 
 
@@ -23,15 +24,29 @@ class Values:
     problem: DispatchProblem
     value: NDArray[np.float64]
 
+    @property
+    def by_state(self) -> NDArray[np.float64]:
+        """The values themselves."""
+        return self.value
+
     @cached_property
     def _layout(self) -> Layout:
         return Layout(self.problem)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a policy file holds."""
+        return {"value": np.ascontiguousarray(self.value)}
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices h(f-a) - h(f) of teams."""
         state = int(idle @ self._layout.space.stride)
         prices: NDArray[np.float64] = self.value[state - self._layout.teams.offset[teams]] - self.value[state]
         return prices
+
+
+def read_value(problem: DispatchProblem, stored: Stored) -> NDArray[np.float64]:
+    """[states + padding] the values of every state, as a policy file holds them."""
+    return stored.array("value", np.float64, (problem.num_states + VALUE_PADDING,))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,11 +57,20 @@ class ValuePolicy:
     problem: DispatchProblem
     value: NDArray[np.float64]
     certificate: Certificate | None
+    reason: str = ""
 
     @cached_property
     def rule(self) -> ValueRule:
         """The value function, in memory: kernels are not compiled a second time for values of a mapped file."""
         return ValueRule(np.array(self.value))
+
+    def in_bulk(self, decisions: float) -> BulkRule:
+        """Its values."""
+        return BulkRule(value=self.rule.value)
+
+    def stored(self) -> Stored:
+        """Its values, for a policy file."""
+        return Stored(arrays=self._values.to_arrays(), certificate=self.certificate)
 
     @cached_property
     def _values(self) -> Values:
@@ -63,3 +87,8 @@ class ValuePolicy:
         teams = idle_teams(self.problem, idle, point)
         p_late, price = self.problem.cost[teams, point], self._values.prices(idle, teams)
         return make_decision(self.problem, point, teams, p_late, price, int((p_late + price).argmin()))
+
+
+def read_value_policy(name: str, problem: DispatchProblem, stored: Stored) -> ValuePolicy:
+    """The policy of that name that is greedy for the values that a policy file holds."""
+    return ValuePolicy(name=name, problem=problem, value=read_value(problem, stored), certificate=stored.certificate)

@@ -4,19 +4,18 @@ Its values h, from which its prices come, solve the Bellman equation with only i
 are too many for that, its prices come from the mean field.
 """
 
-from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from runcard.mdp.chain import Chain, policy_rows
 from runcard.mdp.evaluate import PolicyValue, policy_value
 from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.progress import Progress
 from runcard.mdp.rows import OrderRule
 from runcard.mdp.space import state_space
-from runcard.policy.base import Certificate
-from runcard.policy.by_order import OrderPolicy
+from runcard.policy.base import Certificate, Recipe, Stored
+from runcard.policy.by_order import OrderPolicy, read_prices
 from runcard.policy.by_value import Values
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 NAME = "closest-first"
 EXACT_STATES = 1 << 21
@@ -25,26 +24,31 @@ EXACT_STATES = 1 << 21
 _values: WeakKeyDictionary[DispatchProblem, PolicyValue] = WeakKeyDictionary()
 
 
-def closest_first_value(
-    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
-) -> PolicyValue:
+def closest_first_value(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> PolicyValue:
     """The exact values of closest-first, computed once for each problem."""
     if problem not in _values:
-        space = state_space(problem, threads)
+        space = state_space(problem, options.threads)
         chain = Chain(space, policy_rows(space, OrderRule(problem.order), minutes=False))
-        _values[problem] = policy_value(chain, progress=progress)
+        _values[problem] = policy_value(chain, progress=options.progress)
     return _values[problem]
 
 
-def solve_closest_first(
-    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
-) -> OrderPolicy:
+def solve_closest_first(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> OrderPolicy:
     """Closest-first with its exact values, or with those of the mean field where there are many states."""
     if problem.num_states > EXACT_STATES:
-        nearby = MeanField(problem, problem.order).values(threads=threads)
+        nearby = MeanField(problem, problem.order).values(threads=options.threads)
         return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=nearby, certificate=None)
-    solved = closest_first_value(problem, threads=threads, progress=progress)
+    solved = closest_first_value(problem, options)
     total = problem.total_incidents_per_day
     certificate = Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged)
     values = Values(problem, solved.value)
     return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=certificate)
+
+
+def read_closest_first(problem: DispatchProblem, stored: Stored) -> OrderPolicy:
+    """Closest-first as a policy file holds it."""
+    values = read_prices(problem, stored)
+    return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=stored.certificate)
+
+
+RECIPE = Recipe(name=NAME, label="CF", solve=solve_closest_first, read=read_closest_first, values_up_to=EXACT_STATES)

@@ -1,7 +1,7 @@
 """Fixed-card: the best fixed order of stations for each demand point, for dispatch that cannot look at the state.
 
 The search starts from closest-first and goes in rounds. In a round every demand point proposes the order that would be
-best for it if nothing else changed, with the first-order gain that it promises (see `card_pictures.py`). The proposals
+best for it if nothing else changed, with the first-order gain that it promises (see `card_models.py`). The proposals
 are tried together, those that promise most first, and the card is evaluated:
 
     accepted   if g falls, provably where the evaluation has bounds, so that the card is never worse than closest-first
@@ -21,17 +21,20 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from runcard.errors import PolicyFileError
 from runcard.mdp.bounds import NEVER_LATE
 from runcard.mdp.evaluate import PolicyValue
 from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.policy.base import Certificate
-from runcard.policy.by_order import OrderPolicy
+from runcard.policy.base import Certificate, Recipe, Stored
+from runcard.policy.by_order import OrderPolicy, read_prices
 from runcard.policy.by_value import Values
-from runcard.policy.card_pictures import ExactCard, IndependentCard, Picture, num_sums
+from runcard.policy.card_models import CardModel, ExactCard, IndependentCard, num_sums
 from runcard.policy.closest_first import EXACT_STATES, closest_first_value
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 MOST_STATES = 1 << 16
 MOST_SUMS = 1 << 23
@@ -51,19 +54,25 @@ class FixedCard(OrderPolicy):
     name: str = "fixed-card"
     finished: bool
     """Whether the search for the orders came to its end; the card is as good as what it found either way."""
+    reason: str = "comes first on the card"
+
+    def stored(self) -> Stored:
+        """Its card and its prices, for a policy file."""
+        arrays = self.values.to_arrays() | {"card": np.ascontiguousarray(self.order)}
+        return Stored(arrays=arrays, settings={"finished": self.finished}, certificate=self.certificate)
 
 
-class Found(NamedTuple):
-    """The best card of a search, the number of cards evaluated, and whether the search came to its end."""
+class CardSearch(NamedTuple):
+    """The best card that a search found, the number of cards evaluated, and whether the search came to its end."""
 
-    card: Picture
+    card: CardModel
     evaluations: int
     finished: bool
 
 
 def improve_card(
-    card: Picture, *, max_evaluations: int = MAX_EVALUATIONS, accepted: Callable[[int, Picture], None] | None = None
-) -> Found:
+    card: CardModel, *, max_evaluations: int = MAX_EVALUATIONS, accepted: Callable[[int, CardModel], None] | None = None
+) -> CardSearch:
     """The best card found from `card` on; `accepted` is told the number of evaluations and the card of each round."""
     first, share, slow_rounds, evaluations = card.upper, 1.0, 0, 1
     never_late = NEVER_LATE * card.problem.total_incidents_per_day
@@ -73,7 +82,7 @@ def improve_card(
         ranked = ranked[proposal.gain[ranked] > 0.0]
         promised = np.cumsum(proposal.gain[ranked])
         if len(ranked) == 0 or promised[-1] <= max(LEAST_GAIN * card.upper, never_late):
-            return Found(card, evaluations, True)
+            return CardSearch(card, evaluations, True)
         taken = min(len(ranked), ceil(2.0 * share * len(ranked)))
         better = None
         while taken > 0 and evaluations < max_evaluations:
@@ -89,42 +98,40 @@ def improve_card(
                     break
             taken //= 2
         if better is None:
-            return Found(card, evaluations, taken == 0)
+            return CardSearch(card, evaluations, taken == 0)
         slow = card.upper - better.upper < SLOW * (first - better.upper)
         slow_rounds = slow_rounds + 1 if slow else 0
         card = better
         if accepted is not None:
             accepted(evaluations, card)
         if slow_rounds == PATIENCE:
-            return Found(card, evaluations, True)
-    return Found(card, evaluations, False)
+            return CardSearch(card, evaluations, True)
+    return CardSearch(card, evaluations, False)
 
 
-def solve_fixed_card(
-    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
-) -> FixedCard:
+def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> FixedCard:
     """The best card found; its certificate bounds its late fraction where its states could be evaluated."""
     total = problem.total_incidents_per_day
 
-    def accepted(step: int, card: Picture) -> None:
+    def accepted(step: int, card: CardModel) -> None:
         # The bounds of a card are always close; what moves from step to step is where they are.
-        if progress is not None:
-            progress(Progress(step=step, lower=card.lower / total, upper=card.upper / total, tolerance=1e-9))
+        if options.progress is not None:
+            options.progress(Progress(step=step, lower=card.lower / total, upper=card.upper / total, tolerance=1e-9))
 
     if problem.num_states <= MOST_STATES and num_sums(problem) <= MOST_SUMS:
-        start = closest_first_value(problem, threads=threads, progress=progress).value
-        exact = ExactCard(problem, problem.order, threads, start)
+        start = closest_first_value(problem, options).value
+        exact = ExactCard(problem, problem.order, options.threads, start)
         found = improve_card(exact, accepted=accepted)
         assert isinstance(found.card, ExactCard)
         return _with_values(found.card, found.card.solved, finished=found.finished)
-    found = improve_card(IndependentCard(problem, problem.order, threads))
+    found = improve_card(IndependentCard(problem, problem.order, options.threads))
     if problem.num_states <= EXACT_STATES:
-        closest_first = closest_first_value(problem, threads=threads, progress=progress)
-        exact = ExactCard(problem, found.card.order, threads, closest_first.value)
+        closest_first = closest_first_value(problem, options)
+        exact = ExactCard(problem, found.card.order, options.threads, closest_first.value)
         if exact.upper < closest_first.lower:
             return _with_values(exact, exact.solved, finished=found.finished)
         return _with_values(ExactCard(problem, problem.order), closest_first, finished=found.finished)
-    values = MeanField(problem, found.card.order).values(threads=threads)
+    values = MeanField(problem, found.card.order).values(threads=options.threads)
     return FixedCard(problem=problem, order=found.card.order, values=values, certificate=None, finished=found.finished)
 
 
@@ -138,3 +145,24 @@ def _with_values(card: ExactCard, solved: PolicyValue, *, finished: bool) -> Fix
         certificate=Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged),
         finished=finished,
     )
+
+
+def read_fixed_card(problem: DispatchProblem, stored: Stored) -> FixedCard:
+    """A card as a policy file holds it."""
+    return FixedCard(
+        problem=problem,
+        order=_checked_card(stored.array("card", np.int64, problem.order.shape)),
+        values=read_prices(problem, stored),
+        certificate=stored.certificate,
+        finished=bool(stored.settings["finished"]),
+    )
+
+
+def _checked_card(card: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[J, I] the orders of a card, if each of them lists every station once."""
+    if not (np.sort(card, axis=1) == np.arange(card.shape[1])).all():
+        raise PolicyFileError("damaged: expected every station once in the order of each demand point of the card")
+    return card
+
+
+RECIPE = Recipe(name="fixed-card", solve=solve_fixed_card, read=read_fixed_card, values_up_to=EXACT_STATES)

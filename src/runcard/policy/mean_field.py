@@ -8,7 +8,6 @@ a truck returns. No parameter, and nothing of the size of the state space.
 What was tried and measured worse is in docs/background/heuristics.md.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -22,10 +21,9 @@ from runcard.mdp.kernels.lookahead_table import values_ahead
 from runcard.mdp.layout import VALUE_PADDING, Layout, starts
 from runcard.mdp.mean_field import mean_field_values
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.progress import Progress
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
-from runcard.policy.base import Certificate, Decision
+from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored, bulk_values
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
     checked_idle,
@@ -34,6 +32,7 @@ from runcard.policy.options import (
     idle_teams,
     make_decision,
 )
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.threads import run_each
 
 FEW_TEAMS = 256
@@ -41,8 +40,10 @@ FEW_TEAMS = 256
 
 CHUNK_STATES = 256
 
+NAME = "one-step-mean-field"
 
-class Teams(NamedTuple):
+
+class TeamArrays(NamedTuple):
     """The teams and demand points as the kernels see them."""
 
     members: NDArray[np.int16]
@@ -80,8 +81,8 @@ class Teams(NamedTuple):
     returns_per_day: float
 
 
-class Room(NamedTuple):
-    """Room for the kernels to work in: what is known of the state, and the same after a team has left."""
+class Scratch(NamedTuple):
+    """Arrays for the kernels to work in: what is known of the state, and the same after a team has left."""
 
     known_local: NDArray[np.float64]
     known_increment: NDArray[np.float64]
@@ -109,7 +110,8 @@ class MeanFieldPolicy:
     prune: bool = True
     """Whether teams that are proven not to be among the best are left out; the decisions are the same."""
     threads: int | None = None
-    name: str = "one-step-mean-field"
+    name: str = NAME
+    reason: str = ""
 
     @cached_property
     def rule(self) -> ValueRule:
@@ -119,11 +121,19 @@ class MeanFieldPolicy:
         value = np.zeros(problem.num_states + VALUE_PADDING)
 
         def fill(start: int) -> None:
-            values_ahead(start, min(start + CHUNK_STATES, problem.num_states), self._room(), teams, tables, value)
+            values_ahead(start, min(start + CHUNK_STATES, problem.num_states), self._scratch(), teams, tables, value)
 
         run_each(fill, range(0, problem.num_states, CHUNK_STATES), threads)
         value[: problem.num_states] -= value[problem.num_states - 1]
         return ValueRule(value)
+
+    def in_bulk(self, decisions: float) -> BulkRule | None:
+        """The values of every state, where they are quicker than so many decisions."""
+        return bulk_values(self, decisions)
+
+    def stored(self) -> Stored:
+        """Its tables, for a policy file."""
+        return Stored(arrays=self.values.to_arrays(), certificate=self.certificate)
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams that look one event ahead."""
@@ -152,15 +162,15 @@ class MeanFieldPolicy:
     ) -> NDArray[np.float64]:
         """The prices of teams, nan for those that are proven not to be among the `keep` best (0: all are wanted)."""
         prices: NDArray[np.float64] = prices_ahead(
-            teams, p_late, keep, idle.copy(), self.values.places(idle), self._room(), self._teams, self.values.tables
+            teams, p_late, keep, idle.copy(), self.values.places(idle), self._scratch(), self._teams, self.values.tables
         )
         return prices
 
-    def _room(self) -> Room:
-        """Room for one call, so that several threads may decide at once."""
+    def _scratch(self) -> Scratch:
+        """New arrays for one call, so that several threads may decide at once."""
         num_teams, num_points, num_tables = self.problem.num_teams, len(self._teams.point), len(self.values.stations)
         num_local = len(self.values.tables.local_team)
-        return Room(
+        return Scratch(
             known_local=np.zeros(num_local),
             known_increment=np.empty(num_teams),
             known=np.empty(num_teams),
@@ -177,7 +187,7 @@ class MeanFieldPolicy:
         )
 
     @cached_property
-    def _teams(self) -> Teams:
+    def _teams(self) -> TeamArrays:
         """The teams that may go, and what the points of each table choose from."""
         problem, tables = self.problem, self.values.tables
         costs, choices, listed, groups = [], [], [], list(self.values.points)
@@ -200,7 +210,7 @@ class MeanFieldPolicy:
         overlap = (has.astype(np.float32) @ has.T.astype(np.float32)) > 0.0
         near = (has.T.astype(np.float32) @ overlap.astype(np.float32)) > 0.0
         number = Layout(problem).team_number
-        return Teams(
+        return TeamArrays(
             members=problem.team_stations,
             number=number,
             base=problem.num_stations + 1,
@@ -240,9 +250,16 @@ def _parts(problem: DispatchProblem, number: NDArray[np.int64]) -> NDArray[np.in
     return found
 
 
-def solve_mean_field(
-    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
-) -> MeanFieldPolicy:
-    """The policy of the mean field of a problem; there are no bounds to tell `progress` of."""
-    del progress
-    return MeanFieldPolicy(problem=problem, values=mean_field_values(problem, threads=threads), threads=threads)
+def solve_mean_field(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> MeanFieldPolicy:
+    """The policy of the mean field of a problem."""
+    values = mean_field_values(problem, threads=options.threads)
+    return MeanFieldPolicy(problem=problem, values=values, threads=options.threads)
+
+
+def read_mean_field(problem: DispatchProblem, stored: Stored) -> MeanFieldPolicy:
+    """The policy as a policy file holds it."""
+    values = FactoredValues.from_arrays(problem, stored.arrays)
+    return MeanFieldPolicy(problem=problem, values=values, certificate=stored.certificate)
+
+
+RECIPE = Recipe(name=NAME, solve=solve_mean_field, read=read_mean_field)

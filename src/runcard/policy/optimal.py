@@ -1,22 +1,24 @@
 """Optimal: the policy whose values solve the Bellman equation, with certified bounds on its late fraction."""
 
-from collections.abc import Callable
+from functools import partial
+from math import inf
 
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.progress import Progress
 from runcard.mdp.solve import solve_optimal
-from runcard.policy.base import Certificate
-from runcard.policy.by_value import ValuePolicy
+from runcard.policy.base import Certificate, Recipe
+from runcard.policy.by_value import ValuePolicy, read_value_policy
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
+
+NAME = "optimal"
 
 
-def solve_to_optimality(
-    problem: DispatchProblem,
-    *,
-    tolerance: float = 1e-9,
-    threads: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> ValuePolicy:
-    """The optimal policy; its certificate says whether the bounds came within `tolerance` of each other, relatively."""
-    solution = solve_optimal(problem, tolerance=tolerance, threads=threads, progress=progress)
+def solve_to_optimality(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> ValuePolicy:
+    """The optimal policy; its certificate says whether the bounds came as close as the tolerance asks."""
+    solution = solve_optimal(problem, tolerance=options.tolerance, threads=options.threads, progress=options.progress)
     certificate = Certificate(lower=solution.lower, upper=solution.upper, converged=solution.converged)
-    return ValuePolicy(name="optimal", problem=problem, value=solution.value, certificate=certificate)
+    return ValuePolicy(name=NAME, problem=problem, value=solution.value, certificate=certificate)
+
+
+RECIPE = Recipe(
+    name=NAME, label="OPT", solve=solve_to_optimality, read=partial(read_value_policy, NAME), values_up_to=inf
+)

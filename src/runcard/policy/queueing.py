@@ -16,22 +16,18 @@ excludes are left out: none of them is better than a listed one by more than 1e-
 proven (with anything as printed, or a horizon of less than 2 busy times), every team is looked at.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.progress import Progress
 from runcard.mdp.queueing import TruckQueues
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.space import state_space
-from runcard.policy.base import Certificate, Decision
+from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored, bulk_values
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
     checked_idle,
@@ -40,12 +36,11 @@ from runcard.policy.options import (
     idle_teams,
     make_decision,
 )
+from runcard.policy.solve_options import DEFAULTS, SolveOptions, check_busy_times
 from runcard.threads import run_each
 
 RELAXATION_TIMES = 2.0
 PRINTED_BUSY_TIMES = 1.0
-MOST_BUSY_TIMES = 1e6
-"""Prices do not change any more at a hundredth of this; far above, they would drown in rounding."""
 _CHUNK_STATES = 64
 
 
@@ -60,16 +55,11 @@ class QueueingPolicy:
     """For the study: only the printed request rates, with the normalisation set right. Not for policy files."""
     threads: int | None = None
     certificate: Certificate | None = None
+    reason: str = ""
 
     def __post_init__(self) -> None:
         """Check the horizon."""
-        given: Any = self.horizon_busy_times  # from anybody, whatever the type says
-        if given is None:
-            return
-        if isinstance(given, bool) or not isinstance(given, int | float) or not 0.0 < given <= MOST_BUSY_TIMES:
-            raise InputError(
-                f"{self.name}: expected a horizon above 0 and up to {MOST_BUSY_TIMES:g} busy times, got {given!r}"
-            )
+        check_busy_times(self.name, self.horizon_busy_times)
 
     @property
     def name(self) -> str:
@@ -103,6 +93,14 @@ class QueueingPolicy:
         value[: problem.num_states] -= value[problem.num_states - 1]
         return ValueRule(queues.horizon_days * value)
 
+    def in_bulk(self, decisions: float) -> BulkRule | None:
+        """The values of every state, where they are quicker than so many decisions."""
+        return bulk_values(self, decisions)
+
+    def stored(self) -> Stored:
+        """Its horizon, for a policy file: the rest follows from the problem."""
+        return Stored(settings={"horizon_busy_times": self.horizon_busy_times}, certificate=self.certificate)
+
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices J(f-a) - J(f) of teams."""
         idle = checked_idle(self.problem, idle)
@@ -122,21 +120,23 @@ class QueueingPolicy:
         return make_decision(self.problem, point, teams, cost, price, int((cost + price).argmin()))
 
 
-def solve_queueing(
-    problem: DispatchProblem,
-    *,
-    horizon_busy_times: float | None = None,
-    threads: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> QueueingPolicy:
-    """One-step-queueing; nothing is computed before a decision or the rule is asked for, so `progress` is not told."""
-    del progress
-    return QueueingPolicy(problem=problem, horizon_busy_times=horizon_busy_times, threads=threads)
+def solve_queueing(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> QueueingPolicy:
+    """One-step-queueing; nothing is computed before a decision or the rule is asked for."""
+    return QueueingPolicy(problem=problem, horizon_busy_times=options.horizon_busy_times, threads=options.threads)
 
 
-def solve_queueing_printed(
-    problem: DispatchProblem, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
-) -> QueueingPolicy:
+def solve_queueing_printed(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> QueueingPolicy:
     """One-step-queueing as printed; see `solve_queueing`."""
-    del progress
-    return QueueingPolicy(problem=problem, printed=True, threads=threads)
+    return QueueingPolicy(problem=problem, printed=True, threads=options.threads)
+
+
+def read_queueing(problem: DispatchProblem, stored: Stored, *, printed: bool = False) -> QueueingPolicy:
+    """One-step-queueing as a policy file holds it."""
+    horizon = stored.settings["horizon_busy_times"]
+    return QueueingPolicy(problem=problem, horizon_busy_times=horizon, printed=printed)
+
+
+RECIPE = Recipe(name="one-step-queueing", label="OSIA", solve=solve_queueing, read=read_queueing, has_horizon=True)
+PRINTED = Recipe(
+    name="one-step-queueing-printed", solve=solve_queueing_printed, read=partial(read_queueing, printed=True)
+)

@@ -1,32 +1,37 @@
 """Policies by name: the names of the command line, the labels of the paper, and how each is solved and evaluated."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from math import inf
 from typing import Final
 
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
+from runcard.mdp.memory import check_memory, count_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
+from runcard.policy import closest_first, fixed_card, mean_field, one_step, optimal, queueing
 from runcard.policy.base import Policy
-from runcard.policy.closest_first import solve_closest_first
-from runcard.policy.fixed_card import solve_fixed_card
-from runcard.policy.mean_field import solve_mean_field
-from runcard.policy.one_step import solve_one_step
-from runcard.policy.optimal import solve_to_optimality
-from runcard.policy.queueing import solve_queueing, solve_queueing_printed
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
-POLICY_NAMES: Final = (
-    "closest-first",
-    "optimal",
-    "one-step",
-    "one-step-queueing",
-    "one-step-queueing-printed",
-    "one-step-mean-field",
-    "fixed-card",
-)
+RECIPES: Final = {
+    recipe.name: recipe
+    for recipe in (
+        closest_first.RECIPE,
+        optimal.RECIPE,
+        one_step.RECIPE,
+        queueing.RECIPE,
+        queueing.PRINTED,
+        mean_field.RECIPE,
+        fixed_card.RECIPE,
+    )
+}
+"""Every policy that has a name. A new one is a file of its own, and a line here."""
 
-LABELS: Final = {"CF": "closest-first", "OPT": "optimal", "OSI": "one-step", "OSIA": "one-step-queueing"}
+POLICY_NAMES: Final = tuple(RECIPES)
+
+LABELS: Final = {recipe.label: name for name, recipe in RECIPES.items() if recipe.label}
 """The paper's label of each policy that it has, and our name for it."""
 
 
@@ -35,11 +40,11 @@ def policy_name(word: str) -> str:
     if not isinstance(word, str):
         raise InputError(f"expected the name of a policy, got {word!r}")
     name = LABELS.get(word.strip().upper(), word.strip().lower())
-    if name not in POLICY_NAMES:
-        near = get_close_matches(name, POLICY_NAMES, n=1)
+    if name not in RECIPES:
+        near = get_close_matches(name, RECIPES, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
         label_of = {name: f" ({label})" for label, name in LABELS.items()}
-        choices = ", ".join(name + label_of.get(name, "") for name in POLICY_NAMES)
+        choices = ", ".join(name + label_of.get(name, "") for name in RECIPES)
         raise InputError(f"expected a policy, one of {choices}; got {word!r}{meant}")
     return name
 
@@ -48,35 +53,51 @@ def solve(
     problem: DispatchProblem,
     policy: str = "optimal",
     *,
-    tolerance: float = 1e-9,
+    tolerance: float = DEFAULTS.tolerance,
     horizon_busy_times: float | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Policy:
-    """The policy of that name or label for a problem; `progress` is told each time the bounds of a long solve close.
+    """The policy of that name or label for a problem, solved with these options (see `SolveOptions`)."""
+    options = SolveOptions(
+        tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
+    )
+    (name,) = policy_names([policy], options)
+    return solve_named(problem, name, options)
 
-    `tolerance` is for `optimal` and `horizon_busy_times` for `one-step-queueing`: how long after a decision the number
-    of busy trucks is not yet the usual one, in busy times 1/μ; left out, it follows from how often a truck is asked.
-    """
-    if not 0.0 < tolerance < 1.0:
-        raise InputError(f"expected a tolerance between 0 and 1, got {tolerance!r}")
-    if threads is not None and threads < 1:
-        raise InputError(f"expected threads >= 1, got {threads!r}")
-    name = policy_name(policy)
-    if horizon_busy_times is not None and name != "one-step-queueing":
-        raise InputError(f"{name} has no horizon: expected horizon_busy_times only for one-step-queueing")
-    if name == "optimal":
-        return solve_to_optimality(problem, tolerance=tolerance, threads=threads, progress=progress)
-    if name == "one-step-queueing":
-        return solve_queueing(problem, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress)
-    others: dict[str, Callable[..., Policy]] = {
-        "closest-first": solve_closest_first,
-        "one-step": solve_one_step,
-        "one-step-queueing-printed": solve_queueing_printed,
-        "one-step-mean-field": solve_mean_field,
-        "fixed-card": solve_fixed_card,
-    }
-    return others[name](problem, threads=threads, progress=progress)
+
+def solve_named(problem: DispatchProblem, name: str, options: SolveOptions) -> Policy:
+    """The policy of that name; a horizon is set aside where the policy has none."""
+    recipe = RECIPES[name]
+    return recipe.solve(problem, options if recipe.has_horizon else replace(options, horizon_busy_times=None))
+
+
+def policy_names(words: Sequence[str], options: SolveOptions) -> list[str]:
+    """The names of policies, each once, given by name or paper label; a horizon must be for one of them."""
+    names = list(dict.fromkeys(map(policy_name, words)))
+    if not names:
+        raise InputError("expected at least one policy, got none")
+    if options.horizon_busy_times is not None:
+        check_horizon(names)
+    return names
+
+
+def check_size(trucks: Sequence[int], names: Sequence[str]) -> None:
+    """Raise a SizeError if a policy needs the value of every state and memory is short. To be asked before any work."""
+    if any(RECIPES[name].values_up_to == inf for name in names):
+        check_memory(trucks)
+
+
+def has_values(trucks: Sequence[int], name: str) -> bool:
+    """Whether a policy has the value of every state, for stations with so many trucks."""
+    return count_states(trucks) <= RECIPES[name].values_up_to
+
+
+def check_horizon(names: Sequence[str]) -> None:
+    """Raise an InputError if none of these policies has a horizon."""
+    having = [name for name, recipe in RECIPES.items() if recipe.has_horizon]
+    if not set(having) & set(names):
+        raise InputError(f"expected a horizon only for {' or '.join(having)}, got one for {', '.join(names)}")
 
 
 def evaluate(

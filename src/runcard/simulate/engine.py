@@ -44,7 +44,7 @@ NUM_SECTIONS = 16
 
 
 @dataclass(frozen=True)
-class Progress:
+class SimulationProgress:
     """How far a simulation is: the part that is done, and half of the widest interval by its late fraction."""
 
     part: float
@@ -126,6 +126,19 @@ def check_scenario(city: City, scenario: Scenario) -> None:
     check_model(city, scenario)
 
 
+def possible_scenarios(city: City, scenarios: Sequence[Scenario]) -> tuple[list[Scenario], list[tuple[str, str]]]:
+    """The scenarios that can be simulated on a city, and for each other one its name and the reason."""
+    possible, others = [], []
+    for scenario in scenarios:
+        try:
+            check_scenario(city, scenario)
+        except InputError as error:
+            others.append((scenario.name, str(error)))
+        else:
+            possible.append(scenario)
+    return possible, others
+
+
 def simulate_policies(
     city: City,
     policies: Sequence[Policy],
@@ -134,27 +147,30 @@ def simulate_policies(
     incidents: int | None = None,
     precision: float | None = None,
     seed: int = 1,
+    names: Sequence[str] | None = None,
     threads: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[SimulationProgress], None] | None = None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
 ) -> Simulation:
     """Simulate policies on a city in a scenario.
 
     `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction is
     no wider than `precision` times it to both sides; 1 % if neither is given, and 5 % if a policy has to be asked for
-    every decision, which the heuristics for large departments do. `keep_records` is handed the records of every batch
-    in turn: the name of the policy, the number of the batch, and a row for each incident.
+    every decision, which the heuristics for large departments do. `names` are what policies are called, if not by their
+    own names. `keep_records` is handed the records of every batch in turn: the name of the policy, the number of the
+    batch, and a row for each incident.
     """
     if isinstance(scenario, str):
         scenario = read_scenario(scenario)
-    _check(policies, incidents, precision, seed)
-    run = _prepared(city, policies, scenario, incidents, seed)
+    _check(policies, incidents, precision, seed, threads)
+    names = [policy.name for policy in policies] if names is None else names
+    run = _prepared(city, policies, scenario, incidents, precision, seed)
     if incidents is None and precision is None:
         precision = ASKED_PRECISION if run.asks else PRECISION
     # A policy that is asked may be anybody's function: one at a time.
     alone = keep_records is not None or run.asks
     threads = 1 if alone else available_threads() if threads is None else threads
-    found = [_Found(policy.name) for policy in policies]
+    found = [_SoFar(name) for name in names]
     wanted, precise = run.num_batches, False
 
     def work(job: tuple[int, int]) -> tuple[Batch, NDArray[np.int64]]:
@@ -162,7 +178,7 @@ def simulate_policies(
         records = None if keep_records is None else empty_records(run.size(number))
         batch, bins = run.batch(number, policy, records)
         if keep_records is not None and records is not None:
-            keep_records(policies[policy].name, number, records[: batch.incidents])
+            keep_records(names[policy], number, records[: batch.incidents])
         return batch, bins
 
     while True:
@@ -176,7 +192,9 @@ def simulate_policies(
                 reached = _precision([one.result() for one in found])
                 part = (first + len(numbers)) / wanted
                 # An interval shrinks with the root of what was simulated.
-                progress(Progress(part if precision is None else min(1.0, (precision / reached) ** 2), reached))
+                progress(
+                    SimulationProgress(part if precision is None else min(1.0, (precision / reached) ** 2), reached)
+                )
         results = tuple(one.result() for one in found)
         reached = _precision(results)
         precise = precision is None or reached <= precision
@@ -191,7 +209,7 @@ def simulate_policies(
 
 
 @dataclass
-class _Found:
+class _SoFar:
     """What was found for one policy so far."""
 
     name: str
@@ -222,7 +240,37 @@ def _precision(results: Sequence[SimulatedPolicy]) -> float:
     return found
 
 
-def _check(policies: Sequence[Policy], incidents: int | None, precision: float | None, seed: int) -> None:
+def expected_decisions(city: City, incidents: int | None, precision: float | None) -> float:
+    """How many decisions of a policy a simulation needs at least, so far as that is known before it."""
+    if incidents is not None:
+        counted = float(incidents)
+    else:
+        # The interval of a late fraction of one half is this narrow; a smaller one takes more.
+        counted = max(NUM_BATCHES * ASKED_BATCH_INCIDENTS, (2.0 / (precision or ASKED_PRECISION)) ** 2)
+    warm_minutes = WARM_BUSY_TIMES * city.busy_minutes
+    before = LEAST_WARM_INCIDENTS + city.incidents_per_day * warm_minutes / MINUTES_PER_DAY
+    return counted + min(NUM_BATCHES, counted) * before
+
+
+def prepare_policies(
+    city: City,
+    policies: Sequence[Policy],
+    *,
+    incidents: int | None = None,
+    precision: float | None = None,
+    times: int = 1,
+    begin: Callable[[str], None],
+) -> None:
+    """Let policies find what they need to decide in bulk in so many simulations; `begin` is told of each."""
+    _check(policies, incidents, precision, seed=0, threads=None)
+    for policy in policies:
+        begin(f"{policy.name} in every state")
+        policy.in_bulk(times * expected_decisions(city, incidents, precision))
+
+
+def _check(
+    policies: Sequence[Policy], incidents: int | None, precision: float | None, seed: int, threads: int | None
+) -> None:
     """Raise an error for arguments that mean nothing."""
     if not policies:
         raise InputError("expected at least one policy to simulate")
@@ -234,14 +282,24 @@ def _check(policies: Sequence[Policy], incidents: int | None, precision: float |
         raise InputError(f"expected a precision from 0.00001 up to less than 1, got {precision}")
     if not 0 <= seed < 2**63:
         raise InputError(f"expected a seed from 0 to {2**63 - 1}, got {seed}")
+    if threads is not None and threads < 1:
+        raise InputError(f"expected threads >= 1, got {threads}")
 
 
-def _prepared(city: City, policies: Sequence[Policy], scenario: Scenario, incidents: int | None, seed: int) -> _Run:
+def _prepared(
+    city: City,
+    policies: Sequence[Policy],
+    scenario: Scenario,
+    incidents: int | None,
+    precision: float | None,
+    seed: int,
+) -> _Run:
     """What the batches of a simulation have in common."""
     for policy in policies:
         check_fits(city, policy.problem, policy.name)
     log = None if scenario.log is None else read_log(scenario.log, city)
-    rules = [array_rule(policy) for policy in policies]
+    decisions = expected_decisions(city, incidents, precision)
+    rules = [array_rule(policy, decisions) for policy in policies]
     numbered = any(rule is not None and len(rule.order) == 0 for rule in rules)
     stride: NDArray[np.int64] = strides(policies[0].problem) if numbered else np.zeros(len(city.stations), np.int64)
     model = build_model(city, scenario, stride, log)

@@ -1,22 +1,18 @@
 """How a policy decides inside the simulation: as arrays where it can, else by asking it."""
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
-from runcard.errors import InputError, SizeError
+from runcard.errors import InputError
 from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 from runcard.policy.base import Policy
-from runcard.policy.by_order import OrderPolicy
-from runcard.policy.by_value import ValuePolicy
 from runcard.simulate.kernels.run import BY_ORDER, BY_TABLE, BY_VALUE
 
-MOST_STATES_ASKED = 1 << 14
-"""With more states, policies that have no values decide one incident at a time: all states would take longer."""
 MOST_REMEMBERED = 1 << 24
 """Decisions that are kept, in 32 MiB: looking one up is quicker than going through the teams again."""
 
@@ -47,26 +43,16 @@ class ArrayRule(NamedTuple):
     """[T], [I] and [I] the masks of teams, and what those of states are made of (see `mdp.layout`)."""
 
 
-def array_rule(policy: Policy) -> ArrayRule | None:
-    """How a policy decides, or None if it has to be asked: where it has no table of states, or a rule of its own."""
-    problem = policy.problem
-    if isinstance(policy, OrderPolicy):
-        return _rule(problem, BY_ORDER, order=policy.order)
-    # The rule of a policy that is its values is there; others would have to be asked in every state for theirs.
-    if not isinstance(policy, ValuePolicy) and problem.num_states > MOST_STATES_ASKED:
+def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | None:
+    """How a policy decides, or None if it is to be asked for each of so many decisions."""
+    bulk, problem = policy.in_bulk(decisions), policy.problem
+    if bulk is None:
         return None
-    try:
-        rule = policy.rule
-    except SizeError:
-        return None
-    match rule:
-        case OrderRule():
-            return _rule(problem, BY_ORDER, order=rule.order)
-        case ValueRule():
-            return _rule(problem, BY_VALUE, value=rule.value)
-        case TableRule():
-            return _rule(problem, BY_TABLE, table=rule.table)
-    return None
+    if bulk.order is not None:
+        return _rule(problem, BY_ORDER, order=bulk.order)
+    if bulk.value is not None:
+        return _rule(problem, BY_VALUE, value=bulk.value)
+    return _rule(problem, BY_TABLE, table=bulk.table)
 
 
 def check_fits(city: City, problem: DispatchProblem, name: str) -> None:

@@ -137,7 +137,7 @@ def _copy(database: "duckdb.DuckDBPyConnection", source: str, path: Path) -> Non
     import duckdb
 
     try:
-        database.execute(f"COPY {source} TO {_quoted(path)} (FORMAT parquet)")
+        database.execute(f"COPY {source} TO {_quoted(path)} (FORMAT parquet, USE_TMP_FILE false)")
     except duckdb.Error as error:
         raise RuncardError(f"{path.parent}: the rows could not be written: {first_line(error)}") from error
 

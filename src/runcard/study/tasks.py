@@ -20,10 +20,10 @@ from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import Rule, ValueRule
-from runcard.outputs.warm_up import load_kernels
 from runcard.policy.base import Policy
 from runcard.policy.by_table import table_rule
 from runcard.policy.solve import solve
+from runcard.policy.warm_up import load_kernels
 from runcard.study.experiment import IGNORING, Experiment, Setting
 
 TOLERANCE: Final = 1e-8

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import runcard.policy.card_pictures
+import runcard.policy.card_models
 from runcard.mdp.kernels import cards
 from runcard.mdp.kernels.cards import best_order
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.card_pictures import ExactCard, IndependentCard, Proposal, finishes_of
+from runcard.policy.card_models import ExactCard, IndependentCard, Proposal, finishes_of
 from runcard.response.teams import list_stations
 
 from ..problems import make_problem, random_problem
@@ -112,7 +112,7 @@ def test_exact_proposals_are_the_best_orders(problem: DispatchProblem) -> None:
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_exact_proposals_by_windows(problem: DispatchProblem, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With windows smaller than the orders, the gains are still what the scores of the whole orders fall by."""
-    monkeypatch.setattr(runcard.policy.card_pictures, "WINDOW", window)
+    monkeypatch.setattr(runcard.policy.card_models, "WINDOW", window)
     check_gains(problem, ExactCard(problem, problem.order, 1).propose(), exact_scores(problem), best=False)
 
 
@@ -120,7 +120,7 @@ def test_exact_proposals_by_windows(problem: DispatchProblem, window: int, monke
 @pytest.mark.parametrize("problem", [problem for problem in PROBLEMS if problem.num_trucks <= 7])
 def test_independent_proposals(problem: DispatchProblem, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With independent trucks gains are what scores fall by, and orders are the best where one window holds them."""
-    monkeypatch.setattr(runcard.policy.card_pictures, "INDEPENDENT_WINDOW", window)
+    monkeypatch.setattr(runcard.policy.card_models, "INDEPENDENT_WINDOW", window)
     proposal = IndependentCard(problem, problem.order, 1).propose()
     check_gains(problem, proposal, independent_scores(problem), best=window >= problem.num_stations)
 
@@ -150,7 +150,7 @@ def test_windows_find_almost_the_best_orders(monkeypatch: pytest.MonkeyPatch) ->
     """Windows of half the stations find nearly all of the gain that one window finds."""
     gains = []
     for window in (7, 4):
-        monkeypatch.setattr(runcard.policy.card_pictures, "WINDOW", window)
+        monkeypatch.setattr(runcard.policy.card_models, "WINDOW", window)
         problems = [make_problem([1] * 7, [2] * 6, load=0.3, seed=seed) for seed in range(6)]
         gains.append([ExactCard(problem, problem.order, 1).propose().gain.sum() for problem in problems])
     assert np.greater_equal(gains[0], np.array(gains[1]) - 1e-9).all()

@@ -10,7 +10,7 @@ from runcard.mdp.independent import IndependentPicture
 from runcard.mdp.kernels.order_slopes import asked_slopes, late_slopes
 from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.card_pictures import Chances
+from runcard.policy.card_models import Chances
 
 from ..problems import make_problem, random_problem
 

@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from runcard.outputs.progress import LiveBar
-from runcard.outputs.terminal import make_console
+from runcard.cli.progress import Live
 from runcard.study.tasks import Task
 
 
-class StudyBar(LiveBar):
-    """A bar on standard error, by the weights of tasks; it shows nothing unless standard error is a terminal."""
+class StudyBar(Live):
+    """A bar by the weights of tasks."""
 
     def __init__(self, tasks: Sequence[Task], num_done: int, weight_done: float) -> None:
-        console = make_console(stderr=True)
         self.num_tasks, self.num_done = len(tasks), num_done
-        display = Progress(
+        super().__init__(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=32),
             TextColumn("{task.percentage:>3.0f} %"),
@@ -23,18 +21,21 @@ class StudyBar(LiveBar):
             TextColumn("left"),
             # The speed of the last minutes, because tasks are of different kinds.
             TimeRemainingColumn(elapsed_when_finished=False),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
             speed_estimate_period=120.0,
         )
-        total = sum(task.weight for task in tasks)
-        super().__init__(display)
-        self._task = display.add_task("getting ready", total=total)
+        self._total, self._weight_done = sum(task.weight for task in tasks), weight_done
+        self._task = self._display.add_task("the first task", total=self._total)
         self._display.update(self._task, completed=weight_done)
 
     def done(self, task: Task) -> None:
         """Count a task that is done."""
         self.num_done += 1
+        self._weight_done += task.weight
         where = f"{task.setting.trucks} trucks, side {task.setting.side}, load {task.setting.load:g}"
         self._display.update(self._task, advance=task.weight, description=f"{where:32}")
+
+    @property
+    def line(self) -> str:
+        """The tasks that are done, and the part of the work that they are."""
+        part = self._weight_done / self._total if self._total > 0.0 else 1.0
+        return f"{self.num_done} of {self.num_tasks} tasks, {100.0 * part:.0f} %"

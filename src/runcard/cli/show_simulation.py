@@ -1,13 +1,45 @@
-"""What simulations found as tables for the terminal."""
+"""What simulations found, for the terminal."""
 
 from math import isfinite
 
 from rich.text import Text
 
+from runcard.city.model import City
+from runcard.cli.tables import BEST, SplitTable, city_line
+from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
 from runcard.outputs.simulate import ARRIVALS, Stress, by_station, survives
-from runcard.outputs.tables import BEST, SplitTable
 from runcard.outputs.words import counted, decimals_of
 from runcard.simulate.result import Interval, SimulatedPolicy, Simulation
+
+
+def print_simulation(city: City, found: Simulation) -> None:
+    """Print what policies do in one scenario."""
+    console = make_console()
+    console.print(city_line(city), style="bold")
+    console.print(simulation_line(found))
+    console.print(simulation_table(found))
+    console.print("How much of the time trucks are away, and how often they are sent:", style="bold")
+    console.print(work_table(found))
+
+
+def print_stress(stress: Stress) -> None:
+    """Print the scenarios side by side, and what they are."""
+    console, first = make_console(), stress.simulations[0]
+    console.print(city_line(stress.city), style="bold")
+    console.print(f"Does the gain over {first.policies[0].name} survive?", style="bold")
+    console.print(stress_table(stress))
+    for one in stress.simulations:
+        console.print(f"{one.scenario.name}: {one.scenario.title}.")
+    for name, reason in stress.not_possible:
+        console.print(f"{name}: not possible here: {reason}.")
+    console.print(
+        "± is half of a 95 % interval; every policy met the same incidents and delays. "
+        "Per cent beside yes: what is left of the gain in the paper's model."
+    )
+    others = range(1, len(first.policies))
+    if any(survives(one.improvement(number)) == "not clear" for one in stress.simulations for number in others):
+        console.print("Not clear: the gain is smaller than its error; more --incidents may tell.")
 
 
 def with_error(given: Interval, decimals: int, times: float = 1.0) -> str:
@@ -43,7 +75,7 @@ def simulation_table(simulation: Simulation) -> SplitTable:
     )
     best = min(result.late_fraction.mean for result in simulation.policies)
     for number, result in enumerate(simulation.policies):
-        name = Text(result.name, style=BEST if result.late_fraction.mean == best else "")
+        name = Text(visible(result.name), style=BEST if result.late_fraction.mean == best else "")
         fewer = with_error(simulation.improvement(number), 1, 100.0) if number else ""
         minutes = [with_error(result.minutes(f"{which}_{of}"), 2) for which in ("first", "last") for of in ARRIVALS]
         table.add_row(name, late_words(result.late_fraction), fewer, *minutes)
@@ -53,7 +85,9 @@ def simulation_table(simulation: Simulation) -> SplitTable:
 def work_table(simulation: Simulation) -> SplitTable:
     """How busy the trucks of each station are, and how often they are sent."""
     results = simulation.policies
-    table = SplitTable("station", [f"{result.name}\n{of}" for result in results for of in ("busy, %", "sent a day")])
+    table = SplitTable(
+        "station", [f"{visible(result.name)}\n{of}" for result in results for of in ("busy, %", "sent a day")]
+    )
     trucks = {station: simulation.station_of.count(station) for station in simulation.station_of}
     columns = [_work_cells(simulation, result, trucks) for result in results]
     for station in trucks:
@@ -71,7 +105,7 @@ def _work_cells(simulation: Simulation, result: SimulatedPolicy, trucks: dict[st
 def stress_table(stress: Stress) -> SplitTable:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
     simulations = stress.simulations
-    names = [result.name for result in simulations[0].policies]
+    names = [visible(result.name) for result in simulations[0].policies]
     headings = [f"{names[0]}\nlate, %"]
     for name in names[1:]:
         headings += [f"{name}\nlate, %", f"{name}\nfewer late, %", f"{name}\nsurvives"]

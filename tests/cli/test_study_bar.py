@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from runcard.outputs.terminal import make_console
+from runcard.cli.study_bar import StudyBar
+from runcard.cli.terminal import make_console
 from runcard.study.experiment import experiment_named
-from runcard.study.progress import StudyBar
 from runcard.study.tasks import tasks_of
 
 TASKS = tasks_of(experiment_named("table2"), num_graphs=20, seed=1)
@@ -31,8 +31,9 @@ def test_the_bar_shows_how_much_is_done_and_the_time_left(
 
 
 def test_nothing_is_shown_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
-    """In a pipe the bar is silent, and counts all the same."""
+    """In a pipe the bar is silent, and counts all the same; after ten seconds there would be a line."""
     with StudyBar(TASKS, 0, 0.0) as bar:
         bar.done(TASKS[0])
     assert bar.num_done == 1
     assert capsys.readouterr().err == ""
+    assert bar.line.startswith(f"1 of {len(TASKS)} tasks, ")

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from runcard.outputs.tables import SplitTable, _fewer_late
+from runcard.cli.tables import SplitTable
 
 
 def shown(table: SplitTable, width: int) -> list[str]:
@@ -44,12 +44,3 @@ def test_a_name_longer_than_the_terminal_is_broken_but_whole() -> None:
     lines = shown(numbers_table("x" * 100), 60)
     assert sum(line.count("x") for line in lines) % 100 == 0
     assert max(map(len, lines)) <= 60
-
-
-@pytest.mark.parametrize(
-    ("part", "words"),
-    [(0.0739, "7.39"), (-1e-9, "0.00"), (-0.0798, "-7.98"), (-8.41751, "-841.8"), (-1e9, "-1.0e+11"), (1.0, "100.00")],
-)
-def test_a_gain_is_short_even_where_it_is_a_great_loss(part: float, words: str) -> None:
-    """A loss has no limit, so that it needs fewer digits the greater it is, and nothing is minus zero."""
-    assert _fewer_late(part) == words

@@ -2,7 +2,7 @@
 
 With the probabilities p(f) and the values h of the present card, sending teams a(f) to demand point j and following the
 card otherwise scores Σ_f p(f) [cost(a(f), j) + h(f-a(f)) - h(f)]. Times λ_j, the difference of the scores of two orders
-is the first-order effect on the late rate g of changing one into the other. Each picture proposes, for every point, an
+is the first-order effect on the late rate g of changing one into the other. Each model proposes, for every point, an
 order with a smaller score (see `mdp/kernels/cards.py`). When many points change at once, p and h change too; so a
 proposal has to be evaluated before it is taken.
 
@@ -17,8 +17,8 @@ moves g, to first order, by what it changes at the given p and by Σ_i w_i Δ_i,
 So w_i is the price of one truck of station i, whatever the state. The derivatives are exact: D and c are linear in the
 chance of each truck.
 
-The independent picture is quick and knows departments of any size, but two trucks that left together are busy together
-far more often than it thinks. So it misjudges cards where incidents are few: it is for where there is nothing better.
+The independent model is quick and knows departments of any size, but two trucks that left together are busy together
+far more often than it assumes. So it misjudges cards where incidents are few: use it only where nothing else works.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ class Proposal(NamedTuple):
     gain: NDArray[np.float64]
 
 
-class Picture(Protocol):
+class CardModel(Protocol):
     """What a card achieves, and how to improve it."""
 
     @property
@@ -93,7 +93,7 @@ class Picture(Protocol):
         """A better order for each demand point, one by one."""
         ...
 
-    def changed(self, order: NDArray[np.int64]) -> "Picture":
+    def changed(self, order: NDArray[np.int64]) -> "CardModel":
         """The same of another card."""
         ...
 
@@ -127,7 +127,7 @@ def finishes_of(trucks: NDArray[np.int32], num_stations: int) -> Finishes:
 
 
 def num_sums(problem: DispatchProblem) -> int:
-    """The number of sums over states that the exact picture of a card keeps."""
+    """The number of sums over states that the exact model of a card keeps."""
     teams = problem.teams[np.isin(problem.team_sizes, problem.trucks_needed)] > 0
     stations, count = np.unique(teams.sum(axis=1), return_counts=True)
     return sum(
@@ -243,7 +243,7 @@ class IndependentCard:
         return IndependentPicture(problem, self.order).steady_busy() if found is None else found
 
     def _steady_from(self, busy: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """The steady busy chances by Newton's method from near ones, or None where it does not get there quickly."""
+        """The steady busy chances by Newton's method from near ones, or None if it does not converge quickly."""
         for _ in range(MAX_NEWTON_STEPS):
             flow, slope = self._flow(busy)
             step = np.linalg.solve(slope, -flow)
@@ -356,5 +356,5 @@ def idle_chances(
 
 
 def _parts(numbers: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-    """The numbers in parts for threads to take, none empty; always the same, so that sums of them are."""
+    """The numbers in parts for threads, none empty. They are always the same parts, so that sums are the same, too."""
     return [part for part in np.array_split(numbers, NUM_PARTS) if len(part)]

@@ -1,0 +1,47 @@
+"""`runcard decide`: which trucks to send, and why."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runcard.cli.parameters import AsJson, Node, named_path, unset, whole_number
+
+
+def decide(
+    file: Annotated[Path, typer.Argument(parser=named_path, metavar="FILE", help="A policy file.", show_default=False)],
+    at: Node,
+    idle: Annotated[
+        str,
+        unset(
+            "STATIONS", "Stations with an idle truck, commas between, once for each truck (s1,s1,s3); or all, or none."
+        ),
+    ],
+    incident_class: Annotated[
+        int | None, unset("N", "Which row of the node in demand.csv, from 1.", "--class", parser=whole_number(0))
+    ] = None,
+    city: Annotated[
+        Path | None, unset("CITY", "Refuse a file that was not made for this city.", parser=named_path)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which trucks to send, and why."""
+    from runcard.city.files import read_city
+    from runcard.cli.progress import Report
+    from runcard.cli.show_teams import print_explanation
+    from runcard.cli.terminal import print_json
+    from runcard.outputs.explain import explain
+    from runcard.outputs.policy_file import load_policy
+    from runcard.outputs.situation import find_point, idle_trucks
+    from runcard.outputs.steps import city_problem
+
+    policy = load_policy(file)
+    if city is not None:
+        with Report() as report:
+            policy = load_policy(file, city_problem(read_city(city), minutes=False, steps=report))
+    point = find_point(policy.problem, at, incident_class)
+    explanation = explain(policy, idle_trucks(policy.problem, idle), point)
+    if as_json:
+        print_json(explanation.document())
+    else:
+        print_explanation(explanation)

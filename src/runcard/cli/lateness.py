@@ -1,0 +1,32 @@
+"""`runcard lateness`: P(late) of every team at a node."""
+
+from typing import Annotated
+
+import typer
+
+from runcard.cli.parameters import AsJson, CityFolder, Node, whole_number
+
+
+def lateness(
+    city: CityFolder,
+    at: Node,
+    top: Annotated[
+        int, typer.Option(parser=whole_number(1), metavar="N", help="Teams that the table shows; JSON has all of them.")
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show P(late) of every team at a node, best first."""
+    from runcard.city.files import read_city
+    from runcard.cli.progress import Report
+    from runcard.cli.show_teams import print_lateness
+    from runcard.cli.terminal import print_json
+    from runcard.outputs.lateness import lateness_at
+
+    with Report() as report:
+        given = read_city(city)
+        report.begin(f"driving times to {at}")
+        found = lateness_at(given, at)
+    if as_json:
+        print_json(found.document())
+    else:
+        print_lateness(found, top=top)

@@ -1,0 +1,164 @@
+"""The commands, and what becomes of their errors."""
+
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
+from types import FrameType
+from typing import Annotated, Final
+
+import typer
+
+from runcard.cli.compare import compare
+from runcard.cli.decide import decide
+from runcard.cli.demo import demo
+from runcard.cli.generate import generate
+from runcard.cli.lateness import lateness
+from runcard.cli.simulate import simulate, stress
+from runcard.cli.solve import solve
+from runcard.cli.study import study
+from runcard.cli.visible import visible
+from runcard.errors import CityError, RuncardError
+
+app = typer.Typer(
+    help="Which fire trucks to send: optimal, state-dependent dispatch under shared traffic delays.",
+    epilog="Start with: runcard demo",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+LONG_WORD: Final = re.compile(r"\S{400,}")
+
+MAX_FAULTS: Final = 50
+"""At most this many faults of a city are printed; the others are counted."""
+
+INTERRUPTED: Final = 130
+"""What typer returns after Ctrl-C, and what a shell expects."""
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from runcard import __version__
+
+        print(f"runcard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _runcard(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+for command in (demo, generate, compare, lateness, solve, decide, simulate, stress, study):
+    app.command()(command)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code of a command: 0 done, 1 could not do it, 2 bad input, 130 interrupted, 143 terminated.
+
+    An error is a readable line on standard error; with RUNCARD_DEBUG=1 it is a traceback.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a letter that the terminal lacks is no reason to fail
+    try:
+        with _stoppable() as received:
+            code = _run(arguments)
+        if code == INTERRUPTED:
+            _say("stopped" if received else "interrupted")
+            code = 128 + received[0] if received else code
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; what is still buffered must not fail at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    """The exit code of a command, after the error that ended it, if any, has been printed."""
+    try:
+        command = typer.main.get_command(app)
+        code = command.main(arguments, prog_name="runcard", standalone_mode=False) or 0
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if os.environ.get("RUNCARD_DEBUG") == "1":
+            raise
+        return _report(error)
+    return int(code)
+
+
+@contextmanager
+def _stoppable() -> Iterator[list[int]]:
+    """The signals that came. SIGTERM and SIGHUP end a command as Ctrl-C does, so that it leaves no draft behind."""
+    received: list[int] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Where somebody else has decided what a signal does, as nohup has, that stays.
+    ours = [one for one in signals if in_main_thread and signal.getsignal(one) is signal.SIG_DFL]
+    for one in ours:
+        signal.signal(one, stop)
+    try:
+        yield received
+    finally:
+        for one in ours:
+            signal.signal(one, signal.SIG_DFL)
+
+
+def _report(error: Exception) -> int:
+    """The exit code that an error means, after printing it."""
+    match error:
+        case CityError(faults=[fault]):
+            _say(f"{error.where}: {fault}")
+            return error.exit_code
+        case CityError():
+            _say(f"{error.where}: {len(error.faults)} faults", *_listed(error.faults))
+            return error.exit_code
+        case RuncardError():
+            _say(str(error))
+            return error.exit_code
+        case typer.TyperException():
+            context = getattr(error, "ctx", None)
+            _say(f"{error.format_message()} (see {context.command_path if context else 'runcard'} --help)")
+            return error.exit_code
+        case OSError():
+            _say(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        case MemoryError():
+            _say("there is not enough memory")
+        case _:
+            _say(f"internal error, {type(error).__name__}: {error} (RUNCARD_DEBUG=1 shows where)")
+    return 1
+
+
+def _listed(faults: Sequence[str]) -> list[str]:
+    """The lines of a list of faults: the first ones, and the number of the others."""
+    lines = [f"  - {fault}" for fault in faults[:MAX_FAULTS]]
+    more = len(faults) - len(lines)
+    return [*lines, f"  and {more} more fault{'s' if more > 1 else ''}"] if more else lines
+
+
+def _say(line: str, *details: str) -> None:
+    """Print a line on standard error, and the lines of details below it; very long words are cut."""
+    lines = [f"runcard: {' '.join(line.split())}", *details]
+    print(*(LONG_WORD.sub(_cut, visible(one)) for one in lines), sep="\n", file=sys.stderr)
+
+
+def _cut(word: re.Match[str]) -> str:
+    return f"{word[0][:100]}... ({len(word[0]):,} letters)"

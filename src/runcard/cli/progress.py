@@ -1,0 +1,136 @@
+"""What long work is doing, and how far it is: a bar for a person, a line now and then where nobody looks.
+
+The bar of a solve fills as the proven bounds on the late fraction, or what is minimised, close. With relative gaps
+d = (upper - lower) / upper it shows log(d_first / d) / log(d_first / tolerance), because each step of policy iteration
+closes the gap by about the same factor.
+
+All of it goes to standard error. If that is no terminal, a plain line is printed every `EVERY_SECONDS`.
+"""
+
+import sys
+import time
+from math import log
+from threading import Event, Thread
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Display
+
+from runcard.city.model import LATE, Objective
+from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
+
+if TYPE_CHECKING:
+    from runcard.mdp.progress import Progress
+    from runcard.simulate.engine import SimulationProgress
+
+EVERY_SECONDS: Final = 10.0
+
+
+class Live:
+    """A bar that is shown while it is entered, or lines that are printed."""
+
+    def __init__(self, *columns: ProgressColumn, **options: Any) -> None:
+        console = make_console(stderr=True)
+        self._display = Display(*columns, console=console, transient=True, disable=not console.is_terminal, **options)
+        self._began, self._end = time.monotonic(), Event()
+        self._lines = None if console.is_terminal else Thread(target=self._print_lines, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._display.start()
+        if self._lines is not None:
+            self._lines.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._display.stop()
+        self._end.set()
+        if self._lines is not None:
+            self._lines.join()
+
+    @property
+    def line(self) -> str:
+        """What is done, and how far it is."""
+        raise NotImplementedError
+
+    def _print_lines(self) -> None:
+        """Print a line now and then, until the work ends; runs in a thread of its own."""
+        while not self._end.wait(EVERY_SECONDS):
+            try:
+                print(f"runcard: {self.line}, {time.monotonic() - self._began:.0f} s", file=sys.stderr, flush=True)
+            except (OSError, ValueError):  # nobody reads it any more
+                return
+
+
+class Report(Live):
+    """The steps of some work, one at a time."""
+
+    def __init__(self, objective: Objective = LATE) -> None:
+        self._minimise = objective.minimise
+        self._step, self._done, self._words = "reading", 0.0, ""
+        self._known = False
+        """Whether it is known how much of the step is done."""
+        self._first_gap: float | None = None
+        super().__init__(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[words]}", markup=False),
+            TimeElapsedColumn(),
+        )
+        self._task = self._display.add_task(self._step, total=None, words="")
+
+    def begin(self, words: str) -> None:
+        """Show a new step."""
+        self._step, self._done, self._words, self._known = visible(words), 0.0, "", False
+        self._first_gap = None
+        self._display.reset(self._task, total=None, description=self._step, words="")
+
+    def part(self, part: float) -> None:
+        """Show how much of the step is done, from 0 to 1."""
+        self._show(part)
+
+    def bounds(self, progress: "Progress") -> None:
+        """Show how far the bounds of a solve have closed."""
+        gap = relative_gap(progress)
+        if self._first_gap is None:
+            self._first_gap = gap
+        lower, upper = max(0.0, progress.lower), progress.upper
+        of_late = self._minimise == "late"
+        words = (
+            f"late {100.0 * lower:.4f} to {100.0 * upper:.4f} %"
+            if of_late
+            else f"{self._minimise} {lower:.5f} to {upper:.5f}"
+        )
+        self._show(closed_part(self._first_gap, gap, progress.tolerance), words)
+
+    def simulated(self, progress: "SimulationProgress") -> None:
+        """Show how far a simulation is."""
+        self._show(progress.part, f"late ± {100.0 * progress.precision:.2f} % of it")
+
+    def _show(self, part: float, words: str = "") -> None:
+        self._done, self._known, self._words = min(1.0, max(0.0, part)), True, words
+        percent = f"{100.0 * self._done:3.0f} %"
+        self._display.update(
+            self._task, total=1.0, completed=self._done, words=f"{percent}  {words}" if words else percent
+        )
+
+    @property
+    def line(self) -> str:
+        """The step and how far it is, in one line."""
+        part = f": {100.0 * self._done:.0f} %" if self._known else ""
+        return f"{self._step}{part}" + (f", {self._words}" if self._words else "")
+
+
+def relative_gap(progress: "Progress") -> float:
+    """The distance between the bounds, relative to the upper one."""
+    return (progress.upper - progress.lower) / progress.upper if progress.upper > 0.0 else 0.0
+
+
+def closed_part(first_gap: float, gap: float, tolerance: float) -> float:
+    """The part of the way from the first gap to the tolerance that is done, on a logarithmic scale, from 0 to 1."""
+    if gap <= tolerance or first_gap <= tolerance:
+        return 1.0
+    return min(1.0, max(0.0, log(first_gap / gap) / log(first_gap / tolerance)))

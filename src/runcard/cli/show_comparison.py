@@ -1,0 +1,166 @@
+"""Policies, or weights of a minute, side by side, for the terminal; the best of each column stands out."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rich.text import Text
+
+from runcard.city.model import LATE, Objective
+from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for
+from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
+from runcard.cli.words import objective_words, outward
+from runcard.outputs.compare import ComparedPolicy, Comparison
+from runcard.outputs.policy_choice import PolicyChoice
+from runcard.outputs.weights import Curve, WeightComparison
+from runcard.outputs.words import in_decimals
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print the policies side by side, and then the stations."""
+    console = make_console()
+    console.print(city_line(comparison.city), style="bold")
+    print_files(result.choice for result in comparison.results)
+    console.print(comparison_table(comparison))
+    if any(result.policy.name == "optimal" for result in comparison.results):
+        console.print(limit_line(comparison))
+        console.print(gap_line(comparison))
+        console.print()
+    if comparison.results[0].late_by_rule:
+        console.print("Late, %, by how many trucks must be there and when:", style="bold")
+        console.print(rule_table(comparison))
+    console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
+    console.print(station_table(comparison))
+
+
+def print_files(choices: Iterable[PolicyChoice]) -> None:
+    """Print which policy each file holds."""
+    for choice in choices:
+        if choice.file is not None:
+            make_console().print(f"{choice.label} holds {choice.name}.", soft_wrap=True)
+
+
+def print_weights(comparison: WeightComparison) -> None:
+    """Print the weights of each policy."""
+    console = make_console()
+    console.print(city_line(replace(comparison.city, objective=LATE)), style="bold")
+    for curve in comparison.curves:
+        console.print()
+        console.print(f"{curve.policy} for late + weight × minutes:", style="bold")
+        console.print(weight_table(curve))
+    console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
+
+
+def comparison_table(comparison: Comparison) -> SplitTable:
+    """The policies side by side; the best of each column that has one stands out."""
+    results = comparison.results
+    late = [result.evaluation.late_fraction for result in results]
+    minutes = [result.evaluation.mean_response_minutes for result in results]
+    fastest = min((one for one in minutes if one is not None), default=None)
+    decimals = decimals_for(100.0 * one for one in late)
+    per_day = decimals_for(result.evaluation.late_per_day for result in results)
+    fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
+    headings = ["late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
+    counts_late = comparison.problem.objective == LATE
+    if not counts_late:
+        headings.append(_cost_heading(comparison.problem.objective))
+    table = SplitTable("policy", headings)
+    for result, mean in zip(results, minutes, strict=True):
+        evaluation = result.evaluation
+        table.add_row(
+            _policy_cell(result),
+            Text(
+                in_decimals(100.0 * evaluation.late_fraction, decimals),
+                BEST if evaluation.late_fraction == min(late) else "",
+            ),
+            outward(result.lower, result.upper, decimals + 1),
+            in_decimals(evaluation.late_per_day, per_day),
+            "" if mean is None else Text(f"{mean:.3f}", BEST if mean == fastest else ""),
+            "" if result is results[0] else _fewer_late(result.improvement_over_first),
+            f"{result.seconds:.3f}",
+            *([] if counts_late else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
+        )
+    return table
+
+
+def _cost_heading(objective: Objective) -> str:
+    return "minutes,\nproven" if objective.weight is None else f"late + {objective.weight:g} min,\nproven"
+
+
+def limit_line(comparison: Comparison) -> str:
+    """What the lower bound of the optimal policy proves of every policy."""
+    objective = comparison.problem.objective
+    if objective == LATE:
+        return "No policy can be late less often than the lower end of optimal's interval."
+    return f"No policy can bring {objective_words(objective)} below the lower end of optimal's interval of it."
+
+
+def gap_line(comparison: Comparison) -> str:
+    """By how much each policy is above the best possible at most; empty where that is not known."""
+    gaps = [
+        f"{result.name} {100.0 * result.gap_to_optimum:.2f} %"
+        for result in comparison.results
+        if result.gap_to_optimum is not None and result.policy.name != "optimal"
+    ]
+    what = "Late more often than" if comparison.problem.objective == LATE else "Above"
+    return f"{what} the best possible, at most: {', '.join(gaps)}." if gaps else ""
+
+
+def rule_table(comparison: Comparison) -> SplitTable:
+    """The late fraction of each policy for the incidents of each rule."""
+    rules = list(comparison.results[0].late_by_rule)
+    table = SplitTable("policy", [rule.replace(" in ", "\nin ") for rule in rules])
+    decimals = decimals_for(100.0 * late for result in comparison.results for late in result.late_by_rule.values())
+    for result in comparison.results:
+        table.add_row(
+            _policy_cell(result), *(in_decimals(100.0 * result.late_by_rule[rule], decimals) for rule in rules)
+        )
+    return table
+
+
+def station_table(comparison: Comparison) -> SplitTable:
+    """The share of all trucks sent that comes from each station, and how busy its trucks are, for every policy."""
+    results = comparison.results
+    table = SplitTable("station", ["trucks", *(f"{visible(result.name)}\nsent %  busy %" for result in results)])
+    for i, station in enumerate(comparison.city.stations):
+        cells = (
+            f"{100.0 * result.evaluation.dispatch_share[i]:6.2f}  {100.0 * result.evaluation.busy_fraction[i]:6.2f}"
+            for result in results
+        )
+        table.add_row(station.station_id, str(station.trucks), *cells)
+    table.foot = ("outside", "", *(f"{100.0 * result.evaluation.outside_share:6.2f}  {'':6}" for result in results))
+    return table
+
+
+def weight_table(curve: Curve) -> SplitTable:
+    """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
+    points = curve.points
+    decimals = decimals_for(100.0 * point.late_fraction for point in points)
+    finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
+    table = SplitTable(
+        "weight",
+        ["late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns"],
+    )
+    for point in points:
+        cell = Text(f"{point.weight:g}")
+        table.add_row(
+            cell if point.result.converged else cell.append("\nnot converged", "bold red"),
+            in_decimals(100.0 * point.late_fraction, decimals),
+            outward(point.result.lower, point.result.upper, decimals + 1),
+            f"{point.mean_minutes:.3f}",
+            "" if point is points[0] else f"{round(100.0 * point.more_late, finer) + 0.0:.{finer}f}",
+            "" if point is points[0] else f"{round(point.minutes_saved, 3) + 0.0:.3f}",
+            f"{point.result.seconds:.3f}",
+        )
+    return table
+
+
+def _fewer_late(part: float) -> str:
+    """The part of late incidents avoided, in percent; one that is negative can have any size."""
+    share = round(100.0 * part, 2) + 0.0  # no -0.00
+    return f"{share:.2f}" if share > -100.0 else f"{share:.1f}" if share > -1e5 else f"{share:.1e}"
+
+
+def _policy_cell(result: ComparedPolicy) -> Text:
+    cell = Text(visible(result.name))
+    return cell if result.converged else cell.append("\nnot converged", "bold red")

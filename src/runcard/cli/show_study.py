@@ -1,0 +1,82 @@
+"""What a study found, for the terminal."""
+
+from rich.table import Table
+from rich.text import Text
+
+from runcard.cli.terminal import make_console
+from runcard.outputs.words import counted
+from runcard.study.experiment import experiments
+from runcard.study.findings import FINDINGS, Derivation
+from runcard.study.result import Result
+from runcard.study.run import FINDING
+from runcard.study.tables import MANY_GRAPHS, Cell, StudyTable
+
+WIDTH = 140
+
+
+def print_experiments() -> None:
+    """Print the name and title of every experiment and finding."""
+    table = Table(box=None, pad_edge=False)
+    for head in ("name", "in the paper", "what"):
+        table.add_column(head)
+    for one in experiments():
+        table.add_row(one.name, one.paper, one.title)
+    for finding in FINDINGS:
+        table.add_row(f"{FINDING}{finding.number}", "a finding about it", finding.title)
+    console = make_console()
+    console.width = max(console.width, WIDTH)
+    console.print(table)
+
+
+def print_result(result: Result, *, in_full: bool) -> None:
+    """Print a table, or where to find a figure."""
+    console, experiment = make_console(), result.experiment
+    if not result.is_table:
+        console.print(f"{experiment.name}: {experiment.title}: a figure, in the report", soft_wrap=True)
+        return
+    console.print(f"{experiment.name} ({experiment.paper}): {experiment.title}", style="bold", soft_wrap=True)
+    if in_full:
+        # A number that is cut off is worse than a line that wraps.
+        console.width = max(console.width, WIDTH)
+        console.print(study_table(result.table))
+        console.print("In percent; the paper's in brackets. Standard errors are in the report.")
+    console.print(result.table.words, soft_wrap=True)
+    if result.num_open:
+        console.print(
+            f"Not proven as closely as it should be: {counted(result.num_open, 'late fraction')}", style="yellow"
+        )
+
+
+def study_table(table: StudyTable) -> Table:
+    """A table for the terminal: percent, the paper's in brackets, in colour where they are far apart."""
+    found = Table(box=None, pad_edge=False)
+    for head in ("side", "trucks", "load", "correlated", *table.columns):
+        found.add_column(head, justify="right", no_wrap=True)
+    for line in table.lines:
+        setting = line.setting
+        found.add_row(
+            str(setting.side), str(setting.trucks), f"{setting.load:g}", "yes" if line.shared_delay else "no",
+            *(_cell_text(cell) for cell in line.cells),
+        )  # fmt: skip
+    return found
+
+
+def _cell_text(cell: Cell) -> Text:
+    """A number, and the paper's; standard errors are in the report."""
+    value = round(cell.value, 2) + 0.0  # no minus before a zero
+    words = f"{value:.2f}" if cell.paper is None else f"{value:.2f} ({cell.paper:.2f})"
+    far = cell.off is not None and abs(cell.off) > 3.0
+    return Text(words, style="yellow" if far else "")
+
+
+def print_derivation(derivation: Derivation, *, few: bool) -> None:
+    """Print a finding, and what was found again; `few`: with fewer graphs than it takes to judge."""
+    console, finding = make_console(), derivation.finding
+    console.print(f"{finding.number}. {finding.title}", style="bold", soft_wrap=True)
+    console.print(finding.claim, soft_wrap=True)
+    for line in derivation.lines:
+        console.print(f"  {line}", soft_wrap=True)
+    verdict = "It holds." if derivation.holds else "It does NOT hold here."
+    if few and not derivation.holds:
+        verdict = f"With so few graphs it cannot be said whether it holds: take {MANY_GRAPHS} or more."
+    console.print(verdict, style="green" if derivation.holds else "yellow" if few else "red")

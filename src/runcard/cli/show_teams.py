@@ -1,0 +1,78 @@
+"""Teams for the terminal: every one at a node, or the one that goes and what else could go."""
+
+from rich.text import Text
+
+from runcard.cli.tables import BEST, SplitTable, decimals_for
+from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
+from runcard.outputs.explain import Explanation
+from runcard.outputs.lateness import ClassLateness, Lateness
+from runcard.outputs.words import counted, in_decimals, incidents_a_day
+
+
+def print_lateness(lateness: Lateness, *, top: int) -> None:
+    """Print P(late) of the best teams at a node, for each of its incident classes."""
+    console = make_console()
+    for number, one in enumerate(lateness.classes, start=1):
+        of_several = f" (incident class {number} of {len(lateness.classes)})" if len(lateness.classes) > 1 else ""
+        console.print(f"{lateness.node_id}{of_several}: {class_line(one)}", style="bold")
+        console.print(lateness_table(one, top=top))
+        if len(one.teams) > top:
+            console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """Print which trucks to send, why, and what else could be sent."""
+    console = make_console()
+    console.print(explanation.headline, style="bold green")
+    for reason in explanation.reasons:
+        console.print(reason)
+    if explanation.decision.alternatives:
+        console.print(decision_table(explanation))
+        console.print(explanation.price_words)
+        if explanation.truck_words:
+            console.print(f"Price of each truck that goes, alone: {explanation.truck_words}.")
+
+
+def class_line(one: ClassLateness) -> str:
+    """An incident class in one line."""
+    name = f"{one.name}, " if one.name else ""
+    in_time = "" if one.arrivals == 1 else f", {one.arrivals} of them in time"
+    return (
+        f"{name}{counted(one.trucks, 'truck')}{in_time}, target {one.target_minutes:g} min, "
+        f"{incidents_a_day(one.incidents_per_day)}"
+    )
+
+
+def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitTable:
+    """The teams of an incident class with P(late), best first; only the first `top` if given."""
+    headings = ["late\n%", "response\nmean min"]
+    shares = any(team.shared_links is not None for team in lateness.teams)
+    table = SplitTable("team", [*headings, "shared\nlinks"] if shares else headings)
+    decimals = decimals_for((100.0 * team.p_late for team in lateness.teams), significant=2)
+    for team in lateness.teams[:top]:
+        row = [", ".join(team.team), in_decimals(100.0 * team.p_late, decimals), f"{team.mean_minutes:.3f}"]
+        table.add_row(*row, *(["" if team.shared_links is None else str(team.shared_links)] if shares else []))
+    return table
+
+
+def decision_table(explanation: Explanation) -> SplitTable:
+    """The team that goes, then the alternatives, with what counts now, price and their sum; P(late now) always."""
+    minimise, options = explanation.objective.minimise, [explanation.decision, *explanation.decision.alternatives]
+    if minimise == "late":
+        times, headings = 100.0, ["late now\n%", "price\n%", "sum\n%"]
+    elif minimise == "minutes":
+        times, headings = 1.0, ["minutes\nnow", "price\nmin", "sum\nmin", "late now\n%"]
+    else:
+        times, headings = 1.0, ["P(late)\nnow", "minutes\nnow", "price", "sum"]
+    table = SplitTable("team", headings)
+    decimals = decimals_for(times * option.total for option in options)
+    for option in options:
+        cells = [in_decimals(times * number, decimals) for number in (option.p_late, option.price, option.total)]
+        if option.minutes is not None:
+            cells.insert(1, f"{option.minutes:.3f}")
+        if minimise == "minutes":
+            cells = [*cells[1:], f"{100.0 * option.p_late:.3f}"]
+        style = BEST if option is explanation.decision else ""
+        table.add_row(Text(visible(", ".join(option.team)), style), *(Text(cell, style) for cell in cells))
+    return table

@@ -1,0 +1,97 @@
+"""Results as rich tables that fit the terminal; percentages, minutes and days are named in the headings.
+
+A table that is too wide is split into several, one below the other, that each begin with its first column: neither the
+names nor any digit are lost where the terminal is narrow. Names and ids come from files, so nothing here is markup: see
+`terminal.py`.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from runcard.city.model import LATE, City
+from runcard.cli.visible import visible
+from runcard.cli.words import objective_words
+from runcard.outputs.words import TINY, counted, decimals_of, incidents_a_day
+
+BEST: Final = "bold green"
+MIN_NAME: Final = 6
+"""Letters of a name that stay together even on the narrowest terminal."""
+
+
+def city_line(city: City) -> str:
+    """A city in one line: its size, its load and its target."""
+    return (
+        f"{city.name}: {counted(len(city.stations), 'station')}, {counted(city.num_trucks, 'truck')}, "
+        f"{counted(len(city.demand), 'demand point')}, {incidents_a_day(city.incidents_per_day)}, "
+        f"load {city.load:.2g}, target {_target_words(city)}"
+        + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
+    )
+
+
+def _target_words(city: City) -> str:
+    targets = sorted({point.target_minutes or city.target_minutes for point in city.demand})
+    return f"{targets[0]:g} min" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g} min"
+
+
+class SplitTable:
+    """A table whose first column names the rows; it is split between its other columns where it is too wide."""
+
+    def __init__(self, first: str, others: Iterable[str]) -> None:
+        self.headings = (first, *others)
+        self.rows: list[tuple[str | Text, ...]] = []
+        self.foot: tuple[str | Text, ...] | None = None
+        """A last row, below a line."""
+
+    def add_row(self, *cells: str | Text) -> None:
+        """Add a row of one cell for each column."""
+        self.rows.append(tuple(visible(cell) if isinstance(cell, str) else cell for cell in cells))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table, or the tables that it is split into."""
+        # The width of each column, with what separates it from its neighbour.
+        _, *widths = (2 + max(map(cell_len, _lines(column))) for column in self._columns())
+        longest_word = max(cell_len(word) for line in _lines(next(self._columns())) for word in line.split())
+        # A name is broken only where it would take more than half of the terminal, or leave no room for a number.
+        least = min(longest_word, options.max_width // 2, max(MIN_NAME, options.max_width - max(widths) - 2))
+        first = 0
+        while first < len(widths):
+            last, room = first + 1, options.max_width - (least + 2) - widths[first]
+            while last < len(widths) and widths[last] <= room:
+                room -= widths[last]
+                last += 1
+            yield self._table(range(first + 1, last + 1), min_width=least)
+            first = last
+
+    def _columns(self) -> Iterator[tuple[str | Text, ...]]:
+        """The cells of each column, its heading first."""
+        return zip(self.headings, *self.rows, *([self.foot] if self.foot else []), strict=True)
+
+    def _table(self, columns: Iterable[int], *, min_width: int) -> Table:
+        """The first column, of at least that width, and some of the others."""
+        columns = list(columns)
+        table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
+        table.add_column(self.headings[0], overflow="fold", vertical="bottom", min_width=min_width)
+        for column in columns:
+            table.add_column(Text(self.headings[column]), justify="right", no_wrap=True)
+        for row in self.rows:
+            table.add_row(row[0], *(row[column] for column in columns))
+        if self.foot:
+            table.add_section()
+            table.add_row(self.foot[0], *(self.foot[column] for column in columns))
+        return table
+
+
+def _lines(cells: Iterable[str | Text]) -> list[str]:
+    return [line for cell in cells for line in str(cell).split("\n")]
+
+
+def decimals_for(numbers: Iterable[float], *, significant: int = 3) -> int:
+    """The decimals (3 or more) that show `significant` digits of each number that is not shown as a tiny one."""
+    shown = [abs(number) for number in numbers if abs(number) >= TINY]
+    return max(3, decimals_of(min(shown) / 100.0, significant=significant)) if shown else 3

@@ -1,0 +1,71 @@
+"""Policies as somebody asks for them: by name or paper label, or by a file that holds one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from runcard.city.model import City
+from runcard.errors import InputError
+from runcard.mdp.problem import DispatchProblem
+from runcard.outputs.policy_file import load_policy
+from runcard.outputs.steps import NO_STEPS, Steps, city_problem
+from runcard.policy.base import Policy
+from runcard.policy.solve import LABELS, RECIPES, check_horizon, check_size, policy_name, solve_named
+from runcard.policy.solve_options import SolveOptions
+
+FILE_ENDING: Final = ".policy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyChoice:
+    """A policy that is asked for."""
+
+    label: str
+    """What it is called in results: its name, or the file as it was given."""
+    name: str
+    """The name of the policy, also of one in a file."""
+    file: Path | None = None
+
+    def policy(self, problem: DispatchProblem, options: SolveOptions) -> Policy:
+        """The policy for a problem, solved or read; a file for another problem is refused."""
+        if self.file is not None:
+            return load_policy(self.file, problem)
+        return solve_named(problem, self.name, options)
+
+
+def policy_choices(words: Sequence[str], options: SolveOptions) -> list[PolicyChoice]:
+    """The policies of these words, each once. Files are read now, so that a damaged one is refused before long work."""
+    found: dict[str, PolicyChoice] = {}
+    for word in words:
+        if names_file(word):
+            choice = PolicyChoice(label=word, name=load_policy(word).name, file=Path(word))
+        else:
+            name = policy_name(word)
+            choice = PolicyChoice(label=name, name=name)
+        found.setdefault(choice.label, choice)
+    if not found:
+        raise InputError("expected at least one policy, got none")
+    if options.horizon_busy_times is not None:
+        check_horizon([choice.name for choice in found.values() if choice.file is None])
+    return list(found.values())
+
+
+def names_file(word: str) -> bool:
+    """Whether a word means a policy file; a name means the policy, even where there is a file of that name."""
+    if word.strip().upper() in LABELS or word.strip().lower() in RECIPES:
+        return False
+    return word.endswith(FILE_ENDING) or Path(word).is_file()
+
+
+def policies_for(
+    city: City, choices: Sequence[PolicyChoice], options: SolveOptions, steps: Steps = NO_STEPS
+) -> list[Policy]:
+    """The policies for a city, in the order in which they were asked for."""
+    check_size([station.trucks for station in city.stations], [one.name for one in choices if one.file is None])
+    problem = city_problem(city, minutes=False, steps=steps)
+    found = []
+    for choice in choices:
+        steps.begin(choice.label)
+        found.append(choice.policy(problem, options))
+    return found

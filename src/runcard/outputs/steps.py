@@ -1,0 +1,41 @@
+"""Who is told what long work is doing, and how far it is."""
+
+from inspect import signature
+from typing import Any, Protocol
+
+from runcard.city.model import City
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import DispatchProblem
+from runcard.outputs.words import counted
+
+
+class Steps(Protocol):
+    """What is told of the steps of long work."""
+
+    def begin(self, words: str) -> None:
+        """A step begins, which these words name."""
+        ...
+
+    def part(self, part: float) -> None:
+        """So much of the step is done, from 0 to 1."""
+        ...
+
+
+class NoSteps:
+    """Nobody is told."""
+
+    def begin(self, words: str) -> None:
+        """Nothing."""
+
+    def part(self, part: float) -> None:
+        """Nothing."""
+
+
+NO_STEPS = NoSteps()
+
+
+def city_problem(city: City, *, minutes: bool = True, steps: Steps = NO_STEPS) -> DispatchProblem:
+    """The dispatch problem of a city; its driving times are a step that can take long."""
+    steps.begin(f"driving times to {counted(len(city.demand), 'demand point')}")
+    told: dict[str, Any] = {"progress": steps.part} if "progress" in signature(dispatch_problem).parameters else {}
+    return dispatch_problem(city, minutes=minutes, **told)

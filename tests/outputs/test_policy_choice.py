@@ -1,0 +1,81 @@
+"""Policies as somebody asks for them: by name, by label, by file."""
+
+from pathlib import Path
+
+import pytest
+
+from runcard.city import City, generate_grid
+from runcard.errors import InputError, PolicyFileError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.outputs.policy_choice import names_file, policies_for, policy_choices
+from runcard.outputs.policy_file import save_policy
+from runcard.policy.solve import solve
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
+
+
+@pytest.fixture(scope="module")
+def city() -> City:
+    """A small city."""
+    return generate_grid(side=3, num_stations=3, load=0.2, seed=5)
+
+
+@pytest.fixture
+def folder(city: City, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, which is the current one, with policy files of the city under several names."""
+    monkeypatch.chdir(tmp_path)
+    problem = dispatch_problem(city)
+    for name in ("mine.policy", "saved", "optimal", "CF"):
+        save_policy(solve(problem, "one-step"), tmp_path / name)
+    (tmp_path / "city").mkdir()
+    return tmp_path
+
+
+def test_words_are_names_labels_and_files_each_once(folder: Path) -> None:
+    """A name is a policy even where there is a file of that name; other words are files if there is one."""
+    words = ["CF", "mine.policy", "optimal", "saved", "closest-first", "./optimal", "mine.policy"]
+    choices = policy_choices(words, DEFAULTS)
+    assert [(one.label, one.name, one.file is not None) for one in choices] == [
+        ("closest-first", "closest-first", False),
+        ("mine.policy", "one-step", True),
+        ("optimal", "optimal", False),
+        ("saved", "one-step", True),
+        ("./optimal", "one-step", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "is_file"), [("none.policy", True), ("city", False), ("opt", False), (" OPT ", False), ("saved", True)]
+)
+def test_what_means_a_file(folder: Path, word: str, is_file: bool) -> None:
+    """The ending says so, or a file that is there; a folder is none."""
+    assert names_file(word) is is_file
+
+
+def test_a_file_is_read_and_nothing_is_solved(folder: Path, city: City, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The policy of a file is that of the city's own problem, and decides as the one that was saved."""
+    choices = policy_choices(["mine.policy"], DEFAULTS)
+    monkeypatch.setattr("runcard.outputs.policy_choice.solve_named", lambda *_: pytest.fail("should not be solved"))
+    (policy,) = policies_for(city, choices, DEFAULTS)
+    problem = dispatch_problem(city)
+    for point in range(problem.num_points):
+        assert policy.decide(problem.trucks, point) == solve(problem, "one-step").decide(problem.trucks, point)
+
+
+def test_a_file_for_another_city_is_refused(folder: Path) -> None:
+    """The fingerprints are compared, not only the names of stations."""
+    other = generate_grid(side=3, num_stations=3, load=0.21, seed=5)
+    with pytest.raises(PolicyFileError, match=r"mine\.policy: the policy was made for another city"):
+        policies_for(other, policy_choices(["mine.policy"], DEFAULTS), DEFAULTS)
+
+
+def test_mistakes_are_said_before_any_work(folder: Path) -> None:
+    """No policy, a file that is missing or damaged, and a horizon that only a file could have."""
+    (folder / "damaged.policy").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="expected at least one policy"):
+        policy_choices([], DEFAULTS)
+    with pytest.raises(PolicyFileError, match=r"none\.policy: expected a policy file, found none"):
+        policy_choices(["none.policy"], DEFAULTS)
+    with pytest.raises(PolicyFileError, match=r"damaged\.policy: damaged"):
+        policy_choices(["CF", "damaged.policy"], DEFAULTS)
+    with pytest.raises(InputError, match="expected a horizon only for one-step-queueing"):
+        policy_choices(["mine.policy"], SolveOptions(horizon_busy_times=2.0))

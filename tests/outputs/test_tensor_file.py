@@ -1,0 +1,138 @@
+"""Safetensors files read with care."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from runcard.errors import PolicyFileError
+from runcard.outputs import tensor_file
+from runcard.outputs.tensor_file import read_tensors, write_tensors
+
+ARRAYS = {
+    "numbers": np.linspace(0.0, 1.0, 6).reshape(2, 3),
+    "counts": np.arange(5, dtype=np.int8),
+    "ends": np.array([7, 8], np.int64),
+    "one": np.array(2.5, np.float32),
+    "none": np.zeros((0, 4)),
+    "yes": np.array([True, False]),
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with arrays of several kinds."""
+    save_file(ARRAYS, tmp_path / "file", metadata={"said": "something"})
+    return tmp_path / "file"
+
+
+def with_header(path: Path, header: object, data: bytes = b"") -> Path:
+    """Write a file with that header."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    return path
+
+
+def entry(dtype: Any = "F64", shape: Any = (1,), place: Any = (0, 8)) -> dict[str, Any]:
+    """What a header says of an array."""
+    return {"dtype": dtype, "shape": shape, "data_offsets": place}
+
+
+def test_the_library_writes_the_same_bytes(path: Path, tmp_path: Path) -> None:
+    """Our files are safetensors files, to the last byte."""
+    write_tensors(tmp_path / "ours", {"said": "something"}, ARRAYS)
+    assert (tmp_path / "ours").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("most_copied", [0, 2**20])
+def test_arrays_come_back_as_they_were(path: Path, monkeypatch: pytest.MonkeyPatch, most_copied: int) -> None:
+    """What safetensors wrote is read to the last bit, copied or mapped, and cannot be written to."""
+    monkeypatch.setattr(tensor_file, "MOST_COPIED", most_copied)
+    words, arrays = read_tensors(path)
+    assert words == {"said": "something"}
+    assert arrays.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        assert (arrays[name].dtype, arrays[name].shape) == (array.dtype, array.shape)
+        assert np.array_equal(arrays[name], array)
+        assert not arrays[name].flags.writeable
+        assert arrays[name].flags.aligned
+
+
+def test_numbers_that_lie_askew_are_moved(tmp_path: Path) -> None:
+    """Arrays that do not begin where a machine wants them are copied to where it does."""
+    header = {"a": entry("U8", [1], [0, 1]), "b": entry("F64", [1], [1, 9])}
+    _, arrays = read_tensors(with_header(tmp_path / "f", header, b"\x01" + np.array([2.5]).tobytes()))
+    assert arrays["b"].flags.aligned
+    assert arrays["b"].tolist() == [2.5]
+
+
+@pytest.mark.parametrize(
+    ("header", "data"),
+    [
+        (b"[" * 200_000, b""),
+        (b'{"a":' * 200_000, b""),
+        (b'{"a": NaN}', b""),
+        (b"\xff\xfe", b""),
+        (b'{"a": 1' + b"0" * 5000 + b"}", b""),
+        ([1, 2], b""),
+        ({"__metadata__": [1]}, b""),
+        ({"a": None}, bytes(8)),
+        ({"a": {"dtype": "F64"}}, bytes(8)),
+        ({"a": entry("F8")}, bytes(8)),
+        ({"a": entry(["F64"])}, bytes(8)),
+        ({"a": entry(shape=3)}, bytes(8)),
+        ({"a": entry(shape=[True])}, bytes(8)),
+        ({"a": entry(shape=[1.0])}, bytes(8)),
+        ({"a": entry(shape=[-1, -1])}, bytes(8)),
+        ({"a": entry(shape=[2**62, 2**62])}, bytes(8)),
+        ({"a": entry(shape=[10**9], place=[0, 8 * 10**9])}, bytes(8)),
+        ({"a": entry(place=[0])}, bytes(8)),
+        ({"a": entry(place=[8, 0])}, bytes(8)),
+        ({"a": entry(place=[-8, 0])}, bytes(8)),
+        ({"a": entry(place=[8, 16])}, bytes(16)),
+        ({"a": entry()}, bytes(9)),
+        ({"a": entry(), "b": entry()}, bytes(8)),
+        ({"a": entry(), "b": entry(place=[9, 17])}, bytes(17)),
+    ],
+)
+def test_a_header_that_lies_is_refused(tmp_path: Path, header: object, data: bytes) -> None:
+    """Nests without end, odd types, shapes that the file has no room for, gaps and overlaps: one short sentence."""
+    with pytest.raises(PolicyFileError) as caught:
+        read_tensors(with_header(tmp_path / "f", header, data))
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("length", [1, 100, 2**26 + 1, 2**40, 2**63, 2**64 - 1])
+def test_a_header_of_absurd_length_is_refused(tmp_path: Path, length: int) -> None:
+    """What the first eight bytes promise is not believed."""
+    (tmp_path / "f").write_bytes(length.to_bytes(8, "little"))
+    with pytest.raises(PolicyFileError, match="cut short"):
+        read_tensors(tmp_path / "f")
+
+
+def test_a_header_that_is_there_but_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header is read whole, so that it has a limit even where the file has room for it."""
+    monkeypatch.setattr(tensor_file, "MOST_HEADER", 10)
+    with pytest.raises(PolicyFileError, match="a header of at most 10 bytes"):
+        read_tensors(with_header(tmp_path / "f", {"__metadata__": {}}))
+
+
+def _make_folder(path: Path) -> None:
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [(_make_folder, "a folder"), (os.mkfifo, "a device or a pipe"), (lambda path: None, "none")],
+    ids=["folder", "pipe", "nothing"],
+)
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, make: Callable[[Path], object], words: str) -> None:
+    """Nobody waits for a pipe that nobody writes to."""
+    make(tmp_path / "f")
+    with pytest.raises(PolicyFileError, match=f"expected a policy file, found {words}"):
+        read_tensors(tmp_path / "f")
