@@ -13,7 +13,7 @@ from runcard.city.files import write_city
 from runcard.errors import InputError, RuncardError
 from runcard.outputs.commands import print_comparison
 from runcard.outputs.compare import Comparison, compare_policies
-from runcard.outputs.map import draw_policy_map
+from runcard.outputs.map import draw_map
 from runcard.outputs.policy_file import save_policy
 from runcard.outputs.terminal import make_console, status
 
@@ -47,8 +47,9 @@ def write_demo(comparison: Comparison, folder: Path) -> list[Path]:
     write_city(comparison.city, folder / CITY_FOLDER, overwrite=True)
     save_policy(optimal, folder / POLICY_FILE)
     maps = [folder / name for name in MAP_FILES]
-    results = {result.name: result.evaluation for result in comparison.results}
-    draw_policy_map(comparison.city, optimal, *maps, results=results)
+    drawn = [comparison.result(name) for name in ("closest-first", "optimal")]
+    policies, evaluations = [one.policy for one in drawn], [one.evaluation for one in drawn]
+    draw_map(comparison.city, policies, *maps, results=evaluations)
     return [*maps, folder / CITY_FOLDER, folder / POLICY_FILE]
 
 
