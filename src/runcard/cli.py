@@ -270,6 +270,48 @@ def decide(
     run_decide(file, at, idle, incident_class=incident_class, city_folder=city, as_json=as_json)
 
 
+@app.command("map")
+def draw(
+    path: Annotated[
+        Path,
+        typer.Argument(parser=_path, metavar="CITY|FILE", help="A city folder, or a policy file.", show_default=False),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", parser=_path, metavar="FILE", help="The map to write: .png, .svg or .pdf."),
+    ] = Path("map.png"),
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            "--policies",
+            "--policy",
+            metavar="NAMES",
+            help="Policies by name or paper label, or policy files, commas between; closest-first,optimal if left out, "
+            "with one-step-mean-field for optimal in a large department.",
+            show_default=False,
+        ),
+    ] = None,
+    city: Annotated[
+        Path | None,
+        typer.Option(parser=_path, metavar="CITY", help="The city folder of a policy file.", show_default=False),
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Draw which stations send trucks to each area.
+
+    Every truck is idle. Each policy has a map for the first truck and one for the second.
+    """
+    from runcard.outputs.commands import run_map
+
+    run_map(
+        path,
+        [] if policies is None else _some(_words(policies), "--policies"),
+        output,
+        city_folder=city,
+        threads=threads,
+    )
+
+
 Policies = Annotated[
     str,
     typer.Option(

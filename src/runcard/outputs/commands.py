@@ -18,6 +18,7 @@ from runcard.outputs.curve import check_curve_file, draw_curve
 from runcard.outputs.explain import explain
 from runcard.outputs.files import check_output_file, size_in_words
 from runcard.outputs.lateness import lateness_at
+from runcard.outputs.map import check_map_file, draw_map
 from runcard.outputs.policy_file import load_policy, save_policy
 from runcard.outputs.progress import BoundBar, SimulationBar
 from runcard.outputs.records import RecordFile
@@ -36,17 +37,20 @@ from runcard.outputs.tables import (
     station_table,
     weight_table,
 )
-from runcard.outputs.terminal import make_console, print_json
+from runcard.outputs.terminal import make_console, print_json, status
 from runcard.outputs.weights import WeightComparison, compare_weights
 from runcard.outputs.words import proven_words
 from runcard.policy.base import Policy
-from runcard.policy.solve import policy_name, solve
+from runcard.policy.solve import evaluate, policy_name, solve
 from runcard.simulate.engine import check_scenario, simulate_policies
 from runcard.simulate.result import Simulation
 from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
 MANY_STATES = 1 << 26
 LONG_STATES = 1 << 21
+MAP_WORK = 2e11
+"""States × demand points × stations²: about that of 20 trucks and 400 demand points, some 20 seconds of work. A map
+of a larger city is not solved exactly unless somebody asks for it."""
 
 
 def run_generate(folder: Path, *, overwrite: bool, **settings: Any) -> None:
@@ -242,6 +246,59 @@ def run_decide(
         console.print(explanation.price_words)
         if explanation.truck_words:
             console.print(f"Price of each truck that goes, alone: {explanation.truck_words}.")
+
+
+def run_map(
+    path: Path, policies: Sequence[str], output: Path, *, city_folder: Path | None, threads: int | None
+) -> None:
+    """Draw the map of a city folder, or of a policy file and its city, and say what it shows.
+
+    Of the policies, a word with a dot or a slash is a policy file, and any other a name.
+    """
+    check_map_file(output)
+    check_output_file(output)
+    _check_map_source(path, city_folder, policies)
+    city = read_city(path if city_folder is None else city_folder)
+    num_states = math.prod(station.trucks + 1 for station in city.stations)
+    exact = num_states * len(city.demand) * len(city.stations) ** 2 <= MAP_WORK
+    words = list(dict.fromkeys(policies))
+    chosen = not words and city_folder is None
+    if city_folder is not None:
+        words = ["closest-first", str(path.absolute())]
+    elif chosen:
+        words = ["closest-first", "optimal" if exact else "one-step-mean-field"]
+    names = {word: policy_name(word) for word in words if not {".", "/"} & set(word)}
+    with BoundBar(city.objective) as bar:
+        problem = dispatch_problem(city, minutes=exact)
+        drawn = {word: load_policy(word, problem) for word in words if word not in names}
+        for word, name in names.items():
+            bar.begin(name)
+            drawn[word] = solve(problem, name, threads=threads, progress=bar.update)
+        shown = [drawn[word] for word in words]
+        results = [evaluate(policy, threads=threads) if exact else None for policy in shown]
+    with status("Drawing the map ..."):
+        draw_map(city, shown, output, results=results)
+    console = make_console()
+    console.print(city_line(city), style="bold")
+    if chosen and not exact:
+        console.print(
+            f"{num_states:,} states take long to solve exactly, so one-step-mean-field is drawn instead of optimal; "
+            "--policies closest-first,optimal solves them all the same."
+        )
+    names_shown = " and ".join(policy.name for policy in shown)
+    console.print(f"Wrote {output} ({size_in_words(output)}): {names_shown}", soft_wrap=True)
+
+
+def _check_map_source(path: Path, city_folder: Path | None, policies: Sequence[str]) -> None:
+    """Raise an error if it is not clear which city and which policies a map is of."""
+    if not path.exists():
+        raise InputError(f"{path}: expected a city folder or a policy file, found none")
+    if path.is_dir() and city_folder is not None:
+        raise InputError(f"{path}: expected --city only with a policy file, got a city folder and --city")
+    if not path.is_dir() and city_folder is None:
+        raise InputError(f"{path}: a policy file does not say where its city lies: name the city folder with --city")
+    if not path.is_dir() and policies:
+        raise InputError(f"{path}: expected --policies only with a city folder; they may be policy files, too")
 
 
 def run_simulate(

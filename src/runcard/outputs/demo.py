@@ -60,6 +60,7 @@ def next_commands(comparison: Comparison, folder: Path) -> list[str]:
         ("decide", str(folder / POLICY_FILE), "--at", node_id, "--idle", "all"),
         ("lateness", str(folder / CITY_FOLDER), "--at", node_id),
         ("compare", str(folder / CITY_FOLDER), "--policies", "closest-first,optimal", "--json"),
+        ("map", str(folder / CITY_FOLDER), "--policies", "fixed-card", "-o", str(folder / "fixed-card.png")),
     )
     return [join([_program(), *words]) for words in commands]
 
