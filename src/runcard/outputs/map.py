@@ -96,7 +96,7 @@ class Plan:
         x, y = corner
         size = min(13.5, 100.0 * width / len(bold))
         self.write(figure, x, y - 0.18, bold, size, fontweight="bold", va="baseline")
-        lines = [textwrap.fill(line, int(12.7 * width)) for line in plain.splitlines()]
+        lines = [textwrap.fill(line, int(14.2 * width)) for line in plain.splitlines()]
         self.write(figure, x, y - 0.26, "\n".join(lines), 9.5)
 
 
