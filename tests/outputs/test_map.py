@@ -177,9 +177,9 @@ def test_many_stations_and_points_are_drawn_in_seconds(num_stations: int, side: 
     policy = OrderPolicy(
         name="closest-first", problem=problem, order=problem.order, values=NoPrices(), certificate=None
     )
-    began = time.perf_counter()
+    began = time.process_time()
     draw_map(city, [policy], tmp_path / "map.png")
-    assert time.perf_counter() - began < 10.0
+    assert time.process_time() - began < 10.0
     figure = map_figure(city, [policy])
     labels = [text.get_text() for text in maps_of(figure)[0].texts]
     assert {station.station_id for station in city.stations} <= set(labels)

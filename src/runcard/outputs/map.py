@@ -188,13 +188,13 @@ def _plan(ground: Ground, num_panels: int, num_policies: int) -> Plan:
 
 def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], plan: Plan) -> None:
     """Draw the ground of a map: cells, roads, borders, incidents, and where closest-first sends another truck."""
-    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.collections import PolyCollection
 
-    def lines(segments: Iterable[Sequence[complex]], colour: str, width: float, zorder: int, **looks: Any) -> None:
-        drawn = LineCollection(
-            [*map(_pairs, segments)], colors=colour, lw=width, zorder=zorder, capstyle="round", **looks
-        )
-        axes.add_collection(drawn)
+    def lines(segments: Iterable[tuple[complex, complex]], colour: str, width: float, zorder: int) -> None:
+        broken = np.array(
+            [place for segment in segments for place in (*segment, complex("nan"))]
+        )  # one line: small files
+        axes.plot(broken.real, broken.imag, color=colour, lw=width, zorder=zorder, solid_capstyle="round")
 
     areas, numbers = ground.areas, range(len(ground.points))
     pitch = areas.spacing * plan.scale * 72.0  # lines are thinner where cells are small
@@ -203,7 +203,7 @@ def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[st
     cells = [_pairs(corners) for corners in areas.corners]
     filled = ["white" if owner == NOBODY else colours[owner] for owner in panel.owners]
     axes.add_collection(PolyCollection(cells, fc=filled, ec="white", lw=min(0.35, 0.04 * pitch), zorder=1, gid="areas"))
-    lines(ground.roads, "#7F8890", min(0.7, 0.045 * pitch), 2, alpha=0.45)
+    lines(ground.roads, "#7F889073", min(0.7, 0.045 * pitch), 2)
     lines(borders(areas, panel.owners, numbers), "white", min(1.5, 0.2 * pitch), 3)
     middles, usual = np.array(areas.middles), np.quantile(ground.incidents_per_day, 0.95) or 1.0
     sizes = min(9.0, 0.35 * pitch) ** 2 * np.minimum(1.0, ground.incidents_per_day / usual)
