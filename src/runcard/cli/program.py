@@ -18,6 +18,7 @@ from runcard.cli.decide import decide
 from runcard.cli.demo import demo
 from runcard.cli.generate import generate
 from runcard.cli.lateness import lateness
+from runcard.cli.map import draw_map
 from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve
 from runcard.cli.study import study
@@ -61,6 +62,7 @@ def _runcard(
 
 for command in (demo, generate, compare, lateness, solve, decide, simulate, stress, study):
     app.command()(command)
+app.command("map")(draw_map)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

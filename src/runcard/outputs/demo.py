@@ -11,7 +11,7 @@ from typing import Final
 from runcard.city.files import write_city
 from runcard.errors import InputError, RuncardError
 from runcard.outputs.compare import Comparison
-from runcard.outputs.map import draw_policy_map
+from runcard.outputs.map import draw_map
 from runcard.outputs.policy_file import save_policy
 
 CITY_FOLDER: Final = "city"
@@ -25,8 +25,9 @@ def write_demo(comparison: Comparison, folder: Path) -> list[Path]:
     write_city(comparison.city, folder / CITY_FOLDER, overwrite=True)
     save_policy(optimal, folder / POLICY_FILE)
     maps = [folder / name for name in MAP_FILES]
-    results = {result.name: result.evaluation for result in comparison.results}
-    draw_policy_map(comparison.city, optimal, *maps, results=results)
+    drawn = [comparison.result(name) for name in ("closest-first", "optimal")]
+    policies, evaluations = [one.policy for one in drawn], [one.evaluation for one in drawn]
+    draw_map(comparison.city, policies, *maps, results=evaluations)
     return [*maps, folder / CITY_FOLDER, folder / POLICY_FILE]
 
 
@@ -37,6 +38,7 @@ def next_commands(comparison: Comparison, folder: Path) -> list[str]:
         ("decide", str(folder / POLICY_FILE), "--at", node_id, "--idle", "all"),
         ("lateness", str(folder / CITY_FOLDER), "--at", node_id),
         ("compare", str(folder / CITY_FOLDER), "--policies", "closest-first,optimal", "--json"),
+        ("map", str(folder / CITY_FOLDER), "--policies", "fixed-card", "-o", str(folder / "fixed-card.png")),
     )
     return [join([_program(), *words]) for words in commands]
 

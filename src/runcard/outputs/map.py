@@ -1,46 +1,39 @@
-"""A policy on the map: which stations send trucks to each demand point when every truck is idle.
+"""Policies on the map: which stations send trucks to each area when every truck is idle (see `panels.py`).
 
-Two maps stand side by side, closest-first and the policy. A demand point is a disc with one sector for each truck sent,
-in the colour of its station and turned towards it; the more incidents, the larger the disc. A ring marks where the
-policy does not send the closest trucks. Bars beside the maps are the legend and the reason: the price of a truck of
-each station, h(f-e_i) - h(f) with every truck idle, which is what taking it is expected to cost later: late
-incidents, unless the city has another objective.
+The cell around a demand point has the colour and the label of the station that its truck comes from. It is hatched
+where closest-first sends another truck. Bars beside the maps are the legend and the reason: the price of a truck of
+each station, h(f-e_i) - h(f) with every truck idle, which is what taking it is expected to cost later: late incidents,
+unless the city has another objective.
 """
 
-from cmath import phase, rect
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from math import degrees, inf, radians, sqrt
+from math import ceil, inf, prod, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from runcard.city.check import OUTSIDE_ID
-from runcard.city.model import City, Objective, Station
+from runcard.city.model import City, Objective
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
+from runcard.outputs.areas import Box, borders, box_around, free_spot, territories
 from runcard.outputs.files import write_whole
-from runcard.outputs.words import percent
+from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
 from runcard.policy.base import Policy
-from runcard.policy.solve import evaluate, solve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Wedge
 
 PALETTE: Final = (
     "#332288", "#DDCC77", "#117733", "#88CCEE", "#AA4499", "#999933", "#CC6677", "#44AA99", "#882255",
 )  # fmt: skip
 """Paul Tol's muted colours: nine that can be told apart with any kind of colour vision."""
-
-OUTSIDE_COLOUR: Final = "#BBBBBB"
 ROAD_COLOUR: Final = "#D9DCE0"
 INK: Final = "#1B2631"
-MAP_INCHES: Final = 6.4
-BARS_INCHES: Final = 3.2
 
 STYLE: Final[dict[Any, Any]] = {"text.usetex": False, "text.parse_math": False, "svg.hashsalt": "runcard"}
 """Names are words, even with a $ in them, and the ids inside an SVG file are the same every time."""
@@ -52,40 +45,89 @@ METADATA: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """What each format would say about when it was made and by what; left out, so that the same map is the same file."""
 
-Teams = Mapping[str, tuple[str, ...]]
-"""The team sent to each node."""
+MAPS_INCHES: Final = (16.0, 10.5)
+MAPS_SQUARE_INCHES: Final = 86.0
+"""What all maps together take at most: width and height, and area. A city of more than 16 stations gets more."""
+TITLE_INCHES, HEADING_INCHES, CAPTION_INCHES, GAP_INCHES = 0.6, 0.8, 0.75, 0.25
+NAME_INCHES, BAR_INCHES = 2.0, 1.3
+ROW_INCHES: Final = (0.17, 0.4)
+"""The smallest and the largest height of a bar with its name."""
+EXACT_WORK: Final = 2e11
+"""States × demand points × stations²: about that of 20 trucks and 400 demand points, some 20 seconds of work. A map
+of a larger city is not solved exactly unless somebody asks for it."""
 
 
-@dataclass(frozen=True)
-class Canvas:
-    """What both maps share. Places are complex numbers, x + iy."""
-
-    city: City
-    places: Mapping[str, complex]
-    """By node."""
-    stations: Mapping[str, complex]
-    """By station."""
-    colours: Mapping[str, str]
-    """By station, and "outside"."""
-    points: Mapping[str, int]
-    """By node: its demand point, and of several the one with the most incidents."""
-    radius: Mapping[str, float]
-    """By node with a demand point."""
+def policies_to_draw(city: City, asked: Sequence[str]) -> tuple[list[str], bool]:
+    """The policies of a map, chosen if none is asked for, and whether the city is small enough to evaluate them."""
+    num_states = prod(station.trucks + 1 for station in city.stations)
+    exact = num_states * len(city.demand) * len(city.stations) ** 2 <= EXACT_WORK
+    return list(asked) or ["closest-first", "optimal" if exact else "one-step-mean-field"], exact
 
 
-def draw_policy_map(
-    city: City, policy: Policy, *paths: str | Path, results: Mapping[str, Evaluation] | None = None
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Where everything stands on the paper, in inches from its lower left corner."""
+
+    size: tuple[float, float]
+    frame: Box
+    """What each map shows."""
+    scale: float
+    """Inches on paper for 1 on the map."""
+    maps: tuple[tuple[float, float], ...]
+    """By panel: the lower left corner of its map."""
+    heading_width: float
+    table: tuple[float, float]
+    """The upper left corner of the bars."""
+    num_rows: int
+    """How many bars one column has."""
+    row: float
+    """The height of a bar with its name."""
+
+    @property
+    def map_size(self) -> tuple[float, float]:
+        """The width and height of a map."""
+        left, bottom, right, top = self.frame
+        return self.scale * (right - left), self.scale * (top - bottom)
+
+    def axes(self, figure: "Figure", corner: tuple[float, float], size: tuple[float, float]) -> "Axes":
+        """Axes of this size, with nothing on them."""
+        (width, height), (x, y) = self.size, corner
+        axes = figure.add_axes((x / width, y / height, size[0] / width, size[1] / height))
+        axes.set_axis_off()
+        return axes
+
+    def write(self, figure: "Figure", x: float, y: float, words: str, size: float, **looks: Any) -> None:
+        """Write words below a place."""
+        looks = {"va": "top", "color": INK, "linespacing": 1.25, "fontsize": size} | looks
+        figure.text(x / self.size[0], y / self.size[1], words, looks)
+
+    def head(self, figure: "Figure", corner: tuple[float, float], bold: str, plain: str, width: float) -> None:
+        """Write a bold line and plain ones below a place, within a width."""
+        x, y = corner
+        size = min(13.5, 100.0 * width / len(bold))
+        self.write(figure, x, y - 0.18, bold, size, fontweight="bold", va="baseline")
+        lines = [textwrap.fill(line, int(14.2 * width)) for line in plain.splitlines()]
+        self.write(figure, x, y - 0.26, "\n".join(lines), 9.5)
+
+
+def draw_map(
+    city: City, policies: Sequence[Policy], *paths: str | Path, results: Sequence[Evaluation | None] = ()
 ) -> None:
-    """Write the map of a policy beside closest-first to each path, as .png, .svg or .pdf.
+    """Write the maps of policies to each path, as .png, .svg or .pdf; `results` are their evaluations where known."""
+    for path in paths:
+        check_map_file(Path(path))
+    figure = map_figure(city, policies, results)
+    for path in paths:
+        write_picture(figure, Path(path), "a map")
 
-    `results` holds the evaluations of policies by name; what is missing there is computed.
-    """
-    targets = [Path(path) for path in paths]
-    for target in targets:
-        picture_format(target, "a map")
-    figure = policy_map(city, policy, results=results)
-    for target in targets:
-        write_picture(figure, target, "a map")
+
+def check_map_file(path: Path) -> None:
+    """Raise an error now if a map could not be drawn after a long solve: a wrong name, or no matplotlib."""
+    picture_format(path, "a map")
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("the map", "matplotlib", "report") from error
 
 
 def picture_format(path: Path, noun: str) -> str:
@@ -106,195 +148,179 @@ def write_picture(figure: "Figure", path: Path, noun: str) -> Path:
     return write_whole(path, content.getvalue())
 
 
-def policy_map(city: City, policy: Policy, *, results: Mapping[str, Evaluation] | None = None) -> "Figure":
-    """The map of a policy beside closest-first, as a matplotlib figure."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise MissingExtraError("the map", "matplotlib", "report") from error
-    canvas = canvas_of(city)
-    closest = solve(policy.problem, "closest-first")
-    closest_teams, teams = _teams(canvas, closest), _teams(canvas, policy)
-    differing = [node_id for node_id, team in teams.items() if team != closest_teams[node_id]]
-    known = results or {}
-    with matplotlib.rc_context(STYLE):
-        layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1, wspace=0.0)
-        figure = Figure(figsize=_size(canvas), layout=layout, facecolor="white")
-        left, middle, right = figure.subplots(1, 3, width_ratios=[MAP_INCHES, MAP_INCHES, BARS_INCHES])
-        _draw_map(left, canvas, closest_teams)
-        _draw_map(middle, canvas, teams, ringed=differing)
-        _draw_prices(right, canvas, policy)
-        for axes, one in ((left, closest), (middle, policy)):
-            _write_heading(axes, one.name, known.get(one.name) or evaluate(one))
-        _write_title(figure, city.name, policy.name, len(differing), len(teams))
+def map_figure(city: City, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> "Figure":
+    """The maps of policies, and the prices of the last of them, as a matplotlib figure."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    ground = ground_of(city)
+    panels = panels_of(ground, policies, results)
+    colours = area_colours(ground, panels)
+    plan = _plan(ground, len(panels), len(policies))
+    with matplotlib.rc_context(STYLE | {"hatch.linewidth": 0.6}):
+        figure = Figure(figsize=plan.size, facecolor="white")
+        for panel, corner in zip(panels, plan.maps, strict=True):
+            axes = plan.axes(figure, corner, plan.map_size)
+            _draw_areas(axes, ground, panel, colours, plan)
+            _draw_stations(axes, ground, panel, colours, plan)
+            above = (corner[0], corner[1] + plan.map_size[1] + HEADING_INCHES)
+            plan.head(figure, above, panel.title, panel.words, plan.heading_width)
+        _draw_prices(figure, ground, policies[-1], colours, plan)
+        _write_words(figure, ground, panels, plan)
     return figure
 
 
-def _write_title(figure: "Figure", city_name: str, policy_name: str, num_differing: int, num_nodes: int) -> None:
-    """Write the title above the maps, and below them how they are read."""
-    title = f"{city_name}: who is sent when every truck is idle"
-    figure.suptitle(title, x=0.008, ha="left", fontsize=19, fontweight="bold", color=INK)
-    caption = (
-        "Each disc is a demand point, larger where there are more incidents; its sectors are the stations that send a "
-        f"truck.\nRinged: the {num_differing} of {num_nodes} demand points where {policy_name} does not send the "
-        "closest trucks."
+def _plan(ground: Ground, num_panels: int, num_policies: int) -> Plan:
+    """The plan with the largest maps: a row for each rank, or all in one row, or all in one column."""
+    shown = np.array([corner for corners in ground.areas.corners for corner in corners] + list(ground.stations))
+    x, y, margin = shown.real, shown.imag, 0.03 * float(max(np.ptp(shown.real), np.ptp(shown.imag)))
+    frame = (float(x.min()) - margin, float(y.min()) - margin, float(x.max()) + margin, float(y.max()) + margin)
+    wide, high = frame[2] - frame[0], frame[3] - frame[1]
+    more = max(1.0, (len(ground.stations) / 16.0) ** 0.25)
+    plans = []
+    for columns in (num_policies if num_policies > 1 else ceil(sqrt(num_panels)), num_panels, 1):
+        rows = ceil(num_panels / columns)
+        across, up = more * MAPS_INCHES[0] / columns - GAP_INCHES, more * MAPS_INCHES[1] / rows - HEADING_INCHES
+        by_area = more * sqrt(MAPS_SQUARE_INCHES / (num_panels * wide * high))
+        plans.append((min(across / wide, up / high, by_area), columns, rows))
+    scale, columns, rows = max(plans, key=lambda plan: plan[0])
+    wide, high = max(scale * wide, 2.7) + GAP_INCHES, scale * high + HEADING_INCHES
+    tall = max(rows * high, 4.0, HEADING_INCHES + ROW_INCHES[0] * len(ground.stations) / 4)
+    table_columns = ceil(len(ground.stations) * ROW_INCHES[0] / (tall - HEADING_INCHES))
+    num_rows = ceil(len(ground.stations) / table_columns)
+    table = GAP_INCHES + columns * wide
+    width = table + table_columns * (NAME_INCHES + BAR_INCHES + GAP_INCHES)
+    top = CAPTION_INCHES + tall
+    maps = tuple((GAP_INCHES + k % columns * wide, top - (k // columns + 1) * high) for k in range(num_panels))
+    row = min(ROW_INCHES[1], (tall - HEADING_INCHES) / num_rows)
+    return Plan((width, top + TITLE_INCHES), frame, scale, maps, wide - GAP_INCHES, (table, top), num_rows, row)
+
+
+def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], plan: Plan) -> None:
+    """Draw the ground of a map: cells, roads, borders, incidents, and where closest-first sends another truck."""
+    from matplotlib.collections import PolyCollection
+
+    def lines(segments: Iterable[tuple[complex, complex]], colour: str, width: float, zorder: int) -> None:
+        broken = np.array(
+            [place for segment in segments for place in (*segment, complex("nan"))]
+        )  # one line: small files
+        axes.plot(broken.real, broken.imag, color=colour, lw=width, zorder=zorder, solid_capstyle="round")
+
+    areas, numbers = ground.areas, range(len(ground.points))
+    pitch = areas.spacing * plan.scale * 72.0  # lines are thinner where cells are small
+    axes.set_xlim(plan.frame[0], plan.frame[2])
+    axes.set_ylim(plan.frame[1], plan.frame[3])
+    cells = [_pairs(corners) for corners in areas.corners]
+    filled = ["white" if owner == NOBODY else colours[owner] for owner in panel.owners]
+    axes.add_collection(PolyCollection(cells, fc=filled, ec="white", lw=min(0.35, 0.04 * pitch), zorder=1, gid="areas"))
+    lines(ground.roads, "#7F889073", min(0.7, 0.045 * pitch), 2)
+    lines(borders(areas, panel.owners, numbers), "white", min(1.5, 0.2 * pitch), 3)
+    middles, usual = np.array(areas.middles), np.quantile(ground.incidents_per_day, 0.95) or 1.0
+    sizes = min(9.0, 0.35 * pitch) ** 2 * np.minimum(1.0, ground.incidents_per_day / usual)
+    axes.scatter(middles.real, middles.imag, s=sizes, c=INK, alpha=0.4, lw=0, zorder=4)
+    marked = [cells[cell] for cell in panel.departing]
+    axes.add_collection(
+        PolyCollection(marked, fc="none", ec=INK, alpha=0.5, lw=0, hatch="////", zorder=5, gid="departing")
     )
-    figure.supxlabel(caption, x=0.008, ha="left", fontsize=11.5, color=INK, linespacing=1.5)
+    departs = np.isin(numbers, panel.departing).tolist()
+    lines(borders(areas, departs, panel.departing), INK, 1.2, 6)
 
 
-def canvas_of(city: City) -> Canvas:
-    """The canvas of a city: where everything is, how large and in which colour."""
-    places = {node.node_id: complex(node.x_coord, node.y_coord) for node in city.nodes}
-    points: dict[str, int] = {}
-    for number, point in enumerate(city.demand):
-        before = points.get(point.node_id)
-        if before is None or point.incidents_per_day > city.demand[before].incidents_per_day:
-            points[point.node_id] = number
-    stations = {station.station_id: places[station.node_id] for station in city.stations}
-    colours = dict(zip(stations, colours_for(list(stations.values())), strict=True)) | {OUTSIDE_ID: OUTSIDE_COLOUR}
-    rates = {node_id: city.demand[number].incidents_per_day for node_id, number in points.items()}
-    return Canvas(city, places, stations, colours, points, _radii(city, places, rates))
-
-
-def _radii(city: City, places: Mapping[str, complex], rates: Mapping[str, float]) -> dict[str, float]:
-    """The radius of each disc: its area grows with the rate, within limits that keep it legible and off the others."""
-    lengths = [abs(places[link.from_node_id] - places[link.to_node_id]) for link in city.links]
-    spacing = float(np.quantile([length for length in lengths if length > 0.0] or [1.0], 0.25))
-    high = float(np.quantile(list(rates.values()), 0.95)) or 1.0
-    return {node_id: spacing * min(0.46, max(0.26, 0.46 * sqrt(rate / high))) for node_id, rate in rates.items()}
-
-
-def colours_for(places: Sequence[complex]) -> list[str]:
-    """A colour for each place; where there are more places than colours, those of one colour lie far apart."""
-    chosen: list[str] = []
-    for place in places:
-        nearest = dict.fromkeys(PALETTE, inf)
-        for other, colour in zip(places, chosen, strict=False):
-            nearest[colour] = min(nearest[colour], abs(place - other))
-        chosen.append(max(PALETTE, key=nearest.__getitem__))
-    return chosen
-
-
-def _size(canvas: Canvas) -> tuple[float, float]:
-    """The width and height of the figure in inches: maps of a fixed width, as high as the city asks for."""
-    places = np.array(list(canvas.places.values()))
-    width, height = np.ptp(places.real), np.ptp(places.imag)
-    shape = min(1.6, max(0.5, height / width)) if width > 0.0 else 1.0
-    return 2 * MAP_INCHES + BARS_INCHES, MAP_INCHES * shape + 2.1
-
-
-def _teams(canvas: Canvas, policy: Policy) -> Teams:
-    """The teams that a policy sends with every truck idle."""
-    idle = policy.problem.trucks
-    return {node_id: policy.decide(idle, point).team for node_id, point in canvas.points.items()}
-
-
-def _draw_map(axes: "Axes", canvas: Canvas, teams: Teams, ringed: Sequence[str] = ()) -> None:
-    from matplotlib.collections import LineCollection, PatchCollection
-    from matplotlib.patches import Circle
-
-    ends = [(canvas.places[link.from_node_id], canvas.places[link.to_node_id]) for link in canvas.city.links]
-    roads = [((start.real, start.imag), (end.real, end.imag)) for start, end in ends]
-    axes.add_collection(LineCollection(roads, colors=ROAD_COLOUR, linewidths=3.5, capstyle="round", zorder=1))
-    sectors = [sector for node_id, team in teams.items() for sector in sectors_of(canvas, node_id, team)]
-    colours = [canvas.colours[station_id] for _, station_id in sectors]
-    wedges = [wedge for wedge, _ in sectors]
-    axes.add_collection(PatchCollection(wedges, facecolors=colours, edgecolors="white", linewidths=0.7, zorder=2))
-    rings = [Circle(_point(canvas.places[node_id]), canvas.radius[node_id]) for node_id in ringed]
-    axes.add_collection(PatchCollection(rings, facecolors="none", edgecolors=INK, linewidths=1.6, zorder=3))
-    _draw_stations(axes, canvas)
-    axes.set_aspect("equal", anchor="N")
-    axes.margins(0.02)
-    axes.autoscale_view()
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom, top + 0.06 * (top - bottom))  # for the name of a station at the very top
-    axes.set_axis_off()
-
-
-def sectors_of(canvas: Canvas, node_id: str, team: Sequence[str]) -> list[tuple["Wedge", str]]:
-    """The sectors of a disc and their stations, one for each truck, each turned to its station as far as can be."""
-    from matplotlib.patches import Wedge
-
-    here, radius, size = canvas.places[node_id], canvas.radius[node_id], 360.0 / len(team)
-    ways = [(canvas.stations.get(station_id, here) - here, station_id) for station_id in team]
-    ways.sort(key=lambda pair: phase(pair[0]))
-    # The middle of sector r is at the angle turn + r × size: this turn fits the directions of the stations best.
-    turn = phase(sum(way / (abs(way) or 1.0) * rect(1.0, -radians(r * size)) for r, (way, _) in enumerate(ways)))
-    first = degrees(turn) - size / 2.0
-    return [
-        (Wedge(_point(here), radius, first + r * size, first + (r + 1) * size), station_id)
-        for r, (_, station_id) in enumerate(ways)
-    ]
-
-
-def _draw_stations(axes: "Axes", canvas: Canvas) -> None:
-    """Draw a triangle and a name above the node of each station."""
+def _draw_stations(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], plan: Plan) -> None:
+    """Draw a triangle for each station, and labels that do not hide one another: of stations, then of territories."""
     from matplotlib.patheffects import withStroke
-    from matplotlib.transforms import ScaledTranslation
 
-    above = axes.transData + ScaledTranslation(0.0, 8.0 / 72.0, axes.figure.dpi_scale_trans)
-    for station in canvas.city.stations:
-        place = canvas.stations[station.station_id]
-        at = _point(place + 1j * canvas.radius.get(station.node_id, 0.0))
-        colour = canvas.colours[station.station_id]
-        axes.plot(*at, "^", ms=14, mfc=colour, mec="white", mew=1.8, transform=above, zorder=5)
-        axes.annotate(
-            _label(station), at, xytext=(0.0, 14.0), textcoords="offset points", ha="center", va="bottom", fontsize=9.5,
-            fontweight="bold", color=INK, path_effects=[withStroke(linewidth=2.5, foreground="white")], zorder=6,
+    size = 8.5 if len(ground.stations) <= 20 else 6.5
+    mark, point = size * (0.7 if panel.rank else 1.0), 1.0 / (72.0 * plan.scale)
+    stations, halo = np.array(ground.stations), [withStroke(linewidth=2.0, foreground="white", alpha=0.85)]
+    axes.scatter(stations.real, stations.imag, s=mark**2, marker="^", c=colours[:-1], ec=INK, lw=0.8, zorder=7)
+    taken, written = [box_around(place, mark * point, mark * point) for place in ground.stations], set[str]()
+
+    def write(label: str, spots: Sequence[complex], size: float, weight: str) -> None:
+        width, height = 0.66 * size * len(label) * point, 1.05 * size * point
+        tried = [spot + step * height * 1j for step in (0.0, 0.7, -0.7) for spot in spots]
+        spot = free_spot(tried, width, height, taken, plan.frame)
+        if spot is None and label in written:
+            return  # of several, some may be left out
+        spot = spots[0] if spot is None else spot
+        taken.append(box_around(spot, width, height))
+        written.add(label)
+        axes.text(
+            spot.real, spot.imag, label, fontsize=size, fontweight=weight, ha="center", va="center", color=INK,
+            path_effects=halo, zorder=8,
         )  # fmt: skip
 
+    for label, place in zip(ground.labels, ground.stations, strict=True) if panel.rank == 0 else ():
+        across, up = (0.33 * size * len(label) + 0.6 * mark) * point, (0.5 * size + 0.7 * mark) * point
+        steps = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1))
+        write(label, [place + complex(a * across, b * up) for a, b in steps], size, "bold")
+    # The largest territory of each station first, and of these the smallest, where there are the fewest free spots.
+    groups = territories(ground.areas, panel.owners)
+    largest = {panel.owners[cells[0]]: cells for cells in reversed(groups)}
+    for cells in sorted(groups, key=lambda one: len(one) if one is largest[panel.owners[one[0]]] else inf):
+        owner, middles = panel.owners[cells[0]], [ground.areas.middles[cell] for cell in cells]
+        at_home = panel.rank == 0 and [i for i, cell in enumerate(ground.home_cells) if cell in cells] == [owner]
+        if 0 <= owner < len(ground.labels) and not at_home:  # at home the label of the station says it
+            centre = sum(middles) / len(middles)
+            by_distance = sorted(middles, key=lambda one: abs(one - centre))
+            write(ground.labels[owner], by_distance, (0.85 if len(cells) < 20 else 1.1) * size, "normal")
 
-def _draw_prices(axes: "Axes", canvas: Canvas, policy: Policy) -> None:
-    """Draw a bar for the price of one truck of each station, the highest on top."""
-    single_trucks = np.arange(1, policy.problem.num_stations + 1)
+
+def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequence[str], plan: Plan) -> None:
+    """Draw a bar for the price of one truck of each station, the highest on top, with its label and name."""
     times, unit = _price_unit(policy.problem.objective)
-    prices = times * policy.prices(policy.problem.trucks, single_trucks)
-    ranked = np.argsort(prices, kind="stable").tolist()
-    stations = [canvas.city.stations[i] for i in ranked]
-    colours = [canvas.colours[station.station_id] for station in stations]
-    bars = axes.barh(range(len(ranked)), prices[ranked], color=colours, height=0.72)
-    axes.set_yticks(range(len(ranked)), [_label(station) for station in stations])
-    axes.bar_label(bars, fmt="%#.3g", padding=4, fontsize=11, color=INK)
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0, labelsize=11, labelcolor=INK)
-    axes.set_xticks([])
-    axes.margins(x=0.2)
-    _write_lines(axes, "Price of a truck", unit)
+    prices = times * policy.prices(policy.problem.trucks, np.arange(1, policy.problem.num_stations + 1))
+    least, most, size = min(0.0, prices.min()), max(0.0, prices.max()), 72.0 * min(0.13, 0.6 * plan.row)
+    left, top = plan.table
+    plan.head(figure, plan.table, "Price of a truck", f"{policy.name}: {unit}", NAME_INCHES + BAR_INCHES)
+    ranked = np.argsort(-prices, kind="stable").tolist()
+    for first in range(0, len(ranked), plan.num_rows):
+        shown = ranked[first : first + plan.num_rows]
+        corner = (left + NAME_INCHES, top - HEADING_INCHES - plan.row * len(shown))
+        axes = plan.axes(figure, corner, (BAR_INCHES, plan.row * len(shown)))
+        axes.set_xlim(least, least + 1.5 * ((most - least) or 1.0))
+        axes.set_ylim(len(shown) - 0.5, -0.5)
+        looks: dict[str, Any] = {"color": [colours[i] for i in shown], "ec": INK, "lw": 0.4, "height": 0.7}
+        axes.bar_label(axes.barh(range(len(shown)), prices[shown], **looks), fmt="%#.3g", padding=3, fontsize=size)
+        for row, i in enumerate(shown):
+            name = ground.city.stations[i].name or ground.city.stations[i].station_id
+            words = name if name == ground.labels[i] else f"{ground.labels[i]}  {name}"
+            longest = int(72.0 * NAME_INCHES / (0.6 * size)) - 1
+            words = words if len(words) <= longest else f"{words[: longest - 1]}…"
+            y = top - HEADING_INCHES - (row + 0.5) * plan.row
+            plan.write(figure, left, y, words, size, va="center")
+        left += NAME_INCHES + BAR_INCHES + GAP_INCHES
 
 
 def _price_unit(objective: Objective) -> tuple[float, str]:
     """How many times the price a bar shows, and what that is."""
     match objective.minimise:
         case "late":
-            return 100.0, "late incidents later, per\n100 times it is sent now"
+            return 100.0, "late incidents later, per 100 times it is sent now"
         case "minutes":
-            return 1.0, "extra response minutes later,\neach time it is sent now"
+            return 1.0, "extra response minutes later, each time it is sent now"
         case _:
-            return 100.0, f"late incidents later, a minute of\nresponse as {objective.weight:g}, per 100 times sent"
+            return 100.0, f"late incidents later, a minute of response as {objective.weight:g}, per 100 times sent"
 
 
-def _write_heading(axes: "Axes", name: str, evaluation: Evaluation) -> None:
-    minutes = evaluation.mean_response_minutes
-    mean = "" if minutes is None else f"\nfirst truck after {minutes:.2f} min on average"
-    per_day = f"{evaluation.late_per_day:#.3g} late incidents a day"
-    _write_lines(axes, f"{name.capitalize()}: {percent(evaluation.late_fraction)} late", per_day + mean)
+def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], plan: Plan) -> None:
+    """Write the title, and below the maps how they are read."""
+    width, height = plan.size
+    title = f"{ground.city.name}: who is sent when every truck is idle"
+    size = min(18.0, 100.0 * (width - 0.5) / len(title))
+    plan.write(figure, GAP_INCHES, height - 0.12, title, size, fontweight="bold")
+    facts = {
+        "Each area is what lies nearest to a demand point, in the colour of the station that sends the truck.": True,
+        "Triangles are stations. A dot is larger where there are more incidents.": True,
+        "Hatched: closest-first sends another truck.": any(panel.departing for panel in panels),
+        "Grey: a truck from outside.": any(len(ground.stations) in panel.owners for panel in panels),
+        "White: no such truck is needed.": any(NOBODY in panel.owners for panel in panels),
+        "Of several kinds of incidents in one place the most frequent is shown.": len(ground.city.demand)
+        > len(ground.points),
+    }
+    caption = textwrap.fill(" ".join(fact for fact, holds in facts.items() if holds), int(12.0 * (width - 0.5)))
+    plan.write(figure, GAP_INCHES, CAPTION_INCHES - 0.1, caption, 10.5)
 
 
-def _write_lines(axes: "Axes", bold: str, plain: str) -> None:
-    """Write a bold line and plain ones above the axes."""
-    height = 16.0 * (plain.count("\n") + 1)
-    axes.set_title(bold, loc="left", fontsize=15, fontweight="bold", color=INK, pad=height + 8.0)
-    axes.annotate(
-        plain, (0.0, 1.0), xycoords="axes fraction", xytext=(0.0, 6.0), textcoords="offset points", ha="left",
-        va="bottom", fontsize=11.5, color=INK, annotation_clip=False,
-    )  # fmt: skip
-
-
-def _point(place: complex) -> tuple[float, float]:
-    return place.real, place.imag
-
-
-def _label(station: Station) -> str:
-    return station.name or station.station_id
+def _pairs(places: Iterable[complex]) -> list[tuple[float, float]]:
+    return [(place.real, place.imag) for place in places]

@@ -6,11 +6,10 @@ content and the name of the experiment, and nothing says when it was drawn.
 """
 
 import re
-from cmath import rect
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from io import StringIO
-from math import ceil, isfinite, pi
+from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,7 +18,8 @@ from numpy.typing import NDArray
 from runcard.city.check import OUTSIDE_ID
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, Canvas, canvas_of
+from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE
+from runcard.outputs.panels import Ground, ground_of
 from runcard.policy.base import Policy
 from runcard.simulate.result import interval_of
 from runcard.study.experiment import Setting
@@ -84,8 +84,8 @@ CAPTIONS: Final[Mapping[str, str]] = {
         "number of trucks."
     ),
     "map": (
-        "Each disc is a demand point, larger where there are more incidents; its colour and its numbers are the team "
-        "that OPT sends with every truck idle. A black ring marks where the maps differ."
+        "Each area lies around a demand point; its colour and its numbers are the team that OPT sends with every truck "
+        "idle. Areas with a black edge are where the maps differ."
     ),
     "seconds": (
         "Seconds to find a policy on one thread, with its decision in every state. The scale is logarithmic: each line "
@@ -252,8 +252,7 @@ def _draw_seconds(result: Result) -> "Figure":
     return figure
 
 
-SentTeams = Mapping[str, tuple[str, ...]]
-"""The team sent to each node."""
+Team = tuple[str, ...]
 
 
 def _draw_map(result: Result) -> "Figure":
@@ -263,51 +262,54 @@ def _draw_map(result: Result) -> "Figure":
         city_of(experiment.settings[0], 0, shared_delay=shared_delay, seed=result.seed)
         for shared_delay in experiment.shared_delays
     ]
-    canvas = canvas_of(cities[0])
-    numbers = {station_id: str(i + 1) for i, station_id in enumerate(canvas.stations)} | {OUTSIDE_ID: "out"}
-    maps = [_teams(canvas, solved(dispatch_problem(city, minutes=False), "optimal")) for city in cities]
-    differing = [node_id for node_id in canvas.points if len({teams[node_id] for teams in maps}) > 1]
-    used = sorted({team for teams in maps for team in teams.values()}, key=lambda team: [numbers[one] for one in team])
+    ground = ground_of(cities[0])
+    numbers = {station.station_id: str(i + 1) for i, station in enumerate(cities[0].stations)} | {OUTSIDE_ID: "out"}
+    maps = [_teams(ground, solved(dispatch_problem(city, minutes=False), "optimal")) for city in cities]
+    differing = [len(set(teams)) > 1 for teams in zip(*maps, strict=True)]
+    used = sorted({team for teams in maps for team in teams}, key=lambda team: [numbers[one] for one in team])
     colours = {team: PALETTE[i % len(PALETTE)] for i, team in enumerate(used)}
     names = {team: "+".join(numbers[one] for one in team) for team in used}
     figure, panels = _panels(len(maps), height=4.6)
     for shared_delay, teams, panel in zip(experiment.shared_delays, maps, panels, strict=True):
-        _draw_points(panel, canvas, teams, colours, names, differing)
-        _draw_stations(panel, canvas, numbers)
+        _draw_cells(panel, ground, teams, colours, names, differing)
+        _draw_stations(panel, ground)
         panel.set_title(words_of_correlation(shared_delay).capitalize())
         panel.set_aspect("equal")
         panel.autoscale_view()
         panel.set_axis_off()
-    _write_key(figure, colours, names, f"The maps differ here ({len(differing)} of {len(canvas.points)})")
+    _write_key(figure, colours, names, f"The maps differ here ({sum(differing)} of {len(differing)})")
     return figure
 
 
-def _teams(canvas: Canvas, policy: Policy) -> SentTeams:
-    idle = policy.problem.trucks
-    return {node_id: policy.decide(idle, point).team for node_id, point in canvas.points.items()}
+def _teams(ground: Ground, policy: Policy) -> list[Team]:
+    """The team that a policy sends to each cell with every truck idle."""
+    return [policy.decide(policy.problem.trucks, point).team for point in ground.points]
 
 
-def _draw_points(
+def _draw_cells(
     axes: "Axes",
-    canvas: Canvas,
-    teams: SentTeams,
-    colours: Mapping[tuple[str, ...], str],
-    names: Mapping[tuple[str, ...], str],
-    ringed: Sequence[str],
+    ground: Ground,
+    teams: Sequence[Team],
+    colours: Mapping[Team, str],
+    names: Mapping[Team, str],
+    differing: Sequence[bool],
 ) -> None:
-    """Draw the links, and each demand point as a disc with its team."""
+    """Draw the cell of each demand point with its team, and the links."""
     from matplotlib.collections import LineCollection
-    from matplotlib.patches import Circle
+    from matplotlib.patches import Polygon
 
-    ends = [(canvas.places[link.from_node_id], canvas.places[link.to_node_id]) for link in canvas.city.links]
-    roads = [((start.real, start.imag), (end.real, end.imag)) for start, end in ends]
-    axes.add_collection(LineCollection(roads, colors=ROAD_COLOUR, linewidths=3.0, capstyle="round", zorder=1))
-    for node_id, team in teams.items():
-        place, colour = canvas.places[node_id], colours[team]
-        at = (place.real, place.imag)
-        edge = {"ec": "black", "lw": 2.4} if node_id in ringed else {"ec": "white", "lw": 0.7}
-        axes.add_patch(Circle(at, canvas.radius[node_id], fc=colour, zorder=3 if node_id in ringed else 2, **edge))
-        axes.text(*at, names[team], ha="center", va="center_baseline", fontsize=7.5, color=_on(colour), zorder=4)
+    for corners, middle, team, differs in zip(
+        ground.areas.corners, ground.areas.middles, teams, differing, strict=True
+    ):
+        edge: dict[str, Any] = {"ec": "black", "lw": 2.4} if differs else {"ec": "white", "lw": 0.7}
+        shape = [(corner.real, corner.imag) for corner in corners]
+        axes.add_patch(Polygon(shape, fc=colours[team], zorder=2 if differs else 1, **edge))
+        axes.text(
+            middle.real, middle.imag, names[team], ha="center", va="center_baseline", fontsize=7.5,
+            color=_on(colours[team]), zorder=4,
+        )  # fmt: skip
+    roads = [((start.real, start.imag), (end.real, end.imag)) for start, end in ground.roads]
+    axes.add_collection(LineCollection(roads, colors=ROAD_COLOUR, linewidths=0.6, alpha=0.5, zorder=3))
 
 
 def _on(colour: str) -> str:
@@ -316,33 +318,27 @@ def _on(colour: str) -> str:
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 140.0 else INK
 
 
-def _draw_stations(axes: "Axes", canvas: Canvas, numbers: Mapping[str, str]) -> None:
+def _draw_stations(axes: "Axes", ground: Ground) -> None:
     """Draw a triangle with the number of each station north-east of its node, where no link of a grid is."""
-    from matplotlib.transforms import ScaledTranslation
-
-    beside = axes.transData + ScaledTranslation(6.0 / 72.0, 6.0 / 72.0, axes.figure.dpi_scale_trans)
-    lower = beside + ScaledTranslation(0.0, -2.0 / 72.0, axes.figure.dpi_scale_trans)
-    for station in canvas.city.stations:
-        edge = canvas.stations[station.station_id] + rect(canvas.radius.get(station.node_id, 0.0), pi / 4.0)
-        axes.plot(edge.real, edge.imag, "^", ms=17, mfc=INK, mec="white", mew=1.2, transform=beside, zorder=5)
-        axes.text(
-            edge.real, edge.imag, numbers[station.station_id], transform=lower, ha="center", va="center_baseline",
+    for i, place in enumerate(ground.stations):
+        x, y = place.real + 0.28 * ground.areas.spacing, place.imag + 0.28 * ground.areas.spacing
+        axes.plot(x, y, "^", ms=15, mfc=INK, mec="white", mew=1.0, zorder=5)
+        axes.annotate(
+            str(i + 1), (x, y), xytext=(0.0, -2.0), textcoords="offset points", ha="center", va="center_baseline",
             fontsize=8, fontweight="bold", color="white", zorder=6,
         )  # fmt: skip
 
 
-def _write_key(
-    figure: "Figure", colours: Mapping[tuple[str, ...], str], names: Mapping[tuple[str, ...], str], differ: str
-) -> None:
-    """Write the legend of the maps below them: the teams, the triangles and the rings."""
+def _write_key(figure: "Figure", colours: Mapping[Team, str], names: Mapping[Team, str], differ: str) -> None:
+    """Write the legend of the maps below them: the teams, the triangles and the black edges."""
     from matplotlib.lines import Line2D
 
     def mark(label: str, shape: str, **looks: Any) -> Line2D:
         return Line2D([], [], ls="none", marker=shape, ms=11, label=label, **looks)
 
-    marks = [mark(names[team], "o", mfc=colour, mec="white") for team, colour in colours.items()]
+    marks = [mark(names[team], "s", mfc=colour, mec="white") for team, colour in colours.items()]
     figure.legend(handles=marks, loc="outside lower left", ncols=6, title="Team", alignment="left", handletextpad=0.2)
-    others = [mark("Station", "^", mfc=INK, mec="white"), mark(differ, "o", mfc="none", mec="black", mew=2.0)]
+    others = [mark("Station", "^", mfc=INK, mec="white"), mark(differ, "s", mfc="none", mec="black", mew=2.0)]
     figure.legend(handles=others, loc="outside lower right", alignment="left", handletextpad=0.2)
 
 

@@ -1,0 +1,85 @@
+"""`runcard map`: which stations send trucks to each area."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runcard.cli.parameters import Threads, named_path, solve_options, some_words, unset
+from runcard.errors import InputError
+
+
+def draw_map(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            parser=named_path, metavar="CITY|FILE", help="A city folder, or a policy file.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", parser=named_path, metavar="FILE", help="The map to write: .png, .svg or .pdf."),
+    ] = Path("map.png"),
+    policies: Annotated[
+        str | None,
+        unset(
+            "NAMES",
+            "Policies by name, paper label or policy file, commas between; closest-first,optimal if left out, with "
+            "one-step-mean-field for optimal in a large department.",
+            "--policies",
+            "--policy",
+        ),
+    ] = None,
+    city: Annotated[Path | None, unset("CITY", "The city folder of a policy file.", parser=named_path)] = None,
+    threads: Threads = None,
+) -> None:
+    """Draw which stations send trucks to each area.
+
+    Every truck is idle. Each policy has a map for the first truck and one for the second.
+    """
+    from runcard.city.files import read_city
+    from runcard.cli.progress import Report
+    from runcard.cli.tables import city_line
+    from runcard.cli.terminal import make_console
+    from runcard.outputs.files import check_output_file, size_in_words
+    from runcard.outputs.map import check_map_file, draw_map, policies_to_draw
+    from runcard.outputs.policy_choice import policies_for, policy_choices
+    from runcard.policy.solve import evaluate
+
+    asked = [] if policies is None else some_words(policies, "--policies")
+    check_map_file(output)
+    check_output_file(output)
+    _check_source(path, city, asked)
+    options = solve_options(1e-9, None, threads)
+    given = read_city(path if city is None else city)
+    words, exact = policies_to_draw(given, asked if city is None else ["closest-first", str(path.absolute())])
+    choices = policy_choices(words, options)
+    with Report(given.objective) as report:
+        shown = policies_for(given, choices, replace(options, progress=report.bounds), report)
+        report.begin("evaluating the policies")
+        results = [evaluate(policy, threads=threads) if exact else None for policy in shown]
+        report.begin("drawing the map")
+        draw_map(given, shown, output, results=results)
+    console = make_console()
+    console.print(city_line(given), style="bold")
+    if not asked and city is None and not exact:
+        console.print(
+            "To solve so many states exactly takes long, so one-step-mean-field is drawn instead of optimal; "
+            "--policies closest-first,optimal solves them all the same."
+        )
+    names = " and ".join(policy.name for policy in shown)
+    console.print(f"Wrote {output} ({size_in_words(output)}): {names}", soft_wrap=True)
+
+
+def _check_source(path: Path, city: Path | None, policies: Sequence[str]) -> None:
+    """Raise an error if it is not clear which city and which policies a map is of."""
+    if not path.exists():
+        raise InputError(f"{path}: expected a city folder or a policy file, found none")
+    if path.is_dir() and city is not None:
+        raise InputError(f"{path}: expected --city only with a policy file, got a city folder and --city")
+    if not path.is_dir() and city is None:
+        raise InputError(f"{path}: a policy file does not say where its city lies: name the city folder with --city")
+    if not path.is_dir() and policies:
+        raise InputError(f"{path}: expected --policies only with a city folder; they may be policy files, too")

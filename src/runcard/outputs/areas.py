@@ -1,0 +1,182 @@
+"""The areas of a map as plain geometry: cells, their neighbours, territories, colours and spots for labels.
+
+A place is a complex number x + iy. The cell of a place p_i is all that is nearer to it than to other places, but not
+far from it, nor far outside of them all:
+
+    |z - p_i| <= |z - p_j| for every j,    |z - p_i| <= reach_i,    <z, n> <= max_j <p_j, n> + s/2 in 48 directions n,
+
+with s the median distance from a place to the nearest one. `reach_i` is 1.5 times the distance to the third nearest
+place, but at least 2 s and at most 4 s. So cells never overlap, a grid gives squares, and water stays empty.
+"""
+
+from cmath import exp, pi
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress, count
+from math import cos, inf, radians
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import Delaunay, KDTree
+
+Places = NDArray[np.complex128]
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top."""
+
+DIRECTIONS: Final = tuple(exp(2j * pi * number / 48) for number in range(48))
+TOGETHER: Final = 1e-6
+"""Places that are this close, as a part of the whole map, are one place."""
+MOST_DEGREES: Final = 4.0
+"""Longitudes and latitudes of one city span no more than this; coordinates that do are something else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Areas:
+    """The cells of places; places that are together have one cell."""
+
+    cell_of: NDArray[np.int64]
+    """By place: the number of its cell."""
+    middles: tuple[complex, ...]
+    """By cell: the place that it belongs to."""
+    corners: tuple[tuple[complex, ...], ...]
+    """By cell: its corners, counter-clockwise."""
+    across: tuple[tuple[int, ...], ...]
+    """By cell: what is across the side from each corner to the next, a cell, or -1 for the end of the map."""
+    spacing: float
+    """The median distance from a place to the nearest one."""
+
+    @cached_property
+    def neighbours(self) -> list[tuple[int, int]]:
+        """Pairs of cells that have a side in common, each pair once, the lower number first."""
+        return sorted({(min(i, j), max(i, j)) for i, sides in enumerate(self.across) for j in sides if j >= 0})
+
+
+def projected(x_coords: Sequence[float], y_coords: Sequence[float]) -> Places:
+    """Places for coordinates, around 0 and within a square of side 1.
+
+    What looks like longitude and latitude is drawn to scale: a degree of longitude is cos(latitude) of one of latitude.
+    """
+    coords = np.array([x_coords, y_coords], np.float64)
+    largest = np.abs(coords).max() or 1.0
+    unit = coords / largest  # differences of these are never too large for a number
+    if largest <= 180.0 and np.abs(coords[1]).max() < 90.0 and np.ptp(coords, axis=1).max() <= MOST_DEGREES:
+        unit[0] *= cos(radians(float(coords[1].mean())))
+    unit -= (unit.min(axis=1, keepdims=True) + unit.max(axis=1, keepdims=True)) / 2.0
+    x, y = unit / (np.ptp(unit, axis=1).max() or 1.0)
+    places: Places = x + 1j * y
+    return places
+
+
+def cells_of(places: Places) -> Areas:
+    """The cells of places around 0 within a square of side 1, as `projected` gives them."""
+    snapped, cell_of = np.unique(np.round(places / TOGETHER) * TOGETHER, return_inverse=True)
+    points, middles = np.column_stack([snapped.real, snapped.imag]), tuple(snapped.tolist())
+    nearest, third = np.full((2, 1), 0.5)
+    if len(middles) > 1:
+        nearest, third = np.asarray(KDTree(points).query(points, k=[2, min(4, len(middles))])[0]).T
+    spacing = float(np.median(nearest))
+    reach = np.clip(1.5 * third, 2.0 * spacing, 4.0 * spacing).tolist()
+    ends = [float((snapped * way.conjugate()).real.max()) + spacing / 2.0 for way in DIRECTIONS]
+    # With four places far away, places on one line, or few of them, have a triangulation too.
+    far = 10.0 * np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])
+    starts, others = Delaunay(np.vstack([points, far])).vertex_neighbor_vertices
+    cells = []
+    for i, here in enumerate(middles):
+        corners, across = [here + reach[i] * way for way in DIRECTIONS], [-1] * len(DIRECTIONS)
+        for j in others[starts[i] : starts[i + 1]].tolist():
+            if j < len(middles):
+                way = middles[j] - here
+                corners, across = _cut(corners, across, way, (way.conjugate() * (here + way / 2.0)).real, j)
+        for way, end in zip(DIRECTIONS, ends, strict=True):
+            corners, across = _cut(corners, across, way, end, -1)
+        long = [abs(corners[k] - corners[k - 1]) > 1e-6 * spacing for k in (*range(1, len(corners)), 0)]
+        cells.append((tuple(compress(corners, long)), tuple(compress(across, long))))
+    all_corners, all_across = zip(*cells, strict=True)
+    return Areas(cell_of.ravel(), middles, all_corners, all_across, spacing)
+
+
+def _cut(
+    corners: list[complex], across: list[int], way: complex, end: float, beyond: int
+) -> tuple[list[complex], list[int]]:
+    """What is left of a convex polygon where <z, way> <= end; `beyond` is across its new side."""
+    over = [way.real * corner.real + way.imag * corner.imag - end for corner in corners]
+    if max(over) <= 0.0:
+        return corners, across
+    left: list[complex] = []
+    left_across: list[int] = []
+    for i, here in enumerate(over):
+        k = (i + 1) % len(over)
+        if here <= 0.0:
+            left.append(corners[i])
+            left_across.append(across[i])
+        if (here <= 0.0) != (over[k] <= 0.0):
+            left.append(corners[i] + here / (here - over[k]) * (corners[k] - corners[i]))
+            left_across.append(beyond if here <= 0.0 else across[i])
+    return left, left_across
+
+
+def borders(areas: Areas, owners: Sequence[int], cells: Iterable[int]) -> list[tuple[complex, complex]]:
+    """The sides of cells that have another owner across, or the end of the map."""
+    found = []
+    for i in cells:
+        corners = areas.corners[i]
+        for start, end, j in zip(corners, (*corners[1:], corners[0]), areas.across[i], strict=True):
+            if j < 0 or owners[j] != owners[i]:
+                found.append((start, end))
+    return found
+
+
+def territories(areas: Areas, owners: Sequence[int]) -> list[list[int]]:
+    """The cells in groups, the largest first: neighbours with the same owner are in one group."""
+    pairs = np.array([(i, j) for i, j in areas.neighbours if owners[i] == owners[j]], np.int64).reshape(-1, 2)
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(owners), len(owners)))
+    num_groups, group_of = connected_components(graph, directed=False)
+    groups: list[list[int]] = [[] for _ in range(num_groups)]
+    for cell, group in enumerate(group_of.tolist()):
+        groups[group].append(cell)
+    return sorted(groups, key=len, reverse=True)
+
+
+def coloured(places: Sequence[complex], pairs: Iterable[tuple[int, int]], num_colours: int) -> list[int]:
+    """A colour for each place, as a number, such that the two places of a pair never have the same.
+
+    The place with most colours around it is next (DSATUR). It gets the colour whose places are farthest away; one that
+    no place has is farther than any. A number from `num_colours` on is given only where pairs leave no other choice.
+    """
+    around: list[set[int]] = [set() for _ in places]
+    for a, b in pairs:
+        around[a].add(b)
+        around[b].add(a)
+    chosen: dict[int, int] = {}
+    while len(chosen) < len(places):
+        rest = [one for one in range(len(places)) if one not in chosen]
+        taken = {one: {chosen[other] for other in around[one] if other in chosen} for one in rest}
+        place = max(rest, key=lambda one: (len(taken[one]), len(around[one]), -one))
+        distance = {colour: inf for colour in range(num_colours) if colour not in taken[place]}
+        for other, colour in chosen.items():
+            if colour in distance:
+                distance[colour] = min(distance[colour], abs(places[place] - places[other]))
+        spare = next(colour for colour in count(num_colours) if colour not in taken[place])
+        chosen[place] = max(distance, key=distance.__getitem__, default=spare)
+    return [chosen[one] for one in range(len(places))]
+
+
+def free_spot(
+    spots: Iterable[complex], width: float, height: float, taken: Collection[Box], frame: Box
+) -> complex | None:
+    """The first spot around which a label of this size is free of boxes that are taken and stays in the frame."""
+    for spot in spots:
+        left, bottom, right, top = box_around(spot, width, height)
+        inside = left >= frame[0] and bottom >= frame[1] and right <= frame[2] and top <= frame[3]
+        if inside and not any(left < x2 and right > x1 and bottom < y2 and top > y1 for x1, y1, x2, y2 in taken):
+            return spot
+    return None
+
+
+def box_around(spot: complex, width: float, height: float) -> Box:
+    """The box of this size with a spot in its middle."""
+    return spot.real - width / 2, spot.imag - height / 2, spot.real + width / 2, spot.imag + height / 2

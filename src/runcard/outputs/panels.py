@@ -1,0 +1,181 @@
+"""What a map shows, before it is drawn: who sends the first, the second, ... truck to each area.
+
+Every truck is idle. Of the trucks that go, the one with the shortest expected driving time counts as the first. A panel
+is one map: the truck of one rank under one policy.
+"""
+
+from collections.abc import Sequence
+from colorsys import hls_to_rgb
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.check import OUTSIDE_ID
+from runcard.city.model import City
+from runcard.mdp.evaluate import Evaluation
+from runcard.mdp.problem import DispatchProblem
+from runcard.outputs.areas import Areas, cells_of, coloured, projected
+from runcard.outputs.words import percent
+from runcard.policy.base import Policy
+from runcard.policy.by_order import OrderPolicy
+
+AREA_COLOURS: Final = (
+    "#77AADD", "#EEDD88", "#44BB99", "#FFAABB", "#AAAA00", "#99DDFF", "#EE8866", "#BBCC33",
+    "#9988F2", "#7E94A9", "#BFEDB6", "#D4667A",
+)  # fmt: skip
+"""Paul Tol's eight light colours, made for areas with words on them, and four that are least like them to any eye."""
+OUTSIDE_COLOUR: Final = "#DDDDDD"
+
+ORDINALS: Final = ("First", "Second", "Third", "Fourth")
+NOBODY: Final = -1
+"""Instead of a station: no truck goes, because the incident needs fewer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What all maps of a city share."""
+
+    city: City
+    areas: Areas
+    points: tuple[int, ...]
+    """By cell: its demand point, and of several the one with the most incidents."""
+    incidents_per_day: NDArray[np.float64]
+    """By cell."""
+    stations: tuple[complex, ...]
+    home_cells: tuple[int, ...]
+    """By station: the cell whose middle is nearest."""
+    labels: tuple[str, ...]
+    """By station."""
+    roads: tuple[tuple[complex, complex], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One map and its heading."""
+
+    title: str
+    words: str
+    rank: int
+    """0 for the first truck."""
+    owners: tuple[int, ...]
+    """By cell: the number of the station, one more than the last for outside, or `NOBODY`."""
+    departing: tuple[int, ...]
+    """The cells where closest-first sends a truck of another station."""
+
+
+def ground_of(city: City) -> Ground:
+    """The areas, stations and roads of a city, each in its place."""
+    places = projected([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes])
+    place_of = dict(zip((node.node_id for node in city.nodes), places.tolist(), strict=True))
+    areas = cells_of(np.array([place_of[point.node_id] for point in city.demand]))
+    rates = np.array([point.incidents_per_day for point in city.demand])
+    fewest_first = np.argsort(-rates, kind="stable")[::-1].tolist()  # of equal ones, the first listed comes last
+    point_of = {int(areas.cell_of[point]): point for point in fewest_first}
+    stations = tuple(place_of[station.node_id] for station in city.stations)
+    ends = dict.fromkeys(tuple(sorted((link.from_node_id, link.to_node_id))) for link in city.links)
+    return Ground(
+        city=city,
+        areas=areas,
+        points=tuple(point_of[cell] for cell in range(len(areas.middles))),
+        incidents_per_day=np.bincount(areas.cell_of, weights=rates).astype(np.float64),
+        stations=stations,
+        home_cells=tuple(int(np.abs(np.array(areas.middles) - place).argmin()) for place in stations),
+        labels=_labels(city),
+        roads=tuple((place_of[start], place_of[end]) for start, end in ends),
+    )
+
+
+def _labels(city: City) -> tuple[str, ...]:
+    """What stands on the map for each station: names if they are short, else ids, else numbers from 1."""
+    ids = tuple(station.station_id for station in city.stations)
+    names = tuple(station.name or station.station_id for station in city.stations)
+    for labels, longest in ((names, 14 if len(names) <= 20 else 6), (ids, 6)):
+        if max(map(len, labels)) <= longest and len(set(labels)) == len(labels):
+            return labels
+    return tuple(str(number) for number in range(1, len(ids) + 1))
+
+
+def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> list[Panel]:
+    """The maps of policies: those of the first truck, then those of the second, and so on."""
+    problem, panels = policies[0].problem, []
+    closest = _by_order(ground, problem, problem.order)
+    teams = [_sent(ground, policy) for policy in policies]
+    for rank in range(closest.shape[1]):
+        for number, policy in enumerate(policies):
+            owners = teams[number][:, rank]
+            departing = np.flatnonzero(owners != closest[:, rank])
+            title, words = policy.name.capitalize(), f"{ORDINALS[rank]} truck"
+            if len(departing):
+                words += f": not as closest-first in {len(departing)} of {len(owners)} areas"
+            if rank == 0:
+                known = results[number] if number < len(results) else None
+                title, words = title + _late_words(policy, known), words + _day_words(known)
+            panels.append(Panel(title, words, rank, tuple(owners.tolist()), tuple(departing.tolist())))
+    return panels
+
+
+def _late_words(policy: Policy, known: Evaluation | None) -> str:
+    """The late fraction for a title, if it is known from an evaluation or proven."""
+    if known is not None:
+        return f": {percent(known.late_fraction)} late"
+    proven = policy.certificate
+    if proven is not None and proven.converged and policy.problem.objective.minimise == "late":
+        return f": {percent(proven.upper)} late"
+    return ""
+
+
+def _day_words(known: Evaluation | None) -> str:
+    if known is None:
+        return ""
+    minutes = known.mean_response_minutes
+    mean = "" if minutes is None else f", first truck after {minutes:.2f} min on average"
+    return f"\n{known.late_per_day:#.3g} late incidents a day{mean}"
+
+
+def _sent(ground: Ground, policy: Policy) -> NDArray[np.int64]:
+    """[cell, rank] the stations of the trucks that a policy sends, the closest first."""
+    if isinstance(policy, OrderPolicy):  # a decision would also look at the prices of all teams: slow if there are many
+        return _by_order(ground, policy.problem, policy.order)
+    number = {station_id: i for i, station_id in enumerate(policy.problem.station_ids)}
+    decisions = [policy.decide(policy.problem.trucks, point) for point in ground.points]
+    teams = [[number[one] for one in decision.team if one != OUTSIDE_ID] for decision in decisions]
+    return _ranked(ground, policy.problem, teams)
+
+
+def _by_order(ground: Ground, problem: DispatchProblem, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[cell, rank] the same for the trucks that come first in an order [J, I] of the stations of each demand point."""
+    trucks, needed = problem.trucks.tolist(), problem.trucks_needed.tolist()
+    teams = [[i for i in order[point].tolist() for _ in range(trucks[i])][: needed[point]] for point in ground.points]
+    return _ranked(ground, problem, teams)
+
+
+def _ranked(ground: Ground, problem: DispatchProblem, teams: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """[cell, rank] the stations of teams, the closest first, then outside for what is missing, then `NOBODY`."""
+    needed = problem.trucks_needed[list(ground.points)]
+    ranked = np.full((len(teams), int(needed.max())), NOBODY, np.int64)
+    for cell, (point, team) in enumerate(zip(ground.points, teams, strict=True)):
+        ranked[cell, : needed[cell]] = problem.num_stations
+        ranked[cell, : len(team)] = sorted(team, key=problem.order[point].tolist().index)
+    return ranked
+
+
+def area_colours(ground: Ground, panels: Sequence[Panel]) -> list[str]:
+    """A colour for each station, then that of outside: on no map do areas of two stations with one colour touch."""
+    num_stations = len(ground.stations)
+    pairs = {
+        (min(panel.owners[i], panel.owners[j]), max(panel.owners[i], panel.owners[j]))
+        for panel in panels
+        for i, j in ground.areas.neighbours
+    }
+    of_stations = sorted((a, b) for a, b in pairs if 0 <= a < b < num_stations)
+    return [*map(_area_colour, coloured(ground.stations, of_stations, len(AREA_COLOURS))), OUTSIDE_COLOUR]
+
+
+def _area_colour(number: int) -> str:
+    """The colour of a number; after those that have names come other hues, each far from the one before."""
+    if number < len(AREA_COLOURS):
+        return AREA_COLOURS[number]
+    parts = hls_to_rgb(number * 0.618 % 1.0, 0.55 + 0.3 * (number * 0.755 % 1.0), 0.6)
+    return "#" + "".join(f"{round(255 * part):02X}" for part in parts)
