@@ -56,12 +56,12 @@ class Dense:
     @cached_property
     def team_number(self) -> dict[tuple[int, ...], int]:
         """The number of each team."""
-        return {tuple(team): number for number, team in enumerate(self.problem.teams.tolist())}
+        return {tuple(team): number for number, team in enumerate(self.problem.teams.counts.tolist())}
 
     @cached_property
     def choices(self) -> list[list[list[int]]]:
         """[S][J] the teams of exactly min(k_j, |f|) idle trucks."""
-        teams = self.problem.teams.astype(int)
+        teams = self.problem.teams.counts.astype(int)
         sizes = teams.sum(axis=1)
         chosen = []
         for state in self.states:
@@ -72,7 +72,7 @@ class Dense:
 
     def after(self, state: tuple[int, ...], team: int) -> int:
         """The number of the state f - a."""
-        return self.number[tuple(f - a for f, a in zip(state, self.problem.teams[team].tolist(), strict=True))]
+        return self.number[tuple(f - a for f, a in zip(state, self.problem.teams.counts[team].tolist(), strict=True))]
 
     @cached_property
     def tau(self) -> float:
@@ -120,7 +120,9 @@ class Dense:
         gain, value = self.values(table)
         total = problem.incidents_per_day.sum()
         busy = problem.trucks - probability @ np.array(self.states)
-        sent = np.einsum("s,j,sji->i", probability, problem.incidents_per_day, problem.teams[table].astype(float))
+        sent = np.einsum(
+            "s,j,sji->i", probability, problem.incidents_per_day, problem.teams.counts[table].astype(float)
+        )
         asked = problem.incidents_per_day @ problem.trucks_needed
         minutes = None
         if problem.response_minutes is not None:

@@ -9,7 +9,8 @@ import pytest
 from runcard.city import DemandPoint, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.response import enumerate_teams, response_table
+from runcard.response import response_table
+from runcard.response.teams import Teams
 
 from .problems import make_problem
 
@@ -60,7 +61,7 @@ def test_a_city_as_arrays() -> None:
     assert problem.returns_per_day == 48.0
     assert problem.incidents_per_day.tolist() == [point.incidents_per_day for point in demand]
     assert problem.trucks_needed.tolist() == [1 + j % 2 for j in range(16)]
-    assert np.array_equal(problem.teams, enumerate_teams([2, 2, 2], 2))
+    assert problem.teams == Teams((2, 2, 2), 2)
     assert np.array_equal(problem.cost, table.p_late)
     assert problem.station_ids == ("s0", "s1", "s2")
     assert problem.point_ids == tuple(f"n{j}" for j in range(16))

@@ -150,8 +150,8 @@ def test_smallest_fixed_point(seed: int, kind: str, horizon: float) -> None:
         assert late[number(idle)] == pytest.approx(expected, rel=1e-8, abs=1e-13 * problem.total_incidents_per_day)
         state = picture.settle(idle)
         np.testing.assert_allclose(state.demand, demand, rtol=1e-8, atol=1e-12)
-        teams = np.flatnonzero((problem.teams <= idle).all(axis=1))
-        without = [late[number(idle - problem.teams[team])] for team in teams]
+        teams = np.flatnonzero((problem.teams.counts <= idle).all(axis=1))
+        without = [late[number(idle - problem.teams.counts[team])] for team in teams]
         np.testing.assert_allclose(picture.late_without(state, idle, teams), without, rtol=1e-7)
 
 
@@ -221,7 +221,7 @@ def test_falls(seed: int) -> None:
     problem = random_problem(seed)
     picture = picture_of(problem)
     walks, falls = picture.independent.walks, picture._falls
-    number = {tuple(team): n for n, team in enumerate(problem.teams.tolist())}
+    number = {tuple(team): n for n, team in enumerate(problem.teams.counts.tolist())}
     for j, k in enumerate(problem.trucks_needed.tolist()):
         stations = walks.station[walks.truck[j]]
         costs = {}
@@ -247,7 +247,7 @@ def test_prices_are_not_below_their_bounds(seed: int, kind: str, horizon: float)
         idle = rng.integers(0, problem.trucks + 1)
         state = picture.settle(idle)
         for size in range(1, int(min(problem.trucks_needed.max(), idle.sum())) + 1):
-            teams = np.flatnonzero((problem.team_sizes == size) & (problem.teams <= idle).all(axis=1))
+            teams = np.flatnonzero((problem.teams.sizes == size) & (problem.teams.counts <= idle).all(axis=1))
             least = picture.least_prices(state, picture.taken_trucks(idle, teams))
             late = picture.late_without(state, idle, teams)
             assert (picture.horizon_days * (late - state.late) >= least).all()
@@ -261,12 +261,12 @@ def test_bounds_of_falling_costs_are_tight() -> None:
     )
     lateness = np.empty_like(station_late)
     np.put_along_axis(lateness, problem.order, station_late / station_late[:, -1:] * 0.9, axis=1)
-    cost = np.array([[np.prod(late[team > 0]) for late in lateness] for team in problem.teams])
-    names = ("trucks", "returns_per_day", "incidents_per_day", "trucks_needed", "teams", "order")
+    cost = np.array([[np.prod(late[team > 0]) for late in lateness] for team in problem.teams.counts])
+    names = ("trucks", "returns_per_day", "incidents_per_day", "trucks_needed", "order")
     problem = DispatchProblem(**{name: getattr(problem, name) for name in names}, cost=cost)
     picture, idle = picture_of(problem), np.ones(6, np.int64)
     state = picture.settle(idle)
-    teams = np.flatnonzero(problem.team_sizes == 2)
+    teams = np.flatnonzero(problem.teams.sizes == 2)
     taken = picture.taken_trucks(idle, teams)
     for team, least in zip(taken, picture.least_prices(state, taken), strict=True):
         busy = state.busy[:6].copy()
@@ -280,6 +280,6 @@ def test_trucks_of_one_station() -> None:
     problem = make_problem([3, 1, 2], [3], seed=0)
     picture, idle = picture_of(problem), np.array([2, 1, 1])
     np.testing.assert_array_equal(picture.idle_trucks(idle), [1, 1, 0, 1, 1, 0])
-    stations = problem.team_stations.tolist()
+    stations = problem.teams.stations.tolist()
     teams = np.array([stations.index([0, 0, 2]), stations.index([1, 2, -1]), stations.index([0, -1, -1])])
     np.testing.assert_array_equal(picture.taken_trucks(idle, teams), [[1, 0, 4], [3, 4, -1], [1, -1, -1]])

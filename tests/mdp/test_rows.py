@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
 from runcard.mdp import rows as rows_module
 from runcard.mdp.chain import policy_rows
-from runcard.mdp.problem import MAX_TRUCKS_NEEDED
 from runcard.mdp.rows import OrderRule, Rule, TableRule, ValueRule, chunks_of
 from runcard.mdp.space import state_space
-from runcard.response import enumerate_teams
+from runcard.response.teams import Teams
 
 from .problems import make_problem, random_problem, random_values
 from .reference import Dense
@@ -31,7 +31,7 @@ def test_every_rule_sends_a_team_to_every_incident(seed: int) -> None:
         assert len(rows.minutes) == 0
         for state, (first, last) in zip(dense.states, np.stack([np.append(0, rows.end[:-1]), rows.end]).T, strict=True):
             assert rows.rate[first:last].sum() == pytest.approx(problem.total_incidents_per_day, rel=1e-12)
-            teams = problem.teams[rows.team[first:last]]
+            teams = problem.teams.counts[rows.team[first:last]]
             assert (teams <= state).all()
             wanted = {min(k, sum(state)) for k in problem.trucks_needed.tolist()}
             assert set(teams.sum(axis=1).tolist()) <= wanted
@@ -42,8 +42,8 @@ def test_numbers_and_masks_hold_every_problem_of_fewer_states() -> None:
 
     More than four trucks at a station make no more teams and no more bits.
     """
-    assert len(enumerate_teams([MAX_TRUCKS_NEEDED] * 32, MAX_TRUCKS_NEEDED)) <= 2**16
-    for trucks in range(1, MAX_TRUCKS_NEEDED + 1):
+    assert len(Teams.of([MAX_TRUCKS_PER_INCIDENT] * 32, MAX_TRUCKS_PER_INCIDENT)) <= 2**16
+    for trucks in range(1, MAX_TRUCKS_PER_INCIDENT + 1):
         assert trucks * 37 <= 64 * np.log2(trucks + 1)
 
 

@@ -27,7 +27,7 @@ from runcard.policy.solve import POLICY_NAMES, evaluate, solve
 
 from ..mdp.problems import make_problem
 
-ARRAYS = ("trucks", "incidents_per_day", "trucks_needed", "teams", "cost", "order", "response_minutes")
+ARRAYS = ("trucks", "incidents_per_day", "trucks_needed", "cost", "order", "response_minutes")
 ONLINE = ("one-step-queueing", "one-step-queueing-printed", "one-step-mean-field")
 """The policies whose files hold nothing of the size of the state space."""
 

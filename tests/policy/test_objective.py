@@ -50,8 +50,8 @@ def test_a_decision_says_p_late_and_minutes(problem: DispatchProblem, name: str,
         for option in (decision, *decision.alternatives):
             (team,) = (
                 number
-                for stations, number in other.team_numbers.items()
-                if tuple(other.station_ids[i] for i in stations) == option.team
+                for number, stations in enumerate(other.teams.stations.tolist())
+                if tuple(other.station_ids[i] for i in stations if i >= 0) == option.team
             )
             assert option.p_late == problem.cost[team, point]
             assert option.minutes == other.response_minutes[team, point]

@@ -70,7 +70,7 @@ def check_online(problem: DispatchProblem, policy: QueueingPolicy) -> None:
             best = int(total.argmin())
             assert decision.total == pytest.approx(total[best], abs=1e-7)
             if len(total) == 1 or np.partition(total, 1)[1] > total[best] + 1e-7:
-                counts = problem.teams[teams[best]]
+                counts = problem.teams.counts[teams[best]]
                 sent = [problem.station_ids[i] for i in np.flatnonzero(counts) for _ in range(counts[i])]
                 assert [station for station in decision.team if station != "outside"] == sent
             if point == 0:

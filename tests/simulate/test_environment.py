@@ -96,7 +96,7 @@ def test_the_teams_that_can_go(scenario: str) -> None:
         idle, point = seen[: problem.num_stations], int(seen[problem.num_stations])
         wanted = min(int(problem.trucks_needed[point]), int(idle.sum()))
         few |= wanted < problem.trucks_needed[point]
-        expected = [sum(team) == wanted and all(team <= idle) for team in problem.teams]
+        expected = [sum(team) == wanted and all(team <= idle) for team in problem.teams.counts]
         assert info["action_mask"].dtype == np.int8
         assert info["action_mask"].tolist() == expected
         assert seen in env.observation_space
@@ -153,7 +153,7 @@ def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> N
         assert [info["first_minutes"] for info in infos] == records["first"].tolist()
         assert [info["last_minutes"] for info in infos] == records["last"].tolist()
         assert [info["minutes"] for info in infos[:-1]] == records["minutes"][1:].tolist()
-        sent = env.problem.team_stations[[info["team"] for info in infos]]
+        sent = env.problem.teams.stations[[info["team"] for info in infos]]
         assert sent.tolist() == records["stations"][:, : model.most_needed].tolist()
         assert [step[1] for step in steps] == [-float(late) for late in records["late"]]
 

@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.problem import MAX_TRUCKS_NEEDED
+from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
 
 ROUNDING: Final = 16 * np.finfo(np.float64).eps
 """The relative rounding error of a residual, some ten times what summing and subtracting were seen to make."""
@@ -106,7 +106,7 @@ class Residuals:
         leaving = -np.diag(generator)
         near = self.largest.copy()
         np.maximum(near[:-1], self.largest[1:], out=near[:-1])
-        for down in range(1, min(MAX_TRUCKS_NEEDED + 1, len(near))):
+        for down in range(1, min(MAX_TRUCKS_PER_INCIDENT + 1, len(near))):
             np.maximum(near[down:], self.largest[:-down], out=near[down:])
         size = np.maximum(np.abs(self.lowest), np.abs(self.highest)) + 2.0 * leaving * near
         rounding = float(distribution @ (ROUNDING * size)) + self.unit

@@ -153,7 +153,7 @@ def evaluate_rule(
         team_use(chunk.start, probability, rows, use)
         if wants_minutes:
             minutes += float(probability[chunk.start : chunk.stop] @ rows.minutes)
-    dispatches = use @ problem.teams
+    dispatches = use @ problem.teams.counts
     sent = float(problem.incidents_per_day @ problem.trucks_needed)
     late = solved if late is None else late
     late_per_day = (late.lower + late.upper) / 2

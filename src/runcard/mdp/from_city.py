@@ -24,7 +24,6 @@ def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
         returns_per_day=MINUTES_PER_DAY / city.busy_minutes,
         incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
         trucks_needed=np.array(needed, np.int64),
-        teams=table.teams,
         cost=table.p_late,
         order=np.ascontiguousarray(order),
         response_minutes=table.mean_minutes if minutes else None,

@@ -1,9 +1,7 @@
 """The problem laid out for the kernels: mixed-radix states, teams as bit masks, demand points in tiles.
 
 A state is one number, f = Σ f_i stride_i, so that f - a and f + e_i are subtractions and additions, smaller and larger
-numbers in turn. Whether a team is idle in a state is one bit operation: station i owns min(C_i, k) bits, of which the
-lowest min(f_i, k) are set in the mask of a state and the lowest a_i in the mask of a team. A problem with more than 64
-such bits has at least 2^37 states.
+numbers in turn. Whether a team is idle in a state is one bit operation on their masks (see `response.teams`).
 
 Demand points that need the same number of trucks form a class; a class is padded with points of rate zero to whole
 tiles. Costs become keys (see `packed_minimum`): with `shift` bits for the number of a team within its class,
@@ -31,21 +29,21 @@ VALUE_PADDING = 8
 
 
 class Space(NamedTuple):
-    """The states: C_i, stride_i, bits per station, the first bit of each, μ."""
+    """The states: C_i, stride_i, the bits of each station in a mask and the first of them, μ."""
 
     trucks: NDArray[np.int64]
     stride: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    first_slot: NDArray[np.int64]
+    bits: NDArray[np.int64]
+    first_bit: NDArray[np.int64]
     returns_per_day: float
 
 
-class Teams(NamedTuple):
-    """The teams: masks, the distance between f and f - a, sizes."""
+class TeamArrays(NamedTuple):
+    """The teams: masks, the distance between f and f - a, and numbers by code."""
 
     mask: NDArray[np.uint64]
     offset: NDArray[np.int64]
-    size: NDArray[np.int64]
+    number_of_code: NDArray[np.int64]
     by_group: NDArray[np.int64]
     """[T] the teams of each size, group by group (see `packed_minimum`)."""
 
@@ -59,7 +57,7 @@ class Points(NamedTuple):
     last_team: NDArray[np.int64]
     """[classes] the teams of exactly that size are first_team..last_team-1."""
     group_start: NDArray[np.int64]
-    """[classes, groups + 1] where each group of the class begins among `Teams.by_group`."""
+    """[classes, groups + 1] where each group of the class begins among `TeamArrays.by_group`."""
     first_point: NDArray[np.int64]
     """[classes + 1] where each class begins among the padded points."""
     rate: NDArray[np.float64]
@@ -115,53 +113,33 @@ class Layout:
     @cached_property
     def space(self) -> Space:
         """The states."""
-        problem = self.problem
+        problem, teams = self.problem, self.problem.teams
         stride = strides(problem.trucks)
-        slots = np.minimum(problem.trucks, problem.trucks_needed.max())
-        first_slot = np.concatenate([[0], np.cumsum(slots)[:-1]]).astype(np.int64)
-        return Space(problem.trucks, stride, slots, first_slot, float(problem.returns_per_day))
+        return Space(problem.trucks, stride, teams.bits, teams.first_bit, float(problem.returns_per_day))
 
     @cached_property
-    def teams(self) -> Teams:
+    def teams(self) -> TeamArrays:
         """The teams."""
-        space, teams = self.space, self.problem.teams.astype(np.int64)
-        mask = (((1 << teams) - 1) << space.first_slot).sum(axis=1).astype(np.uint64)
-        by_group = np.lexsort([self._group, self.problem.team_sizes])
-        return Teams(mask, teams @ space.stride, self.problem.team_sizes, by_group)
+        teams = self.problem.teams
+        by_group = np.lexsort([self._group, teams.sizes])
+        return TeamArrays(teams.masks, teams.counts @ self.space.stride, teams.number_of_code, by_group)
 
     @cached_property
     def _group(self) -> NDArray[np.int64]:
         """[T] the group of each team: which of the last three trucks it takes, if those are stations of one truck."""
-        trucks, teams = self.problem.trucks, self.problem.teams
+        trucks, teams = self.problem.trucks, self.problem.teams.counts
         groups = np.zeros(len(teams), np.int64)
         if len(trucks) >= 3 and (trucks[-3:] == 1).all():
             for group in (3, 2, 1):
                 groups[teams[:, group - 4] > 0] = group
         return groups
 
-    def mask_of(self, idle: NDArray[np.int64]) -> np.uint64:
-        """The mask of the state with `idle` [I] idle trucks: a team is idle if it has no bit that the state lacks."""
-        bits = ((1 << np.minimum(idle, self.space.slots)) - 1) << self.space.first_slot
-        return np.uint64(bits.sum())
-
-    @cached_property
-    def team_number(self) -> NDArray[np.int64]:
-        """The number of each team, found by its stations in rising order as digits i + 1 in base I + 1."""
-        teams, base = self.problem.teams, self.problem.num_stations + 1
-        numbers = np.full(base ** int(self.problem.trucks_needed.max()), -1, np.int64)
-        codes = np.zeros(len(teams), np.int64)
-        for i in range(self.problem.num_stations):
-            for taken in range(1, int(teams[:, i].max()) + 1):
-                codes = np.where(teams[:, i] >= taken, codes * base + i + 1, codes)
-        numbers[codes] = np.arange(len(teams))
-        return numbers
-
     @cached_property
     def most_teams_per_state(self) -> int:
         """The number of teams that the row of one state can list at most."""
+        first = self.problem.teams.first_of_size
         sizes, needed = np.unique(self.problem.trucks_needed, return_counts=True)
-        listed = [min(int((self.problem.team_sizes == k).sum()), n) for k, n in zip(sizes, needed, strict=True)]
-        return sum(max(1, number) for number in listed)
+        return sum(max(1, min(int(first[k + 1] - first[k]), n)) for k, n in zip(sizes, needed, strict=True))
 
     def minutes(self, *, wanted: bool) -> NDArray[np.float64]:
         """[T, J] mean response minutes, or no rows if they are not wanted."""
@@ -178,11 +156,10 @@ class Layout:
 
     def _points(self, tile: int) -> Points:
         """The demand points in tiles of `tile` points."""
-        problem, sizes = self.problem, self.problem.team_sizes
+        problem = self.problem
         needed, total_rate = rates_by_need(problem)
         # Fewer trucks than an incident needs: no team of that size, and every state sends all that are idle.
-        first_team = np.searchsorted(sizes, needed, side="left")
-        last_team = np.searchsorted(sizes, needed, side="right")
+        first_team, last_team = problem.teams.first_of_size[needed], problem.teams.first_of_size[needed + 1]
         groups = np.arange(len(GROUPS) + 1)
         by_group = [
             np.searchsorted(self._group[self.teams.by_group[a:b]], groups)

@@ -33,7 +33,7 @@ from runcard.mdp.independent import IndependentPicture
 from runcard.mdp.kernels.mean_field import asked_by, fill_states, follow_paths, settle
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
-from runcard.response.teams import enumerate_teams
+from runcard.response.teams import Teams
 from runcard.threads import available_threads, run_each
 
 LOCAL_STATES = 256
@@ -181,17 +181,16 @@ class MeanField:
             padded[g, : len(stations)] = stations
             num_states = int(np.prod(problem.trucks[stations] + 1))
             late, taken = np.zeros(num_states), np.zeros((num_states, width))
-            local = enumerate_teams(problem.trucks[stations].tolist(), int(problem.trucks_needed.max())).astype(
-                np.int64
-            )
-            teams = self._numbers(stations, local)
+            listed = Teams.of(problem.trucks[stations], problem.teams.max_size)
+            teams = problem.teams.numbers(np.where(listed.stations >= 0, stations[listed.stations], -1))
+            local = listed.counts.astype(np.int64)
             if before is None:
                 rank, price = _order_rank(self.order, stations, points, local), np.zeros((num_states, len(teams)))
             else:
                 rank, price = problem.cost[np.ix_(teams, points)], before.local_prices(stations, local)
             fill_states(
                 stations, problem.trucks, points, problem.incidents_per_day[points], problem.trucks_needed[points],
-                problem.cost, rank, price, teams, problem.team_sizes[teams], local, late, taken,
+                problem.cost, rank, price, teams, listed.sizes, local, late, taken,
             )  # fmt: skip
             shorts += [(g, *entry) for entry in self._short_states(stations, points, late, taken)]
             rates.append(np.concatenate([late[:, None], taken], axis=1))
@@ -213,11 +212,6 @@ class MeanField:
             short_gain=np.array([short[4] for short in shorts]),
             most_states=max(sizes),
         )
-
-    def _numbers(self, stations: NDArray[np.int64], local: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers of teams of a neighbourhood, given by the trucks of each of its stations [teams, stations]."""
-        numbers = self.problem.team_numbers
-        return np.array([numbers[tuple(np.repeat(stations, team).tolist())] for team in local], np.int64)
 
     def _short_states(
         self,
@@ -248,7 +242,7 @@ class MeanField:
             sent[stations] = 0.0
             elsewhere = np.flatnonzero(sent > 1e-12 * problem.total_incidents_per_day)
             # With nothing idle elsewhere, the idle trucks of the neighbourhood go alone.
-            team = int(self._numbers(stations, idle[x : x + 1])[0])
+            team = problem.teams.number(np.repeat(stations, idle[x]).tolist())
             alone = float(problem.incidents_per_day[short] @ problem.cost[team, short])
             late[x] += alone
             found.append((x, elsewhere, sent[elsewhere], avoided + alone))

@@ -22,7 +22,7 @@ def bytes_of_rows(problem: DispatchProblem) -> float:
     entries = 0.0
     for k in set(problem.trucks_needed.tolist()):
         # The share of states in which a team is idle is the product of (C_i + 1 - a_i) / (C_i + 1) over its stations.
-        teams = problem.teams[problem.team_sizes == k]
+        teams = problem.teams.counts[problem.teams.of_size(k)]
         idle = ((radix - teams) / radix).prod(axis=1).sum()
         entries += min(int((problem.trucks_needed == k).sum()), float(idle) + 1.0)
     return float(problem.num_states) * BYTES_OF_ENTRY * entries

@@ -19,12 +19,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import objective_faults
+from runcard.city.check import MAX_TRUCKS_PER_INCIDENT, objective_faults
 from runcard.city.model import LATE, Objective
 from runcard.errors import InputError
-from runcard.response.teams import enumerate_teams
-
-MAX_TRUCKS_NEEDED = 4
+from runcard.response.teams import Teams
 
 MAX_LOAD = 1000.0
 """Incidents per truck and busy time. Above 1 most trucks come from outside; far above, the numbers mean nothing."""
@@ -33,7 +31,6 @@ _DTYPES: Final[Mapping[str, type]] = {
     "trucks": np.int64,
     "incidents_per_day": np.float64,
     "trucks_needed": np.int64,
-    "teams": np.int8,
     "cost": np.float64,
     "late": np.float64,
     "order": np.int64,
@@ -60,8 +57,8 @@ def _read_only(name: str, given: Any, dtype: type) -> NDArray[Any]:
 class DispatchProblem:
     """Rates, teams and costs of a dispatch problem with I stations, J demand points and T teams.
 
-    `teams` holds every team of at most max(trucks_needed) trucks, by size and then by station. `cost` is +inf exactly
-    where a team has more trucks than the demand point needs. `order` lists the stations of each demand point from the
+    `teams` lists every team of at most max(trucks_needed) trucks. `cost` is +inf exactly where a team has more trucks
+    than the demand point needs. `order` lists the stations of each demand point from the
     closest to the farthest. `response_minutes`, where given, is the mean time of the first arrival. Where the objective
     is not the late fraction, `late` holds what `cost` does not: P(late).
     """
@@ -74,8 +71,6 @@ class DispatchProblem:
     """[J] λ_j."""
     trucks_needed: NDArray[np.int64]
     """[J] k_j."""
-    teams: NDArray[np.int8]
-    """[T, I] trucks that each team takes from each station."""
     cost: NDArray[np.float64]
     """[T, J] what sending each team costs now, as the objective counts it: P(late), if that is the late fraction."""
     order: NDArray[np.int64]
@@ -99,10 +94,16 @@ class DispatchProblem:
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, _read_only(name, given, dtype))
-        num_stations, num_points, num_teams = len(self.trucks), len(self.incidents_per_day), len(self.teams)
+        num_stations, num_points = self.trucks.size, self.incidents_per_day.size
+        if num_stations == 0 or num_points == 0 or self.trucks.min() < 1:
+            raise InputError("DispatchProblem: expected at least one demand point and stations of at least one truck")
+        if not set(self.trucks_needed.ravel().tolist()) <= set(range(1, MAX_TRUCKS_PER_INCIDENT + 1)):
+            raise InputError(f"DispatchProblem: expected trucks_needed of 1 to {MAX_TRUCKS_PER_INCIDENT}")
+        num_teams = self.num_teams
         shapes = {
+            "trucks": (self.trucks.shape, (num_stations,)),
+            "incidents_per_day": (self.incidents_per_day.shape, (num_points,)),
             "trucks_needed": (self.trucks_needed.shape, (num_points,)),
-            "teams": (self.teams.shape, (num_teams, num_stations)),
             "cost": (self.cost.shape, (num_teams, num_points)),
             "order": (self.order.shape, (num_points, num_stations)),
         }
@@ -113,8 +114,6 @@ class DispatchProblem:
         for name, (found, expected) in shapes.items():
             if found != expected:
                 raise InputError(f"DispatchProblem: expected {name} of shape {expected}, got {found}")
-        if num_stations == 0 or num_points == 0 or self.trucks.min() < 1:
-            raise InputError("DispatchProblem: expected at least one demand point and stations of at least one truck")
         if not (np.isfinite(self.returns_per_day) and self.returns_per_day > 0):
             raise InputError(f"DispatchProblem: expected returns_per_day > 0, got {self.returns_per_day}")
         if not np.isfinite(self.incidents_per_day).all() or self.incidents_per_day.min() < 0:
@@ -127,13 +126,9 @@ class DispatchProblem:
                 f"expected a load of at most {MAX_LOAD:g} incidents per truck and busy time, got {load:.3g}: "
                 "check incidents_per_day and busy_minutes"
             )
-        if self.trucks_needed.min() < 1 or self.trucks_needed.max() > MAX_TRUCKS_NEEDED:
-            raise InputError(f"DispatchProblem: expected trucks_needed of 1 to {MAX_TRUCKS_NEEDED}")
-        if not np.array_equal(self.teams, enumerate_teams(self.trucks.tolist(), int(self.trucks_needed.max()))):
-            raise InputError("DispatchProblem: expected every team of at most max(trucks_needed) trucks, by size")
         if not (np.sort(self.order, axis=1) == np.arange(num_stations)).all():
             raise InputError("DispatchProblem: expected every station once in the order of each demand point")
-        allowed = self.team_sizes[:, None] <= self.trucks_needed[None, :]
+        allowed = self.teams.sizes[:, None] <= self.trucks_needed[None, :]
         if not np.array_equal(np.isfinite(self.cost), allowed):
             raise InputError(
                 "DispatchProblem: expected a finite cost exactly for teams of at most trucks_needed trucks"
@@ -186,6 +181,11 @@ class DispatchProblem:
         """J."""
         return len(self.incidents_per_day)
 
+    @cached_property
+    def teams(self) -> Teams:
+        """Every team of at most max(trucks_needed) trucks."""
+        return Teams.of(self.trucks.ravel(), int(self.trucks_needed.max()))
+
     @property
     def num_teams(self) -> int:
         """T."""
@@ -197,32 +197,10 @@ class DispatchProblem:
         return int(np.prod(self.trucks.astype(object) + 1))
 
     @cached_property
-    def team_sizes(self) -> NDArray[np.int64]:
-        """[T] trucks of each team."""
-        sizes: NDArray[np.int64] = self.teams.sum(axis=1, dtype=np.int64)
-        return sizes
-
-    @cached_property
-    def team_stations(self) -> NDArray[np.int16]:
-        """[T, max(k)] the station of each truck of each team in rising order, -1 where a team has fewer trucks."""
-        stations = np.full((self.num_teams, int(self.trucks_needed.max())), -1, np.int16)
-        team, station = np.nonzero(self.teams)
-        taken = self.teams[team, station]
-        team, station = np.repeat(team, taken), np.repeat(station, taken)
-        position = np.arange(len(team)) - np.searchsorted(team, team)
-        stations[team, position] = station
-        return stations
-
-    @cached_property
-    def team_numbers(self) -> dict[tuple[int, ...], int]:
-        """The number of each team, by the stations of its trucks in rising order."""
-        return {tuple(i for i in stations if i >= 0): t for t, stations in enumerate(self.team_stations.tolist())}
-
-    @cached_property
     def fingerprint(self) -> str:
         """A digest of everything that decisions depend on or say: two problems are the same if theirs are."""
         digest = hashlib.blake2b(digest_size=16)
-        arrays = (self.trucks, self.incidents_per_day, self.trucks_needed, self.teams, self.cost, self.order)
+        arrays = (self.trucks, self.incidents_per_day, self.trucks_needed, self.cost, self.order)
         for array in arrays if self.late is None else (*arrays, self.late):
             digest.update(str(array.shape).encode())
             digest.update(np.ascontiguousarray(array).data)

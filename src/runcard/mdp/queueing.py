@@ -193,7 +193,7 @@ class QueueingPicture:
 
     def taken_trucks(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.int64]:
         """[teams, k] the trucks that become busy when each team goes: the last idle ones of its stations; -1: none."""
-        stations = self.problem.team_stations[teams].astype(np.int64)
+        stations = self.problem.teams.stations[teams].astype(np.int64)
         nth = np.ones_like(stations)
         for place in range(1, stations.shape[1]):
             nth[:, place] = np.where(stations[:, place] == stations[:, place - 1], nth[:, place - 1] + 1, 1)
@@ -234,7 +234,7 @@ class QueueingPicture:
         start = state.demand if self.rising else self.queues.first_demand
         failed = settle_teams(np.arange(len(teams)), taken, self.queues, state.idle, start, late, self.room())
         if failed >= 0:
-            raise self.not_converged(idle - self.problem.teams[teams[failed]])
+            raise self.not_converged(idle - self.problem.teams.counts[teams[failed]])
         return late
 
     def late_of_best(
@@ -257,7 +257,7 @@ class QueueingPicture:
             self.idle_trucks(idle), self._usual, late, self._bounds_room(), self.room(),
         )  # fmt: skip
         if failed != -1:
-            raise self.not_converged(idle if failed == -2 else idle - self.problem.teams[teams[failed]])
+            raise self.not_converged(idle if failed == -2 else idle - self.problem.teams.counts[teams[failed]])
         return late, now
 
     def least_prices(self, state: Settled, taken: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -81,7 +81,7 @@ class OrderRule:
         rows = empty_rows(layout, chunk.stop - chunk.start, minutes=minutes)
         order_rows(
             chunk.start, chunk.stop, layout.space, self.order, problem.trucks_needed, problem.incidents_per_day,
-            layout.team_number, problem.cost, layout.minutes(wanted=minutes), rows,
+            problem.teams.number_of_code, problem.cost, layout.minutes(wanted=minutes), rows,
         )  # fmt: skip
         return trimmed(rows)
 

@@ -36,8 +36,8 @@ from runcard.policy.mean_field import MeanFieldPolicy
 from runcard.policy.queueing import QueueingPolicy
 from runcard.policy.solve import POLICY_NAMES
 
-FORMAT: Final = "runcard-policy-2"
-_ARRAYS: Final = ("trucks", "incidents_per_day", "trucks_needed", "teams", "cost", "order")
+FORMAT: Final = "runcard-policy-3"
+_ARRAYS: Final = ("trucks", "incidents_per_day", "trucks_needed", "cost", "order")
 _MAPPED: Final = ("cost", "late", "value")
 
 

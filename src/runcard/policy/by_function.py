@@ -31,7 +31,6 @@ from runcard.policy.options import (
     checked_teams,
     idle_teams,
     make_decision,
-    teams_of_size,
 )
 
 MOST_DECISIONS: Final = 1 << 22
@@ -64,7 +63,7 @@ class FunctionPolicy:
         for state, counts in enumerate(np.ndindex(tuple(problem.trucks + 1))):
             idle = np.array(counts, np.int64)
             for needed in np.unique(problem.trucks_needed):
-                teams = teams_of_size(problem, idle, min(int(needed), int(idle.sum())))
+                teams = problem.teams.idle(idle, min(int(needed), int(idle.sum())))
                 for point in np.flatnonzero(problem.trucks_needed == needed).tolist():
                     table[state, point] = teams[self._position(idle, point, teams)]
         return TableRule(table)

@@ -18,6 +18,7 @@ with more than 64 such bits have no masks; they have at least 2^37 states.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,12 +75,20 @@ class Teams:
     @cached_property
     def number_of_code(self) -> NDArray[np.int64]:
         """[base^max_size] the number of the team of each code; -1 where there is none."""
-        codes = np.zeros(len(self), np.int64)
-        for place in self.stations.T:
-            codes = np.where(place >= 0, codes * self.base + place + 1, codes)
         numbers = np.full(self.base**self.max_size, -1, np.int64)
-        numbers[codes] = np.arange(len(self))
+        numbers[self._codes(self.stations)] = np.arange(len(self))
         return _frozen(numbers)
+
+    def _codes(self, stations: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        codes = np.zeros(len(stations), np.int64)
+        for place in stations.T:
+            codes = np.where(place >= 0, codes * self.base + place + 1, codes)
+        return codes
+
+    def numbers(self, stations: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """The numbers of many teams, given by their stations [teams, places] in rising order, -1 for no truck."""
+        found: NDArray[np.int64] = self.number_of_code[self._codes(stations)]
+        return found
 
     def number(self, stations: Sequence[int]) -> int:
         """The number of the team with one truck of each of these stations, named once for each truck, in any order.

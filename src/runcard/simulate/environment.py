@@ -121,7 +121,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         problem, state, clock = self.problem, self._state, self._state.clock[0]
         point, valid = int(clock["point"]), bool(self._mask[action])
         team = int(action) if valid else first_in_order(problem, problem.order, state.idle, point)
-        self._team[:] = problem.team_stations[team]
+        self._team[:] = problem.teams.stations[team]
         send(self._model, state, self._team)
         late, p_late = bool(clock["late"]), float(problem.p_late[team, point])
         happened = {

@@ -30,7 +30,7 @@ class ArrayRule(NamedTuple):
     table: NDArray[np.int64]
     cost: NDArray[np.float64]
     """[J, T]"""
-    members: NDArray[np.int16]
+    members: NDArray[np.int32]
     """[T, k] the stations of each team."""
     offset: NDArray[np.int64]
     """[T] what each team takes from the number of a state."""
@@ -42,9 +42,9 @@ class ArrayRule(NamedTuple):
     With so few states there are at most 24 stations, and 16 bits are enough for the teams of four trucks.
     """
     mask: NDArray[np.uint64]
-    slots: NDArray[np.int64]
-    first_slot: NDArray[np.int64]
-    """[T], [I] and [I] the masks of teams, and what those of states are made of (see `mdp.layout`)."""
+    bits: NDArray[np.int64]
+    first_bit: NDArray[np.int64]
+    """[T], [I] and [I] the masks of teams, and what those of states are made of (see `response.teams`)."""
 
 
 def array_rule(policy: Policy) -> ArrayRule | None:
@@ -95,18 +95,17 @@ def _rule(
     by_team = kind != BY_ORDER
     layout = Layout(problem) if by_team else None
     remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
-    sizes = problem.team_sizes if by_team else np.empty(0, np.int64)
     return ArrayRule(
         kind,
         np.ascontiguousarray(order) if order is not None else np.empty((0, 0), np.int64),
         np.ascontiguousarray(value) if value is not None else np.empty(0),
         np.ascontiguousarray(table) if table is not None else np.empty((0, 0), np.int64),
         np.ascontiguousarray(problem.cost.T) if kind == BY_VALUE else np.empty((0, 0)),
-        np.array(problem.team_stations) if by_team else np.empty((0, 0), np.int16),
+        np.array(problem.teams.stations) if by_team else np.empty((0, 0), np.int32),
         np.array(layout.teams.offset, np.int64) if layout is not None else np.empty(0, np.int64),
-        np.searchsorted(sizes, np.arange(int(problem.trucks_needed.max()) + 2)).astype(np.int64),
+        np.array(problem.teams.first_of_size) if by_team else np.empty(0, np.int64),
         np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else np.empty((0, 0), np.int16),
-        layout.teams.mask if layout is not None else np.empty(0, np.uint64),
-        layout.space.slots if layout is not None else np.empty(0, np.int64),
-        layout.space.first_slot if layout is not None else np.empty(0, np.int64),
+        np.array(problem.teams.masks) if by_team else np.empty(0, np.uint64),
+        np.array(problem.teams.bits) if by_team else np.empty(0, np.int64),
+        np.array(problem.teams.first_bit) if by_team else np.empty(0, np.int64),
     )

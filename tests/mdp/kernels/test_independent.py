@@ -21,7 +21,7 @@ def by_enumeration(
 ) -> tuple[NDArray[np.float64], float]:
     """How often each truck is asked, and the late incidents per day, by summing over all 2^N sets of idle trucks."""
     station = np.repeat(np.arange(problem.num_stations), problem.trucks)
-    number = {tuple(team): n for n, team in enumerate(problem.teams.tolist())}
+    number = {tuple(team): n for n, team in enumerate(problem.teams.counts.tolist())}
     asked, late = np.zeros(problem.num_trucks), 0.0
     for idle in product([False, True], repeat=problem.num_trucks):
         chance = np.where(idle, 1.0 - busy, busy).prod()
@@ -90,7 +90,7 @@ def test_points_without_incidents() -> None:
     problem = make_problem([1, 1, 1], [2, 2, 1], rates=[1.0, 0.0, 0.0], seed=1)
     alone = make_problem([1, 1, 1], [2], rates=[1.0], seed=1)
     alone = DispatchProblem(
-        **{name: getattr(alone, name) for name in ("trucks", "returns_per_day", "teams", "incidents_per_day")},
+        **{name: getattr(alone, name) for name in ("trucks", "returns_per_day", "incidents_per_day")},
         trucks_needed=[2], cost=problem.cost[:, :1], order=problem.order[:1],
     )  # fmt: skip
     busy = np.array([0.3, 0.6, 0.1])

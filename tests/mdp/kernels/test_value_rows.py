@@ -69,7 +69,7 @@ def test_keys_of_32_bits_agree_up_to_their_unit(seed: int) -> None:
     coarse, fine = improvement(problem, value, 32), improvement(problem, value, 64)
     np.testing.assert_allclose(coarse[1].lowest, fine[1].lowest, rtol=0, atol=unit)
     np.testing.assert_allclose(coarse[1].highest, fine[1].highest, rtol=0, atol=unit)
-    after = np.array([[value[dense.after(f, team)] if (problem.teams[team] <= f).all() else 0.0
+    after = np.array([[value[dense.after(f, team)] if (problem.teams.counts[team] <= f).all() else 0.0
                        for team in range(problem.num_teams)] for f in dense.states])  # fmt: skip
     totals = [rows.cost + (sent(problem, rows) * after).sum(axis=1) for rows in (coarse[0], fine[0])]
     np.testing.assert_allclose(totals[0], totals[1], rtol=0, atol=2 * unit)

@@ -29,8 +29,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from runcard.mdp.kernels.team_codes import first_in_order
+
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+Members: TypeAlias = NDArray[np.int32]
 
 ROUNDING = 1e-12
 """A bound counts as above a total only by more than this, so that teams that are equally good are all looked at."""
@@ -51,7 +54,7 @@ def is_idle(members: NDArray[np.integer[Any]], idle: Ints) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def price_of(members: NDArray[np.int16], without: int, place: Ints, tables: Any) -> float:
+def price_of(members: Members, without: int, place: Ints, tables: Any) -> float:
     """h(f-b) - h(f) of a team, less the truck at position `without` (-1: the whole team), in the state of `place`."""
     price = 0.0
     for r in range(len(members)):
@@ -79,23 +82,8 @@ def price_of(members: NDArray[np.int16], without: int, place: Ints, tables: Any)
 @njit(nogil=True, cache=True)
 def _first_in_order(j: int, idle: Ints, teams: Any) -> int:
     """The number of the team of the first idle trucks in the order of j."""
-    stations = np.empty(teams.needed[j], np.int64)
-    count = 0
-    for i in teams.order[j]:
-        for _ in range(min(idle[i], len(stations) - count)):
-            # Kept in rising order, as in the code of a team.
-            n = count
-            while n > 0 and stations[n - 1] > i:
-                stations[n] = stations[n - 1]
-                n -= 1
-            stations[n] = i
-            count += 1
-        if count == len(stations):
-            break
-    code = 0
-    for n in range(count):
-        code = code * teams.base + stations[n] + 1
-    return int(teams.number[code])
+    needed = teams.needed[j]
+    return int(first_in_order(teams.order[j], idle, needed, teams.number_of_code, np.empty(needed, np.int64)))
 
 
 @njit(nogil=True, cache=True)
@@ -165,7 +153,7 @@ def best_totals(g: int, idle: Ints, place: Ints, prices: Floats, teams: Any, tab
 
 
 @njit(nogil=True, cache=True)
-def _enter(members: NDArray[np.int16], sign: int, idle: Ints, place: Ints, tables: Any) -> None:
+def _enter(members: Members, sign: int, idle: Ints, place: Ints, tables: Any) -> None:
     """Move the state by the trucks of a team: they leave (-1) or come back (1)."""
     for r in range(len(members)):
         i = members[r]
@@ -185,7 +173,7 @@ def _returned(i: int, sign: int, place: Ints, tables: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _touches(g: int, members: NDArray[np.int16], tables: Any) -> bool:
+def _touches(g: int, members: Members, tables: Any) -> bool:
     """Whether table g has a truck of the team."""
     found = False
     for r in range(len(members)):
@@ -194,7 +182,7 @@ def _touches(g: int, members: NDArray[np.int16], tables: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _returns(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any, tables: Any) -> tuple[float, float]:
+def _returns(members: Members, idle: Ints, place: Ints, teams: Any, tables: Any) -> tuple[float, float]:
     """The part of returns in the price of a team, and its weight: a truck that is busy anyway, or one of the team."""
     mu, total, weight = teams.returns_per_day, 0.0, 0.0
     whole = price_of(members, -1, place, tables)
@@ -216,7 +204,7 @@ def _returns(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any, ta
 
 
 @njit(nogil=True, cache=True)
-def _share_a_table(i: int, members: NDArray[np.int16], tables: Any) -> bool:
+def _share_a_table(i: int, members: Members, tables: Any) -> bool:
     """Whether a table has station i and a station of the team."""
     for n in range(tables.first_group[i], tables.first_group[i + 1]):
         if _touches(tables.group[n], members, tables):
@@ -225,7 +213,7 @@ def _share_a_table(i: int, members: NDArray[np.int16], tables: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _find_concerned(members: NDArray[np.int16], room: Any, teams: Any, tables: Any) -> tuple[int, int]:
+def _find_concerned(members: Members, room: Any, teams: Any, tables: Any) -> tuple[int, int]:
     """List the tables that have a truck of the team in room.touched, and those near it or short in room.concerned.
 
     Returns how many each are.
@@ -315,7 +303,7 @@ def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: A
 
 
 @njit(nogil=True, cache=True)
-def _least_price(members: NDArray[np.int16], idle: Ints, place: Ints, known: Floats, teams: Any, tables: Any) -> float:
+def _least_price(members: Members, idle: Ints, place: Ints, known: Floats, teams: Any, tables: Any) -> float:
     """A bound on the prices h(f-b-a) - h(f-b) of a team once any team b has left: table by table, the least.
 
     `known` are the prices of all teams in f.
@@ -409,7 +397,7 @@ def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, los
 
 
 @njit(nogil=True, cache=True)
-def _lost_by(members: NDArray[np.int16], spare: Ints, lost: Floats, lost_with: Floats, tables: Any) -> float:
+def _lost_by(members: Members, spare: Ints, lost: Floats, lost_with: Floats, tables: Any) -> float:
     """What has to be taken off the bound on the part of incidents in the price of a team (see `_find_short`)."""
     total = 0.0
     for r in range(len(members)):
@@ -430,7 +418,7 @@ def _lost_by(members: NDArray[np.int16], spare: Ints, lost: Floats, lost_with: F
 
 
 @njit(nogil=True, cache=True)
-def _both_idle(first: NDArray[np.int16], second: NDArray[np.int16], idle: Ints) -> bool:
+def _both_idle(first: Members, second: Members, idle: Ints) -> bool:
     """Whether the trucks of two teams are idle together."""
     for r in range(len(first)):
         i = first[r]

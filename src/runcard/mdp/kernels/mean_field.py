@@ -80,13 +80,19 @@ def asked_by(
     weight: Floats,
     ratio: Floats,
     products: Floats,
+    few: Floats,
+    positions: Ints,
+    stations: Ints,
     asked: Floats,
 ) -> float:
     """The late incidents per day at `points`; adds to asked[n] how often they ask for truck n (see `follow_point`)."""
     find_odds(busy, odds)
     late = 0.0
     for j in points:
-        late += walks.rate[j] * follow_point(j, walks, busy, odds, weight, ratio, products, walks.rate[j], asked)
+        rate = walks.rate[j]
+        late += rate * follow_point(
+            j, walks, busy, odds, weight, ratio, products, few, positions, stations, rate, asked
+        )
     return late
 
 

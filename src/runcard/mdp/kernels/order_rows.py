@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.states import enter_state, next_state
+from runcard.mdp.kernels.team_codes import first_in_order
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -56,41 +57,21 @@ def order_rows(
     order: Ints,
     needed: Ints,
     rate: Floats,
-    team_number: Ints,
+    number_of_code: Ints,
     cost: Floats,
     minutes: Floats,
     rows: Any,
 ) -> None:
-    """Fill `rows` for the states start..stop-1 of the policy that follows `order` [points, stations].
-
-    `team_number` finds a team from its stations: it is indexed by the stations of the team in rising order, as digits
-    i + 1 in base I + 1.
-    """
+    """Fill `rows` for the states start..stop-1 of the policy that follows `order` [points, stations]."""
     num_stations = len(space.trucks)
     idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
-    base = num_stations + 1
     sent, used = np.full(len(cost), -1.0), np.empty(len(cost), np.int64)
     stations, choice = np.empty(np.max(needed), np.int64), np.empty(len(needed), np.int64)
     end = 0
     enter_state(start, space, idle, weight, step)
     for f in range(start, stop):
         for j in range(len(needed)):
-            num = 0
-            for position in range(num_stations):
-                i = order[j, position]
-                for _ in range(min(needed[j] - num, idle[i])):
-                    place = num
-                    while place > 0 and stations[place - 1] > i:
-                        stations[place] = stations[place - 1]
-                        place -= 1
-                    stations[place] = i
-                    num += 1
-                if num == needed[j]:
-                    break
-            code = 0
-            for place in range(num):
-                code = code * base + stations[place] + 1
-            choice[j] = team_number[code]
+            choice[j] = first_in_order(order[j], idle, needed[j], number_of_code, stations)
         end = _write_row(choice, rate, cost, minutes, sent, used, f - start, end, rows)
         next_state(space, idle, weight, step)
 

@@ -294,7 +294,7 @@ def value_rows(
                 source, rate = points.source[here], points.rate[here]
                 if level[s] < points.needed[c]:
                     rates[c, s] = 0.0  # of teams that are not idle: nothing was found in this state
-                    team = team_of_all(mask[s], level[s], teams)
+                    team = team_of_all(mask[s], space, teams.number_of_code)
                     if want_rows:
                         rows.team[end], rows.rate[end] = team, points.total_rate[c]
                         end += 1
