@@ -38,7 +38,7 @@ def make_problem(
         trucks_needed=np.array(needed, np.int64),
         cost=np.where(too_large, np.inf, costs),
         order=np.array([rng.permutation(num_stations) for _ in range(num_points)]),
-        response_minutes=np.where(too_large, np.inf, rng.uniform(1.0, 20.0, shape)),
+        measures={"minutes": np.where(too_large, np.inf, rng.uniform(1.0, 20.0, shape))},
         station_ids=tuple(f"s{i}" for i in range(num_stations)),
         point_ids=tuple(f"n{j}" for j in range(num_points)),
     )

@@ -34,7 +34,7 @@ class Exact:
     mean_response_minutes: float | None
     dispatch_share: NDArray[np.float64]
     outside_share: float
-    busy_fraction: NDArray[np.float64]
+    busy_fractions: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +125,8 @@ class Dense:
         )
         asked = problem.incidents_per_day @ problem.trucks_needed
         minutes = None
-        if problem.response_minutes is not None:
-            minutes = float(probability @ self.rate_of(problem.response_minutes, table) / total)
+        if "minutes" in problem.measures:
+            minutes = float(probability @ self.rate_of(problem.measures["minutes"], table) / total)
         return Exact(
             late_fraction=gain / total,
             value=value,
@@ -134,7 +134,7 @@ class Dense:
             mean_response_minutes=minutes,
             dispatch_share=sent / asked,
             outside_share=float(1.0 - sent.sum() / asked),
-            busy_fraction=busy / problem.trucks,
+            busy_fractions=busy / problem.trucks,
         )
 
     def first_table(self) -> Table:

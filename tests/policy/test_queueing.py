@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from runcard.city.grid import generate_grid
 from runcard.errors import InputError, SizeError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.options import idle_teams
 from runcard.policy.queueing import QueueingPolicy, solve_queueing, solve_queueing_printed
@@ -59,12 +58,12 @@ def test_prices_are_not_negative(problem: DispatchProblem) -> None:
 
 def check_online(problem: DispatchProblem, policy: QueueingPolicy) -> None:
     """Online prices are differences of the table, and the online team is best in the table, in every state."""
-    value, layout = policy.rule.value, Layout(problem)
+    value, layout = policy.rule.value, problem.layout
     for idle in states(problem):
-        state = int(idle @ layout.space.stride)
+        state = int(idle @ layout.states.stride)
         for point in range(problem.num_points):
             teams = idle_teams(problem, idle, point)
-            table = value[state - layout.teams.offset[teams]] - value[state]
+            table = value[state - layout.offset[teams]] - value[state]
             total = problem.cost[teams, point] + table
             decision = policy.decide(idle, point)
             best = int(total.argmin())

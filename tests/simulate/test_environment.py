@@ -192,7 +192,7 @@ def test_what_a_step_says() -> None:
     steps = play(env, first_team, 2)
     for seen, reward, terminated, truncated, info in steps:
         assert 0.0 <= info["first_minutes"] <= info["last_minutes"]
-        assert info["p_late"] == env.problem.p_late[info["team"], point] == -reward
+        assert info["p_late"] == env.problem.measures["late"][info["team"], point] == -reward
         assert not terminated
         point = int(seen[-1])
         assert isinstance(reward, float)
@@ -262,6 +262,10 @@ def test_several_at_once() -> None:
         (
             {"problem": runcard.dispatch_problem(CITIES["one"])},
             "DispatchEnv: expected what was made for the stations and demand",
+        ),
+        (
+            {"problem": runcard.dispatch_problem(replace(CITIES["two"], target_minutes=9.0))},
+            "DispatchEnv: expected what was made for .* as it is now",
         ),
     ],
 )

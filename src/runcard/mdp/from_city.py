@@ -3,8 +3,9 @@
 import numpy as np
 
 from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.mdp.fingerprint import source_of
 from runcard.mdp.objective import with_objective
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import MINUTES, DispatchProblem
 from runcard.response.table import response_table
 
 
@@ -17,6 +18,8 @@ def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
     minutes = minutes or city.objective.minimise != "late"
     table = response_table(city, minutes=minutes)
     needed = [point.trucks or city.trucks_per_incident for point in city.demand]
+    for array in (table.p_late, table.mean_minutes):
+        array.flags.writeable = False  # nobody else has them, so that the problem need not copy them
     # A stable sort: of two stations equally close, the one listed first comes first.
     order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
     problem = DispatchProblem(
@@ -26,12 +29,12 @@ def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
         trucks_needed=np.array(needed, np.int64),
         cost=table.p_late,
         order=np.ascontiguousarray(order),
-        response_minutes=table.mean_minutes if minutes else None,
+        measures={MINUTES: table.mean_minutes} if minutes else {},
         station_ids=tuple(station.station_id for station in city.stations),
         point_ids=tuple(point.node_id for point in city.demand),
         class_names=_class_names(city),
     )
-    return with_objective(problem, city.objective)
+    return with_objective(problem.made_from(source_of(city)), city.objective)
 
 
 def _class_names(city: City) -> tuple[str, ...]:

@@ -73,7 +73,6 @@ class Scratch(NamedTuple):
     products: NDArray[np.float64]
     few: NDArray[np.float64]
     positions: NDArray[np.int64]
-    stations: NDArray[np.int64]
 
 
 def _costs_per_point(needed: int, depth: int) -> int:
@@ -119,8 +118,7 @@ class IndependentPicture:
             truck, station, problem.trucks_needed, problem.incidents_per_day, problem.teams.number_of_code,
             problem.teams.base, problem.cost, float(self.stop), depth, first_cost, np.zeros(int(first_cost[-1])),
         )  # fmt: skip
-        most = self.num_outside
-        lay_out_costs(0, problem.num_points, walks, np.empty(most, np.int64), np.empty(most, np.int64))
+        lay_out_costs(0, problem.num_points, walks, np.empty(self.num_outside, np.int64))
         return walks
 
     def scratch(self) -> Scratch:
@@ -130,7 +128,7 @@ class IndependentPicture:
         products = np.empty((2, max(SETS, positions, comb(depth, most - 1))))
         return Scratch(
             np.empty(positions), np.empty(positions), np.empty(positions), products, np.empty(most),
-            np.empty(most, np.int64), np.empty(most, np.int64),
+            np.empty(most, np.int64),
         )  # fmt: skip
 
     def with_outside(self, busy: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The problem laid out for the kernels: mixed-radix states, teams as bit masks, demand points in tiles.
+"""A problem laid out for the kernels: mixed-radix states, teams as bit masks, demand points in tiles.
 
 A state is one number, f = Σ f_i stride_i, so that f - a and f + e_i are subtractions and additions, smaller and larger
 numbers in turn. Whether a team is idle in a state is one bit operation on their masks (see `response.teams`).
@@ -13,7 +13,7 @@ and prices are cut off at the range of the costs, where they cannot win, so that
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,14 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.packed_minimum import GROUPS, tile_points
-from runcard.mdp.levels import rates_by_need
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.levels import Levels
+from runcard.response.teams import Teams
 
 VALUE_PADDING = 8
 """Entries after the last state of a value array, so that a block of states may read past the end."""
 
 
-class Space(NamedTuple):
+LEAST_RANGE = 1e-200
+"""The costs of a class that differ by less than this count as alike."""
+
+
+class StateArrays(NamedTuple):
     """The states: C_i, stride_i, the bits of each station in a mask and the first of them, μ."""
 
     trucks: NDArray[np.int64]
@@ -69,7 +73,7 @@ class Points(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """The costs of each class as keys, and how to read a key back."""
+    """The costs of each class as keys of one width, and how to read a key back."""
 
     cost: NDArray[np.uint32] | NDArray[np.uint64]
     """[rows, tile] for each class, for each tile of its points, a row for each team of the class."""
@@ -81,7 +85,7 @@ class Keys(NamedTuple):
     shift: int
 
 
-class Keyed(NamedTuple):
+class KeyedCosts(NamedTuple):
     """The demand points and their costs, laid out for keys of one width."""
 
     points: Points
@@ -105,31 +109,40 @@ def starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A problem as the kernels see it."""
+    """A problem as the kernels see it. It does not hold the problem, which holds it."""
 
-    problem: DispatchProblem
-    _keyed: dict[int, Keyed] = field(default_factory=dict, init=False, repr=False)
+    catalogue: Teams
+    levels: Levels
+    trucks: NDArray[np.int64]
+    incidents_per_day: NDArray[np.float64]
+    trucks_needed: NDArray[np.int64]
+    cost: NDArray[np.float64]
 
     @cached_property
-    def space(self) -> Space:
+    def states(self) -> StateArrays:
         """The states."""
-        problem, teams = self.problem, self.problem.teams
-        stride = strides(problem.trucks)
-        return Space(problem.trucks, stride, teams.bits, teams.first_bit, float(problem.returns_per_day))
+        teams = self.catalogue
+        return StateArrays(self.trucks, strides(self.trucks), teams.bits, teams.first_bit, self.levels.returns_per_day)
+
+    @cached_property
+    def offset(self) -> NDArray[np.int64]:
+        """[T] the distance between f and f - a of each team."""
+        offset: NDArray[np.int64] = self.catalogue.counts @ self.states.stride
+        offset.flags.writeable = False
+        return offset
 
     @cached_property
     def teams(self) -> TeamArrays:
         """The teams."""
-        teams = self.problem.teams
-        by_group = np.lexsort([self._group, teams.sizes])
-        return TeamArrays(teams.masks, teams.counts @ self.space.stride, teams.number_of_code, by_group)
+        teams = self.catalogue
+        return TeamArrays(teams.masks, self.offset, teams.number_of_code, np.lexsort([self._group, teams.sizes]))
 
     @cached_property
     def _group(self) -> NDArray[np.int64]:
         """[T] the group of each team: which of the last three trucks it takes, if those are stations of one truck."""
-        trucks, teams = self.problem.trucks, self.problem.teams.counts
+        teams = self.catalogue.counts
         groups = np.zeros(len(teams), np.int64)
-        if len(trucks) >= 3 and (trucks[-3:] == 1).all():
+        if len(self.trucks) >= 3 and (self.trucks[-3:] == 1).all():
             for group in (3, 2, 1):
                 groups[teams[:, group - 4] > 0] = group
         return groups
@@ -137,29 +150,29 @@ class Layout:
     @cached_property
     def most_teams_per_state(self) -> int:
         """The number of teams that the row of one state can list at most."""
-        first = self.problem.teams.first_of_size
-        sizes, needed = np.unique(self.problem.trucks_needed, return_counts=True)
+        first = self.catalogue.first_of_size
+        sizes, needed = np.unique(self.trucks_needed, return_counts=True)
         return sum(max(1, min(int(first[k + 1] - first[k]), n)) for k, n in zip(sizes, needed, strict=True))
 
-    def minutes(self, *, wanted: bool) -> NDArray[np.float64]:
-        """[T, J] mean response minutes, or no rows if they are not wanted."""
-        minutes = self.problem.response_minutes
-        return minutes if wanted and minutes is not None else np.empty((0, 0))
+    @cached_property
+    def narrow(self) -> KeyedCosts:
+        """The demand points and costs in keys of 32 bits."""
+        return self._keyed(32)
 
-    def keyed(self, bits: int) -> Keyed:
-        """The demand points and costs in keys of `bits` bits, made once."""
-        if bits not in self._keyed:
-            tile = tile_points(bits)
-            points = self._points(tile)
-            self._keyed[bits] = Keyed(points, self._keys(points, bits, tile))
-        return self._keyed[bits]
+    @cached_property
+    def wide(self) -> KeyedCosts:
+        """The demand points and costs in keys of 64 bits."""
+        return self._keyed(64)
+
+    def _keyed(self, bits: int) -> KeyedCosts:
+        points = self._points(tile_points(bits))
+        return KeyedCosts(points, self._keys(points, bits, tile_points(bits)))
 
     def _points(self, tile: int) -> Points:
         """The demand points in tiles of `tile` points."""
-        problem = self.problem
-        needed, total_rate = rates_by_need(problem)
+        needed, total_rate = self.levels.needed, self.levels.rates
         # Fewer trucks than an incident needs: no team of that size, and every state sends all that are idle.
-        first_team, last_team = problem.teams.first_of_size[needed], problem.teams.first_of_size[needed + 1]
+        first_team, last_team = self.catalogue.first_of_size[needed], self.catalogue.first_of_size[needed + 1]
         groups = np.arange(len(GROUPS) + 1)
         by_group = [
             np.searchsorted(self._group[self.teams.by_group[a:b]], groups)
@@ -168,11 +181,11 @@ class Layout:
         group_start = first_team[:, None] + np.array(by_group)
         sources = []
         for k in needed:
-            members = np.flatnonzero(problem.trucks_needed == k)
+            members = np.flatnonzero(self.trucks_needed == k)
             sources.append(np.concatenate([members, np.full(-len(members) % tile, -1)]))
         first_point = np.concatenate([[0], np.cumsum([len(source) for source in sources])])
         source = np.concatenate(sources).astype(np.int64)
-        rate = np.where(source >= 0, problem.incidents_per_day[source], 0.0)
+        rate = np.where(source >= 0, self.incidents_per_day[source], 0.0)
         return Points(needed, first_team, last_team, group_start, first_point, rate, source, total_rate)
 
     def _keys(self, points: Points, bits: int, tile: int) -> Keys:
@@ -186,11 +199,11 @@ class Layout:
         for c in np.flatnonzero(num_teams):
             source = points.source[points.first_point[c] : points.first_point[c + 1]]
             # The padding has the costs of a point of its own class; its rate is zero.
-            costs = self.problem.cost[points.first_team[c] : points.last_team[c]][:, np.maximum(source, source[0])]
+            costs = self.cost[points.first_team[c] : points.last_team[c]][:, np.maximum(source, source[0])]
             lowest[c] = costs.min()
             # A range of zero (one team, or all alike) still needs a unit for the prices. The largest cost stays below
             # the largest price, so that a price that was cut off loses to every team that has none.
-            scale[c] = 0.999 * 2.0 ** (bits - 2 - shift) / max(costs.max() - lowest[c], 1e-3)
+            scale[c] = 0.999 * 2.0 ** (bits - 2 - shift) / max(costs.max() - lowest[c], LEAST_RANGE)
             units = ((costs - lowest[c]) * scale[c]).astype(np.uint64) << np.uint64(shift)
             by_tile = units.reshape(num_teams[c], -1, tile).transpose(1, 0, 2)
             cost[first_row[c] : first_row[c + 1]] = by_tile.reshape(-1, tile)

@@ -34,7 +34,7 @@ from runcard.mdp.kernels.mean_field import asked_by, fill_states, follow_paths, 
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 from runcard.response.teams import Teams
-from runcard.threads import available_threads, run_each
+from runcard.threads import checked_threads, run_each
 
 LOCAL_STATES = 256
 """Of a neighbourhood in the first round, and at least in the second."""
@@ -160,7 +160,7 @@ class MeanField:
         batches = [
             (g, first) for g, of_group in enumerate(first_states) for first in range(0, len(of_group), batch_paths)
         ]
-        run_each(follow, batches, available_threads() if threads is None else threads)
+        run_each(follow, batches, checked_threads(threads))
         tables = np.concatenate([of_group - of_group[-1] for of_group in values])
         return FactoredValues(
             problem,

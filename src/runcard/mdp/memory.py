@@ -1,5 +1,8 @@
 """What an exact solution would take in memory, asked before anything is allocated."""
 
+import math
+from collections.abc import Iterable
+
 from runcard.errors import SizeError
 from runcard.mdp.problem import DispatchProblem
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
@@ -11,9 +14,9 @@ BYTES_OF_ENTRY = 10
 """Per state and listed team: its number and its rate."""
 
 
-def bytes_of_values(problem: DispatchProblem) -> float:
+def bytes_of_values(num_states: int) -> float:
     """The memory that an exact solution cannot do without: some numbers for each state."""
-    return float(problem.num_states) * BYTES_OF_VALUES
+    return float(num_states) * BYTES_OF_VALUES
 
 
 def bytes_of_rows(problem: DispatchProblem) -> float:
@@ -28,16 +31,18 @@ def bytes_of_rows(problem: DispatchProblem) -> float:
     return float(problem.num_states) * BYTES_OF_ENTRY * entries
 
 
-def check_memory(problem: DispatchProblem) -> None:
-    """Raise a SizeError if an exact solution would not fit in memory."""
-    needed = bytes_of_values(problem)
+def check_states(trucks: Iterable[int]) -> None:
+    """Raise a SizeError if an exact solution for stations with these trucks would not fit in memory."""
+    by_station = [int(number) for number in trucks]
+    num_states = math.prod(number + 1 for number in by_station)
+    needed = bytes_of_values(num_states)
     if needed <= SMALL_BYTES:
         return
     available = available_bytes()
     if needed > available:
         raise SizeError(
-            f"{problem.num_trucks} trucks at {problem.num_stations} stations make {problem.num_states:,} states; to "
-            f"solve them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: "
-            "expected fewer trucks, a machine with more memory, or a policy that decides online, such as "
-            "one-step-mean-field, which solve and decide take for departments of any size"
+            f"{sum(by_station)} trucks at {len(by_station)} stations make {num_states:,} states; to solve them exactly "
+            f"takes at least {in_words(needed)} of memory and {in_words(available)} are free: expected fewer trucks, a "
+            "machine with more memory, or a policy that decides online, such as one-step-mean-field, which solve and "
+            "decide take for departments of any size"
         )

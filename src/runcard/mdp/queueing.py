@@ -66,7 +66,6 @@ from runcard.mdp.kernels.queueing_lanes import (
     start_from,
 )
 from runcard.mdp.layout import starts
-from runcard.mdp.levels import idle_distribution
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing_arrays import (
     BoundsRoom,
@@ -118,7 +117,7 @@ class QueueingPicture:
         """T."""
         share = 1.0
         if self.relaxing:
-            idle = idle_distribution(self.problem)
+            idle = self.problem.levels.idle_distribution
             share = float(idle @ np.arange(len(idle))) / self.problem.num_trucks
         return self.horizon * share / self.problem.returns_per_day
 

@@ -12,7 +12,9 @@ from runcard.city.files import read_city, write_city
 from runcard.city.grid import generate_grid
 from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError, NotConvergedError
+from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.memory import check_states
 from runcard.outputs.compare import Comparison, compare_policies
 from runcard.outputs.curve import check_curve_file, draw_curve
 from runcard.outputs.explain import explain
@@ -40,7 +42,7 @@ from runcard.outputs.terminal import make_console, print_json
 from runcard.outputs.weights import WeightComparison, compare_weights
 from runcard.outputs.words import proven_words
 from runcard.policy.base import Policy
-from runcard.policy.solve import policy_name, solve
+from runcard.policy.solve import EXACT_NAMES, policy_name, solve
 from runcard.simulate.engine import check_scenario, simulate_policies
 from runcard.simulate.result import Simulation
 from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
@@ -192,6 +194,8 @@ def run_solve(
     check_output_file(path)
     city = read_city(folder)
     began = time.perf_counter()
+    if name in EXACT_NAMES:
+        check_states(station.trucks for station in city.stations)  # before the costs, which take long for many trucks
     with BoundBar(city.objective) as bar:
         # The mean minutes are for evaluation in every state, which a large department never has.
         problem = dispatch_problem(
@@ -226,8 +230,7 @@ def run_decide(
     path: Path, node_id: str, idle: str, *, incident_class: int | None, city_folder: Path | None, as_json: bool
 ) -> None:
     """Print which trucks to send, why, and what else could be sent."""
-    problem = None if city_folder is None else dispatch_problem(read_city(city_folder))
-    policy = load_policy(path, problem)
+    policy = load_policy(path, None if city_folder is None else city_fingerprint(read_city(city_folder)))
     point = find_point(policy.problem, node_id, incident_class)
     explanation = explain(policy, idle_trucks(policy.problem, idle), point)
     if as_json:

@@ -6,16 +6,19 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from runcard.city.model import LATE, City
 from runcard.errors import InputError, RuncardError
-from runcard.mdp.evaluate import Evaluation, late_fraction_at
+from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.memory import check_states
+from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.outputs.warm_up import load_kernels
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate, policy_name, solve
+from runcard.threads import checked_threads
 
 DEFAULT_POLICIES = ("closest-first", "one-step", "optimal")
 
@@ -80,7 +83,10 @@ class Comparison:
     def _entry(self, result: PolicyResult) -> dict[str, Any]:
         evaluation = result.evaluation
         stations = zip(
-            self.problem.station_ids, evaluation.dispatch_share.tolist(), evaluation.busy_fraction.tolist(), strict=True
+            self.problem.station_ids,
+            evaluation.dispatch_share.tolist(),
+            evaluation.busy_fractions.tolist(),
+            strict=True,
         )
         return {
             "name": result.name,
@@ -122,7 +128,10 @@ def compare_policies(
     `begin` is told the name of each policy before it is solved, and `progress` each time its bounds close.
     """
     names = chosen_names(policies, horizon_busy_times)
+    checked_threads(threads)
+    check_states(station.trucks for station in city.stations)  # before the costs, which take long for many trucks
     problem = dispatch_problem(city)
+    late_of_rules = _late_of_rules(city, problem)
     load_kernels(problem, names)
     results: list[PolicyResult] = []
     for name in names:
@@ -137,22 +146,23 @@ def compare_policies(
                 horizon_busy_times=horizon_busy_times,
                 threads=threads,
                 progress=progress,
+                late_of_rules=late_of_rules,
             )
         )
-    results = [replace(result, late_by_rule=_late_by_rule(city, result, threads)) for result in results]
     return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
 
 
-def _late_by_rule(city: City, result: PolicyResult, threads: int | None) -> dict[str, float]:
-    """The late fraction by rule of a policy, if incidents are in time by several rules."""
+def _late_of_rules(city: City, problem: DispatchProblem) -> dict[str, NDArray[np.float64]]:
+    """[T, J] for each rule by which incidents are in time, if there are several: a measure of its late incidents.
+
+    It is scaled so that its mean over all incidents is the late fraction of those of the rule.
+    """
     rules = np.array([city.rule_of(point) for point in city.demand])
-    problem, found = result.policy.problem, {}
+    found = {}
     for rule in dict.fromkeys(rules.tolist()) if len(set(rules.tolist())) > 1 else ():
-        points = rules == rule
-        if problem.incidents_per_day[points].sum() > 0.0:
-            found[rule] = late_fraction_at(
-                problem, result.policy.rule, result.evaluation.probability, points, threads=threads
-            )
+        share = problem.incidents_per_day[rules == rule].sum() / problem.total_incidents_per_day
+        if share > 0.0:
+            found[rule] = np.where(rules == rule, problem.measures[P_LATE] / share, 0.0)
     return found
 
 
@@ -175,13 +185,16 @@ def solved_result(
     horizon_busy_times: float | None,
     threads: int | None,
     progress: Callable[[Progress], None] | None,
+    late_of_rules: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> PolicyResult:
     """The result of the policy of that name, solved and evaluated; `first` is what it improves on, if not itself."""
     began = time.perf_counter()
     horizon = horizon_busy_times if name == "one-step-queueing" else None
     policy = solve(problem, name, tolerance=tolerance, horizon_busy_times=horizon, threads=threads, progress=progress)
-    evaluation = evaluate(policy, threads=threads, progress=progress)
-    return _result(policy, evaluation, evaluation if first is None else first.evaluation, time.perf_counter() - began)
+    evaluation = evaluate(policy, measures=late_of_rules, threads=threads, progress=progress)
+    first_evaluation = evaluation if first is None else first.evaluation
+    result = _result(policy, evaluation, first_evaluation, time.perf_counter() - began)
+    return replace(result, late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()})
 
 
 def _with_gaps(results: Sequence[PolicyResult]) -> list[PolicyResult]:

@@ -38,7 +38,9 @@ from runcard.policy.solve import POLICY_NAMES
 
 FORMAT: Final = "runcard-policy-3"
 _ARRAYS: Final = ("trucks", "incidents_per_day", "trucks_needed", "cost", "order")
-_MAPPED: Final = ("cost", "late", "value")
+_MAPPED: Final = ("cost", "measure_late", "value")
+_MEASURE: Final = "measure_"
+"""Before the name of a measure, in that of its array."""
 
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
@@ -46,18 +48,20 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     problem = policy.problem
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(problem, name)) for name in _ARRAYS}
     own, settings = _contents(policy)
-    if problem.response_minutes is not None and ("value" in own or problem.late is not None):
+    if "value" in own or problem.objective != LATE:
         # For evaluation in every state, which is what values of every state are for; or for what a decision says.
-        arrays["response_minutes"] = np.ascontiguousarray(problem.response_minutes)
-    if problem.late is not None:
-        arrays["late"] = np.ascontiguousarray(problem.late)
+        measures = {name: array for name, array in problem.measures.items() if array is not problem.cost}
+        arrays |= {f"{_MEASURE}{name}": np.ascontiguousarray(array) for name, array in measures.items()}
     arrays |= own
     certificate = policy.certificate
     about: dict[str, Any] = {
         "format": FORMAT,
         "policy": policy.name,
         "problem": problem.fingerprint,
+        "source": problem.source,
         "returns_per_day": problem.returns_per_day,
+        "cost_error": problem.cost_error,
+        "measure_errors": dict(problem.measure_errors),
         "station_ids": problem.station_ids,
         "point_ids": problem.point_ids,
         "certificate": None if certificate is None else [certificate.lower, certificate.upper, certificate.converged],
@@ -72,11 +76,12 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     return fill_whole(Path(path), lambda draft: save_file(arrays, draft, metadata=metadata))
 
 
-def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | None = None) -> Policy:
-    """The policy in a file; with `problem`, only if it was made for that problem."""
+def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | str | None = None) -> Policy:
+    """The policy in a file; with `problem`, or its fingerprint, only if it was made for that problem."""
     source = Path(path)
     about, arrays = _read(source)
-    if problem is not None and about.get("problem") != problem.fingerprint:
+    wanted = problem.fingerprint if isinstance(problem, DispatchProblem) else problem
+    if wanted is not None and about.get("problem") != wanted:
         raise PolicyFileError(
             f"{source}: the policy was made for another city, or for this one before it changed; solve it again"
         )
@@ -110,16 +115,21 @@ def _policy(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Pol
     name, bounds, settings = about["policy"], about["certificate"], about["settings"]
     if name not in POLICY_NAMES:
         raise PolicyFileError(f"expected a policy of {', '.join(POLICY_NAMES)}, found {name!r}")
+    measures = {name.removeprefix(_MEASURE): array for name, array in arrays.items() if name.startswith(_MEASURE)}
+    main: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
     problem = DispatchProblem(
-        **{name: arrays[name] for name in _ARRAYS},
-        response_minutes=arrays.get("response_minutes"),
-        late=arrays.get("late"),
+        **main,
+        measures=measures,
+        cost_error=about["cost_error"],
+        measure_errors={name: error for name, error in about["measure_errors"].items() if name in measures},
         objective=Objective(**about.get("objective", {})),
         returns_per_day=about["returns_per_day"],
         station_ids=tuple(about["station_ids"]),
         point_ids=tuple(about["point_ids"]),
         class_names=tuple(about.get("class_names", ())),
     )
+    if about["source"] is not None:
+        problem = problem.made_from(about["source"])
     certificate = None
     if bounds is not None:
         lower, upper, converged = bounds

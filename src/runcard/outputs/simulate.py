@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.memory import check_states
 from runcard.mdp.progress import Progress as SolveProgress
 from runcard.policy.base import Policy
-from runcard.policy.solve import policy_name, solve
+from runcard.policy.solve import EXACT_NAMES, policy_name, solve
 from runcard.simulate.result import Interval, PolicyResult, Simulation
 from runcard.simulate.scenario import PAPER
 
@@ -63,6 +64,8 @@ def solved_policies(
 ) -> list[Policy]:
     """The policies of these names or labels for a city, each once."""
     wanted = list(dict.fromkeys(policy_name(name) for name in names))
+    if not EXACT_NAMES.isdisjoint(wanted):
+        check_states(station.trucks for station in city.stations)  # before the costs, which take long for many trucks
     problem = dispatch_problem(city, minutes=False)
     found = []
     for name in wanted:

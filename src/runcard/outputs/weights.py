@@ -12,10 +12,12 @@ from runcard.city.check import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.memory import check_states
 from runcard.mdp.objective import with_objective
 from runcard.mdp.progress import Progress
 from runcard.outputs.compare import PolicyResult, chosen_names, cost_entry, solved_result
 from runcard.outputs.warm_up import load_kernels
+from runcard.threads import checked_threads
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,6 +113,8 @@ def compare_weights(
     `begin` is told the name and the weight before each is solved, and `progress` each time its bounds close.
     """
     names, ordered = chosen_names(policies, horizon_busy_times), chosen_weights(weights)
+    checked_threads(threads)
+    check_states(station.trucks for station in city.stations)  # before the costs, which take long for many trucks
     by_late = dispatch_problem(replace(city, objective=LATE))
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Rule
+from runcard.mdp.rows import DecisionRule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,8 @@ class Decision(Option):
 class Certificate:
     """Where the mean cost of an incident is proven to lie, and whether the solver met its tolerance.
 
-    The mean cost is the late fraction, unless the problem has another objective.
+    The mean cost is the late fraction, unless the problem has another objective. The bounds count every error: that of
+    the solver, and that of the costs.
     """
 
     lower: float
@@ -72,7 +73,7 @@ class Policy(Protocol):
         ...
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> DecisionRule:
         """How it chooses, for evaluation in every state; a SizeError where there are too many states."""
         ...
 

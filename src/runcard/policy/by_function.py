@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import InputError, SizeError
-from runcard.mdp.chain import Chain, policy_rows
-from runcard.mdp.evaluate import policy_value
+from runcard.mdp.chain import chain_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import TableRule
-from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate, Decision
 from runcard.policy.by_value import Values
 from runcard.policy.options import (
@@ -75,8 +73,7 @@ class FunctionPolicy:
             rule = self.rule
         except SizeError:
             return None
-        space = state_space(self.problem)
-        return Values(self.problem, policy_value(Chain(space, policy_rows(space, rule, minutes=False))).value)
+        return Values(self.problem, chain_of(self.problem, rule).values().value)
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams, if this policy is followed afterwards; nan where there are too many states."""

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import Certificate, Decision
@@ -23,14 +22,11 @@ class Values:
     problem: DispatchProblem
     value: NDArray[np.float64]
 
-    @cached_property
-    def _layout(self) -> Layout:
-        return Layout(self.problem)
-
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices h(f-a) - h(f) of teams."""
-        state = int(idle @ self._layout.space.stride)
-        prices: NDArray[np.float64] = self.value[state - self._layout.teams.offset[teams]] - self.value[state]
+        layout = self.problem.layout
+        state = int(idle @ layout.states.stride)
+        prices: NDArray[np.float64] = self.value[state - layout.offset[teams]] - self.value[state]
         return prices
 
 

@@ -29,17 +29,15 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.chain import Chain, policy_rows
-from runcard.mdp.evaluate import PolicyValue, policy_value
+from runcard.mdp.chain import Chain, PolicyValue, chain_of
 from runcard.mdp.independent import IndependentPicture
 from runcard.mdp.kernels.cards import finish_sums, reorder_by_sums, reorder_independent
 from runcard.mdp.kernels.order_slopes import STOP, asked_slopes, late_slopes
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
-from runcard.mdp.space import state_space
 from runcard.response.teams import Teams
-from runcard.threads import available_threads, run_each
+from runcard.threads import checked_threads, run_each
 
 WINDOW = 10
 INDEPENDENT_WINDOW = 8
@@ -153,13 +151,12 @@ class ExactCard:
 
     @cached_property
     def _chain(self) -> Chain:
-        space = state_space(self.problem, self.threads)
-        return Chain(space, policy_rows(space, OrderRule(self.order), minutes=False))
+        return chain_of(self.problem, OrderRule(self.order), threads=self.threads)
 
     @cached_property
     def solved(self) -> PolicyValue:
         """The values of the card and the bounds on its late rate."""
-        return policy_value(self._chain, start=self.start)
+        return self._chain.values(start=self.start)
 
     @property
     def lower(self) -> float:
@@ -178,7 +175,7 @@ class ExactCard:
     def propose(self) -> Proposal:
         """A better order for each demand point, one by one."""
         problem = self.problem
-        probability, _, _ = self._chain.probabilities(tolerance=1e-9, max_sweeps=2000)
+        probability = self._chain.probabilities(tolerance=1e-9).probability
         proposal = Proposal(self.order.copy(), np.zeros(problem.num_points))
         for needed in np.unique(problem.trucks_needed).tolist():
             points = np.flatnonzero((problem.trucks_needed == needed) & (problem.incidents_per_day > 0.0))
@@ -189,21 +186,22 @@ class ExactCard:
         self, needed: int, points: NDArray[np.int64], probability: NDArray[np.float64], proposal: Proposal
     ) -> None:
         """Improve the orders of points that need equally many trucks."""
-        problem, space = self.problem, self._chain.space
+        problem, threads = self.problem, checked_threads(self.threads)
         finishes = finishes_of(problem.teams, problem.teams.of_size(needed))
         start = starts(1 << (finishes.taken == 0).sum(axis=1))
         mass, price = np.empty(start[-1]), np.empty(start[-1])
 
         def fill(part: NDArray[np.int64]) -> None:
             finish_sums(
-                part[0], part[-1] + 1, finishes, space.layout.space, probability, self.solved.value, start, mass, price
+                part[0], part[-1] + 1, finishes, problem.layout.states, probability, self.solved.value, start, mass,
+                price,
             )  # fmt: skip
 
         def reorder(part: NDArray[np.int64]) -> None:
             reorder_by_sums(part, WINDOW, finishes, problem.cost, start, mass, price, proposal.order, proposal.gain)
 
-        run_each(fill, _parts(np.arange(len(finishes.team))), space.threads)
-        run_each(reorder, _parts(points), space.threads)
+        run_each(fill, _parts(np.arange(len(finishes.team))), threads)
+        run_each(reorder, _parts(points), threads)
 
 
 class Chances(NamedTuple):
@@ -324,8 +322,8 @@ class IndependentCard:
 
     def _each(self, work: Callable[[NDArray[np.int64]], Result]) -> list[Result]:
         """What `work` gives for parts of the demand points with incidents, on every thread."""
-        threads = available_threads() if self.threads is None else self.threads
-        return run_each(work, _parts(np.flatnonzero(self.problem.incidents_per_day > 0.0)), threads)
+        points = _parts(np.flatnonzero(self.problem.incidents_per_day > 0.0))
+        return run_each(work, points, checked_threads(self.threads))
 
 
 def idle_chances(

@@ -7,13 +7,11 @@ are too many for that, its prices come from the mean field.
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
-from runcard.mdp.chain import Chain, policy_rows
-from runcard.mdp.evaluate import PolicyValue, policy_value
+from runcard.mdp.chain import PolicyValue, chain_of
 from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import OrderRule
-from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import Values
@@ -30,9 +28,7 @@ def closest_first_value(
 ) -> PolicyValue:
     """The exact values of closest-first, computed once for each problem."""
     if problem not in _values:
-        space = state_space(problem, threads)
-        chain = Chain(space, policy_rows(space, OrderRule(problem.order), minutes=False))
-        _values[problem] = policy_value(chain, progress=progress)
+        _values[problem] = chain_of(problem, OrderRule(problem.order), threads=threads).values(progress=progress)
     return _values[problem]
 
 
@@ -44,7 +40,7 @@ def solve_closest_first(
         nearby = MeanField(problem, problem.order).values(threads=threads)
         return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=nearby, certificate=None)
     solved = closest_first_value(problem, threads=threads, progress=progress)
-    total = problem.total_incidents_per_day
-    certificate = Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged)
+    lower, upper = problem.proven(solved.lower, solved.upper)
+    certificate = Certificate(lower=lower, upper=upper, converged=solved.converged)
     values = Values(problem, solved.value)
     return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=certificate)

@@ -21,10 +21,10 @@ from runcard.mdp.kernels.lookahead import prices_ahead
 from runcard.mdp.kernels.lookahead_table import values_ahead
 from runcard.mdp.layout import VALUE_PADDING, starts
 from runcard.mdp.mean_field import mean_field_values
+from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import ValueRule
-from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate, Decision
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
@@ -34,7 +34,7 @@ from runcard.policy.options import (
     idle_teams,
     make_decision,
 )
-from runcard.threads import run_each
+from runcard.threads import checked_threads, run_each
 
 FEW_TEAMS = 256
 """With no more teams than this, an incident to come may be given any of them; else one of its neighbourhood."""
@@ -115,7 +115,8 @@ class MeanFieldPolicy:
     def rule(self) -> ValueRule:
         """The same decisions in every state: the values of the mean field after one exact event."""
         problem, teams, tables = self.problem, self._teams, self.values.tables
-        threads = state_space(problem, self.threads).threads
+        threads = checked_threads(self.threads)
+        check_states(problem.trucks)
         value = np.zeros(problem.num_states + VALUE_PADDING)
 
         def fill(start: int) -> None:

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.check import OUTSIDE_ID
+from runcard.city.model import LATE
 from runcard.errors import InputError
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.policy.base import Decision, Option
 
 NUM_ALTERNATIVES = 4
@@ -94,10 +95,11 @@ def option_of(problem: DispatchProblem, point: int, team: int, price: float) -> 
 
 def _facts(problem: DispatchProblem, point: int, team: int, price: float) -> dict[str, Any]:
     """What an option says of a team; its cost and minutes only where the cost is not P(late)."""
-    p_late, minutes = float(problem.p_late[team, point]), problem.response_minutes
+    p_late = float(problem.measures[P_LATE][team, point])
     facts = {"team": team_ids(problem, point, team), "p_late": p_late, "price": float(price)}
-    if problem.late is not None and minutes is not None:
-        facts |= {"cost": float(problem.cost[team, point]), "minutes": float(minutes[team, point])}
+    if problem.objective != LATE:
+        minutes = float(problem.measures[MINUTES][team, point])
+        facts |= {"cost": float(problem.cost[team, point]), "minutes": minutes}
     return facts
 
 

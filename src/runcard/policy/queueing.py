@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING
+from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.queueing import QueueingPicture
 from runcard.mdp.rows import ValueRule
-from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate, Decision
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
@@ -43,7 +43,7 @@ from runcard.policy.options import (
     idle_teams,
     make_decision,
 )
-from runcard.threads import run_each
+from runcard.threads import checked_threads, run_each
 
 RELAXATION_TIMES = 2.0
 PRINTED_BUSY_TIMES = 1.0
@@ -100,7 +100,8 @@ class QueueingPolicy:
     def rule(self) -> ValueRule:
         """J of every state, less that of the state in which all trucks are idle."""
         problem, picture = self.problem, self.picture
-        threads = state_space(problem, self.threads).threads
+        threads = checked_threads(self.threads)
+        check_states(problem.trucks)
         value = np.zeros(problem.num_states + VALUE_PADDING)
         picture.prepare()
 

@@ -1,8 +1,11 @@
 """Policies by name: the names of the command line, the labels of the paper, and how each is solved and evaluated."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
@@ -15,6 +18,7 @@ from runcard.policy.mean_field import solve_mean_field
 from runcard.policy.one_step import solve_one_step
 from runcard.policy.optimal import solve_to_optimality
 from runcard.policy.queueing import solve_queueing, solve_queueing_printed
+from runcard.threads import checked_threads
 
 POLICY_NAMES: Final = (
     "closest-first",
@@ -25,6 +29,9 @@ POLICY_NAMES: Final = (
     "one-step-mean-field",
     "fixed-card",
 )
+
+EXACT_NAMES: Final = frozenset({"optimal", "one-step"})
+"""The policies that are the values of every state; the others can be had for departments of any size."""
 
 LABELS: Final = {"CF": "closest-first", "OPT": "optimal", "OSI": "one-step", "OSIA": "one-step-queueing"}
 """The paper's label of each policy that it has, and our name for it."""
@@ -60,8 +67,7 @@ def solve(
     """
     if not 0.0 < tolerance < 1.0:
         raise InputError(f"expected a tolerance between 0 and 1, got {tolerance!r}")
-    if threads is not None and threads < 1:
-        raise InputError(f"expected threads >= 1, got {threads!r}")
+    checked_threads(threads)
     name = policy_name(policy)
     if horizon_busy_times is not None and name != "one-step-queueing":
         raise InputError(f"{name} has no horizon: expected horizon_busy_times only for one-step-queueing")
@@ -80,7 +86,12 @@ def solve(
 
 
 def evaluate(
-    policy: Policy, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
+    policy: Policy,
+    *,
+    measures: Mapping[str, NDArray[np.float64]] | None = None,
+    threads: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
-    """What a policy achieves in the long run, exactly."""
-    return evaluate_rule(policy.problem, policy.rule, threads=threads, progress=progress)
+    """What a policy achieves in the long run, exactly; `measures` are tables [T, J] beside those of its problem."""
+    checked_threads(threads)  # before the rule is made, which may take long
+    return evaluate_rule(policy.problem, policy.rule, measures=measures, threads=threads, progress=progress)

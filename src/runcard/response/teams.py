@@ -7,8 +7,8 @@ a_i trucks of station i. `Teams` lists all teams of up to k trucks, by size and 
 
 and a team's place in that list is its number. Two arrays find it:
 
-**Codes.** The stations of a team in rising order, as digits i + 1 in base I + 1, are its code; `number_of_code[code]`
-is its number. A kernel builds a code as it picks trucks.
+**Codes.** The stations of a team, in any order, as digits i + 1 in base I + 1, are a code of it; `number_of_code[code]`
+is its number. A digit 0 stands for no truck. A kernel builds a code as it picks trucks.
 
 **Masks.** Station i owns min(C_i, k) bits. In the mask of a team the lowest a_i of them are set, in the mask of a state
 the lowest min(f_i, k). A team is idle in a state if it has no bit that the state lacks: one bit operation. Departments
@@ -18,6 +18,7 @@ with more than 64 such bits have no masks; they have at least 2^37 states.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -76,17 +77,18 @@ class Teams:
     def number_of_code(self) -> NDArray[np.int64]:
         """[base^max_size] the number of the team of each code; -1 where there is none."""
         numbers = np.full(self.base**self.max_size, -1, np.int64)
-        numbers[self._codes(self.stations)] = np.arange(len(self))
+        for places in permutations(range(self.max_size)):
+            numbers[self._codes(self.stations[:, places])] = np.arange(len(self))
         return _frozen(numbers)
 
     def _codes(self, stations: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         codes = np.zeros(len(stations), np.int64)
         for place in stations.T:
-            codes = np.where(place >= 0, codes * self.base + place + 1, codes)
+            codes = codes * self.base + place + 1
         return codes
 
     def numbers(self, stations: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """The numbers of many teams, given by their stations [teams, places] in rising order, -1 for no truck."""
+        """The numbers of many teams, given by their stations [teams, places] in any order, -1 for no truck."""
         found: NDArray[np.int64] = self.number_of_code[self._codes(stations)]
         return found
 

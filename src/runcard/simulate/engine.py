@@ -25,7 +25,7 @@ from runcard.simulate.result import Batch, PolicyResult, Simulation, batch_of
 from runcard.simulate.rules import ArrayRule, array_rule, check_fits, strides
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
 from runcard.simulate.state import Found, State, new_state, nothing_found, room_for
-from runcard.threads import available_threads, run_each
+from runcard.threads import checked_threads, run_each
 
 NUM_BATCHES = 32
 BATCH_INCIDENTS = 20_000
@@ -135,6 +135,7 @@ def simulate_policies(
     precision: float | None = None,
     seed: int = 1,
     threads: int | None = None,
+    other_city: bool = False,
     progress: Callable[[Progress], None] | None = None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
 ) -> Simulation:
@@ -143,17 +144,21 @@ def simulate_policies(
     `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction is
     no wider than `precision` times it to both sides; 1 % if neither is given, and 5 % if a policy has to be asked for
     every decision, which the heuristics for large departments do. `keep_records` is handed the records of every batch
-    in turn: the name of the policy, the number of the batch, and a row for each incident.
+    in turn: the name of the policy, the number of the batch, and a row for each incident. Policies must have been made
+    for the city, or for the city as the scenario changes it, unless `other_city` says that they need not.
     """
     if isinstance(scenario, str):
         scenario = read_scenario(scenario)
     _check(policies, incidents, precision, seed)
+    checked_threads(threads)
+    for one in policies:
+        check_fits(city, scenario, one.problem, one.name, other_city=other_city)
     run = _prepared(city, policies, scenario, incidents, seed)
     if incidents is None and precision is None:
         precision = ASKED_PRECISION if run.asks else PRECISION
     # A policy that is asked may be anybody's function: one at a time.
     alone = keep_records is not None or run.asks
-    threads = 1 if alone else available_threads() if threads is None else threads
+    threads = 1 if alone else checked_threads(threads)
     found = [_Found(policy.name) for policy in policies]
     wanted, precise = run.num_batches, False
 
@@ -238,8 +243,6 @@ def _check(policies: Sequence[Policy], incidents: int | None, precision: float |
 
 def _prepared(city: City, policies: Sequence[Policy], scenario: Scenario, incidents: int | None, seed: int) -> _Run:
     """What the batches of a simulation have in common."""
-    for policy in policies:
-        check_fits(city, policy.problem, policy.name)
     log = None if scenario.log is None else read_log(scenario.log, city)
     rules = [array_rule(policy) for policy in policies]
     numbered = any(rule is not None and len(rule.order) == 0 for rule in rules)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from runcard.city.model import City
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.policy.options import first_in_order, idle_teams
 from runcard.simulate.engine import batch_key
 from runcard.simulate.incident_log import read_log
@@ -52,8 +52,9 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
     `first_minutes` and `last_minutes` (arrivals, from the call on), and `p_late` (what `problem` says of the team).
     `minutes` is the time of the incident that waits, since the episode began.
 
-    `problem` is that of the city as the scenario changes it, if none is given. A reward by what is expected needs its
-    P(late) to hold: not where trucks are redirected, nor where handling the call takes time.
+    `problem` is that of the city as the scenario changes it, if none is given. One of a city that differs in more than
+    that is refused, unless `other_city` allows it. A reward by what is expected needs its P(late) to hold: not where
+    trucks are redirected, nor where handling the call takes time.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 as Gymnasium declares it
@@ -66,6 +67,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         problem: DispatchProblem | None = None,
         episode_incidents: int = 1000,
         reward: str = "late",
+        other_city: bool = False,
     ) -> None:
         self.scenario = read_scenario(scenario) if isinstance(scenario, str) else scenario
         if reward not in REWARDS:
@@ -78,7 +80,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         if episode_incidents < 1:
             raise InputError(f"expected at least one incident in an episode, got {episode_incidents}")
         self.problem = dispatch_problem(self.scenario.changed(city), minutes=False) if problem is None else problem
-        check_fits(city, self.problem, "DispatchEnv")
+        check_fits(city, self.scenario, self.problem, "DispatchEnv", other_city=other_city)
         self.episode_incidents = episode_incidents
         self.reward = reward
         log = None if self.scenario.log is None else read_log(self.scenario.log, city)
@@ -123,7 +125,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         team = int(action) if valid else first_in_order(problem, problem.order, state.idle, point)
         self._team[:] = problem.teams.stations[team]
         send(self._model, state, self._team)
-        late, p_late = bool(clock["late"]), float(problem.p_late[team, point])
+        late, p_late = bool(clock["late"]), float(problem.measures[P_LATE][team, point])
         happened = {
             "team": team,
             "valid": valid,

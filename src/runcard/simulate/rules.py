@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.errors import InputError, SizeError
-from runcard.mdp.layout import Layout
+from runcard.mdp.fingerprint import source_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import ValuePolicy
 from runcard.simulate.kernels.run import BY_ORDER, BY_TABLE, BY_VALUE
+from runcard.simulate.scenario import Scenario
 
 MOST_STATES_ASKED = 1 << 14
 """With more states, policies that have no values decide one incident at a time: all states would take longer."""
@@ -48,7 +49,7 @@ class ArrayRule(NamedTuple):
 
 
 def array_rule(policy: Policy) -> ArrayRule | None:
-    """How a policy decides, or None if it has to be asked: where it has no table of states, or a rule of its own."""
+    """How a policy decides, or None if it has to be asked, because it has no rule for every state."""
     problem = policy.problem
     if isinstance(policy, OrderPolicy):
         return _rule(problem, BY_ORDER, order=policy.order)
@@ -66,21 +67,29 @@ def array_rule(policy: Policy) -> ArrayRule | None:
             return _rule(problem, BY_VALUE, value=rule.value)
         case TableRule():
             return _rule(problem, BY_TABLE, table=rule.table)
-    return None
 
 
-def check_fits(city: City, problem: DispatchProblem, name: str) -> None:
-    """Raise an error if a problem is not one of a city: kernels look decisions up without asking if they are there."""
+def check_fits(city: City, scenario: Scenario, problem: DispatchProblem, name: str, *, other_city: bool) -> None:
+    """Raise an error if a problem is not that of a city, as it is or as the scenario changes it.
+
+    With `other_city` it may have been made for other rates, roads or targets, but not for other stations and demand
+    points: kernels look decisions up without asking if they are there.
+    """
     stations = [(station.station_id, station.trucks) for station in city.stations]
     points = [(point.node_id, point.trucks or city.trucks_per_incident) for point in city.demand]
     same_stations = list(zip(problem.station_ids, problem.trucks.tolist(), strict=True)) == stations
     if not same_stations or list(zip(problem.point_ids, problem.trucks_needed.tolist(), strict=True)) != points:
         raise InputError(f"{name}: expected what was made for the stations and demand points of {city.name}")
+    if not other_city and problem.source not in (source_of(city), source_of(scenario.changed(city))):
+        raise InputError(
+            f"{name}: expected what was made for {city.name} as it is now, got what was made for another city with the "
+            "same stations, or by hand; other_city=True allows it"
+        )
 
 
 def strides(problem: DispatchProblem) -> NDArray[np.int64]:
     """[I] what a truck of each station adds to the number of a state."""
-    return np.asarray(Layout(problem).space.stride, np.int64)
+    return problem.layout.states.stride
 
 
 def _rule(
@@ -93,7 +102,6 @@ def _rule(
 ) -> ArrayRule:
     """A rule with the arrays that its kind needs."""
     by_team = kind != BY_ORDER
-    layout = Layout(problem) if by_team else None
     remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
     return ArrayRule(
         kind,
@@ -102,7 +110,7 @@ def _rule(
         np.ascontiguousarray(table) if table is not None else np.empty((0, 0), np.int64),
         np.ascontiguousarray(problem.cost.T) if kind == BY_VALUE else np.empty((0, 0)),
         np.array(problem.teams.stations) if by_team else np.empty((0, 0), np.int32),
-        np.array(layout.teams.offset, np.int64) if layout is not None else np.empty(0, np.int64),
+        np.array(problem.layout.offset) if by_team else np.empty(0, np.int64),
         np.array(problem.teams.first_of_size) if by_team else np.empty(0, np.int64),
         np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else np.empty((0, 0), np.int16),
         np.array(problem.teams.masks) if by_team else np.empty(0, np.uint64),

@@ -38,8 +38,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.team_codes import add_station, team_of
-
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -215,26 +213,25 @@ def reorder_by_sums(
 
 
 @njit(nogil=True, cache=True)
-def _loss(picture: Any, j: int, team: Ints, size: int, stations: Ints) -> float:
-    """The cost and the price of the team with trucks of the first `size` stations of `team`; `stations` is scratch."""
-    price = 0.0
+def _loss(picture: Any, j: int, team: Ints, size: int) -> float:
+    """The cost and the price of the team with trucks of the first `size` stations of `team`."""
+    code, price = 0, 0.0
     for n in range(size):
-        add_station(stations, n, team[n])
+        code = code * picture.base + team[n] + 1
         price += picture.price[team[n]]
-    number = team_of(picture.number_of_code, picture.base, stations, size)
-    return float(picture.cost[np.uint64(number), np.uint64(j)]) + price
+    return float(picture.cost[np.uint64(picture.number_of_code[np.uint64(code)]), np.uint64(j)]) + price
 
 
 @njit(nogil=True, cache=True)
 def _loss_behind(
     picture: Any, j: int, needed: int, ahead: Ints, none: float, team: Ints, size: int, place: Ints, taken: Ints,
-    chance: Floats, stations: Ints,
+    chance: Floats,
 ) -> float:  # fmt: skip
     """What is lost if the first `size` trucks of `team` [k], of the window, go to j with all that are idle `ahead`.
 
     It is the sum over whose the missing ones are, times the chance that they and no others are idle at the stations
     `ahead` of the window; `none` is the chance that no truck is. The n-th of their stations is ahead[place[n]], with
-    taken[n] trucks; it stands before the others. `place`, `taken`, `chance` and `stations` [k] are scratch.
+    taken[n] trucks; it stands before the others. `place`, `taken` and `chance` [k] are scratch.
     """
     exactly, total, n = picture.exactly, 0.0, 0
     place[0], taken[0], chance[0] = 0, 0, none
@@ -259,7 +256,7 @@ def _loss_behind(
             n += 1
             place[n], taken[n], chance[n] = 0, 0, here
         elif here > NEGLIGIBLE:
-            total += here * _loss(picture, j, team, needed, stations)
+            total += here * _loss(picture, j, team, needed)
 
 
 @njit(nogil=True, cache=True)
@@ -280,8 +277,8 @@ def independent_scores(
         for places in range(1 << p):
             empty[places | 1 << p] = empty[places] * exactly[window[p], 0]
     score[:] = 0.0
-    trucks, stations, chances = np.empty(needed, np.int64), np.empty(needed, np.int64), np.empty(needed)
-    place, taken = np.empty(needed, np.int64), np.empty(needed, np.int64)
+    trucks, place, taken = np.empty(needed, np.int64), np.empty(needed, np.int64), np.empty(needed, np.int64)
+    chances = np.empty(needed)
     team, lost = -1, 0.0
     for e in range(len(finishes.last)):
         size = finishes.size[e]
@@ -299,9 +296,9 @@ def independent_scores(
             for n in range(size):
                 trucks[n] = window[finishes.trucks[e, n]]
             if size == needed:
-                lost = none * _loss(picture, j, trucks, size, stations)
+                lost = none * _loss(picture, j, trucks, size)
             else:
-                lost = _loss_behind(picture, j, needed, ahead, none, trucks, size, place, taken, chances, stations)
+                lost = _loss_behind(picture, j, needed, ahead, none, trucks, size, place, taken, chances)
         others, outside, row, rest, weight = finishes.others[e], finishes.outside[e], score[b], 0, chance * lost
         while True:
             row[np.uint64(others | rest)] += weight * empty[np.uint64(rest)]

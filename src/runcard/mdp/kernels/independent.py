@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel
 from runcard.mdp.kernels.block_sum import BLOCK, SETS, block_sum
-from runcard.mdp.kernels.team_codes import add_station, next_set, team_of
+from runcard.mdp.kernels.team_codes import first_set, next_set
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -33,15 +33,12 @@ LEAST_BUSY = 1e-100  # three of them are still a normal number, and so is the pr
 
 
 @bare_kernel
-def cost_of_set(walks: Any, j: int, positions: Ints, size: int, last: int, stations: Ints) -> float:
-    """The cost at j of the team at the first `size` positions and the position `last` of its order.
-
-    `stations` is scratch.
-    """
+def cost_of_set(walks: Any, j: int, positions: Ints, size: int, last: int) -> float:
+    """The cost at j of the team at the first `size` positions and the position `last` of its order."""
+    code = walks.station[walks.truck[j, last]] + 1
     for n in range(size):
-        add_station(stations, n, walks.station[walks.truck[j, positions[n]]])
-    add_station(stations, size, walks.station[walks.truck[j, last]])
-    return float(walks.cost[team_of(walks.number_of_code, walks.base, stations, size + 1), j])
+        code = code * walks.base + walks.station[walks.truck[j, positions[n]]] + 1
+    return float(walks.cost[walks.number_of_code[np.uint64(code)], j])
 
 
 # The next two are for the kernels of one-step-queueing alone, and go with them.
@@ -49,23 +46,10 @@ def cost_of_set(walks: Any, j: int, positions: Ints, size: int, last: int, stati
 def team_at(walks: Any, j: int, a: int, b: int, c: int, d: int) -> int:
     """The number of the team at the positions a, b, c and d of the order of j; -1 stands for none."""
     truck, station = walks.truck, walks.station
-    first = station[truck[j, a]] if a >= 0 else -1
-    second = station[truck[j, b]] if b >= 0 else -1
-    third = station[truck[j, c]] if c >= 0 else -1
-    fourth = station[truck[j, d]]
-    if first > second:
-        first, second = second, first
-    if third > fourth:
-        third, fourth = fourth, third
-    if first > third:
-        first, third = third, first
-    if second > fourth:
-        second, fourth = fourth, second
-    if second > third:
-        second, third = third, second
-    base = walks.base
-    code = (((first + 1) * base + second + 1) * base + third + 1) * base + fourth + 1
-    return int(walks.number_of_code[np.uint64(code)])
+    code = station[truck[j, a]] + 1 if a >= 0 else 0
+    code = code * walks.base + (station[truck[j, b]] + 1 if b >= 0 else 0)
+    code = code * walks.base + (station[truck[j, c]] + 1 if c >= 0 else 0)
+    return int(walks.number_of_code[np.uint64(code * walks.base + station[truck[j, d]] + 1)])
 
 
 @bare_kernel
@@ -96,16 +80,8 @@ def num_sets(k: int, first: int) -> int:
 
 
 @bare_kernel
-def first_set(positions: Ints, size: int, top: int) -> bool:
-    """Set `positions` to the first set of `size` positions below `top`; False if there is none."""
-    for n in range(size):
-        positions[n] = n
-    return size <= top
-
-
-@bare_kernel
-def lay_out_costs(first: int, last: int, walks: Any, positions: Ints, stations: Ints) -> None:
-    """Fill `walks.near_cost`, all 0 before, for the demand points first..last-1; the rest is scratch."""
+def lay_out_costs(first: int, last: int, walks: Any, positions: Ints) -> None:
+    """Fill `walks.near_cost`, all 0 before, for the demand points first..last-1; `positions` is scratch."""
     near, num_positions = walks.near_cost, walks.truck.shape[1]
     for j in range(first, last):
         start, k = walks.first_cost[j], walks.needed[j]
@@ -114,14 +90,14 @@ def lay_out_costs(first: int, last: int, walks: Any, positions: Ints, stations: 
                 place = start + d - lowest
                 there = first_set(positions, k - 1, d)
                 while there:
-                    near[place] = cost_of_set(walks, j, positions, k - 1, d, stations)
+                    near[place] = cost_of_set(walks, j, positions, k - 1, d)
                     place += BLOCK
                     there = next_set(positions, k - 1, d)
             start += BLOCK * num_sets(k, lowest)
 
 
 @bare_kernel
-def _far_sum(walks: Any, j: int, k: int, d: int, ratio: Floats, positions: Ints, stations: Ints) -> float:
+def _far_sum(walks: Any, j: int, k: int, d: int, ratio: Floats, positions: Ints) -> float:
     """Σ_a c_ad R_a for one position d, with the costs looked up."""
     total = 0.0
     there = first_set(positions, k - 1, d)
@@ -129,7 +105,7 @@ def _far_sum(walks: Any, j: int, k: int, d: int, ratio: Floats, positions: Ints,
         product = 1.0
         for n in range(k - 1):
             product *= ratio[positions[n]]
-        total += product * cost_of_set(walks, j, positions, k - 1, d, stations)
+        total += product * cost_of_set(walks, j, positions, k - 1, d)
         there = next_set(positions, k - 1, d)
     return total
 
@@ -165,7 +141,7 @@ def find_odds(busy: Floats, odds: Floats) -> None:
 @bare_kernel
 def follow_point(
     j: int, walks: Any, busy: Floats, odds: Floats, weight: Floats, ratio: Floats, products: Floats, few: Floats,
-    positions: Ints, stations: Ints, rate: float, asked: Floats,
+    positions: Ints, rate: float, asked: Floats,
 ) -> float:  # fmt: skip
     """The expected cost of an incident at demand point j; adds `rate` × chance of being asked to asked[n].
 
@@ -203,14 +179,14 @@ def follow_point(
         cost += block_sum(near_cost, start, products[row], count, weight, first)
         start += BLOCK * count
     for b in range(walks.depth, num):
-        cost += weight[b] * _far_sum(walks, j, k, b, ratio, positions, stations)
+        cost += weight[b] * _far_sum(walks, j, k, b, ratio, positions)
     return cost
 
 
 @bare_kernel
 def follow_order(
     first: int, last: int, walks: Any, busy: Floats, odds: Floats, weight: Floats, ratio: Floats, products: Floats,
-    few: Floats, positions: Ints, stations: Ints, asked: Floats,
+    few: Floats, positions: Ints, asked: Floats,
 ) -> float:  # fmt: skip
     """The late incidents per day of the demand points first..last-1; adds to asked[n] how often they ask for truck n.
 
@@ -221,7 +197,5 @@ def follow_order(
     for j in range(first, last):
         rate = walks.rate[j]
         if rate > 0.0:
-            late += rate * follow_point(
-                j, walks, busy, odds, weight, ratio, products, few, positions, stations, rate, asked
-            )
+            late += rate * follow_point(j, walks, busy, odds, weight, ratio, products, few, positions, rate, asked)
     return late

@@ -82,8 +82,7 @@ def price_of(members: Members, without: int, place: Ints, tables: Any) -> float:
 @njit(nogil=True, cache=True)
 def _first_in_order(j: int, idle: Ints, teams: Any) -> int:
     """The number of the team of the first idle trucks in the order of j."""
-    needed = teams.needed[j]
-    return int(first_in_order(teams.order[j], idle, needed, teams.number_of_code, np.empty(needed, np.int64)))
+    return int(first_in_order(teams.order, j, idle, teams.needed[j], teams.number_of_code))
 
 
 @njit(nogil=True, cache=True)

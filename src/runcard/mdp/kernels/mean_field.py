@@ -82,7 +82,6 @@ def asked_by(
     products: Floats,
     few: Floats,
     positions: Ints,
-    stations: Ints,
     asked: Floats,
 ) -> float:
     """The late incidents per day at `points`; adds to asked[n] how often they ask for truck n (see `follow_point`)."""
@@ -90,9 +89,7 @@ def asked_by(
     late = 0.0
     for j in points:
         rate = walks.rate[j]
-        late += rate * follow_point(
-            j, walks, busy, odds, weight, ratio, products, few, positions, stations, rate, asked
-        )
+        late += rate * follow_point(j, walks, busy, odds, weight, ratio, products, few, positions, rate, asked)
     return late
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.team_codes import add_station, next_set, team_of
+from runcard.mdp.kernels.team_codes import first_set, next_set
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -72,24 +72,21 @@ def asked_slopes(
 @njit(nogil=True, cache=True)
 def _add_teams(
     picture: Any, j: int, size: int, limit: int, last: int, weight: float, station: Ints, ratio: Floats, part: Floats,
-    positions: Ints, stations: Ints,
+    positions: Ints,
 ) -> float:  # fmt: skip
     """Σ E_t over the teams of `size` trucks before position `limit` and one of station `last` (-1 for none).
 
-    `weight` is (1 - p) P at the limit. Adds E_t to part[a] for each truck a of the team but the last. `positions` and
-    `stations` are scratch.
+    `weight` is (1 - p) P at the limit. Adds E_t to part[a] for each truck a of the team but the last. `positions` is
+    scratch.
     """
     total = 0.0
-    for n in range(size):
-        positions[n] = n
-    there = size <= limit
+    there = first_set(positions, size, limit)
     while there:
-        term = weight
-        stations[0] = last
+        term, code = weight, last + 1
         for n in range(size):
             term *= ratio[positions[n]]
-            add_station(stations, n + 1, station[positions[n]])
-        term *= picture.cost[team_of(picture.number_of_code, picture.base, stations, size + 1), j]
+            code = code * picture.base + station[positions[n]] + 1
+        term *= picture.cost[picture.number_of_code[code], j]
         for n in range(size):
             part[positions[n]] += term
         total += term
@@ -108,7 +105,7 @@ def late_slopes(
     num_trucks = np.sum(trucks)
     station, ratio, part = np.empty(num_trucks, np.int64), np.empty(num_trucks), np.empty(num_trucks)
     at, few = np.empty(num_trucks + 1), np.zeros(np.max(needed))
-    positions, stations = np.empty(len(few), np.int64), np.empty(len(few), np.int64)
+    positions = np.empty(len(few), np.int64)
     late = 0.0
     for j in points:
         k, num, all_busy = needed[j], 0, 1.0
@@ -121,14 +118,14 @@ def late_slopes(
             q = 1.0 - p
             for _ in range(trucks[i]):
                 station[num], ratio[num], part[num] = i, q / p, 0.0
-                at[num] = _add_teams(picture, j, k - 1, num, i, q * all_busy, station, ratio, part, positions, stations)
+                at[num] = _add_teams(picture, j, k - 1, num, i, q * all_busy, station, ratio, part, positions)
                 num += 1
                 _pass_truck(few, k, p)
                 all_busy *= p
         at[num] = 0.0
         if num == num_trucks:
             for size in range(k):
-                at[num] += _add_teams(picture, j, size, num, -1, all_busy, station, ratio, part, positions, stations)
+                at[num] += _add_teams(picture, j, size, num, -1, all_busy, station, ratio, part, positions)
         behind = at[num]
         for n in range(num - 1, -1, -1):
             p = max(busy[station[n]], LEAST_BUSY)
