@@ -1,19 +1,17 @@
-"""Tests of the backend of the processor: its chunks, the rows of every rule, and memory that is short."""
+"""Tests of the backend of the processor: the rows of every rule, and memory that is short."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
-from runcard.mdp import cpu
-from runcard.mdp.cpu import chunks_of, cpu_backend
+from runcard.mdp import cpu, layout
+from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.memory import bytes_of_values
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, TableRule, ValueRule
 from runcard.mdp.solve import solve_optimal
-from runcard.response.teams import Teams
 
 from .problems import make_problem, random_problem, random_values
 from .reference import Dense
@@ -44,39 +42,12 @@ def test_every_rule_sends_a_team_to_every_incident(seed: int) -> None:
             assert set(teams.sum(axis=1).tolist()) <= wanted
 
 
-def test_numbers_and_masks_hold_every_problem_of_fewer_states() -> None:
-    """With less than 2^33 states, 16 bits number every team of up to four trucks; with less than 2^37, 64 make a mask.
-
-    More than four trucks at a station make no more teams and no more bits.
-    """
-    assert len(Teams.of([MAX_TRUCKS_PER_INCIDENT] * 32, MAX_TRUCKS_PER_INCIDENT)) <= 2**16
-    for trucks in range(1, MAX_TRUCKS_PER_INCIDENT + 1):
-        assert trucks * 37 <= 64 * np.log2(trucks + 1)
-
-
 def test_rows_are_small() -> None:
     """Rows take one entry for each different team of a state, not one for each demand point."""
     problem = make_problem([1, 1, 1], [2] * 50, seed=1)
     (rows,) = cpu_backend(problem, 1).rows(OrderRule(problem.order))
     assert len(rows.team) <= 3 + 3 + 3 + 1
     assert sum(array.nbytes for array in rows) < 8 * 8 + 10 * 10 + 8 * 8 + 1
-
-
-@pytest.mark.parametrize("chunk_states", [1, 2, 7, 12, 1000])
-@pytest.mark.parametrize("trucks", [[1], [5], [1, 2, 3], [3, 1, 1, 2]])
-def test_chunks_cover_every_state_once(trucks: list[int], chunk_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks follow each other without a gap, and no state of a wave reaches another chunk of it by a return."""
-    monkeypatch.setattr(cpu, "CHUNK_STATES", chunk_states)
-    problem = make_problem(trucks, [1])
-    chunks, dense = chunks_of(problem.trucks), Dense(problem)
-    assert [chunk.start for chunk in chunks] == [0, *[chunk.stop for chunk in chunks[:-1]]]
-    assert chunks[-1].stop == problem.num_states
-    chunk_of = [number for number, chunk in enumerate(chunks) for _ in range(chunk.start, chunk.stop)]
-    for place, state in enumerate(dense.states):
-        for i, trucks_there in enumerate(trucks):
-            if state[i] < trucks_there:
-                up = dense.number[*state[:i], state[i] + 1, *state[i + 1 :]]
-                assert chunk_of[up] == chunk_of[place] or chunks[chunk_of[up]].wave > chunks[chunk_of[place]].wave
 
 
 def short_of_memory(problem: DispatchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +59,7 @@ def short_of_memory(problem: DispatchProblem, monkeypatch: pytest.MonkeyPatch) -
 def test_without_memory_for_rows_they_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the rows of a policy would not fit beside its values, solving and evaluating give the same bytes."""
     problem = make_problem([2, 1, 3, 1], [2, 1, 3, 2], seed=4)
-    monkeypatch.setattr(cpu, "CHUNK_STATES", 12)
+    monkeypatch.setattr(layout, "CHUNK_STATES", 12)
     assert cpu_backend(problem).keeps_rows
     kept = solve_optimal(problem)
     rules = (OrderRule(problem.order), ValueRule(kept.value))

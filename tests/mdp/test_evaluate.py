@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runcard.mdp import cpu
+from runcard.mdp import layout
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 
@@ -68,7 +68,7 @@ def test_the_greedy_policy_of_any_values_is_evaluated_exactly(seed: int, size: f
 @pytest.mark.parametrize("chunk_states", [1, 4, 12, 48])
 def test_the_size_of_a_chunk_does_not_matter(chunk_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """States cut into chunks of any size, also smaller than the eight of a block, give the same evaluation."""
-    monkeypatch.setattr(cpu, "CHUNK_STATES", chunk_states)
+    monkeypatch.setattr(layout, "CHUNK_STATES", chunk_states)
     problem = make_problem([2, 1, 3, 1], [2, 1, 3, 4, 2, 1], load=0.4, seed=5)
     dense = Dense(problem)
     value = random_values(problem, 5)

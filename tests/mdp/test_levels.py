@@ -50,7 +50,7 @@ def test_any_values_give_bounds_on_the_optimum(seed: int, size: float, key_bits:
     problem = random_problem(seed)
     dense = Dense(problem)
     value = random_values(problem, seed, size=size)
-    bounds = problem.states.bounds(cpu_backend(problem, 1).improve(value, coarse=key_bits == 32).residuals)
+    bounds = problem.bounds(cpu_backend(problem, 1).improve(value, coarse=key_bits == 32).residuals)
     # The bounds allow for their own rounding, also for that of 32 bits; the slack is for the dense algebra alone.
     slack = 1e-13 * problem.total_incidents_per_day * (1.0 + size)
     optimum = dense.optimum()[1].late_fraction * problem.total_incidents_per_day
@@ -62,11 +62,12 @@ def test_any_values_give_bounds_on_the_optimum(seed: int, size: float, key_bits:
 @pytest.mark.parametrize("level", range(5))
 def test_rounding_counts_the_values_that_an_incident_leads_to(level: int) -> None:
     """A residual of level 4 is a sum of values down to level 0: however large one is, bounds allow for its rounding."""
-    largest, distribution = np.zeros(5), np.zeros(5)
-    largest[level], distribution[4] = 1e3, 1.0
-    problem = make_problem([4], [4], load=0.5)
-    bounds = Residuals(np.zeros(5), np.zeros(5), largest).bounds(distribution, problem.levels.generator)
-    assert bounds.upper >= np.finfo(float).eps * 1e3 * problem.total_incidents_per_day
+    largest = np.zeros(5)
+    largest[level] = 1e3
+    problem = make_problem([4], [4, 3, 2, 1], load=0.5)
+    bounds = problem.bounds(Residuals(np.zeros(5), np.zeros(5), largest))
+    all_idle, rarest = problem.levels.idle_distribution[4], problem.levels.rates.min()
+    assert bounds.upper >= np.finfo(float).eps * 1e3 * all_idle * rarest
     assert bounds.lower == -bounds.upper
 
 
@@ -82,5 +83,5 @@ def test_the_bounds_are_the_extreme_residuals_of_each_level(seed: int) -> None:
     expected = [
         sum(weight * extreme(residual[levels == n]) for n, weight in enumerate(weights)) for extreme in (np.min, np.max)
     ]
-    found = problem.states.bounds(cpu_backend(problem, 1).improve(value).residuals)
+    found = problem.bounds(cpu_backend(problem, 1).improve(value).residuals)
     np.testing.assert_allclose([found.lower, found.upper], expected, rtol=1e-9)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from runcard.city import Objective, generate_grid
 from runcard.city.model import LATE
 from runcard.errors import InputError
-from runcard.mdp import cpu
+from runcard.mdp import cpu, layout
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.memory import bytes_of_values
@@ -211,7 +211,7 @@ def test_the_fingerprint_knows_what_a_decision_says() -> None:
 def test_without_memory_for_rows_late_ones_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the rows of a policy are made again for each sweep, every number is the same."""
     problem = with_objective(make_problem([2, 1, 3], [2, 1, 3], seed=4), weighted(0.1))
-    monkeypatch.setattr(cpu, "CHUNK_STATES", 6)
+    monkeypatch.setattr(layout, "CHUNK_STATES", 6)
     value = solve_optimal(problem).value
     expected = evaluate_rule(problem, ValueRule(value))
     monkeypatch.setattr(cpu, "SMALL_BYTES", 0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runcard.mdp import cpu
+from runcard.mdp import cpu, layout
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, ValueRule
@@ -132,7 +132,7 @@ def test_keys_of_32_bits_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("chunk_states", [1, 5, 30])
 def test_the_size_of_a_chunk_does_not_matter(chunk_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """States cut into chunks of any size give the same optimum."""
-    monkeypatch.setattr(cpu, "CHUNK_STATES", chunk_states)
+    monkeypatch.setattr(layout, "CHUNK_STATES", chunk_states)
     problem = make_problem([2, 1, 3, 1], [2, 1, 3, 4, 2, 1], load=0.4, seed=5)
     assert_optimal(solve_optimal(problem, threads=2), problem, Dense(problem).optimum()[1])
 

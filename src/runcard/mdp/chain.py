@@ -17,7 +17,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import DecisionRule
 
-AIM = 0.01
+AIM = 1e-3
 """Values are swept until the bounds are this part of the tolerance apart, or as close as rounding lets them be."""
 
 MAX_SWEEPS = 2000
@@ -65,7 +65,7 @@ class Chain:
         for step in range(1, max(1, max_sweeps // num_sweeps) + 1):
             value = self.backend.sweep(self.rows, value, num_sweeps, measure)
             residuals = self.backend.residuals(self.rows, value, measure)
-            bounds = problem.states.bounds(residuals)
+            bounds = problem.bounds(residuals)
             gaps.append(bounds.gap)
             if progress is not None:
                 lower, upper = bounds.lower / total, bounds.upper / total

@@ -1,8 +1,7 @@
 """The backend of the processor: kernels over chunks of states, on several threads.
 
-A chunk is a range of states with the same high digits; chunks whose high digits have the same sum (a wave) do not reach
-each other, neither by returns nor by dispatches. Sweeps run wave by wave, the chunks of a wave on several threads; what
-they compute does not depend on the number of threads. Rows are kept by chunk, or made again for each sweep when memory
+Sweeps run wave by wave (see `layout.py`), the chunks of a wave on several threads; what they compute does not depend on
+the number of threads. Rows are kept by chunk, or made again for each sweep when memory
 is short. The equations are in `kernels/sweeps.py`, the bounds in `bounds.py`, the extrapolation in `extrapolate.py`.
 
 Teams are chosen by keys of 32 or 64 bits (see `kernels/packed_minimum.py`). Keys of 32 bits are the coarse numbers: at
@@ -13,8 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from typing import NamedTuple, TypeAlias, overload
+from typing import TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +29,14 @@ from runcard.mdp.kernels.sweeps import (
     value_sweep_up,
 )
 from runcard.mdp.kernels.value_rows import value_rows
-from runcard.mdp.layout import VALUE_PADDING, KeyedCosts
+from runcard.mdp.layout import VALUE_PADDING, Chunk, KeyedCosts
 from runcard.mdp.memory import BYTES_OF_ENTRY, bytes_of_rows, bytes_of_values, check_states
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, TableRule
+from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, TableRule, ValueRule
 from runcard.memory import SMALL_BYTES, available_bytes
 from runcard.threads import checked_threads, run_each
 
 Floats: TypeAlias = NDArray[np.float64]
-
-CHUNK_STATES = 2048
 
 SMALL = 1 << 20
 """Problems of fewer states × demand points than this use keys of 64 bits throughout."""
@@ -52,25 +48,6 @@ ARRIVING_PARTS = 4
 """Chunks of a wave write their dispatches to this many arrays, so that the sums do not depend on the threads."""
 
 _scratch = threading.local()
-
-
-class Chunk(NamedTuple):
-    """The states start..stop-1, and the sum of their high digits."""
-
-    start: int
-    stop: int
-    wave: int
-
-
-def chunks_of(trucks: NDArray[np.int64]) -> tuple[Chunk, ...]:
-    """Every chunk of the states of stations with `trucks` trucks, from the first state up."""
-    radix = trucks + 1
-    num_high, size = len(radix), 1
-    while num_high > 0 and size * int(radix[num_high - 1]) <= CHUNK_STATES:
-        num_high -= 1
-        size *= int(radix[num_high])
-    high = np.indices(tuple(radix[:num_high])).reshape(num_high, -1).sum(axis=0) if num_high else np.zeros(1)
-    return tuple(Chunk(n * size, (n + 1) * size, int(wave)) for n, wave in enumerate(high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,16 +88,15 @@ class CpuBackend:
     keeps_rows: bool = True
     """Whether the rows of a policy are kept between sweeps, or made again for each when memory is short."""
 
-    @cached_property
+    @property
     def chunks(self) -> tuple[Chunk, ...]:
         """Every chunk, from the first state up."""
-        return chunks_of(self.problem.trucks)
+        return self.problem.layout.chunks
 
-    @cached_property
+    @property
     def waves(self) -> tuple[tuple[int, ...], ...]:
         """The numbers of the chunks of each wave, from the lowest up."""
-        by_wave = sorted(range(len(self.chunks)), key=lambda number: self.chunks[number].wave)
-        return tuple(tuple(group) for _, group in groupby(by_wave, key=lambda number: self.chunks[number].wave))
+        return self.problem.layout.waves
 
     @property
     def has_coarse(self) -> bool:
@@ -129,6 +105,8 @@ class CpuBackend:
 
     def rows(self, rule: DecisionRule, measures: Sequence[Floats] = ()) -> Sequence[PolicyRows]:
         """The rows of the policy of a rule, with the sums of these tables [T, J]."""
+        if isinstance(rule, ValueRule):
+            measures = [self.problem.cost, *measures]
         tables = np.array(measures) if measures else np.empty((0, 0, 0))
 
         def make(chunk: Chunk) -> PolicyRows:
@@ -152,7 +130,8 @@ class CpuBackend:
             table_rows(table, problem.incidents_per_day, problem.cost, tables, rows)
             return _trimmed(rows)
         rows, _ = self._greedy_rows(chunk, rule.value, problem.layout.wide, tables)
-        return _trimmed(rows)
+        # The cost comes first among the tables: the sum of the costs themselves, not of keys.
+        return _trimmed(rows._replace(cost=rows.measured[0], measured=rows.measured[1:]))
 
     def improve(self, value: Floats, *, coarse: bool = False, want_rows: bool = True) -> Improvement:
         """The policy that is greedy for `value` [states + padding], and the residuals."""
@@ -218,7 +197,7 @@ class CpuBackend:
         result -= result[self.problem.num_states - 1]
         return result
 
-    @property
+    @cached_property
     def _crowded(self) -> bool:
         """Whether trucks are mostly busy, so that sweeps follow the dispatches and not the returns."""
         return self.problem.load > 1.0

@@ -8,7 +8,7 @@ objective; `source_of` does not, so that policies for several objectives can be 
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import astuple
 from typing import Any, Final
 
 from runcard.city.model import City
@@ -24,37 +24,31 @@ def city_fingerprint(city: City) -> str:
 
 
 def source_of(city: City) -> str:
-    """The digest of a city without its objective."""
+    """The digest of a city without its objective; 2 and 2.0 are the same number."""
     several = len({point.node_id for point in city.demand}) < len(city.demand)
-    inputs = {
-        "schema": SCHEMA,
-        "busy_minutes": city.busy_minutes,
-        "shared_delay": city.shared_delay,
-        "driving": asdict(city.driving),
-        "turnout": asdict(city.turnout),
-        "outside": asdict(city.outside),
-        "nodes": [node.node_id for node in city.nodes],
-        "links": [[link.from_node_id, link.to_node_id, link.directed, link.mean_minutes] for link in city.links],
-        "stations": [[station.station_id, station.node_id, station.trucks] for station in city.stations],
-        "demand": [
-            [
+    inputs = [
+        SCHEMA,
+        float(city.busy_minutes),
+        float(city.shared_delay),
+        [[_plain(value) for value in astuple(part)] for part in (city.driving, city.turnout, city.outside)],
+        [node.node_id for node in city.nodes],
+        [(link.from_node_id, link.to_node_id, bool(link.directed), float(link.mean_minutes)) for link in city.links],
+        [(station.station_id, station.node_id, float(station.trucks)) for station in city.stations],
+        [
+            (
                 point.node_id,
-                point.incidents_per_day,
-                point.trucks or city.trucks_per_incident,
-                point.arrivals or city.arrivals_per_incident,
-                point.target_minutes or city.target_minutes,
+                float(point.incidents_per_day),
+                float(point.trucks or city.trucks_per_incident),
+                float(point.arrivals or city.arrivals_per_incident),
+                float(point.target_minutes or city.target_minutes),
                 point.name if several else "",  # only the names of several classes at one node are ever said
-            ]
+            )
             for point in city.demand
         ],
-    }
-    return hashlib.blake2b(json.dumps(_canonical(inputs)).encode(), digest_size=16).hexdigest()
+    ]
+    return hashlib.blake2b(json.dumps(inputs).encode(), digest_size=16).hexdigest()
 
 
-def _canonical(value: Any) -> Any:
-    """A value with every number as the same kind of number: 2 and 2.0 are the same input."""
-    if isinstance(value, dict):
-        return {key: _canonical(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_canonical(one) for one in value]
+def _plain(value: Any) -> Any:
+    """A setting with every number as the same kind of number."""
     return value if value is None or isinstance(value, bool | str) else float(value)

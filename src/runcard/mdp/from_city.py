@@ -1,5 +1,7 @@
 """From a city to its dispatch problem: the last place that knows a road."""
 
+from functools import partial
+
 import numpy as np
 
 from runcard.city.model import MINUTES_PER_DAY, City
@@ -34,7 +36,7 @@ def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
         point_ids=tuple(point.node_id for point in city.demand),
         class_names=_class_names(city),
     )
-    return with_objective(problem.made_from(source_of(city)), city.objective)
+    return with_objective(problem.made_from(partial(source_of, city)), city.objective)
 
 
 def _class_names(city: City) -> tuple[str, ...]:

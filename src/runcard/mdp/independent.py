@@ -1,7 +1,7 @@
-"""The independent picture: an order of stations for each demand point, and trucks that are busy independently.
+"""Trucks that are busy independently, and an order of stations for each demand point.
 
 Trucks are numbered station by station; those of one station are asked one after another, in rising number. Given a busy
-chance for each truck, the picture says how often each is asked and how many incidents are late (see
+chance for each truck, this says how often each is asked and how many incidents are late (see
 `kernels.independent`). In the long run, if the trucks of a station share alike what their station is asked for,
 
     p_i = D_i / (D_i + μ),    D_i = mean over the trucks of station i of the rate at which they are asked, given p.
@@ -81,7 +81,7 @@ def _costs_per_point(needed: int, depth: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class IndependentPicture:
+class IndependentTrucks:
     """What the order [J, I] of each demand point asks and achieves under independent busy chances."""
 
     problem: DispatchProblem

@@ -3,6 +3,9 @@
 A state is one number, f = Σ f_i stride_i, so that f - a and f + e_i are subtractions and additions, smaller and larger
 numbers in turn. Whether a team is idle in a state is one bit operation on their masks (see `response.teams`).
 
+A chunk is a range of states with the same high digits; chunks whose high digits have the same sum (a wave) do not reach
+each other, neither by returns nor by dispatches.
+
 Demand points that need the same number of trucks form a class; a class is padded with points of rate zero to whole
 tiles. Costs become keys (see `packed_minimum`): with `shift` bits for the number of a team within its class,
 
@@ -15,6 +18,7 @@ and prices are cut off at the range of the costs, where they cannot win, so that
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -28,11 +32,21 @@ VALUE_PADDING = 8
 """Entries after the last state of a value array, so that a block of states may read past the end."""
 
 
+CHUNK_STATES = 2048
+
 LEAST_RANGE = 1e-200
 """The costs of a class that differ by less than this count as alike."""
 
 
-class StateArrays(NamedTuple):
+class Chunk(NamedTuple):
+    """The states start..stop-1, and the sum of their high digits."""
+
+    start: int
+    stop: int
+    wave: int
+
+
+class StateLayout(NamedTuple):
     """The states: C_i, stride_i, the bits of each station in a mask and the first of them, μ."""
 
     trucks: NDArray[np.int64]
@@ -42,7 +56,7 @@ class StateArrays(NamedTuple):
     returns_per_day: float
 
 
-class TeamArrays(NamedTuple):
+class TeamLayout(NamedTuple):
     """The teams: masks, the distance between f and f - a, and numbers by code."""
 
     mask: NDArray[np.uint64]
@@ -61,7 +75,7 @@ class Points(NamedTuple):
     last_team: NDArray[np.int64]
     """[classes] the teams of exactly that size are first_team..last_team-1."""
     group_start: NDArray[np.int64]
-    """[classes, groups + 1] where each group of the class begins among `TeamArrays.by_group`."""
+    """[classes, groups + 1] where each group of the class begins among `TeamLayout.by_group`."""
     first_point: NDArray[np.int64]
     """[classes + 1] where each class begins among the padded points."""
     rate: NDArray[np.float64]
@@ -72,7 +86,7 @@ class Points(NamedTuple):
     """[classes] incidents per day."""
 
 
-class Keys(NamedTuple):
+class CostKeys(NamedTuple):
     """The costs of each class as keys of one width, and how to read a key back."""
 
     cost: NDArray[np.uint32] | NDArray[np.uint64]
@@ -89,7 +103,7 @@ class KeyedCosts(NamedTuple):
     """The demand points and their costs, laid out for keys of one width."""
 
     points: Points
-    keys: Keys
+    keys: CostKeys
 
     @property
     def unit(self) -> float:
@@ -107,6 +121,17 @@ def starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
+def chunks_of(trucks: NDArray[np.int64]) -> tuple[Chunk, ...]:
+    """Every chunk of the states of stations with `trucks` trucks, from the first state up."""
+    radix = trucks + 1
+    num_high, size = len(radix), 1
+    while num_high > 0 and size * int(radix[num_high - 1]) <= CHUNK_STATES:
+        num_high -= 1
+        size *= int(radix[num_high])
+    high = np.indices(tuple(radix[:num_high])).reshape(num_high, -1).sum(axis=0) if num_high else np.zeros(1)
+    return tuple(Chunk(n * size, (n + 1) * size, int(wave)) for n, wave in enumerate(high))
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
     """A problem as the kernels see it. It does not hold the problem, which holds it."""
@@ -119,10 +144,21 @@ class Layout:
     cost: NDArray[np.float64]
 
     @cached_property
-    def states(self) -> StateArrays:
+    def chunks(self) -> tuple[Chunk, ...]:
+        """Every chunk, from the first state up."""
+        return chunks_of(self.trucks)
+
+    @cached_property
+    def waves(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the chunks of each wave, from the lowest up."""
+        by_wave = sorted(range(len(self.chunks)), key=lambda number: self.chunks[number].wave)
+        return tuple(tuple(group) for _, group in groupby(by_wave, key=lambda number: self.chunks[number].wave))
+
+    @cached_property
+    def states(self) -> StateLayout:
         """The states."""
         teams = self.catalogue
-        return StateArrays(self.trucks, strides(self.trucks), teams.bits, teams.first_bit, self.levels.returns_per_day)
+        return StateLayout(self.trucks, strides(self.trucks), teams.bits, teams.first_bit, self.levels.returns_per_day)
 
     @cached_property
     def offset(self) -> NDArray[np.int64]:
@@ -132,10 +168,10 @@ class Layout:
         return offset
 
     @cached_property
-    def teams(self) -> TeamArrays:
+    def teams(self) -> TeamLayout:
         """The teams."""
         teams = self.catalogue
-        return TeamArrays(teams.masks, self.offset, teams.number_of_code, np.lexsort([self._group, teams.sizes]))
+        return TeamLayout(teams.masks, self.offset, teams.number_of_code, np.lexsort([self._group, teams.sizes]))
 
     @cached_property
     def _group(self) -> NDArray[np.int64]:
@@ -188,7 +224,7 @@ class Layout:
         rate = np.where(source >= 0, self.incidents_per_day[source], 0.0)
         return Points(needed, first_team, last_team, group_start, first_point, rate, source, total_rate)
 
-    def _keys(self, points: Points, bits: int, tile: int) -> Keys:
+    def _keys(self, points: Points, bits: int, tile: int) -> CostKeys:
         """The costs as keys of `bits` bits, in tiles of `tile` points."""
         num_teams = points.last_team - points.first_team
         shift = max(1, int(num_teams.max() - 1).bit_length())
@@ -207,4 +243,4 @@ class Layout:
             units = ((costs - lowest[c]) * scale[c]).astype(np.uint64) << np.uint64(shift)
             by_tile = units.reshape(num_teams[c], -1, tile).transpose(1, 0, 2)
             cost[first_row[c] : first_row[c + 1]] = by_tile.reshape(-1, tile)
-        return Keys(cost, first_row[:-1], lowest, scale, shift)
+        return CostKeys(cost, first_row[:-1], lowest, scale, shift)

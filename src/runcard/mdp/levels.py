@@ -60,6 +60,15 @@ class Levels:
         return generator
 
     @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """[N + 1] w with w · L = Σ_n P(n) Σ_m q(n, m) (L(n) + L(m)), for any L; q are the rates between levels."""
+        leaving = np.diag(self.generator)
+        # Away from the diagonal the generator holds the rates; on it, less their sum.
+        weights: NDArray[np.float64] = self.idle_distribution @ self.generator - 2.0 * self.idle_distribution * leaving
+        weights.flags.writeable = False
+        return weights
+
+    @cached_property
     def arrivals(self) -> NDArray[np.float64]:
         """[N + 1] how many times a day a dispatch leaves n trucks idle, those with none idle before left out."""
         arrivals = np.zeros(self.num_trucks + 1)

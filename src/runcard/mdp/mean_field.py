@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from runcard.errors import NotConvergedError
 from runcard.mdp.factored import FactoredValues, local_idle
-from runcard.mdp.independent import IndependentPicture
-from runcard.mdp.kernels.mean_field import asked_by, fill_states, follow_paths, settle
+from runcard.mdp.independent import IndependentTrucks
+from runcard.mdp.kernels.mean_field import asked_by, fill_states, find_steady, follow_paths
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 from runcard.response.teams import Teams
@@ -93,14 +93,14 @@ class MeanField:
     """A neighbourhood holds the stations that its points ask most often, as many as fit in this many states."""
 
     @cached_property
-    def picture(self) -> IndependentPicture:
+    def independent(self) -> IndependentTrucks:
         """The same order with every truck busy independently."""
-        return IndependentPicture(self.problem, self.order)
+        return IndependentTrucks(self.problem, self.order)
 
     @cached_property
     def busy(self) -> NDArray[np.float64]:
         """[I] the steady busy chances along the order."""
-        return self.picture.steady_busy()
+        return self.independent.steady_busy()
 
     @cached_property
     def members(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
@@ -114,11 +114,11 @@ class MeanField:
 
     def _most_asked(self, points: NDArray[np.int64]) -> tuple[int, ...]:
         """The stations that points ask most often, as many as a neighbourhood holds, in rising order."""
-        picture, trucks = self.picture, self.problem.trucks
-        chance = picture.with_outside(np.repeat(self.busy, trucks))
+        independent, trucks = self.independent, self.problem.trucks
+        chance = independent.with_outside(np.repeat(self.busy, trucks))
         asked = np.zeros_like(chance)
-        asked_by(points, picture.walks, chance, *picture.scratch(), asked)
-        by_station = np.add.reduceat(asked[: self.problem.num_trucks], picture.first_truck[:-1])
+        asked_by(points, independent.walks, chance, *independent.scratch(), asked)
+        by_station = np.add.reduceat(asked[: self.problem.num_trucks], independent.first_truck[:-1])
         ranked = np.argsort(-by_station, kind="stable")
         sizes = np.cumprod((trucks[ranked] + 1).astype(np.float64))
         fitting = max(1, int(np.searchsorted(sizes, self.local_states, side="right")))
@@ -129,7 +129,7 @@ class MeanField:
         problem = self.problem
         groups = self._groups(before)
         steady, by_group = self.busy.copy(), np.zeros((len(self.members), problem.num_stations))
-        moved = settle(groups, problem.trucks, problem.returns_per_day, steady, MAX_STEADY_STEPS, by_group)
+        moved = find_steady(groups, problem.trucks, problem.returns_per_day, steady, MAX_STEADY_STEPS, by_group)
         if moved > 1e-9:
             load = problem.total_incidents_per_day / (problem.returns_per_day * problem.num_trucks)
             raise NotConvergedError(
@@ -224,20 +224,20 @@ class MeanField:
 
         What they cost if nothing is idle elsewhere, and take here, is added to `late` and `taken`.
         """
-        problem, picture = self.problem, self.picture
+        problem, independent = self.problem, self.independent
         idle = local_idle(problem.trucks[stations])
         total, needed = idle.sum(axis=1), problem.trucks_needed[points]
         found = []
         for x in np.flatnonzero(total < needed.max()).tolist():
-            chance = picture.with_outside(np.repeat(self.busy, problem.trucks))
+            chance = independent.with_outside(np.repeat(self.busy, problem.trucks))
             for a, i in enumerate(stations):
-                first = picture.first_truck[i]
+                first = independent.first_truck[i]
                 chance[first : first + idle[x, a]] = 0.0
                 chance[first + idle[x, a] : first + problem.trucks[i]] = 1.0
             asked = np.zeros_like(chance)
             short = points[needed > total[x]]
-            avoided = -asked_by(short, picture.walks, chance, *picture.scratch(), asked)
-            sent = np.add.reduceat((asked * (1.0 - chance))[: problem.num_trucks], picture.first_truck[:-1])
+            avoided = -asked_by(short, independent.walks, chance, *independent.scratch(), asked)
+            sent = np.add.reduceat((asked * (1.0 - chance))[: problem.num_trucks], independent.first_truck[:-1])
             taken[x, : len(stations)] += sent[stations]
             sent[stations] = 0.0
             elsewhere = np.flatnonzero(sent > 1e-12 * problem.total_incidents_per_day)

@@ -52,4 +52,4 @@ def with_objective(problem: DispatchProblem, objective: Objective) -> DispatchPr
         return problem
     cost, error = cost_of(objective, problem.measures), error_of(objective, problem.measure_errors)
     changed = replace(problem, cost=cost, cost_error=error, objective=objective)
-    return changed if problem.source is None else changed.made_from(problem.source)
+    return changed if problem.find_source is None else changed.made_from(problem.find_source)

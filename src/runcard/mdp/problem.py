@@ -17,8 +17,9 @@ holds for each measure and its error.
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from mmap import mmap
 from types import MappingProxyType
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from runcard.city.check import MAX_TRUCKS_PER_INCIDENT, objective_faults
 from runcard.city.model import LATE, Objective
 from runcard.errors import InputError
+from runcard.mdp.bounds import Bounds, Residuals
 from runcard.mdp.layout import Layout
 from runcard.mdp.levels import Levels
 from runcard.mdp.states import StateSpace
@@ -88,8 +90,8 @@ class DispatchProblem:
     """[J] the node of each demand point; n0, n1, ... if left out."""
     class_names: tuple[str, ...] = ()
     """[J] what a person calls the incidents of each demand point; none if left out."""
-    source: str | None = field(default=None, init=False)
-    """A digest of what the problem was made from, such as a city; None if it was made, or changed, by hand."""
+    find_source: Callable[[], str] | None = field(default=None, init=False, repr=False)
+    """Gives the digest of what the problem was made from; None if it was made, or changed, by hand."""
 
     def __post_init__(self) -> None:
         """Check the shapes and the numbers once, so that no kernel has to, and take arrays that nobody can write to."""
@@ -219,10 +221,22 @@ class DispatchProblem:
         """Σλ."""
         return float(self.incidents_per_day.sum())
 
-    @property
+    @cached_property
     def load(self) -> float:
         """The incidents per truck and busy time."""
         return float(self.incidents_per_day.sum() / (self.returns_per_day * self.trucks.sum()))
+
+    def bounds(self, residuals: Residuals) -> Bounds:
+        """The bounds, per day, that residuals of the cost or of a measure give."""
+        num_terms = 2 * self.num_points + self.num_stations
+        return residuals.bounds(self.levels, num_terms=num_terms, most_negative=self._most_negative)
+
+    @cached_property
+    def _most_negative(self) -> float:
+        """The size of the most negative number among the costs and measures; 0 if none is."""
+        allowed = np.isfinite(self.cost)
+        least = min(float(table.min(where=allowed, initial=0.0)) for table in (self.cost, *self.measures.values()))
+        return -least
 
     def proven(self, lower: float, upper: float, measure: str | None = None) -> tuple[float, float]:
         """Where the true mean of the cost, or of a measure, is proven to lie, per incident.
@@ -232,12 +246,16 @@ class DispatchProblem:
         """
         error = self.cost_error if measure is None else self.measure_errors.get(measure, 0.0)
         table = self.cost if measure is None else self.measures[measure]
-        least, most = float(table.min()), float(table.max(where=np.isfinite(self.cost), initial=-np.inf))
         lower, upper = lower / self.total_incidents_per_day - error, upper / self.total_incidents_per_day + error
-        if least < 0.0:
+        if self._most_negative > 0.0:
             return lower, upper
-        limit = 1.0 if table is self.measures.get(P_LATE) and most <= 1.0 else np.inf
+        limit = 1.0 if table is self.measures.get(P_LATE) and self._are_chances else np.inf
         return min(max(lower, 0.0), limit), min(max(upper, 0.0), limit)
+
+    @cached_property
+    def _are_chances(self) -> bool:
+        """Whether no P(late) is above 1."""
+        return bool(self.measures[P_LATE].max(where=np.isfinite(self.cost), initial=0.0) <= 1.0)
 
     @cached_property
     def levels(self) -> Levels:
@@ -256,11 +274,18 @@ class DispatchProblem:
         """The problem laid out for the kernels."""
         return Layout(self.teams, self.levels, self.trucks, self.incidents_per_day, self.trucks_needed, self.cost)
 
-    def made_from(self, source: str) -> "DispatchProblem":
-        """The same problem, known to be made from inputs with this digest."""
-        problem = replace(self)
-        object.__setattr__(problem, "source", source)
+    def made_from(self, find_source: Callable[[], str]) -> "DispatchProblem":
+        """The same problem, known to be made from inputs with the digest that the function gives when it is needed."""
+        problem = copy(self)
+        for name in ("source", "fingerprint"):
+            problem.__dict__.pop(name, None)
+        object.__setattr__(problem, "find_source", find_source)
         return problem
+
+    @cached_property
+    def source(self) -> str | None:
+        """A digest of what the problem was made from, such as a city; None if it was made, or changed, by hand."""
+        return None if self.find_source is None else self.find_source()
 
     @cached_property
     def fingerprint(self) -> str:

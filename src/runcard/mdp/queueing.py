@@ -50,7 +50,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import NotConvergedError
-from runcard.mdp.independent import IndependentPicture
+from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.kernels.block_sum import SETS
 from runcard.mdp.kernels.independent import num_below, whole_sets
 from runcard.mdp.kernels.lanes import LANES
@@ -104,9 +104,9 @@ class QueueingPicture:
     """The chance of going on at which the walk of a demand point along its order stops."""
 
     @cached_property
-    def independent(self) -> IndependentPicture:
+    def independent(self) -> IndependentTrucks:
         """The order of closest-first."""
-        return IndependentPicture(self.problem, self.problem.order, self.stop)
+        return IndependentTrucks(self.problem, self.problem.order, self.stop)
 
     def online(self) -> "QueueingPicture":
         """The same for single decisions: walks end earlier, where it is proven that there is one fixed point."""

@@ -67,7 +67,7 @@ def solve_optimal(
     for improvements in range(1, max_improvements + 1):
         likely_last = not coarse and len(gaps) > 1 and gaps[-1] ** 2 < gaps[-2] * wanted_gap
         rows, residuals = backend.improve(value, coarse=coarse, want_rows=not likely_last)
-        bounds = problem.states.bounds(residuals)
+        bounds = problem.bounds(residuals)
         gaps.append(bounds.gap)
         wanted_gap = tolerance * bounds.upper
         if progress is not None:

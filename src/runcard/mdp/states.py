@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.bounds import Bounds, Residuals
+from runcard.mdp.bounds import Residuals
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.levels import Levels
 
@@ -49,10 +49,6 @@ class StateSpace:
         weights = np.concatenate([np.sqrt(self.even_probability), np.zeros(VALUE_PADDING)])
         weights.flags.writeable = False
         return weights
-
-    def bounds(self, residuals: Residuals) -> Bounds:
-        """The bounds on g that residuals give."""
-        return residuals.bounds(self.levels.idle_distribution, self.levels.generator)
 
     def levelled(self, value: NDArray[np.float64], residuals: Residuals) -> NDArray[np.float64]:
         """The values with the part that depends on the number of idle trucks alone set right."""

@@ -128,8 +128,8 @@ def _policy(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Pol
         point_ids=tuple(about["point_ids"]),
         class_names=tuple(about.get("class_names", ())),
     )
-    if about["source"] is not None:
-        problem = problem.made_from(about["source"])
+    if (of_city := about["source"]) is not None:
+        problem = problem.made_from(lambda: of_city)
     certificate = None
     if bounds is not None:
         lower, upper, converged = bounds

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.chain import Chain, PolicyValue, chain_of
-from runcard.mdp.independent import IndependentPicture
+from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.kernels.cards import finish_sums, reorder_by_sums, reorder_independent
 from runcard.mdp.kernels.order_slopes import STOP, asked_slopes, late_slopes
 from runcard.mdp.layout import starts
@@ -232,7 +232,7 @@ class IndependentCard:
         wanted = problem.incidents_per_day @ problem.trucks_needed / (problem.returns_per_day * problem.num_trucks)
         even = np.full(problem.num_stations, min(float(wanted), MOST_BUSY_AT_FIRST))
         found = self._steady_from(even if self.start is None else self.start)
-        return IndependentPicture(problem, self.order).steady_busy() if found is None else found
+        return IndependentTrucks(problem, self.order).steady_busy() if found is None else found
 
     def _steady_from(self, busy: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """The steady busy chances by Newton's method from near ones, or None where it does not get there quickly."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runcard.mdp.independent import IndependentPicture
+from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.kernels.order_slopes import asked_slopes, late_slopes
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.card_pictures import Chances
@@ -52,10 +52,10 @@ def differences(
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_rates_and_slopes(problem: DispatchProblem) -> None:
-    """Rates are those of the independent picture, and the slopes those of differences."""
+    """Rates are those of independent trucks, and the slopes those of differences."""
     busy = np.random.default_rng(1).uniform(0.05, 0.9, problem.num_stations)
-    picture = IndependentPicture(problem, problem.order)
-    expected, late_expected = picture.asked_and_late(np.repeat(busy, problem.trucks))
+    independent = IndependentTrucks(problem, problem.order)
+    expected, late_expected = independent.asked_and_late(np.repeat(busy, problem.trucks))
     by_station = np.add.reduceat(expected[: problem.num_trucks], np.cumsum(problem.trucks) - problem.trucks)
     total = problem.total_incidents_per_day
     rates, slope = asked(problem, busy)

@@ -212,91 +212,91 @@ def _share_a_table(i: int, members: Members, tables: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _find_concerned(members: Members, room: Any, teams: Any, tables: Any) -> tuple[int, int]:
-    """List the tables that have a truck of the team in room.touched, and those near it or short in room.concerned.
+def _find_concerned(members: Members, scratch: Any, teams: Any, tables: Any) -> tuple[int, int]:
+    """List the tables with a truck of the team in scratch.touched, and those near it or short in scratch.concerned.
 
     Returns how many each are.
     """
     num_touched, num_concerned = 0, 0
-    for g in range(len(room.short)):
-        near = room.short[g]
+    for g in range(len(scratch.short)):
+        near = scratch.short[g]
         for r in range(len(members)):
             near = near or (members[r] >= 0 and teams.near[members[r], g])
         if near and teams.first_point[g] < teams.first_point[g + 1]:
-            room.concerned[num_concerned] = g
+            scratch.concerned[num_concerned] = g
             num_concerned += 1
         if _touches(g, members, tables):
-            room.touched[num_touched] = g
+            scratch.touched[num_touched] = g
             num_touched += 1
     return num_touched, num_concerned
 
 
 @njit(nogil=True, cache=True)
 def _price_concerned(
-    touched: Ints, concerned: Ints, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any
+    touched: Ints, concerned: Ints, idle: Ints, place: Ints, scratch: Any, teams: Any, tables: Any
 ) -> int:
-    """Set room.prices of the teams that points of the tables `concerned` choose from, in the state after a team left.
+    """Set scratch.prices of the teams that points of the tables `concerned` choose from, after a team has left.
 
-    room.local and room.increment are those of the state before, and change for the tables `touched`, which have a truck
-    of the team. The teams are listed in room.changed; returns how many they are.
+    scratch.local and scratch.increment are those of the state before, and change for the tables `touched`, which have a
+    truck of the team. The teams are listed in scratch.changed; returns how many they are.
     """
     for g in touched:
         first, here = tables.first_local[g], tables.value[place[g]]
         for n in range(first, tables.first_local[g + 1]):
             t = tables.local_team[n]
-            if room.known[t] == np.inf or not is_idle(teams.members[t], idle):
+            if scratch.known[t] == np.inf or not is_idle(teams.members[t], idle):
                 continue
             own = tables.value[place[g] - tables.local_offset[n]] - here
             for r in range(tables.local_parts.shape[1]):
                 if tables.local_parts[n, r] < 0:
                     break
-                own -= room.local[first + tables.local_parts[n, r]]
-            room.local[n] = own
-            room.increment[t] += own - room.known_local[n]
+                own -= scratch.local[first + tables.local_parts[n, r]]
+            scratch.local[n] = own
+            scratch.increment[t] += own - scratch.known_local[n]
     num_changed = 0
     for g in concerned:
         for n in range(teams.first_choice[g], teams.first_choice[g + 1]):
             t = teams.choice[n]
-            if room.known[t] == np.inf or room.has_changed[t]:
+            if scratch.known[t] == np.inf or scratch.has_changed[t]:
                 continue
-            room.changed[num_changed], room.has_changed[t] = t, True
+            scratch.changed[num_changed], scratch.has_changed[t] = t, True
             num_changed += 1
             price = np.inf
             if is_idle(teams.members[t], idle):
-                price = room.increment[t]
+                price = scratch.increment[t]
                 for r in range(teams.parts.shape[1]):
                     if teams.parts[t, r] < 0:
                         break
-                    price += room.increment[teams.parts[t, r]]
-            room.prices[t] = price
+                    price += scratch.increment[teams.parts[t, r]]
+            scratch.prices[t] = price
     return num_changed
 
 
 @njit(nogil=True, cache=True)
-def _forget_concerned(touched: Ints, changed: Ints, room: Any, tables: Any) -> None:
+def _forget_concerned(touched: Ints, changed: Ints, scratch: Any, tables: Any) -> None:
     """Set what `_price_concerned` has changed back to the state before."""
     for g in touched:
         for n in range(tables.first_local[g], tables.first_local[g + 1]):
             t = tables.local_team[n]
-            room.local[n], room.increment[t] = room.known_local[n], room.known_increment[t]
+            scratch.local[n], scratch.increment[t] = scratch.known_local[n], scratch.known_increment[t]
     for t in changed:
-        room.prices[t], room.has_changed[t] = room.known[t], False
+        scratch.prices[t], scratch.has_changed[t] = scratch.known[t], False
 
 
 @njit(nogil=True, cache=True)
-def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any) -> float:
-    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; room.before holds V_j(f) - h(f)."""
+def _incidents(a: int, idle: Ints, place: Ints, scratch: Any, teams: Any, tables: Any) -> float:
+    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; scratch.before holds V_j(f) - h(f)."""
     members = teams.members[a]
     total = teams.total_rate * price_of(members, -1, place, tables)
-    num_touched, num_concerned = _find_concerned(members, room, teams, tables)
-    touched, concerned = room.touched[:num_touched], room.concerned[:num_concerned]
+    num_touched, num_concerned = _find_concerned(members, scratch, teams, tables)
+    touched, concerned = scratch.touched[:num_touched], scratch.concerned[:num_concerned]
     _enter(members, -1, idle, place, tables)
-    num_changed = _price_concerned(touched, concerned, idle, place, room, teams, tables)
+    num_changed = _price_concerned(touched, concerned, idle, place, scratch, teams, tables)
     for g in concerned:
-        best_totals(g, idle, place, room.prices, teams, tables, room.after)
+        best_totals(g, idle, place, scratch.prices, teams, tables, scratch.after)
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
-            total += teams.rate[m] * (room.after[m] - room.before[m])
-    _forget_concerned(touched, room.changed[:num_changed], room, tables)
+            total += teams.rate[m] * (scratch.after[m] - scratch.before[m])
+    _forget_concerned(touched, scratch.changed[:num_changed], scratch, tables)
     _enter(members, 1, idle, place, tables)
     return float(total)
 
@@ -361,7 +361,9 @@ def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any, least:
 
 
 @njit(nogil=True, cache=True)
-def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, lost: Floats, lost_with: Floats) -> None:
+def _find_short(
+    idle: Ints, scratch: Any, teams: Any, tables: Any, spare: Ints, lost: Floats, lost_with: Floats
+) -> None:
     """Set spare[g] to the idle trucks of table g less what its points need, and what being short may cost a bound.
 
     That is λ_j max(0, V_j(f) - h(f) - e_j) with e_j at most the cost + price of any team of the city at j. It counts in
@@ -375,7 +377,7 @@ def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, los
     for i in range(len(idle)):
         for n in range(tables.first_group[i], tables.first_group[i + 1]):
             spare[tables.group[n]] += idle[i]
-    lowest = min(0.0, room.known.min())
+    lowest = min(0.0, scratch.known.min())
     for g in range(len(spare)):
         num_idle, most = spare[g], 0
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
@@ -385,7 +387,7 @@ def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, los
             continue
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
             j = teams.point[m]
-            excess = teams.rate[m] * max(0.0, room.before[m] - teams.least_cost[j] - lowest)
+            excess = teams.rate[m] * max(0.0, scratch.before[m] - teams.least_cost[j] - lowest)
             if num_idle >= teams.needed[j]:
                 lost[g] += excess
             else:
@@ -432,7 +434,7 @@ def _both_idle(first: Members, second: Members, idle: Ints) -> bool:
 
 @njit(nogil=True, cache=True)
 def prices_ahead(
-    candidates: Ints, p_late: Floats, keep: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any
+    candidates: Ints, p_late: Floats, keep: int, idle: Ints, place: Ints, scratch: Any, teams: Any, tables: Any
 ) -> Floats:
     """The price of each candidate; nan for those that cannot be among the `keep` best by p_late + price (0: none).
 
@@ -448,12 +450,12 @@ def prices_ahead(
     Teams are looked at from the smallest p_late + h(f-a) - h(f) up, so that good totals come early.
     """
     every_team = np.arange(len(teams.members))
-    all_prices(every_team, idle, place, room.local, room.increment, room.known, teams, tables)
+    all_prices(every_team, idle, place, scratch.local, scratch.increment, scratch.known, teams, tables)
     for g in range(len(place)):
-        room.short[g] = best_totals(g, idle, place, room.known, teams, tables, room.before)
-    room.prices[:] = room.known
-    room.known_local[:] = room.local
-    room.known_increment[:] = room.increment
+        scratch.short[g] = best_totals(g, idle, place, scratch.known, teams, tables, scratch.before)
+    scratch.prices[:] = scratch.known
+    scratch.known_local[:] = scratch.local
+    scratch.known_increment[:] = scratch.increment
     found = np.full(len(candidates), np.nan)
     best = np.full(max(keep, 1), np.inf)
     least, spare, lost = np.zeros(len(idle)), np.zeros(len(place), np.int64), np.zeros(len(place))
@@ -464,8 +466,8 @@ def prices_ahead(
     if keep > 0:
         _least_truck_prices(idle, place, teams, tables, least)
     if keep > 0 and not teams.any_team:
-        _find_short(idle, room, teams, tables, spare, lost, lost_with)
-    for n in np.argsort(p_late + room.known[candidates], kind="mergesort"):
+        _find_short(idle, scratch, teams, tables, spare, lost, lost_with)
+    for n in np.argsort(p_late + scratch.known[candidates], kind="mergesort"):
         members = teams.members[candidates[n]]
         together, size = 0.0, 0
         for r in range(len(members)):
@@ -485,10 +487,10 @@ def prices_ahead(
         if keep > 0 and p_late[n] + (teams.total_rate * together - short + returns) / weight > worst:
             continue
         if keep > 0 and best[-1] < np.inf:
-            incidents = teams.total_rate * _least_price(members, idle, place, room.known, teams, tables) - short
+            incidents = teams.total_rate * _least_price(members, idle, place, scratch.known, teams, tables) - short
             if p_late[n] + (incidents + returns) / weight > worst:
                 continue
-        found[n] = (_incidents(candidates[n], idle, place, room, teams, tables) + returns) / weight
+        found[n] = (_incidents(candidates[n], idle, place, scratch, teams, tables) + returns) / weight
         total = p_late[n] + found[n]
         for s in range(len(best)):
             if total < best[s]:

@@ -71,7 +71,7 @@ def asked_slopes(
 
 @njit(nogil=True, cache=True)
 def _add_teams(
-    picture: Any, j: int, size: int, limit: int, last: int, weight: float, station: Ints, ratio: Floats, part: Floats,
+    chances: Any, j: int, size: int, limit: int, last: int, weight: float, station: Ints, ratio: Floats, part: Floats,
     positions: Ints,
 ) -> float:  # fmt: skip
     """Σ E_t over the teams of `size` trucks before position `limit` and one of station `last` (-1 for none).
@@ -85,8 +85,8 @@ def _add_teams(
         term, code = weight, last + 1
         for n in range(size):
             term *= ratio[positions[n]]
-            code = code * picture.base + station[positions[n]] + 1
-        term *= picture.cost[picture.number_of_code[code], j]
+            code = code * chances.base + station[positions[n]] + 1
+        term *= chances.cost[chances.number_of_code[code], j]
         for n in range(size):
             part[positions[n]] += term
         total += term
@@ -96,11 +96,11 @@ def _add_teams(
 
 @njit(nogil=True, cache=True)
 def late_slopes(
-    points: Ints, order: Ints, needed: Ints, rate: Floats, trucks: Ints, busy: Floats, picture: Any, slope: Floats
+    points: Ints, order: Ints, needed: Ints, rate: Floats, trucks: Ints, busy: Floats, chances: Any, slope: Floats
 ) -> float:
     """The late incidents per day of some points; adds to slope[m] how they change with p_m.
 
-    `picture` holds `cost` [T, J] with `number_of_code` and its `base` to find teams in it.
+    `chances` holds `cost` [T, J] with `number_of_code` and its `base` to find teams in it.
     """
     num_trucks = np.sum(trucks)
     station, ratio, part = np.empty(num_trucks, np.int64), np.empty(num_trucks), np.empty(num_trucks)
@@ -118,14 +118,14 @@ def late_slopes(
             q = 1.0 - p
             for _ in range(trucks[i]):
                 station[num], ratio[num], part[num] = i, q / p, 0.0
-                at[num] = _add_teams(picture, j, k - 1, num, i, q * all_busy, station, ratio, part, positions)
+                at[num] = _add_teams(chances, j, k - 1, num, i, q * all_busy, station, ratio, part, positions)
                 num += 1
                 _pass_truck(few, k, p)
                 all_busy *= p
         at[num] = 0.0
         if num == num_trucks:
             for size in range(k):
-                at[num] += _add_teams(picture, j, size, num, -1, all_busy, station, ratio, part, positions)
+                at[num] += _add_teams(chances, j, size, num, -1, all_busy, station, ratio, part, positions)
         behind = at[num]
         for n in range(num - 1, -1, -1):
             p = max(busy[station[n]], LEAST_BUSY)
