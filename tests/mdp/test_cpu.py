@@ -47,7 +47,7 @@ def test_rows_are_small() -> None:
     problem = make_problem([1, 1, 1], [2] * 50, seed=1)
     (rows,) = cpu_backend(problem, 1).rows(OrderRule(problem.order))
     assert len(rows.team) <= 3 + 3 + 3 + 1
-    assert sum(array.nbytes for array in rows) < 8 * 8 + 10 * 10 + 8 * 8 + 1
+    assert sum(array.nbytes for array in rows[:-1]) < 8 * 8 + 10 * 10 + 8 * 8 + 1
 
 
 def short_of_memory(problem: DispatchProblem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,16 +106,17 @@ class Residuals:
     unit: float = 0.0
 
     @classmethod
-    def none(cls, num_trucks: int) -> "Residuals":
+    def none(cls, num_trucks: int, unit: float = 0.0) -> "Residuals":
         """The residuals of no state, to be brought down and up by a kernel."""
         lowest = np.full(num_trucks + 1, np.inf)
-        return cls(lowest, -lowest, np.zeros(num_trucks + 1))
+        return cls(lowest, -lowest, np.zeros(num_trucks + 1), unit)
 
     @classmethod
-    def over(cls, parts: Sequence["Residuals"], unit: float = 0.0) -> "Residuals":
+    def over(cls, parts: Sequence["Residuals"]) -> "Residuals":
         """The residuals of all states, given those of some parts of them."""
         lowest = np.min([part.lowest for part in parts], axis=0)
         highest = np.max([part.highest for part in parts], axis=0)
+        unit = max(part.unit for part in parts)
         return cls(lowest, highest, np.max([part.largest for part in parts], axis=0), unit)
 
     def bounds(self, levels: Levels, *, num_terms: int, most_negative: float = 0.0) -> Bounds:

@@ -32,7 +32,7 @@ from runcard.mdp.kernels.value_rows import value_rows
 from runcard.mdp.layout import VALUE_PADDING, Chunk, KeyedCosts
 from runcard.mdp.memory import BYTES_OF_ENTRY, bytes_of_rows, bytes_of_values, check_states
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, TableRule, ValueRule
+from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, TableRule
 from runcard.memory import SMALL_BYTES, available_bytes
 from runcard.threads import checked_threads, run_each
 
@@ -47,6 +47,7 @@ SWEEPS_PER_CHECK = 4
 ARRIVING_PARTS = 4
 """Chunks of a wave write their dispatches to this many arrays, so that the sums do not depend on the threads."""
 
+_NO_MEASURES: Floats = np.empty((0, 0, 0))
 _scratch = threading.local()
 
 
@@ -72,11 +73,12 @@ class RowsOnDemand(Sequence[PolicyRows]):
 
 def cpu_backend(problem: DispatchProblem, threads: int | None = None) -> "CpuBackend":
     """The backend for a problem; a SizeError where its states do not fit in memory."""
-    threads = checked_threads(threads)
-    check_states(problem.trucks)
-    values, at_most = bytes_of_values(problem.num_states), problem.layout.most_teams_per_state * BYTES_OF_ENTRY
-    is_small = values + problem.num_states * at_most <= SMALL_BYTES
-    return CpuBackend(problem, threads, is_small or values + bytes_of_rows(problem) <= available_bytes())
+    threads, values = checked_threads(threads), bytes_of_values(problem.num_states)
+    if values > SMALL_BYTES:
+        check_states(problem.trucks)
+    at_most = values + BYTES_OF_ENTRY * problem.num_states * problem.layout.most_teams_per_state
+    keeps_rows = at_most <= SMALL_BYTES or values + bytes_of_rows(problem) <= available_bytes()
+    return CpuBackend(problem, threads, keeps_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +107,7 @@ class CpuBackend:
 
     def rows(self, rule: DecisionRule, measures: Sequence[Floats] = ()) -> Sequence[PolicyRows]:
         """The rows of the policy of a rule, with the sums of these tables [T, J]."""
-        if isinstance(rule, ValueRule):
-            measures = [self.problem.cost, *measures]
-        tables = np.array(measures) if measures else np.empty((0, 0, 0))
+        tables = np.array(measures) if measures else _NO_MEASURES
 
         def make(chunk: Chunk) -> PolicyRows:
             return self._rows_of(rule, chunk, tables)
@@ -130,23 +130,22 @@ class CpuBackend:
             table_rows(table, problem.incidents_per_day, problem.cost, tables, rows)
             return _trimmed(rows)
         rows, _ = self._greedy_rows(chunk, rule.value, problem.layout.wide, tables)
-        # The cost comes first among the tables: the sum of the costs themselves, not of keys.
-        return _trimmed(rows._replace(cost=rows.measured[0], measured=rows.measured[1:]))
+        return _trimmed(rows)
 
     def improve(self, value: Floats, *, coarse: bool = False, want_rows: bool = True) -> Improvement:
         """The policy that is greedy for `value` [states + padding], and the residuals."""
         costs = self.problem.layout.narrow if coarse else self.problem.layout.wide
-        keep, no_tables = want_rows and self.keeps_rows, np.empty((0, 0, 0))
+        keep = want_rows and self.keeps_rows
 
         def improve(chunk: Chunk) -> tuple[PolicyRows, Residuals]:
-            rows, found = self._greedy_rows(chunk, value, costs, no_tables, want_rows=keep)
+            rows, found = self._greedy_rows(chunk, value, costs, _NO_MEASURES, want_rows=keep)
             return _trimmed(rows) if keep else rows, found
 
         def make(chunk: Chunk) -> PolicyRows:
-            return _trimmed(self._greedy_rows(chunk, value, costs, no_tables)[0])
+            return _trimmed(self._greedy_rows(chunk, value, costs, _NO_MEASURES)[0])
 
         improved = run_each(improve, self.chunks, self.threads)
-        residuals = Residuals.over([found for _, found in improved], costs.unit)
+        residuals = Residuals.over([found for _, found in improved])
         if keep:
             return Improvement([rows for rows, _ in improved], residuals)
         return Improvement(RowsOnDemand(self.chunks, make) if want_rows else None, residuals)
@@ -156,10 +155,10 @@ class CpuBackend:
     ) -> tuple[PolicyRows, Residuals]:
         """The rows of a chunk, without entries if they are not wanted, and the residuals of its states."""
         layout = self.problem.layout
-        rows = self._empty_rows(chunk, len(tables))
+        rows = self._empty_rows(chunk, len(tables))._replace(unit=costs.unit)
         if not want_rows:
             rows = rows._replace(team=rows.team[:0], rate=rows.rate[:0])
-        found = Residuals.none(self.problem.num_trucks)
+        found = Residuals.none(self.problem.num_trucks, costs.unit)
         value_rows(
             chunk.start, chunk.stop, _seen(value), layout.states, layout.teams, costs.points, costs.keys, layout.cost,
             tables, rows, found.lowest, found.highest, found.largest,
@@ -185,6 +184,7 @@ class CpuBackend:
             _scratch.rate,
             np.empty(num_states),
             np.empty((num_measures, num_states)),
+            0.0,
         )
 
     def sweep(self, rows: Sequence[PolicyRows], value: Floats, num_sweeps: int, measure: int | None = None) -> Floats:
@@ -206,30 +206,29 @@ class CpuBackend:
         layout, gain, last_state = self.problem.layout, np.zeros(1), self.problem.num_states - 1
         total_rate = self.problem.total_incidents_per_day
 
-        def sweep_down(number: int) -> None:
+        def sweep(number: int) -> None:
             chunk, own = self.chunks[number], rows[number]
-            value_sweep_down(
-                chunk.start, chunk.stop, value, gain, last_state, layout.states, layout.offset, total_rate, own,
-                _rates(own, measure),
-            )  # fmt: skip
-
-        def sweep_up(number: int) -> None:
-            chunk, own = self.chunks[number], rows[number]
-            value_sweep_up(
-                chunk.start, chunk.stop, value, gain, layout.states, layout.offset, total_rate, own,
-                _rates(own, measure),
-            )  # fmt: skip
+            if self._crowded:
+                value_sweep_up(
+                    chunk.start, chunk.stop, value, gain, layout.states, layout.offset, total_rate, own,
+                    _rates(own, measure),
+                )  # fmt: skip
+            else:
+                value_sweep_down(
+                    chunk.start, chunk.stop, value, gain, last_state, layout.states, layout.offset, total_rate, own,
+                    _rates(own, measure),
+                )  # fmt: skip
 
         for wave in self.waves if self._crowded else reversed(self.waves):
-            run_each(sweep_up if self._crowded else sweep_down, wave, self.threads)
+            run_each(sweep, wave, self.threads)
 
     def residuals(self, rows: Sequence[PolicyRows], value: Floats, measure: int | None = None) -> Residuals:
         """The residuals of the value equations of the policy at `value`, which bound its rate per day."""
         layout = self.problem.layout
 
         def of_chunk(number: int) -> Residuals:
-            found = Residuals.none(self.problem.num_trucks)
             chunk, own = self.chunks[number], rows[number]
+            found = Residuals.none(self.problem.num_trucks, own.unit if measure is None else 0.0)
             residual_sweep(
                 chunk.start, chunk.stop, _seen(value), layout.states, layout.offset, own, _rates(own, measure),
                 found.lowest, found.highest, found.largest,
@@ -246,6 +245,10 @@ class CpuBackend:
         """
         states, num_states = self.problem.states, self.problem.num_states
         parts = min(ARRIVING_PARTS, max(len(wave) for wave in self.waves))
+        waves = [
+            [(part, wave[part::parts]) for part in range(parts)]
+            for wave in (reversed(self.waves) if self._crowded else self.waves)
+        ]
         probability, converged = states.even_probability.copy(), False
         arriving, next_arriving = np.zeros((parts, num_states)), np.zeros((parts, num_states))
         arriving[0] = states.even_arrivals
@@ -253,7 +256,7 @@ class CpuBackend:
             checking = sweeps % SWEEPS_PER_CHECK == 0 or sweeps == max_sweeps
             before = probability.copy() if checking else probability
             next_arriving[:] = 0.0
-            self._sweep_probabilities(rows, probability, arriving, next_arriving)
+            self._sweep_probabilities(rows, waves, probability, arriving, next_arriving)
             arriving, next_arriving = next_arriving, arriving
             converged = checking and sweeps > 1 and float(np.abs(probability - before).sum()) <= tolerance
             if converged:
@@ -262,32 +265,35 @@ class CpuBackend:
         return self._totals(rows, probability, converged=converged)
 
     def _sweep_probabilities(
-        self, rows: Sequence[PolicyRows], probability: Floats, arriving: Floats, next_arriving: Floats
+        self,
+        rows: Sequence[PolicyRows],
+        waves: Sequence[Sequence[tuple[int, Sequence[int]]]],
+        probability: Floats,
+        arriving: Floats,
+        next_arriving: Floats,
     ) -> None:
-        """Sweep once; `next_arriving` is all 0 before, and `arriving` is that of the sweep before."""
-        layout, parts, total_rate = self.problem.layout, len(arriving), self.problem.total_incidents_per_day
+        """Sweep once, the parts of each wave side by side; a part is a number and those of its chunks.
 
-        def sweep_up(numbers: tuple[int, Sequence[int]]) -> None:
-            part, chunk_numbers = numbers
-            for number in chunk_numbers:
+        `next_arriving` is all 0 before, and `arriving` is that of the sweep before.
+        """
+        layout, total_rate = self.problem.layout, self.problem.total_incidents_per_day
+
+        def sweep(part: tuple[int, Sequence[int]]) -> None:
+            for number in part[1]:
                 chunk = self.chunks[number]
-                probability_sweep_up(
-                    chunk.start, chunk.stop, probability, arriving, next_arriving[part], layout.states, layout.offset,
-                    total_rate, rows[number],
-                )  # fmt: skip
+                if self._crowded:
+                    probability_sweep_down(
+                        chunk.start, chunk.stop, probability, next_arriving, part[0], layout.states, layout.offset,
+                        total_rate, rows[number],
+                    )  # fmt: skip
+                else:
+                    probability_sweep_up(
+                        chunk.start, chunk.stop, probability, arriving, next_arriving[part[0]], layout.states,
+                        layout.offset, total_rate, rows[number],
+                    )  # fmt: skip
 
-        def sweep_down(numbers: tuple[int, Sequence[int]]) -> None:
-            part, chunk_numbers = numbers
-            for number in reversed(chunk_numbers):
-                chunk = self.chunks[number]
-                probability_sweep_down(
-                    chunk.start, chunk.stop, probability, next_arriving, part, layout.states, layout.offset, total_rate,
-                    rows[number],
-                )  # fmt: skip
-
-        for wave in reversed(self.waves) if self._crowded else self.waves:
-            parts_of_wave = [(part, wave[part::parts]) for part in range(parts)]
-            run_each(sweep_down if self._crowded else sweep_up, parts_of_wave, self.threads)
+        for wave in waves:
+            run_each(sweep, wave, self.threads)
 
     def _totals(self, rows: Sequence[PolicyRows], probability: Floats, *, converged: bool) -> StateProbabilities:
         """The probabilities with what follows from them."""

@@ -57,3 +57,5 @@ class PolicyRows(NamedTuple):
     """[states] Σ_j λ_j × cost."""
     measured: NDArray[np.float64]
     """[measures, states] Σ_j λ_j × each measure that was asked for."""
+    unit: float
+    """How far a cost may be off because it was read from keys, which are whole numbers; measures never are."""
