@@ -42,7 +42,7 @@ def encode(problem: DispatchProblem) -> Encoding:
     num_sets, num_points, num_trucks = problem.num_states, problem.num_points, problem.num_trucks
     returns = problem.returns_per_day
     rate = problem.total_incidents_per_day + returns * num_trucks
-    team_bits = problem.teams.astype(np.int64) @ (1 << np.arange(num_trucks)[::-1])
+    team_bits = problem.teams.counts.astype(np.int64) @ (1 << np.arange(num_trucks)[::-1])
     incident = (1 - LAZY) * problem.incidents_per_day / rate
     state, action, reward = [np.arange(2 * num_sets)], [np.zeros(2 * num_sets, np.int64)], [np.zeros(2 * num_sets)]
     chances, targets, lengths = [], [], []
@@ -56,7 +56,7 @@ def encode(problem: DispatchProblem) -> Encoding:
         passing = num_sets + f + np.array([*busy, 0])
         targets.append(np.concatenate([[f], passing, first_decision + np.arange(num_points)]))
         lengths.append(len(targets[-1]))
-        idle = (team_bits & ~f == 0) & (problem.team_sizes == min(2, f.bit_count()))
+        idle = (team_bits & ~f == 0) & (problem.teams.sizes == min(2, f.bit_count()))
         teams = np.flatnonzero(idle)
         state.append(np.repeat(first_decision + np.arange(num_points), len(teams)))
         action.append(np.tile(np.arange(len(teams)), num_points))

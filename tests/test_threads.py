@@ -101,7 +101,7 @@ def test_an_evaluation_is_the_same_with_any_number_of_threads(
     one, *others = (evaluate_rule(large, rule, threads=threads) for threads in (1, 2, 3))
     assert one.converged
     for other in others:
-        for name in ("value", "probability", "dispatch_share", "busy_fraction", "idle_distribution"):
+        for name in ("value", "probability", "dispatch_share", "busy_fractions", "idle_distribution"):
             assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
         for name in ("late_fraction", "lower", "upper", "mean_response_minutes", "outside_share"):
             assert getattr(one, name) == getattr(other, name), name

@@ -6,7 +6,10 @@ The pool is made on first use and again in a forked child, whose threads do not 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from operator import index
 from typing import TypeVar
+
+from runcard.errors import InputError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -21,6 +24,19 @@ def available_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def checked_threads(threads: int | None) -> int:
+    """The number of threads that was asked for, or that of the processors; an InputError if it is not at least one."""
+    if threads is None:
+        return available_threads()
+    try:
+        number = index(threads)
+    except TypeError as error:
+        raise InputError(f"expected a number of threads, got {threads!r}") from error
+    if number < 1:
+        raise InputError(f"expected threads >= 1, got {threads!r}")
+    return number
 
 
 def run_each(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
-from runcard.response.teams import enumerate_teams
+from runcard.response.teams import Teams
 
 
 def make_problem(
@@ -26,8 +26,8 @@ def make_problem(
     """
     rng = np.random.default_rng(seed)
     num_stations, num_points = len(trucks), len(needed)
-    teams = enumerate_teams(trucks, max(needed))
-    too_large = teams.sum(axis=1)[:, None] > np.array(needed)
+    teams = Teams.of(trucks, max(needed))
+    too_large = teams.sizes[:, None] > np.array(needed)
     shape = (len(teams), num_points)
     costs = rng.random(shape) if cost is None else rng.choice(np.array(cost), shape)
     weights = rng.random(num_points) if rates is None else np.array(rates, float)
@@ -36,10 +36,9 @@ def make_problem(
         returns_per_day=returns_per_day,
         incidents_per_day=weights * (load * sum(trucks) * returns_per_day / weights.sum()),
         trucks_needed=np.array(needed, np.int64),
-        teams=teams,
         cost=np.where(too_large, np.inf, costs),
         order=np.array([rng.permutation(num_stations) for _ in range(num_points)]),
-        response_minutes=np.where(too_large, np.inf, rng.uniform(1.0, 20.0, shape)),
+        measures={"minutes": np.where(too_large, np.inf, rng.uniform(1.0, 20.0, shape))},
         station_ids=tuple(f"s{i}" for i in range(num_stations)),
         point_ids=tuple(f"n{j}" for j in range(num_points)),
     )

@@ -15,10 +15,13 @@ from functools import cached_property
 from itertools import product
 from math import factorial
 
+import mpmath as mp
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.problem import DispatchProblem
+
+mp.mp.dps = 40
 
 Table = NDArray[np.int64]
 """A policy: the team number of every state and demand point [S, J]."""
@@ -34,7 +37,7 @@ class Exact:
     mean_response_minutes: float | None
     dispatch_share: NDArray[np.float64]
     outside_share: float
-    busy_fraction: NDArray[np.float64]
+    busy_fractions: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +59,12 @@ class Dense:
     @cached_property
     def team_number(self) -> dict[tuple[int, ...], int]:
         """The number of each team."""
-        return {tuple(team): number for number, team in enumerate(self.problem.teams.tolist())}
+        return {tuple(team): number for number, team in enumerate(self.problem.teams.counts.tolist())}
 
     @cached_property
     def choices(self) -> list[list[list[int]]]:
         """[S][J] the teams of exactly min(k_j, |f|) idle trucks."""
-        teams = self.problem.teams.astype(int)
+        teams = self.problem.teams.counts.astype(int)
         sizes = teams.sum(axis=1)
         chosen = []
         for state in self.states:
@@ -72,7 +75,7 @@ class Dense:
 
     def after(self, state: tuple[int, ...], team: int) -> int:
         """The number of the state f - a."""
-        return self.number[tuple(f - a for f, a in zip(state, self.problem.teams[team].tolist(), strict=True))]
+        return self.number[tuple(f - a for f, a in zip(state, self.problem.teams.counts[team].tolist(), strict=True))]
 
     @cached_property
     def tau(self) -> float:
@@ -120,11 +123,13 @@ class Dense:
         gain, value = self.values(table)
         total = problem.incidents_per_day.sum()
         busy = problem.trucks - probability @ np.array(self.states)
-        sent = np.einsum("s,j,sji->i", probability, problem.incidents_per_day, problem.teams[table].astype(float))
+        sent = np.einsum(
+            "s,j,sji->i", probability, problem.incidents_per_day, problem.teams.counts[table].astype(float)
+        )
         asked = problem.incidents_per_day @ problem.trucks_needed
         minutes = None
-        if problem.response_minutes is not None:
-            minutes = float(probability @ self.rate_of(problem.response_minutes, table) / total)
+        if "minutes" in problem.measures:
+            minutes = float(probability @ self.rate_of(problem.measures["minutes"], table) / total)
         return Exact(
             late_fraction=gain / total,
             value=value,
@@ -132,7 +137,7 @@ class Dense:
             mean_response_minutes=minutes,
             dispatch_share=sent / asked,
             outside_share=float(1.0 - sent.sum() / asked),
-            busy_fraction=busy / problem.trucks,
+            busy_fractions=busy / problem.trucks,
         )
 
     def first_table(self) -> Table:
@@ -225,3 +230,52 @@ def value_error(value: NDArray[np.float64], exact: Exact, problem: DispatchProbl
     error = (found - found[likeliest]) - (exact.value - exact.value[likeliest])
     size = 1.0 + np.abs(exact.value).max()
     return float((np.abs(error) * np.sqrt(level_distribution(problem)[levels].clip(0.0))).max() / size)
+
+
+class ManyDigits:
+    """The same equations in forty digits, for bounds that claim to hold to the last of a double."""
+
+    def __init__(self, problem: DispatchProblem) -> None:
+        self.dense, self.problem = Dense(problem), problem
+        self.rates = [mp.mpf(float(rate)) for rate in problem.incidents_per_day]
+
+    def values(self, table: Table) -> tuple[mp.mpf, list[mp.mpf]]:
+        """The mean cost of an incident under a policy, and h [S] with h = 0 where every truck is idle."""
+        problem, dense = self.problem, self.dense
+        num, returns = len(dense.states), mp.mpf(float(problem.returns_per_day))
+        system, right = mp.zeros(num, num), mp.zeros(num, 1)
+        for f, state in enumerate(dense.states):
+            moves = [
+                (dense.number[*state[:i], idle + 1, *state[i + 1 :]], returns * (trucks - idle))
+                for i, (idle, trucks) in enumerate(zip(state, problem.trucks.tolist(), strict=True))
+                if idle < trucks
+            ]
+            for j, rate in enumerate(self.rates):
+                moves.append((dense.after(state, table[f, j]), rate))
+                right[f] -= rate * mp.mpf(float(problem.cost[table[f, j], j]))
+            for to, rate in moves:
+                system[f, to] += rate
+                system[f, f] -= rate
+        for f in range(num):
+            system[f, num - 1] = -1
+        solution = mp.lu_solve(system, right)
+        return solution[num - 1] / sum(self.rates), [*solution[: num - 1], mp.mpf(0)]
+
+    def optimum(self) -> mp.mpf:
+        """The smallest mean cost of an incident, by Howard's policy iteration."""
+        table = self.dense.first_table()
+        while True:
+            mean, value = self.values(table)
+            better = table.copy()
+            for f, state in enumerate(self.dense.states):
+                for j, teams in enumerate(self.dense.choices[f]):
+                    totals = {
+                        team: mp.mpf(float(self.problem.cost[team, j])) + value[self.dense.after(state, team)]
+                        for team in teams
+                    }
+                    best = min(totals, key=totals.__getitem__)
+                    if totals[table[f, j]] - totals[best] > mp.mpf(10) ** -30 * (abs(totals[best]) + mean):
+                        better[f, j] = best
+            if np.array_equal(better, table):
+                return mean
+            table = better

@@ -8,7 +8,7 @@ import pytest
 
 from runcard.city import generate_grid
 from runcard.errors import InputError
-from runcard.mdp import solve as solve_module
+from runcard.mdp import cpu
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.memory import bytes_of_rows, bytes_of_values
@@ -50,7 +50,7 @@ def test_converged_means_within_the_tolerance(side: int, num_stations: int, gamm
 @pytest.mark.parametrize("max_improvements", [1, 2])
 def test_bounds_of_32_bits_hold(seed: int, max_improvements: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A solve that is cut short among its steps of 32 bits has valid bounds too, and says that it did not converge."""
-    monkeypatch.setattr(solve_module, "SMALL", 0)
+    monkeypatch.setattr(cpu, "SMALL", 0)
     problem = random_problem(seed)
     found = solve_optimal(problem, max_improvements=max_improvements, tolerance=1e-14)
     optimum = Dense(problem).optimum()[1].late_fraction
@@ -87,4 +87,4 @@ def test_no_more_memory_than_was_thought() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     # Besides what grows with the states there are the keys, and scratch for one chunk.
-    assert peak <= bytes_of_values(fresh) + bytes_of_rows(fresh) + 16 * 2**20
+    assert peak <= bytes_of_values(fresh.num_states) + bytes_of_rows(fresh) + 16 * 2**20

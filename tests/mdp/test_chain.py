@@ -1,96 +1,70 @@
-"""Tests of what is kept for a problem, and for how long."""
+"""Tests of the chain of one policy: values of the cost and of any measure, and probabilities, against dense algebra."""
 
-import gc
-import weakref
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from runcard.mdp import rows as rows_module
-from runcard.mdp import space as space_module
-from runcard.mdp.evaluate import evaluate_rule
-from runcard.mdp.memory import bytes_of_values
-from runcard.mdp.rows import OrderRule, ValueRule
-from runcard.mdp.solve import solve_optimal
-from runcard.mdp.space import state_space
+from runcard.mdp.chain import chain_of, sweeps_per_cycle
+from runcard.mdp.progress import Progress
+from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 
-from .problems import make_problem
-from .reference import Dense
+from .problems import make_problem, random_problem, random_values
+from .reference import Dense, value_error
 
 
-def test_levels_count_the_idle_trucks() -> None:
-    """The level of a state is its number of idle trucks, for stations of any size."""
-    problem = make_problem([2, 1, 3], [1])
-    levels = state_space(problem).levels
-    assert np.array_equal(levels, np.array(Dense(problem).states).sum(axis=1))
+@pytest.mark.parametrize("seed", range(12))
+def test_values_of_the_cost_and_of_any_measure(seed: int) -> None:
+    """Whatever is counted, g lies in the bounds and h is that of dense algebra with the same numbers as costs."""
+    problem = random_problem(seed)
+    dense = Dense(problem)
+    table = dense.random_table(np.random.default_rng(seed))
+    tables = [problem.measures["minutes"], np.where(np.isfinite(problem.cost), 1.0 - problem.cost, np.inf)]
+    chain = chain_of(problem, TableRule(table), tables, threads=1)
+    for measure, counted in ((None, problem.cost), (0, tables[0]), (1, tables[1])):
+        other = Dense(replace(problem, cost=counted, measures={}))
+        found, exact = chain.values(measure), other.evaluate(table)
+        assert found.converged
+        slack = 1e-13 * other.tau * (1.0 + np.abs(exact.value).max())
+        assert found.lower - slack <= exact.late_fraction * problem.total_incidents_per_day <= found.upper + slack
+        assert value_error(found.value, exact, problem) <= 1e-6
 
 
-@pytest.mark.parametrize("needed", [[1], [2, 3], [1, 2, 3], [4], [4, 2, 1]])
-def test_the_start_has_the_right_total_at_every_level(needed: list[int]) -> None:
-    """Even probabilities add up to the distribution of idle trucks, and their dispatches to what leaves each level."""
-    problem = make_problem([2, 1, 3], needed, load=0.5)
-    space = state_space(problem)
-    totals = np.bincount(space.levels, weights=space.even_probability)
-    np.testing.assert_allclose(totals, space.idle_distribution, rtol=1e-12)
-    arrivals = np.bincount(space.levels, weights=space.even_arrivals)
-    expected = np.zeros(7)
-    for n in range(1, 7):
-        for rate, k in zip(problem.incidents_per_day, problem.trucks_needed, strict=True):
-            expected[n - min(n, k)] += rate * space.idle_distribution[n]
-    np.testing.assert_allclose(arrivals, expected, rtol=1e-12, atol=1e-15)
+@pytest.mark.parametrize("load", [0.05, 0.7, 3.0, 400.0])
+def test_probabilities_and_what_follows_from_them(load: float) -> None:
+    """States, teams and measures have their dense means at low load and at high load, where sweeps go the other way."""
+    problem = make_problem([2, 1, 2], [2, 1, 4], load=load, seed=3)
+    dense, value = Dense(problem), random_values(problem, 2)
+    table = dense.greedy_table(value)
+    found = chain_of(problem, ValueRule(value), [problem.measures["minutes"]], threads=2).probabilities()
+    exact = dense.probabilities(table)
+    assert found.converged
+    np.testing.assert_allclose(found.probability, exact, rtol=0, atol=1e-11)
+    use = np.zeros(problem.num_teams)
+    np.add.at(use, table, np.outer(exact, problem.incidents_per_day))
+    np.testing.assert_allclose(found.team_use, use, rtol=0, atol=1e-9 * use.sum())
+    assert found.measured[0] == pytest.approx(exact @ dense.rate_of(problem.measures["minutes"], table), rel=1e-9)
 
 
-def test_single_trucks_have_their_own_probabilities() -> None:
-    """With one truck at each station, states of a level are not equally likely: the closest truck is busier."""
-    problem = make_problem([1, 1, 1], [1], load=0.5)
-    first, *_, last = evaluate_rule(problem, OrderRule(problem.order)).busy_fraction[problem.order[0]]
-    assert first > last + 0.05
+def test_probabilities_that_do_not_settle_say_so() -> None:
+    """With too few sweeps allowed, probabilities are what they are and did not converge."""
+    problem = make_problem([2, 1, 2], [2, 1, 4], load=0.7)
+    found = chain_of(problem, OrderRule(problem.order)).probabilities(tolerance=1e-15, max_sweeps=2)
+    assert not found.converged
+    assert found.probability.sum() == pytest.approx(1.0)
 
 
-def test_a_state_space_is_made_once() -> None:
-    """Policies of one problem share its state space; another number of threads shares the layout."""
-    problem = make_problem([1, 2], [2])
-    assert state_space(problem, 1) is state_space(problem, 1)
-    assert state_space(problem, 2).layout is state_space(problem, 1).layout
+def test_progress_is_told_after_every_cycle() -> None:
+    """The bounds close from step to step, and the last ones are those of the result."""
+    problem = make_problem([1, 2, 1, 2], [2, 3, 1, 2], load=0.8, seed=2)
+    steps: list[Progress] = []
+    found = chain_of(problem, OrderRule(problem.order)).values(progress=steps.append)
+    assert [now.step for now in steps] == list(range(1, len(steps) + 1))
+    total = problem.total_incidents_per_day
+    assert (steps[-1].lower * total, steps[-1].upper * total) == pytest.approx((found.lower, found.upper), rel=1e-15)
 
 
-def test_without_memory_for_rows_they_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the rows of a policy would not fit beside its values, solving and evaluating give the same bytes."""
-    kept = make_problem([2, 1, 3, 1], [2, 1, 3, 2], seed=4)
-    made_again = make_problem([2, 1, 3, 1], [2, 1, 3, 2], seed=4)
-    monkeypatch.setattr(rows_module, "CHUNK_STATES", 12)
-    assert state_space(kept).keeps_rows
-    monkeypatch.setattr(space_module, "SMALL_BYTES", 0)
-    monkeypatch.setattr(space_module, "available_bytes", lambda: bytes_of_values(made_again) + 1.0)
-    assert not state_space(made_again).keeps_rows
-    one, other = solve_optimal(kept), solve_optimal(made_again)
-    assert one.value.tobytes() == other.value.tobytes()
-    assert (one.lower, one.upper) == (other.lower, other.upper)
-    for rule in (OrderRule(kept.order), ValueRule(one.value)):
-        first, second = evaluate_rule(kept, rule), evaluate_rule(made_again, rule)
-        assert first.value.tobytes() == second.value.tobytes()
-        assert first.probability.tobytes() == second.probability.tobytes()
-        assert first.mean_response_minutes == second.mean_response_minutes
-        assert np.array_equal(first.dispatch_share, second.dispatch_share)
-
-
-def test_rows_made_again_without_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A problem without response minutes is evaluated without memory for rows, too."""
-    problem = replace(make_problem([2, 1], [2, 1]), response_minutes=None)
-    expected = evaluate_rule(problem, OrderRule(problem.order)).late_fraction
-    again = replace(problem)
-    monkeypatch.setattr(space_module, "SMALL_BYTES", 0)
-    monkeypatch.setattr(space_module, "available_bytes", lambda: bytes_of_values(again) + 1.0)
-    assert evaluate_rule(again, OrderRule(again.order)).late_fraction == expected
-
-
-def test_nothing_outlives_its_problem() -> None:
-    """A solved and evaluated problem is freed with its last reference, so that studies of many cities do not grow."""
-    problem = make_problem([1, 2, 1], [2, 1])
-    solve_optimal(problem)
-    evaluate_rule(problem, OrderRule(problem.order))
-    alive = weakref.ref(problem)
-    del problem
-    gc.collect()
-    assert alive() is None
+@pytest.mark.parametrize(("load", "expected"), [(1e-6, 4), (0.4, 5), (5.0, 6)])
+def test_more_incidents_take_more_sweeps(load: float, expected: int) -> None:
+    """Few sweeps before each extrapolation where little happens during a busy time, and never more than six."""
+    assert sweeps_per_cycle(make_problem([2, 2], [1], load=load)) == expected

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runcard.mdp import rows as rows_module
+from runcard.mdp import layout
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 
@@ -25,7 +25,7 @@ def assert_same(found: Evaluation, exact: Exact) -> None:
     np.testing.assert_allclose(found.probability, exact.probability, rtol=0, atol=1e-9)
     assert found.mean_response_minutes == pytest.approx(exact.mean_response_minutes, rel=1e-9)
     np.testing.assert_allclose(found.dispatch_share, exact.dispatch_share, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.busy_fraction, exact.busy_fraction, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.busy_fractions, exact.busy_fractions, rtol=0, atol=1e-9)
     assert found.outside_share == pytest.approx(exact.outside_share, abs=1e-12)
 
 
@@ -68,7 +68,7 @@ def test_the_greedy_policy_of_any_values_is_evaluated_exactly(seed: int, size: f
 @pytest.mark.parametrize("chunk_states", [1, 4, 12, 48])
 def test_the_size_of_a_chunk_does_not_matter(chunk_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """States cut into chunks of any size, also smaller than the eight of a block, give the same evaluation."""
-    monkeypatch.setattr(rows_module, "CHUNK_STATES", chunk_states)
+    monkeypatch.setattr(layout, "CHUNK_STATES", chunk_states)
     problem = make_problem([2, 1, 3, 1], [2, 1, 3, 4, 2, 1], load=0.4, seed=5)
     dense = Dense(problem)
     value = random_values(problem, 5)
@@ -83,7 +83,7 @@ def test_without_response_minutes_there_is_no_mean() -> None:
     """A problem that gives no minutes has no mean response time, and the rest is the same."""
     problem = make_problem([1, 2], [2, 1], seed=1)
     full = evaluate_rule(problem, OrderRule(problem.order))
-    bare = evaluate_rule(replace(problem, response_minutes=None), OrderRule(problem.order))
+    bare = evaluate_rule(replace(problem, measures={}), OrderRule(problem.order))
     assert bare.mean_response_minutes is None
     assert bare.late_fraction == full.late_fraction
     assert np.array_equal(bare.probability, full.probability)
@@ -95,7 +95,7 @@ def test_one_truck_by_hand() -> None:
     found = evaluate_rule(problem, OrderRule(problem.order))
     busy = 0.25 / 1.25
     outside, own = problem.cost[:, 0]
-    assert found.busy_fraction == pytest.approx([busy], rel=1e-12)
+    assert found.busy_fractions == pytest.approx([busy], rel=1e-12)
     assert found.outside_share == pytest.approx(busy, rel=1e-12)
     assert found.late_fraction == pytest.approx(busy * outside + (1 - busy) * own, rel=1e-12)
     # h(0) - h(1): what a busy truck costs until it returns, against the cycle of an idle one.
@@ -130,7 +130,7 @@ def test_extreme_loads(load: float) -> None:
     assert found.converged
     assert found.late_fraction == pytest.approx(exact.late_fraction, rel=1e-9)
     np.testing.assert_allclose(found.probability, exact.probability, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.busy_fraction, exact.busy_fraction, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found.busy_fractions, exact.busy_fractions, rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("cost", [0.0, 1.0])
@@ -150,7 +150,7 @@ def test_a_price_far_above_every_cost_loses() -> None:
     problem = make_problem([1, 1], [1], load=0.5, cost=[1.0])
     cost = problem.cost.copy()
     cost[1, 0] = 0.0  # station 0 is always in time, station 1 never
-    problem = replace(problem, cost=cost)
+    problem = replace(problem, cost=cost, measures={"minutes": problem.measures["minutes"]})
     dense = Dense(problem)
     value = np.array([5.0, 5.0, 0.0, 0.0])  # by idle trucks: 00, 01, 10, 11; taking station 0 from 11 costs 5
     table = dense.greedy_table(value)
@@ -219,13 +219,13 @@ def test_larsons_hypercube_of_two(first: float, second: float) -> None:
     problem = make_problem([1, 1], [1, 1], load=(first + second) / 2, rates=[first, second], cost=[1.0])
     cost = problem.cost.copy()
     cost[1, 0] = cost[2, 1] = 0.0
-    problem = replace(problem, cost=cost)
+    problem = replace(problem, cost=cost, measures={})
     order = np.array([[0, 1], [1, 0]])
     found = evaluate_rule(replace(problem, order=order), OrderRule(order))
     r = first + second
     idle = 1 / (1 + r + r * r / 2)
     one, two, both = idle * (first + r * r / 2) / (1 + r), idle * (second + r * r / 2) / (1 + r), idle * r * r / 2
     np.testing.assert_allclose(found.probability, [both, one, two, idle], rtol=1e-9)
-    np.testing.assert_allclose(found.busy_fraction, [one + both, two + both], rtol=1e-9)
+    np.testing.assert_allclose(found.busy_fractions, [one + both, two + both], rtol=1e-9)
     late = (first * (one + both) + second * (two + both)) / r
     assert found.late_fraction == pytest.approx(late, rel=1e-11)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runcard.mdp.factored import FactoredValues, local_idle, parts_of
+from runcard.mdp.factored import FactoredValues, local_idle, team_parts
 from runcard.mdp.problem import DispatchProblem
+from runcard.response.teams import Teams
 
 from .problems import make_problem
 from .reference import Dense
@@ -51,8 +52,8 @@ def test_prices_are_differences_of_the_sum(problem: DispatchProblem, neighbourho
     """In every state the price of every idle team is h(f-a) - h(f)."""
     values, dense = random_tables(problem, neighbourhoods), Dense(problem)
     for state in dense.states:
-        teams = np.flatnonzero((problem.teams <= state).all(axis=1))
-        after = [tuple((np.array(state) - problem.teams[team]).tolist()) for team in teams]
+        teams = np.flatnonzero((problem.teams.counts <= state).all(axis=1))
+        after = [tuple((np.array(state) - problem.teams.counts[team]).tolist()) for team in teams]
         expected = [value_at(values, left) - value_at(values, state) for left in after]
         np.testing.assert_allclose(values.prices(np.array(state), teams), expected, rtol=0, atol=1e-13)
 
@@ -105,8 +106,15 @@ def test_local_prices_are_means_over_all_other_trucks(
 
 def test_parts_of_a_team() -> None:
     """One truck has no parts, two have themselves, three their pairs too, four also their threes; in any station."""
-    assert parts_of((4,)) == []
-    assert parts_of((1, 1)) == [(1,), (1,)]
-    assert parts_of((1, 2, 2)) == [(1,), (2,), (2,), (1, 2), (1, 2), (2, 2)]
+    teams = Teams.of([1, 2, 2, 1], 4)
+    parts = team_parts(teams)
+
+    def parts_of(*team: int) -> list[tuple[int, ...]]:
+        numbers = [number for number in parts[teams.number(team)].tolist() if number >= 0]
+        return [tuple(i for i in stations if i >= 0) for stations in teams.stations[numbers].tolist()]
+
+    assert parts_of() == parts_of(3) == []
+    assert parts_of(1, 1) == [(1,), (1,)]
+    assert parts_of(1, 2, 2) == [(1,), (2,), (2,), (1, 2), (1, 2), (2, 2)]
     singles, pairs = [(1,), (2,), (2,), (3,)], [(1, 2), (1, 2), (1, 3), (2, 2), (2, 3), (2, 3)]
-    assert parts_of((1, 2, 2, 3)) == [*singles, *pairs, (1, 2, 2), (1, 2, 3), (1, 2, 3), (2, 2, 3)]
+    assert parts_of(1, 2, 2, 3) == [*singles, *pairs, (1, 2, 2), (1, 2, 3), (1, 2, 3), (2, 2, 3)]

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from runcard.mdp.bounds import Residuals
-from runcard.mdp.levels import idle_distribution, level_generator
-from runcard.mdp.rows import ValueRule
-from runcard.mdp.space import state_space
+from runcard.mdp.cpu import cpu_backend
 
 from .problems import make_problem, random_problem, random_values
 from .reference import Dense, erlang_loss, level_distribution
@@ -16,14 +14,14 @@ from .reference import Dense, erlang_loss, level_distribution
 def test_the_distribution_solves_its_balance_equations(seed: int) -> None:
     """The recursion agrees with the linear equations of the number of idle trucks, for mixed needs."""
     problem = random_problem(seed)
-    np.testing.assert_allclose(idle_distribution(problem), level_distribution(problem), rtol=1e-8, atol=1e-15)
+    np.testing.assert_allclose(problem.levels.idle_distribution, level_distribution(problem), rtol=1e-8, atol=1e-15)
 
 
 @pytest.mark.parametrize("load", [1e-6, 0.01, 0.5, 1.0, 7.0])
 def test_erlangs_loss_formula(load: float) -> None:
     """With one truck to an incident, b trucks are busy with a chance in proportion to ρ^b / b!."""
     problem = make_problem([3, 2, 2], [1, 1], load=load)
-    np.testing.assert_allclose(idle_distribution(problem), erlang_loss(load * 7, 7), rtol=1e-12)
+    np.testing.assert_allclose(problem.levels.idle_distribution, erlang_loss(load * 7, 7), rtol=1e-12)
 
 
 @pytest.mark.parametrize("load", [0.05, 0.9])
@@ -32,13 +30,13 @@ def test_two_trucks_that_go_together_by_hand(load: float) -> None:
     problem = make_problem([1, 1], [2], load=load)
     rho = 2 * load
     weights = np.array([rho * (1 + rho) / 2, rho, 1.0])
-    np.testing.assert_allclose(idle_distribution(problem), weights / weights.sum(), rtol=1e-13)
+    np.testing.assert_allclose(problem.levels.idle_distribution, weights / weights.sum(), rtol=1e-13)
 
 
 @pytest.mark.parametrize("load", [1e-9, 1e3])
 def test_loads_beyond_what_a_float_spans(load: float) -> None:
     """With 60 trucks at a load of a billionth or a thousand, the distribution is still one, without a warning."""
-    distribution = idle_distribution(make_problem([20, 20, 20], [1], load=load))
+    distribution = make_problem([20, 20, 20], [1], load=load).levels.idle_distribution
     assert distribution.sum() == pytest.approx(1.0, abs=1e-14)
     assert distribution.min() >= 0.0
     assert distribution.argmax() == (60 if load < 1 else 0)
@@ -52,9 +50,7 @@ def test_any_values_give_bounds_on_the_optimum(seed: int, size: float, key_bits:
     problem = random_problem(seed)
     dense = Dense(problem)
     value = random_values(problem, seed, size=size)
-    space = state_space(problem, 1)
-    parts = [ValueRule(value, key_bits).improvement(space.layout, chunk)[1] for chunk in space.chunks]
-    bounds = space.bounds(Residuals.over(parts, space.layout.keyed(key_bits).unit))
+    bounds = problem.bounds(cpu_backend(problem, 1).improve(value, coarse=key_bits == 32).residuals)
     # The bounds allow for their own rounding, also for that of 32 bits; the slack is for the dense algebra alone.
     slack = 1e-13 * problem.total_incidents_per_day * (1.0 + size)
     optimum = dense.optimum()[1].late_fraction * problem.total_incidents_per_day
@@ -66,11 +62,12 @@ def test_any_values_give_bounds_on_the_optimum(seed: int, size: float, key_bits:
 @pytest.mark.parametrize("level", range(5))
 def test_rounding_counts_the_values_that_an_incident_leads_to(level: int) -> None:
     """A residual of level 4 is a sum of values down to level 0: however large one is, bounds allow for its rounding."""
-    largest, distribution = np.zeros(5), np.zeros(5)
-    largest[level], distribution[4] = 1e3, 1.0
-    problem = make_problem([4], [4], load=0.5)
-    bounds = Residuals(np.zeros(5), np.zeros(5), largest).bounds(distribution, level_generator(problem))
-    assert bounds.upper >= np.finfo(float).eps * 1e3 * problem.total_incidents_per_day
+    largest = np.zeros(5)
+    largest[level] = 1e3
+    problem = make_problem([4], [4, 3, 2, 1], load=0.5)
+    bounds = problem.bounds(Residuals(np.zeros(5), np.zeros(5), largest))
+    all_idle, rarest = problem.levels.idle_distribution[4], problem.levels.rates.min()
+    assert bounds.upper >= np.finfo(float).eps * 1e3 * all_idle * rarest
     assert bounds.lower == -bounds.upper
 
 
@@ -86,6 +83,5 @@ def test_the_bounds_are_the_extreme_residuals_of_each_level(seed: int) -> None:
     expected = [
         sum(weight * extreme(residual[levels == n]) for n, weight in enumerate(weights)) for extreme in (np.min, np.max)
     ]
-    space = state_space(problem, 1)
-    found = space.bounds(Residuals.over([ValueRule(value).improvement(space.layout, c)[1] for c in space.chunks]))
+    found = problem.bounds(cpu_backend(problem, 1).improve(value).residuals)
     np.testing.assert_allclose([found.lower, found.upper], expected, rtol=1e-9)

@@ -29,7 +29,7 @@ class DenseField:
         dense = Dense(problem)
         self.problem, self.states = problem, np.array(dense.states)
         self.late = dense.rate_of(problem.cost, table)
-        self.taken = np.einsum("j,sji->si", problem.incidents_per_day, problem.teams[table].astype(float))
+        self.taken = np.einsum("j,sji->si", problem.incidents_per_day, problem.teams.counts[table].astype(float))
 
     def counts(self, i: int, from_idle: Floats, from_busy: Floats, idle: NDArray[np.int64]) -> Floats:
         """[paths, C_i + 1] the chance of each number of idle trucks at station i."""

@@ -8,12 +8,11 @@ import pytest
 
 from runcard.errors import SizeError
 from runcard.mdp import memory
-from runcard.mdp.chain import policy_rows
+from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.evaluate import evaluate_rule
-from runcard.mdp.memory import bytes_of_rows, bytes_of_values, check_memory
+from runcard.mdp.memory import bytes_of_rows, bytes_of_values, check_states
 from runcard.mdp.rows import OrderRule, ValueRule
 from runcard.mdp.solve import solve_optimal
-from runcard.mdp.space import state_space
 from runcard.memory import available_bytes
 from runcard.policy.solve import POLICY_NAMES, evaluate, solve
 
@@ -71,8 +70,8 @@ def test_evaluation_is_guarded_too() -> None:
 def test_the_limit_is_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """A problem that fits is refused where less memory is free than it needs."""
     problem = make_problem([1, 2, 1], [2, 1])
-    check_memory(problem.trucks.tolist())
-    needed = bytes_of_values(problem)
+    check_states(problem.trucks)
+    needed = bytes_of_values(problem.num_states)
     monkeypatch.setattr(memory, "SMALL_BYTES", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda: needed - 1.0)
     with pytest.raises(SizeError, match="4 trucks at 3 stations make 12 states"):
@@ -87,14 +86,13 @@ def test_there_is_memory() -> None:
 def test_values_take_at_least_their_own_size() -> None:
     """Nothing is promised that the values and probabilities alone, 16 bytes a state, would not fit into."""
     problem = make_problem([1] * 10, [2] * 5)
-    assert bytes_of_values(problem) >= 16 * 1024
+    assert bytes_of_values(problem.num_states) >= 16 * 1024
 
 
 @pytest.mark.parametrize("needed", [[1] * 4, [2] * 30, [3, 2, 1, 1], [3] * 9, [4, 2, 1, 1], [4] * 9])
 def test_rows_take_no_more_than_was_thought(needed: list[int]) -> None:
     """The estimate of the rows of a policy is not below what they take, whichever policy it is."""
     problem = make_problem([2, 1, 3, 1], needed)
-    space = state_space(problem, 1)
     for rule in (OrderRule(problem.order), ValueRule(random_values(problem, 1))):
-        taken = sum(rows.team.nbytes + rows.rate.nbytes for rows in policy_rows(space, rule, minutes=False))
+        taken = sum(rows.team.nbytes + rows.rate.nbytes for rows in cpu_backend(problem, 1).rows(rule))
         assert taken <= bytes_of_rows(problem)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from runcard.city import Objective, generate_grid
 from runcard.city.model import LATE
 from runcard.errors import InputError
-from runcard.mdp import rows as rows_module
-from runcard.mdp import space as space_module
+from runcard.mdp import cpu, layout
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.memory import bytes_of_values
@@ -19,7 +19,6 @@ from runcard.mdp.objective import cost_of, with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 from runcard.mdp.solve import solve_optimal
-from runcard.mdp.space import state_space
 from runcard.policy.by_table import table_rule
 from runcard.response import response_table
 
@@ -48,11 +47,9 @@ def optimum(problem: DispatchProblem) -> Evaluation:
 def dense_means(problem: DispatchProblem, table: Table) -> tuple[float, float]:
     """The late fraction and the mean response minutes of a policy, by linear algebra from P(late) and the minutes."""
     dense, total = Dense(problem), problem.incidents_per_day.sum()
-    assert problem.response_minutes is not None
     probability = dense.probabilities(table)
     late, minutes = (
-        float(probability @ dense.rate_of(numbers, table) / total)
-        for numbers in (problem.p_late, problem.response_minutes)
+        float(probability @ dense.rate_of(problem.measures[name], table) / total) for name in ("late", "minutes")
     )
     return late, minutes
 
@@ -70,18 +67,19 @@ def test_the_costs_of_a_city_are_what_its_objective_counts(minutes: bool) -> Non
     ):
         problem = dispatch_problem(replace(city, objective=objective), minutes=minutes)
         assert np.array_equal(problem.cost, cost)
-        assert np.array_equal(problem.p_late, table.p_late)
-        assert (problem.late is None) == (objective == LATE)
-        assert (problem.response_minutes is None) == (objective == LATE and not minutes)
+        assert np.array_equal(problem.measures["late"], table.p_late)
+        assert (problem.measures["late"] is problem.cost) == (objective == LATE)
+        assert ("minutes" in problem.measures) == (objective != LATE or minutes)
         assert problem.objective == objective
 
 
 def test_costs_by_hand() -> None:
     """Two teams, of which one is too large for the second place; its minutes, whatever they are, count nowhere."""
     p_late, minutes = np.array([[0.5, 0.25], [0.125, np.inf]]), np.array([[8.0, 4.0], [2.0, np.nan]])
-    assert cost_of(LATE, p_late, None) is p_late
-    assert cost_of(MINUTES, p_late, minutes).tolist() == [[8.0, 4.0], [2.0, np.inf]]
-    assert cost_of(Objective("late+minutes", 0.5), p_late, minutes).tolist() == [[4.5, 2.25], [1.125, np.inf]]
+    measures = {"late": p_late, "minutes": minutes}
+    assert cost_of(LATE, {"late": p_late}) is p_late
+    assert cost_of(MINUTES, measures).tolist() == [[8.0, 4.0], [2.0, np.inf]]
+    assert cost_of(Objective("late+minutes", 0.5), measures).tolist() == [[4.5, 2.25], [1.125, np.inf]]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -206,31 +204,35 @@ def test_there_and_back_is_the_same_problem() -> None:
 def test_the_fingerprint_knows_what_a_decision_says() -> None:
     """Two problems with the same costs and another P(late) would decide alike and say otherwise: they differ."""
     problem = with_objective(make_problem([1, 2], [2, 1]), MINUTES)
-    assert problem.late is not None
-    assert replace(problem, late=problem.late / 2.0).fingerprint != problem.fingerprint
+    other = {**problem.measures, "late": problem.measures["late"] / 2.0}
+    assert replace(problem, measures=other).fingerprint != problem.fingerprint
 
 
 def test_without_memory_for_rows_late_ones_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the rows of a policy are made again for each sweep, every number is the same."""
-    kept, made_again = (with_objective(make_problem([2, 1, 3], [2, 1, 3], seed=4), weighted(0.1)) for _ in range(2))
-    monkeypatch.setattr(rows_module, "CHUNK_STATES", 6)
-    value = solve_optimal(kept).value
-    expected = evaluate_rule(kept, ValueRule(value))
-    monkeypatch.setattr(space_module, "SMALL_BYTES", 0)
-    monkeypatch.setattr(space_module, "available_bytes", lambda: bytes_of_values(made_again) + 1.0)
-    assert not state_space(made_again).keeps_rows
-    found = evaluate_rule(made_again, ValueRule(value))
-    for name in ("late_fraction", "lower", "upper", "cost", "mean_response_minutes"):
-        assert getattr(found, name) == getattr(expected, name)
+    problem = with_objective(make_problem([2, 1, 3], [2, 1, 3], seed=4), weighted(0.1))
+    monkeypatch.setattr(layout, "CHUNK_STATES", 6)
+    value = solve_optimal(problem).value
+    expected = evaluate_rule(problem, ValueRule(value))
+    monkeypatch.setattr(cpu, "SMALL_BYTES", 0)
+    monkeypatch.setattr(cpu, "available_bytes", lambda: bytes_of_values(problem.num_states) + 1.0)
+    found = evaluate_rule(problem, ValueRule(value))
+    assert (found.cost, found.measures) == (expected.cost, expected.measures)
+
+
+def changed(problem: DispatchProblem, name: str, table: NDArray[np.float64] | None) -> dict[str, Any]:
+    """The measures of a problem with one of them changed, or left out."""
+    others = {other: kept for other, kept in problem.measures.items() if other != name}
+    return {"measures": others if table is None else {**others, name: table}}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"late": np.zeros((1, 1))}, "late of shape"),
-        ({"late": None}, "late and response_minutes, which minimising minutes needs"),
-        ({"response_minutes": None}, "late and response_minutes, which minimising minutes needs"),
-        ({"objective": LATE}, "no late beside cost"),
+        ({"late": None}, "late and minutes, which minimising minutes needs"),
+        ({"minutes": None}, "late and minutes, which minimising minutes needs"),
+        ({"objective": LATE}, "late to be the cost, if that is minimised"),
         ({"objective": Objective("minutes", 0.1)}, "no objective.weight"),
         ({"objective": Objective("late+minutes")}, "objective.weight, which minimising late"),
         ({"objective": Objective("late+minutes", -1.0)}, "objective.weight > 0"),
@@ -240,20 +242,21 @@ def test_without_memory_for_rows_late_ones_are_counted_too(monkeypatch: pytest.M
 def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
     """A problem whose costs and objective do not fit together is refused with a message that says why."""
     problem = with_objective(make_problem([1, 2], [2, 1]), MINUTES)
+    ((name, value),) = changes.items()
     with pytest.raises(InputError, match=message):
-        replace(problem, **changes)
+        replace(problem, **(changes if name == "objective" else changed(problem, name, value)))
 
 
 def test_a_late_that_is_no_number_is_refused() -> None:
-    """P(late) is finite exactly where a team may be sent."""
+    """P(late) is finite wherever a team may be sent."""
     problem = with_objective(make_problem([1, 2], [2, 1]), MINUTES)
     with pytest.raises(InputError, match="finite late"):
-        replace(problem, late=np.zeros_like(problem.cost))
+        replace(problem, **changed(problem, "late", np.full_like(problem.cost, np.nan)))
 
 
 def test_minutes_cannot_be_minimised_without_them() -> None:
     """A problem that was made without response minutes says so, and so does a bad objective."""
-    problem = replace(make_problem([1, 2], [2, 1]), response_minutes=None)
+    problem = replace(make_problem([1, 2], [2, 1]), measures={})
     with pytest.raises(InputError, match="mean response minutes of every team"):
         with_objective(problem, MINUTES)
     with pytest.raises(InputError, match=r"objective\.weight > 0 and at most 1000, got nan"):

@@ -9,7 +9,8 @@ import pytest
 from runcard.city import DemandPoint, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.response import enumerate_teams, response_table
+from runcard.response import response_table
+from runcard.response.teams import Teams
 
 from .problems import make_problem
 
@@ -31,7 +32,12 @@ from .problems import make_problem
         ({"order": np.zeros((2, 3), np.int64)}, "order of shape"),
         ({"order": np.array([[0, 0], [0, 1]])}, "order"),
         ({"order": np.array([[0, 1], [1, 2]])}, "order"),
-        ({"response_minutes": np.zeros((1, 1))}, "response_minutes of shape"),
+        ({"measures": {"minutes": np.zeros((1, 1))}}, "minutes of shape"),
+        ({"measures": {"minutes": np.full((5, 2), np.nan)}}, "finite minutes"),
+        ({"measures": {"late": np.zeros((5, 2))}}, "late to be the cost"),
+        ({"station_ids": ("a", "a")}, "station id once, got 'a' several times"),
+        ({"trucks": np.ma.masked_array([1, 2], [False, True])}, "trucks, got a masked array"),
+        ({"measures": {"minutes": np.ma.masked_invalid(np.full((5, 2), np.nan))}}, "minutes, got a masked array"),
     ],
 )
 def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -47,7 +53,7 @@ def test_costs_that_are_not_numbers_are_refused() -> None:
     cost = problem.cost.copy()
     cost[0, 0] = np.nan
     with pytest.raises(InputError, match="finite cost"):
-        replace(problem, cost=cost)
+        replace(problem, cost=cost, measures={})
 
 
 def test_a_city_as_arrays() -> None:
@@ -60,7 +66,7 @@ def test_a_city_as_arrays() -> None:
     assert problem.returns_per_day == 48.0
     assert problem.incidents_per_day.tolist() == [point.incidents_per_day for point in demand]
     assert problem.trucks_needed.tolist() == [1 + j % 2 for j in range(16)]
-    assert np.array_equal(problem.teams, enumerate_teams([2, 2, 2], 2))
+    assert problem.teams == Teams((2, 2, 2), 2)
     assert np.array_equal(problem.cost, table.p_late)
     assert problem.station_ids == ("s0", "s1", "s2")
     assert problem.point_ids == tuple(f"n{j}" for j in range(16))
@@ -85,7 +91,7 @@ def test_the_fingerprint_tells_problems_apart() -> None:
     assert problem.fingerprint == make_problem([1, 2], [2, 1]).fingerprint
     finite = np.isfinite(problem.cost)
     others = [
-        replace(problem, cost=np.where(finite, problem.cost * (1 + 1e-15) + 1e-16, np.inf)),
+        replace(problem, cost=np.where(finite, problem.cost * (1 + 1e-15) + 1e-16, np.inf), measures={}),
         replace(problem, incidents_per_day=problem.incidents_per_day[::-1].copy()),
         replace(problem, returns_per_day=25.0),
         replace(problem, order=problem.order[:, ::-1].copy()),
@@ -96,13 +102,28 @@ def test_the_fingerprint_tells_problems_apart() -> None:
 
 
 def test_the_arrays_cannot_be_written() -> None:
-    """A problem is frozen down to its arrays, without freezing those it was made from."""
+    """A problem is frozen down to its arrays, without freezing those it was made from, which change nothing later."""
     problem = make_problem([2, 1], [2, 1])
     with pytest.raises(ValueError, match="read-only"):
         problem.trucks[0] = 5
-    mine = np.array(problem.incidents_per_day)
-    replace(problem, incidents_per_day=mine)
-    mine[0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        problem.measures["minutes"][0] = 5.0
+    mine, minutes = np.array(problem.incidents_per_day), np.array(problem.measures["minutes"])
+    view = minutes.view()
+    view.flags.writeable = False  # but not what it is a view of
+    other = replace(problem, incidents_per_day=mine, measures={"minutes": view})
+    expected = mine[0], minutes[0, 0], other.fingerprint
+    mine[0] = minutes[0, 0] = 1.0
+    assert (other.incidents_per_day[0], other.measures["minutes"][0, 0], other.fingerprint) == expected
+
+
+def test_arrays_that_nobody_can_write_are_not_copied() -> None:
+    """A problem that is made from another, or from arrays that are read-only, takes no more memory for them."""
+    problem = make_problem([2, 1], [2, 1])
+    again = replace(problem, returns_per_day=30.0)
+    assert again.cost is problem.cost
+    assert again.measures["late"] is again.cost
+    assert again.measures["minutes"] is problem.measures["minutes"]
 
 
 def test_ids_are_made_up_if_left_out() -> None:

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from runcard.mdp import rows as rows_module
-from runcard.mdp import solve as solve_module
+from runcard.mdp import cpu, layout
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, ValueRule
@@ -113,7 +112,7 @@ def test_every_number_of_demand_points(num_points: int) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_keys_of_32_bits_lead_to_the_same_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large problems begin with keys of 32 bits: on small ones they end in the same certified optimum."""
-    monkeypatch.setattr(solve_module, "SMALL", 0)
+    monkeypatch.setattr(cpu, "SMALL", 0)
     problem = random_problem(seed)
     assert_optimal(solve_optimal(problem, threads=1), problem, Dense(problem).optimum()[1])
 
@@ -122,7 +121,7 @@ def test_keys_of_32_bits_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> N
     """With thousands of states, too, beginning with keys of 32 bits gives the optimum of 64 bits throughout."""
     problem = make_problem([1, 2, *[1] * 10], [2, 1, 2, 3, 4, 2, 1], load=0.3, seed=3)
     fine = solve_optimal(problem)
-    monkeypatch.setattr(solve_module, "SMALL", 0)
+    monkeypatch.setattr(cpu, "SMALL", 0)
     coarse = solve_optimal(problem)
     assert fine.converged
     assert coarse.converged
@@ -133,7 +132,7 @@ def test_keys_of_32_bits_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("chunk_states", [1, 5, 30])
 def test_the_size_of_a_chunk_does_not_matter(chunk_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """States cut into chunks of any size give the same optimum."""
-    monkeypatch.setattr(rows_module, "CHUNK_STATES", chunk_states)
+    monkeypatch.setattr(layout, "CHUNK_STATES", chunk_states)
     problem = make_problem([2, 1, 3, 1], [2, 1, 3, 4, 2, 1], load=0.4, seed=5)
     assert_optimal(solve_optimal(problem, threads=2), problem, Dense(problem).optimum()[1])
 

@@ -11,7 +11,6 @@ from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.explain import Explanation, explain
 from runcard.policy.base import Decision, Option
-from runcard.policy.options import team_of
 from runcard.policy.solve import POLICY_NAMES, solve
 
 
@@ -102,7 +101,7 @@ def test_every_policy_explains_itself(problem: DispatchProblem, name: str) -> No
         assert explanation.decision == policy.decide(idle, 3)
         assert all(explanation.reasons)
         for station_id, price in explanation.truck_prices.items():
-            alone = team_of(problem, [problem.station_ids.index(station_id)])
+            alone = problem.teams.number([problem.station_ids.index(station_id)])
             assert price == policy.prices(idle, np.array([alone]))[0]
 
 

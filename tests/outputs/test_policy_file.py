@@ -30,7 +30,7 @@ from runcard.policy.solve import POLICY_NAMES, evaluate, solve
 
 from ..mdp.problems import make_problem
 
-ARRAYS = ("trucks", "incidents_per_day", "trucks_needed", "teams", "cost", "order", "response_minutes")
+ARRAYS = ("trucks", "incidents_per_day", "trucks_needed", "cost", "order")
 ONLINE = ("one-step-queueing", "one-step-queueing-printed", "one-step-mean-field")
 """The policies whose files hold nothing of the size of the state space."""
 
@@ -90,13 +90,12 @@ def assert_same_policy(found: Policy, policy: Policy) -> None:
     assert found.problem.point_ids == policy.problem.point_ids
     for name in ARRAYS:
         mine, theirs = getattr(found.problem, name), getattr(policy.problem, name)
-        if name == "response_minutes" and policy.name in ONLINE:
-            assert mine is None
-            continue
-        assert (mine is None) == (theirs is None)
-        if mine is not None:
-            assert mine.dtype == theirs.dtype
-            assert np.array_equal(mine, theirs)
+        assert mine.dtype == theirs.dtype
+        assert np.array_equal(mine, theirs)
+    kept = {"late"} if policy.name in ONLINE else set(policy.problem.measures)
+    assert set(found.problem.measures) == kept
+    for name in kept:
+        assert np.array_equal(found.problem.measures[name], policy.problem.measures[name])
 
 
 def rewrite(
@@ -153,15 +152,15 @@ def test_a_round_trip_without_values_of_every_state(name: str, tmp_path: Path) -
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_a_file_holds_what_decisions_need_and_no_more(problem: DispatchProblem, name: str, tmp_path: Path) -> None:
     """Beside the problem: values of every state with the minutes that go with them, a card, tables, or nothing."""
-    found = arrays_in(save_policy(solve(problem, name), tmp_path / "p")) - set(ARRAYS[:-1])
+    found = arrays_in(save_policy(solve(problem, name), tmp_path / "p")) - set(ARRAYS)
     tables = {"value", "busy", "stations", "num_stations", "points", "num_points"}
     expected = {
         "one-step-mean-field": {f"table_{table}" for table in tables},
         "one-step-queueing": set(),
         "one-step-queueing-printed": set(),
-        "fixed-card": {"value", "response_minutes", "card"},
+        "fixed-card": {"value", "measure_minutes", "card"},
     }
-    assert found == expected.get(name, {"value", "response_minutes"})
+    assert found == expected.get(name, {"value", "measure_minutes"})
 
 
 @pytest.mark.parametrize("name", POLICY_NAMES)
@@ -173,9 +172,10 @@ def test_an_objective_is_kept(problem: DispatchProblem, name: str, objective: Ob
     found = load_policy(path, policy.problem)
     assert found.problem.objective == objective
     assert found.certificate == policy.certificate
-    assert {"late", "response_minutes"} <= arrays_in(path)
-    for array in ("cost", "late", "response_minutes"):
-        assert np.array_equal(getattr(found.problem, array), getattr(policy.problem, array))
+    assert {"measure_late", "measure_minutes"} <= arrays_in(path)
+    assert np.array_equal(found.problem.cost, policy.problem.cost)
+    for measure in ("late", "minutes"):
+        assert np.array_equal(found.problem.measures[measure], policy.problem.measures[measure])
     for idle in every_state(problem)[::3]:
         assert [found.decide(idle, j) for j in range(9)] == [policy.decide(idle, j) for j in range(9)]
     assert evaluate(found).late_fraction == evaluate(policy).late_fraction
@@ -188,7 +188,7 @@ def test_an_objective_without_sense_is_refused(problem: DispatchProblem, tmp_pat
     path = save_policy(solve(with_objective(problem, Objective("minutes")), "optimal"), tmp_path / "p")
     whole = path.read_bytes()
     for about, arrays in (
-        ({}, {"late": None}),
+        ({}, {"measure_late": None}),
         ({"objective": ...}, {}),
         ({"objective": None}, {}),
         ({"objective": {"minimise": "cost", "weight": None}}, {}),
@@ -213,7 +213,7 @@ def test_the_horizon_of_queueing_is_kept(problem: DispatchProblem, tmp_path: Pat
 
 def test_a_problem_without_minutes(tmp_path: Path) -> None:
     """A problem that gives no response minutes makes the trip too."""
-    policy = solve(replace(make_problem([1, 2], [3, 1]), response_minutes=None))
+    policy = solve(replace(make_problem([1, 2], [3, 1]), measures={}))
     assert_same_policy(load_policy(save_policy(policy, tmp_path / "p")), policy)
 
 

@@ -29,7 +29,7 @@ def mixed_problem() -> DispatchProblem:
 
 def ids_of(problem: DispatchProblem, team: int, point: int) -> tuple[str, ...]:
     """The station ids of a team, and "outside" for what is missing."""
-    ids = [problem.station_ids[i] for i, taken in enumerate(problem.teams[team]) for _ in range(taken)]
+    ids = [problem.station_ids[i] for i, taken in enumerate(problem.teams.counts[team]) for _ in range(taken)]
     return (*ids, *["outside"] * (int(problem.trucks_needed[point]) - len(ids)))
 
 

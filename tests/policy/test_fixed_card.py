@@ -111,7 +111,7 @@ def test_decisions_follow_the_card(seed: int) -> None:
     for place, state in enumerate(dense.states):
         for j in range(problem.num_points):
             decision, team = card.decide(np.array(state), j), table[place, j]
-            ids = [problem.station_ids[i] for i in range(len(state)) for _ in range(problem.teams[team, i])]
+            ids = [problem.station_ids[i] for i in range(len(state)) for _ in range(problem.teams.counts[team, i])]
             ids += ["outside"] * (int(problem.trucks_needed[j]) - len(ids))
             assert list(decision.team) == ids
             assert decision.p_late == problem.cost[team, j]

@@ -80,7 +80,7 @@ def test_everything_else_by_linear_algebra(problem: DispatchProblem) -> None:
         assert found.mean_response_minutes == pytest.approx(exact.mean_response_minutes, rel=1e-9)
         np.testing.assert_allclose(found.probability, exact.probability, rtol=0, atol=1e-10)
         np.testing.assert_allclose(found.dispatch_share, exact.dispatch_share, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(found.busy_fraction, exact.busy_fraction, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(found.busy_fractions, exact.busy_fractions, rtol=0, atol=1e-10)
         assert found.outside_share == pytest.approx(exact.outside_share, abs=1e-11)
         np.testing.assert_allclose(found.value[: len(exact.value)], exact.value, rtol=0, atol=1e-9)
 

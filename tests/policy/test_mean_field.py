@@ -13,7 +13,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.mean_field import MeanFieldPolicy, solve_mean_field
-from runcard.policy.options import idle_teams, teams_of_size
+from runcard.policy.options import idle_teams
 from runcard.policy.solve import evaluate
 
 from ..conftest import GoldenCity
@@ -32,7 +32,7 @@ def problem(golden: GoldenCity) -> DispatchProblem:
 
 def ids_of(problem: DispatchProblem, team: int, point: int) -> tuple[str, ...]:
     """The station ids of a team, and "outside" for what is missing."""
-    ids = [problem.station_ids[i] for i, taken in enumerate(problem.teams[team]) for _ in range(taken)]
+    ids = [problem.station_ids[i] for i, taken in enumerate(problem.teams.counts[team]) for _ in range(taken)]
     return (*ids, *["outside"] * (int(problem.trucks_needed[point]) - len(ids)))
 
 
@@ -94,7 +94,7 @@ def test_prices_are_not_negative(problem: DispatchProblem) -> None:
     """In every state of the golden cities, no team of any size has a negative price."""
     policy = solve_mean_field(problem)
     for state in Dense(problem).states:
-        teams = np.flatnonzero((problem.teams <= state).all(axis=1))
+        teams = np.flatnonzero((problem.teams.counts <= state).all(axis=1))
         assert policy.prices(np.array(state), teams).min() >= 0.0, state
 
 
@@ -161,8 +161,7 @@ def test_points_without_incidents() -> None:
             returns_per_day=problem.returns_per_day,
             incidents_per_day=problem.incidents_per_day[alive],
             trucks_needed=problem.trucks_needed[alive],
-            teams=problem.teams[problem.team_sizes <= 2],
-            cost=problem.cost[problem.team_sizes <= 2][:, alive],
+            cost=problem.cost[problem.teams.sizes <= 2][:, alive],
             order=problem.order[alive],
         )
     )
@@ -206,7 +205,7 @@ def test_sixty_trucks(load: float) -> None:
         if 2 * idle.sum() > problem.num_trucks:
             # Tables do not know of each other: where a late incident is one in 10^7, prices of -10^-7 were seen, and
             # with five of sixty trucks idle one of -10^-4.
-            assert policy.prices(idle, teams_of_size(problem, idle, 1)).min() > -1e-6
+            assert policy.prices(idle, problem.teams.idle(idle, 1)).min() > -1e-6
 
 
 def test_points_that_are_not_concerned_do_not_change() -> None:

@@ -21,7 +21,7 @@ def problem() -> DispatchProblem:
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_another_unit_changes_no_decision(problem: DispatchProblem, name: str) -> None:
     """With minutes that are P(late) once more, their sum is P(late) times 8: the same teams, at 8 times the price."""
-    again = with_objective(replace(problem, response_minutes=problem.cost), Objective("late+minutes", 7.0))
+    again = with_objective(replace(problem, measures={"minutes": problem.cost}), Objective("late+minutes", 7.0))
     expected, found = solve(problem, name), solve(again, name)
     for counts in np.ndindex(tuple(problem.trucks + 1)):
         idle = np.array(counts)
@@ -44,17 +44,16 @@ def test_a_decision_says_p_late_and_minutes(problem: DispatchProblem, name: str,
     other = with_objective(problem, objective)
     policy = solve(other, name)
     looks = name not in ("closest-first", "fixed-card")
-    assert other.response_minutes is not None
     for point in range(problem.num_points):
         decision = policy.decide(problem.trucks, point)
         for option in (decision, *decision.alternatives):
             (team,) = (
                 number
-                for stations, number in other.team_numbers.items()
-                if tuple(other.station_ids[i] for i in stations) == option.team
+                for number, stations in enumerate(other.teams.stations.tolist())
+                if tuple(other.station_ids[i] for i in stations if i >= 0) == option.team
             )
             assert option.p_late == problem.cost[team, point]
-            assert option.minutes == other.response_minutes[team, point]
+            assert option.minutes == other.measures["minutes"][team, point]
             assert option.cost == other.cost[team, point]
             assert option.total == option.cost + option.price
         totals = [option.total for option in decision.alternatives]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.options import first_in_order, idle_teams, make_decision, team_ids, team_of, teams_of_size
+from runcard.policy.options import first_in_order, idle_teams, make_decision, team_ids
 
 from ..mdp.problems import make_problem, random_problem
 from ..mdp.reference import Dense
@@ -43,38 +43,38 @@ def test_a_team_is_found_by_its_stations(seed: int) -> None:
     """Every team has its own number, whatever the order its stations are named in."""
     problem = random_problem(seed)
     rng = np.random.default_rng(seed)
-    for number, team in enumerate(problem.teams):
+    for number, team in enumerate(problem.teams.counts):
         stations = np.repeat(np.arange(problem.num_stations), team)
-        assert team_of(problem, rng.permutation(stations).tolist()) == number
+        assert problem.teams.number(rng.permutation(stations).tolist()) == number
 
 
 @pytest.mark.parametrize("needed", [1, 2, 3])
 def test_more_trucks_than_bits(needed: int) -> None:
     """With seventy trucks the teams, the first in the order and every number are right as well."""
     problem, rng = large_problem(needed), np.random.default_rng(needed)
-    sizes = problem.teams.sum(axis=1)
+    sizes = problem.teams.counts.sum(axis=1)
     for share in (0.0, 0.01, 0.05, 0.5, 1.0):
         idle = rng.binomial(problem.trucks, share)
-        could_go = (problem.teams <= idle).all(axis=1)
+        could_go = (problem.teams.counts <= idle).all(axis=1)
         for size in range(needed + 1):
             expected = np.flatnonzero(could_go & (sizes == size))
-            assert np.array_equal(teams_of_size(problem, idle, size), expected)
+            assert np.array_equal(problem.teams.idle(idle, size), expected)
         wanted = min(needed, int(idle.sum()))
         assert np.array_equal(idle_teams(problem, idle, 0), np.flatnonzero(could_go & (sizes == wanted)))
         taken = np.array([i for i in problem.order[0] for _ in range(idle[i])][:needed], np.int64)
         counts = np.bincount(taken, minlength=problem.num_stations)
-        assert np.array_equal(problem.teams[first_in_order(problem, problem.order, idle, 0)], counts)
+        assert np.array_equal(problem.teams.counts[first_in_order(problem, problem.order, idle, 0)], counts)
     for number in rng.integers(0, problem.num_teams, 200).tolist():
-        assert team_of(problem, np.repeat(np.arange(35), problem.teams[number]).tolist()) == number
+        assert problem.teams.number(np.repeat(np.arange(35), problem.teams.counts[number]).tolist()) == number
 
 
 def test_ids_are_made_up_from_outside() -> None:
     """A team has an id for each truck, and "outside" for each that is missing at a point."""
     problem = make_problem([2, 1], [3, 1])
-    assert team_ids(problem, 0, team_of(problem, [1, 0, 0])) == ("s0", "s0", "s1")
-    assert team_ids(problem, 0, team_of(problem, [1])) == ("s1", "outside", "outside")
-    assert team_ids(problem, 1, team_of(problem, [1])) == ("s1",)
-    assert team_ids(problem, 1, team_of(problem, [])) == ("outside",)
+    assert team_ids(problem, 0, problem.teams.number([1, 0, 0])) == ("s0", "s0", "s1")
+    assert team_ids(problem, 0, problem.teams.number([1])) == ("s1", "outside", "outside")
+    assert team_ids(problem, 1, problem.teams.number([1])) == ("s1",)
+    assert team_ids(problem, 1, problem.teams.number([])) == ("outside",)
 
 
 def test_alternatives_are_ranked_and_never_the_team_itself() -> None:

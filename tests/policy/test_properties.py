@@ -60,7 +60,7 @@ def test_relabelling_stations_changes_nothing(city: City, random: Random) -> Non
     if same_order:
         first = [evaluate(solve(p, "closest-first")) for p in (problem, other)]
         assert first[1].late_fraction == pytest.approx(first[0].late_fraction, rel=1e-10, abs=1e-14)
-        np.testing.assert_allclose(first[1].busy_fraction, first[0].busy_fraction[order], rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(first[1].busy_fractions, first[0].busy_fractions[order], rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(first[1].dispatch_share, first[0].dispatch_share[order], rtol=1e-8, atol=1e-10)
 
 
@@ -108,8 +108,8 @@ def test_what_every_evaluation_must_say(city: City, name: str) -> None:
     found = evaluate(solve(problem, name))
     assert 0.0 <= found.lower <= found.late_fraction <= found.upper <= 1.0
     assert found.dispatch_share.sum() + found.outside_share == pytest.approx(1.0, abs=1e-12)
-    assert (found.busy_fraction > -1e-12).all()
-    assert (found.busy_fraction < 1.0).all()
+    assert (found.busy_fractions > -1e-12).all()
+    assert (found.busy_fractions < 1.0).all()
     assert found.probability.sum() == pytest.approx(1.0, abs=1e-12)
     idle = found.idle_distribution @ np.arange(problem.num_trucks + 1)
-    assert found.busy_fraction @ problem.trucks == pytest.approx(problem.num_trucks - idle, rel=1e-8)
+    assert found.busy_fractions @ problem.trucks == pytest.approx(problem.num_trucks - idle, rel=1e-8)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from runcard.city.grid import generate_grid
 from runcard.errors import InputError, SizeError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Decision
 from runcard.policy.options import idle_teams, make_decision
@@ -61,18 +60,18 @@ def test_prices_are_not_negative(problem: DispatchProblem) -> None:
 
 def check_online(problem: DispatchProblem, policy: QueueingPolicy) -> None:
     """Online prices are differences of the table, and the online team is best in the table, in every state."""
-    value, layout = policy.rule.value, Layout(problem)
+    value, layout = policy.rule.value, problem.layout
     for idle in states(problem):
-        state = int(idle @ layout.space.stride)
+        state = int(idle @ layout.states.stride)
         for point in range(problem.num_points):
             teams = idle_teams(problem, idle, point)
-            table = value[state - layout.teams.offset[teams]] - value[state]
+            table = value[state - layout.offset[teams]] - value[state]
             total = problem.cost[teams, point] + table
             decision = policy.decide(idle, point)
             best = int(total.argmin())
             assert decision.total == pytest.approx(total[best], abs=1e-7)
             if len(total) == 1 or np.partition(total, 1)[1] > total[best] + 1e-7:
-                counts = problem.teams[teams[best]]
+                counts = problem.teams.counts[teams[best]]
                 sent = [problem.station_ids[i] for i in np.flatnonzero(counts) for _ in range(counts[i])]
                 assert [station for station in decision.team if station != "outside"] == sent
             if point == 0:

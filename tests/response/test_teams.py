@@ -1,6 +1,6 @@
 """The catalogue of teams, against plain enumeration."""
 
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 from math import comb
 
 import numpy as np
@@ -37,14 +37,18 @@ def test_lists_every_team_once_by_size_and_station(trucks: tuple[int, ...], max_
 
 @pytest.mark.parametrize(("trucks", "max_size"), CASES)
 def test_finds_a_team_by_its_stations_and_by_its_code(trucks: tuple[int, ...], max_size: int) -> None:
-    """Both ways to look a team up give its place in the list, whatever the order of the stations."""
-    teams = Teams.of(trucks, max_size)
+    """Every way to look a team up gives its place in the list, whatever the order of the stations."""
+    teams, every_code = Teams.of(trucks, max_size), set()
     for number, team in enumerate(plain_list(trucks, max_size)):
-        code = 0
-        for i in team:
-            code = code * teams.base + i + 1
-        assert teams.number(team[::-1]) == number == teams.number_of_code[code]
-    assert (teams.number_of_code >= 0).sum() == len(teams)
+        assert teams.number(team[::-1]) == number
+        for padded in set(permutations([*team, *[-1] * (max_size - len(team))])):
+            code = 0
+            for i in padded:
+                code = code * teams.base + i + 1
+            every_code.add(code)
+            assert teams.number_of_code[code] == number
+            assert teams.numbers(np.array([padded], np.int64)).tolist() == [number]
+    assert set(np.flatnonzero(teams.number_of_code >= 0).tolist()) == every_code
 
 
 def test_a_team_that_does_not_exist_is_refused() -> None:

@@ -5,20 +5,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import stdtrit
 
 import runcard
-from runcard.city import City
+from runcard.city import City, Objective
 from runcard.errors import InputError
-from runcard.mdp.levels import idle_distribution
 from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
 from runcard.simulate import engine
 from runcard.simulate.engine import SimulationProgress, simulate_policies
 from runcard.simulate.result import Batch, SimulatedPolicy
+from runcard.simulate.scenario import Scenario
 
 from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city, street
 from .reference_simpy import Decide, Department
@@ -126,7 +127,7 @@ def test_the_number_of_idle_trucks_is_distributed_as_it_must_be(given: dict[str,
     """Whatever the policy, the time with n idle trucks is that of the birth and death chain."""
     city = small_city(**given)
     policies = policies_of(city, ["closest-first", "optimal"])
-    exact = idle_distribution(policies[0].problem)
+    exact = policies[0].problem.levels.idle_distribution
     for result in simulate_policies(city, policies, incidents=100_000, threads=1).policies:
         parts = idle_parts(result)
         assert result.idle_chances == pytest.approx(parts.mean(axis=0), abs=1e-3)
@@ -155,7 +156,7 @@ def test_trucks_are_busy_as_littles_law_says() -> None:
         (result.dispatches_per_day * city.busy_minutes / 1440.0).sum(), rel=0.01
     )
     for i in range(len(city.stations)):
-        assert holds(by_station(result, city, i), float(exact.busy_fraction[i]))
+        assert holds(by_station(result, city, i), float(exact.busy_fractions[i]))
 
 
 def assert_same_batches(one: SimulatedPolicy, other: SimulatedPolicy) -> None:
@@ -296,7 +297,31 @@ def test_no_policy_and_a_policy_of_another_city_are_refused() -> None:
         replace(city, trucks_per_incident=1),
     ):
         with pytest.raises(InputError, match="optimal: expected what was made for the stations and demand"):
-            simulate_policies(city, policies_of(other, ["optimal"]), incidents=10)
+            simulate_policies(city, policies_of(other, ["optimal"]), incidents=10, other_city=True)
+
+
+def test_a_policy_of_another_city_with_the_same_stations() -> None:
+    """Other rates, targets or roads make another city: its policy is refused, unless it is asked for."""
+    city = small_city()
+    busier = tuple(replace(point, incidents_per_day=2.0 * point.incidents_per_day) for point in city.demand)
+    for other in (replace(city, demand=busier), replace(city, target_minutes=9.0), replace(city, shared_delay=0.25)):
+        policies = policies_of(other, ["optimal"])
+        with pytest.raises(InputError, match=r"optimal: expected what was made for .* as it is now"):
+            simulate_policies(city, policies, incidents=10)
+        assert simulate_policies(city, policies, incidents=10, other_city=True).policies[0].num_incidents == 10
+    policies = policies_of(replace(city, objective=Objective("minutes")), ["optimal"])
+    assert simulate_policies(city, policies, incidents=10).policies[0].num_incidents == 10
+    together = replace(city, driving=replace(city.driving, model="gamma", cv=0.5))
+    scenario = Scenario("gamma", driving=(("model", "gamma"), ("cv", 0.5)))
+    assert simulate_policies(city, policies_of(together, ["optimal"]), scenario, incidents=10).precise
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "two"])
+def test_a_number_of_threads_that_means_nothing(threads: Any) -> None:
+    """No thread, or half of one, is an error and not a wait without end."""
+    city = small_city()
+    with pytest.raises(InputError, match="threads"):
+        simulate_policies(city, policies_of(city), incidents=10, threads=threads)
 
 
 def test_a_policy_that_is_asked_decides_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

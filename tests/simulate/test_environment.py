@@ -96,7 +96,7 @@ def test_the_teams_that_can_go(scenario: str) -> None:
         idle, point = seen[: problem.num_stations], int(seen[problem.num_stations])
         wanted = min(int(problem.trucks_needed[point]), int(idle.sum()))
         few |= wanted < problem.trucks_needed[point]
-        expected = [sum(team) == wanted and all(team <= idle) for team in problem.teams]
+        expected = [sum(team) == wanted and all(team <= idle) for team in problem.teams.counts]
         assert info["action_mask"].dtype == np.int8
         assert info["action_mask"].tolist() == expected
         assert seen in env.observation_space
@@ -153,7 +153,7 @@ def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> N
         assert [info["first_minutes"] for info in infos] == records["first"].tolist()
         assert [info["last_minutes"] for info in infos] == records["last"].tolist()
         assert [info["minutes"] for info in infos[:-1]] == records["minutes"][1:].tolist()
-        sent = env.problem.team_stations[[info["team"] for info in infos]]
+        sent = env.problem.teams.stations[[info["team"] for info in infos]]
         assert sent.tolist() == records["stations"][:, : model.most_needed].tolist()
         assert [step[1] for step in steps] == [-float(late) for late in records["late"]]
 
@@ -192,7 +192,7 @@ def test_what_a_step_says() -> None:
     steps = play(env, first_team, 2)
     for seen, reward, terminated, truncated, info in steps:
         assert 0.0 <= info["first_minutes"] <= info["last_minutes"]
-        assert info["p_late"] == env.problem.p_late[info["team"], point] == -reward
+        assert info["p_late"] == env.problem.measures["late"][info["team"], point] == -reward
         assert not terminated
         point = int(seen[-1])
         assert isinstance(reward, float)
@@ -264,6 +264,10 @@ def test_several_at_once() -> None:
         (
             {"problem": runcard.dispatch_problem(CITIES["one"])},
             "DispatchEnv: expected what was made for the stations and demand",
+        ),
+        (
+            {"problem": runcard.dispatch_problem(replace(CITIES["two"], target_minutes=9.0))},
+            "DispatchEnv: expected what was made for .* as it is now",
         ),
     ],
 )

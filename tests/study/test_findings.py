@@ -150,7 +150,7 @@ def test_printed_rates_alone() -> None:
     names = [policy.name for policy in versions]
     assert names == ["one-step-queueing", "one-step-queueing-printed-rates"] + ["one-step-queueing-printed"] * 2
     assert [policy.queues.unique for policy in versions] == [True, False, False, False]
-    teams = np.flatnonzero(problem.team_sizes == 2)
+    teams = np.flatnonzero(problem.teams.sizes == 2)
     corrected, rates, printed, both = (policy.prices(problem.trucks, teams) for policy in versions)
     np.testing.assert_array_equal(printed, both)
     assert np.abs(corrected - rates).max() > 1e-4

@@ -27,18 +27,14 @@ def decide(
 ) -> None:
     """Say which trucks to send, and why."""
     from runcard.city.files import read_city
-    from runcard.cli.progress import Report
     from runcard.cli.show_teams import print_explanation
     from runcard.cli.terminal import print_json
+    from runcard.mdp.fingerprint import city_fingerprint
     from runcard.outputs.explain import explain
     from runcard.outputs.policy_file import load_policy
     from runcard.outputs.situation import find_point, idle_trucks
-    from runcard.outputs.steps import city_problem
 
-    policy = load_policy(file)
-    if city is not None:
-        with Report() as report:
-            policy = load_policy(file, city_problem(read_city(city), minutes=False, steps=report))
+    policy = load_policy(file, None if city is None else city_fingerprint(read_city(city)))
     point = find_point(policy.problem, at, incident_class)
     explanation = explain(policy, idle_trucks(policy.problem, idle), point)
     if as_json:

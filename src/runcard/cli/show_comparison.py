@@ -124,7 +124,7 @@ def station_table(comparison: Comparison) -> SplitTable:
     table = SplitTable("station", ["trucks", *(f"{visible(result.name)}\nsent %  busy %" for result in results)])
     for i, station in enumerate(comparison.city.stations):
         cells = (
-            f"{100.0 * result.evaluation.dispatch_share[i]:6.2f}  {100.0 * result.evaluation.busy_fraction[i]:6.2f}"
+            f"{100.0 * result.evaluation.dispatch_share[i]:6.2f}  {100.0 * result.evaluation.busy_fractions[i]:6.2f}"
             for result in results
         )
         table.add_row(station.station_id, str(station.trucks), *cells)

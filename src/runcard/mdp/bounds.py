@@ -8,8 +8,23 @@ cancel, so the policy's late rate is g = Σ_f p(f) v(f). The number of idle truc
 
 With the minimum over teams in v, the left side bounds every policy, hence the optimum, from below, and the right side
 bounds the policy that attains the minima, hence the optimum too, from above. States that are rare because few trucks
-are idle hardly count, which is why this is so much tighter than the usual span over all states. Both sides are moved
-outwards by what rounding can have done, so they hold for the numbers as computed.
+are idle hardly count, which is why this is so much tighter than the usual span over all states.
+
+**Rounding.** Both sides are moved outwards by what rounding can have done at most, so that they are proven. With u half
+the distance from 1 to the next double, a sum of m terms is off by at most m u times the sum of their sizes, in whatever
+order they are added. A residual of level n is a sum over the J demand points, the teams sent (no more than J) and the I
+stations, of rates times costs and differences of h. With the largest |h| of each level, L(n), the rates q(n, m) at
+which levels change, and the size c of the most negative cost (costs below 0 are only in problems made by hand), it is
+off by at most
+
+    (2 J + I + 16) u { |v| + Σ_m q(n, m) (L(n) + L(m)) + 2 Λ c },
+
+and by twice that where keys are added, whose parts are larger than their sum. P(n) is a product of at most N ratios of
+sums of positive terms, and off by at most 32 (N + 1) u of itself. Its total is 1, so that only what residuals differ
+from g counts, and g itself by the rounding of the sum over n.
+
+This is far more than rounding usually does. A solver has met its tolerance when the bounds are as close as that, what
+cannot be ruled out left aside; no solver could do anything about the rest.
 
 **Values by level.** Since every team of a demand point takes equally many trucks, adding φ(|f|) to h changes neither
 the greedy policy nor the bounds; it adds (Qφ)(n) to every residual of level n, with Q the generator of the chain of
@@ -24,10 +39,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.problem import MAX_TRUCKS_NEEDED
+from runcard.mdp.levels import Levels
 
-ROUNDING: Final = 16 * np.finfo(np.float64).eps
-"""The relative rounding error of a residual, some ten times what summing and subtracting were seen to make."""
+HALF_STEP: Final = np.finfo(np.float64).eps / 2.0
+"""u: the relative rounding error of one operation."""
+
+NOISE: Final = 32.0 * HALF_STEP
+"""The relative rounding error of a residual that is seen, about: sweeps do not bring the bounds closer than this."""
 
 EVERYWHERE: Final = 1e-6
 """How close the residuals of all states with equally many idle trucks must be, as late fractions."""
@@ -41,17 +59,20 @@ STALL_STEPS: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """Bounds on g: `rounding` is what each side was moved for it, `spread` the largest range of a level's residuals."""
+    """Bounds on g, each moved outwards by `rounding`."""
 
     lower: float
     upper: float
     rounding: float
-    spread: float
+    noise: float
+    """The rounding that is to be expected, much less than what cannot be ruled out."""
+    widest_level: float
+    """The largest difference between the residuals of states with equally many idle trucks."""
 
     @property
     def gap(self) -> float:
-        """The distance between the bounds."""
-        return self.upper - self.lower
+        """The distance between the bounds as far as a solver can close it: with the rounding that is to be expected."""
+        return self.upper - self.lower - 2.0 * (self.rounding - self.noise)
 
     def within(self, tolerance: float, total_rate: float) -> bool:
         """Whether the bounds are within `tolerance` of each other, relatively, or nothing is ever late.
@@ -60,11 +81,11 @@ class Bounds:
         so the residuals of every level must be close to each other as well.
         """
         close = self.gap <= tolerance * self.upper or self.upper <= NEVER_LATE * total_rate
-        return close and self.spread <= EVERYWHERE * total_rate
+        return close and self.widest_level <= EVERYWHERE * total_rate
 
     def exhausted(self, total_rate: float) -> bool:
         """Whether rounding is most of what is between the bounds: more steps would not bring them closer."""
-        return self.gap <= 4.0 * self.rounding and self.spread <= EVERYWHERE * total_rate
+        return self.gap <= 4.0 * self.noise and self.widest_level <= EVERYWHERE * total_rate
 
 
 def stalled(gaps: Sequence[float]) -> bool:
@@ -76,7 +97,7 @@ def stalled(gaps: Sequence[float]) -> bool:
 class Residuals:
     """The residuals of the states at each level [N + 1], g left out: the lowest, the highest, and the largest |h|.
 
-    `unit` is how far each may be off because keys are whole numbers, as a late rate like the residuals.
+    `unit` is how far each may be off because keys are whole numbers, as a cost rate like the residuals.
     """
 
     lowest: NDArray[np.float64]
@@ -85,36 +106,36 @@ class Residuals:
     unit: float = 0.0
 
     @classmethod
-    def none(cls, num_trucks: int) -> "Residuals":
+    def none(cls, num_trucks: int, unit: float = 0.0) -> "Residuals":
         """The residuals of no state, to be brought down and up by a kernel."""
         lowest = np.full(num_trucks + 1, np.inf)
-        return cls(lowest, -lowest, np.zeros(num_trucks + 1))
+        return cls(lowest, -lowest, np.zeros(num_trucks + 1), unit)
 
     @classmethod
-    def over(cls, parts: Sequence["Residuals"], unit: float = 0.0) -> "Residuals":
+    def over(cls, parts: Sequence["Residuals"]) -> "Residuals":
         """The residuals of all states, given those of some parts of them."""
         lowest = np.min([part.lowest for part in parts], axis=0)
         highest = np.max([part.highest for part in parts], axis=0)
+        unit = max(part.unit for part in parts)
         return cls(lowest, highest, np.max([part.largest for part in parts], axis=0), unit)
 
-    def bounds(self, distribution: NDArray[np.float64], generator: NDArray[np.float64]) -> Bounds:
-        """The bounds on g, given the distribution and the generator of the number of idle trucks.
-
-        A residual of level n is a sum of rates times differences of h, taken at most as many levels down as an incident
-        needs trucks and one up, and of costs, which the residual itself bounds.
-        """
-        leaving = -np.diag(generator)
-        near = self.largest.copy()
-        np.maximum(near[:-1], self.largest[1:], out=near[:-1])
-        for down in range(1, min(MAX_TRUCKS_NEEDED + 1, len(near))):
-            np.maximum(near[down:], self.largest[:-down], out=near[down:])
-        size = np.maximum(np.abs(self.lowest), np.abs(self.highest)) + 2.0 * leaving * near
-        rounding = float(distribution @ (ROUNDING * size)) + self.unit
+    def bounds(self, levels: Levels, *, num_terms: int, most_negative: float = 0.0) -> Bounds:
+        """The bounds on g; `num_terms` is 2 J + I, and `most_negative` is c."""
+        distribution = levels.idle_distribution
+        size = float(distribution @ np.maximum(-self.lowest, self.highest) + levels.weights @ self.largest)
+        size += 2.0 * float(levels.rates.sum()) * most_negative
+        lower, upper = float(distribution @ self.lowest), float(distribution @ self.highest)
+        middle, num_levels = (lower + upper) / 2.0, len(distribution)
+        off_middle = np.maximum(middle - self.lowest, self.highest - middle)
+        of_levels = 32.0 * num_levels * float(distribution @ off_middle) + 4.0 * num_levels * abs(middle)
+        of_sums = (num_terms + 16) * size * (2.0 if self.unit > 0.0 else 1.0)
+        rounding = (of_sums + of_levels) * HALF_STEP + self.unit
         return Bounds(
-            lower=float(distribution @ self.lowest) - rounding,
-            upper=float(distribution @ self.highest) + rounding,
+            lower=lower - rounding,
+            upper=upper + rounding,
             rounding=rounding,
-            spread=float((self.highest - self.lowest).max()),
+            noise=NOISE * size + self.unit,
+            widest_level=float((self.highest - self.lowest).max()),
         )
 
     def correction(self, generator: NDArray[np.float64]) -> NDArray[np.float64]:

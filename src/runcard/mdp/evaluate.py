@@ -1,66 +1,55 @@
-"""Exact evaluation of a policy: late rate with bounds, relative values, and the probability of every state.
+"""Exact evaluation of a policy: its mean cost and measures, with bounds, and the probability of every state.
 
-Values are swept (see `chain.py`) until the bounds on g (see `bounds.py`) are well within `tolerance` of each other,
-relatively; probabilities until they stop changing. From the probabilities p(f) and the policy's rows r(f, a) follow
+The values of the cost (see `chain.py`) give its long-run rate g with bounds; the probabilities p(f) are swept until
+they stop changing. From these and the policy's rows r(f, a) follow
 
     dispatches per day of station i     d_i = Σ_f p(f) Σ_a r(f, a) a_i,
     busy fraction of its trucks         d_i / (μ C_i)                                    (Little's law),
-    mean response minutes               Σ_f p(f) Σ_j λ_j minutes(a(f, j), j) / Λ.
+    mean of a measure                   Σ_f p(f) Σ_j λ_j measure(a(f, j), j) / Λ.
 
-Values are those of the problem's cost. Where that is not P(late), the late rate is found like g, from values of its
-own for the same policy, so that its bounds are certified too.
+The means of some measures are found like g instead, from values of their own for the same policy, so that they have
+certified bounds too.
 """
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.bounds import stalled
-from runcard.mdp.chain import Chain, policy_rows
-from runcard.mdp.kernels.order_rows import team_use
-from runcard.mdp.layout import VALUE_PADDING, Layout
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.chain import MAX_SWEEPS, PolicyValue, chain_of
+from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.mdp.rows import Chunk, Rows, Rule
-from runcard.mdp.space import state_space
-
-AIM = 0.01
-"""Values are swept until the bounds are this part of the tolerance apart, or as close as rounding lets them be."""
+from runcard.mdp.rows import DecisionRule
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PolicyValue:
-    """The values of a policy: g in [lower, upper] per day, and h [states + padding], 0 with every truck idle."""
+class MeasureMean(NamedTuple):
+    """The long-run mean of a measure over incidents, certified to lie in [lower, upper] where these are given."""
 
-    value: NDArray[np.float64]
-    lower: float
-    upper: float
-    converged: bool
+    mean: float
+    lower: float | None = None
+    upper: float | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evaluation:
     """What a policy achieves in the long run. Arrays are by station."""
 
-    late_fraction: float
-    late_per_day: float
-    lower: float
-    """The late fraction is certified to lie in [lower, upper]."""
-    upper: float
-    mean_response_minutes: float | None
     cost: float
     """The mean cost of an incident, as the objective of the problem counts it: the late fraction, if that is it."""
     cost_lower: float
-    """The mean cost is certified to lie in [cost_lower, cost_upper]."""
+    """The mean cost is certified to lie in [cost_lower, cost_upper], with the errors of costs counted."""
     cost_upper: float
+    measures: Mapping[str, MeasureMean]
+    """The mean of each measure of the problem."""
+    incidents_per_day: float
     dispatch_share: NDArray[np.float64]
     """[I] share of all trucks sent that come from each station."""
     outside_share: float
     """Share of all trucks sent that come from outside."""
-    busy_fraction: NDArray[np.float64]
+    busy_fractions: NDArray[np.float64]
     """[I] long-run fraction of time that a truck of the station is busy."""
     idle_distribution: NDArray[np.float64]
     """[N + 1] chance that n trucks are idle; the same for every policy."""
@@ -71,124 +60,91 @@ class Evaluation:
     converged: bool
     seconds: float
 
+    @property
+    def late_fraction(self) -> float:
+        """The fraction of incidents that are late."""
+        return self.measures[P_LATE].mean
 
-def policy_value(
-    chain: Chain,
-    *,
-    start: NDArray[np.float64] | None = None,
-    tolerance: float = 1e-9,
-    max_cycles: int = 400,
-    progress: Callable[[Progress], None] | None = None,
-) -> PolicyValue:
-    """The values of the policy of a chain, found from the values `start` if there are any close to them."""
-    problem, space = chain.space.layout.problem, chain.space
-    total = problem.total_incidents_per_day
-    value = np.zeros(problem.num_states + VALUE_PADDING) if start is None else start.copy()
-    gaps: list[float] = []
-    for step in range(1, max(1, max_cycles) + 1):
-        value = chain.improve_values(value)
-        residuals = chain.residuals(value)
-        bounds = space.bounds(residuals)
-        gaps.append(bounds.gap)
-        if progress is not None:
-            progress(Progress(step=step, lower=bounds.lower / total, upper=bounds.upper / total, tolerance=tolerance))
-        if bounds.within(AIM * tolerance, total) or bounds.exhausted(total) or stalled(gaps):
-            break
-    return PolicyValue(
-        value=space.levelled(value, residuals),
-        lower=bounds.lower,
-        upper=bounds.upper,
-        converged=bounds.within(tolerance, total),
-    )
+    @property
+    def late_per_day(self) -> float:
+        """The late incidents per day."""
+        return self.late_fraction * self.incidents_per_day
 
+    @property
+    def lower(self) -> float:
+        """The late fraction is certified to lie in [lower, upper]."""
+        lower = self.measures[P_LATE].lower
+        assert lower is not None
+        return lower
 
-@dataclass(frozen=True, eq=False)
-class _LateRule:
-    """The teams of another rule, with their late incidents for a cost; its layouts have P(late) in place of minutes."""
+    @property
+    def upper(self) -> float:
+        """The late fraction is certified to lie in [lower, upper]."""
+        upper = self.measures[P_LATE].upper
+        assert upper is not None
+        return upper
 
-    rule: Rule
-    start: None = None
-
-    def rows(self, layout: Layout, chunk: Chunk, *, minutes: bool) -> Rows:
-        """The rows of a chunk, without response minutes."""
-        del minutes
-        rows = self.rule.rows(layout, chunk, minutes=True)
-        return rows._replace(cost=rows.minutes, minutes=np.empty(0))
-
-
-def _late_value(
-    problem: DispatchProblem, rule: Rule, *, tolerance: float, max_sweeps: int, threads: int | None
-) -> PolicyValue:
-    """The values of a rule in late incidents, whatever the cost is by which the rule chooses."""
-    space = state_space(replace(problem, response_minutes=problem.p_late), threads)
-    chain = Chain(space, policy_rows(space, _LateRule(rule), minutes=False))
-    return policy_value(chain, tolerance=tolerance, max_cycles=max_sweeps // chain.sweeps_per_cycle)
+    @property
+    def mean_response_minutes(self) -> float | None:
+        """The mean time of the first arrival; None where the problem does not have it."""
+        return self.measures[MINUTES].mean if MINUTES in self.measures else None
 
 
 def evaluate_rule(
     problem: DispatchProblem,
-    rule: Rule,
+    rule: DecisionRule,
     *,
+    measures: Mapping[str, NDArray[np.float64]] | None = None,
+    proven: Collection[str] = (P_LATE,),
     tolerance: float = 1e-9,
-    max_sweeps: int = 2000,
+    max_sweeps: int = MAX_SWEEPS,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
-    """What the policy of a rule achieves in the long run."""
-    began = time.perf_counter()
-    space = state_space(problem, threads)
-    total = problem.total_incidents_per_day
-    wants_minutes = problem.response_minutes is not None
-    late = None
-    if problem.late is not None:  # before the rows of the cost are made: those of both need not be kept at once
-        late = _late_value(problem, rule, tolerance=tolerance, max_sweeps=max_sweeps, threads=threads)
-    chain = Chain(space, policy_rows(space, rule, minutes=wants_minutes))
-    max_cycles = max_sweeps // chain.sweeps_per_cycle
-    solved = policy_value(chain, start=rule.start, tolerance=tolerance, max_cycles=max_cycles, progress=progress)
-    probability, _, steady = chain.probabilities(tolerance=1e-3 * tolerance, max_sweeps=max_sweeps)
+    """What the policy of a rule achieves in the long run.
 
-    use = np.zeros(problem.num_teams)
-    minutes = 0.0
-    for chunk, rows in zip(space.chunks, chain.rows, strict=True):
-        team_use(chunk.start, probability, rows, use)
-        if wants_minutes:
-            minutes += float(probability[chunk.start : chunk.stop] @ rows.minutes)
-    dispatches = use @ problem.teams
+    `measures` are tables [T, J] beside those of the problem; the means of those in `proven` have certified bounds.
+    """
+    began = time.perf_counter()
+    total = problem.total_incidents_per_day
+    wanted = {**problem.measures, **(measures or {})}
+    # A measure that is the cost itself needs nothing of its own.
+    names = [name for name, table in wanted.items() if table is not problem.cost]
+    chain = chain_of(problem, rule, [wanted[name] for name in names], threads=threads)
+
+    cost = chain.values(start=rule.start, tolerance=tolerance, max_sweeps=max_sweeps, progress=progress)
+    found = {
+        name: chain.values(names.index(name), tolerance=tolerance, max_sweeps=max_sweeps) if name in names else cost
+        for name in proven
+    }
+    steady = chain.probabilities(tolerance=1e-3 * tolerance, max_sweeps=max_sweeps)
+    means = {name: MeasureMean(float(rate) / total) for name, rate in zip(names, steady.measured, strict=True)}
+    means |= {name: MeasureMean(*_proven_mean(problem, solved, name)) for name, solved in found.items()}
+    mean_cost, cost_lower, cost_upper = _proven_mean(problem, cost)
+    dispatches = steady.team_use @ problem.teams.counts
     sent = float(problem.incidents_per_day @ problem.trucks_needed)
-    late = solved if late is None else late
-    late_per_day = (late.lower + late.upper) / 2
+    steady.probability.flags.writeable = False
     return Evaluation(
-        late_fraction=late_per_day / total,
-        late_per_day=late_per_day,
-        lower=late.lower / total,
-        upper=late.upper / total,
-        mean_response_minutes=minutes / total if wants_minutes else None,
-        cost=(solved.lower + solved.upper) / (2.0 * total),
-        cost_lower=solved.lower / total,
-        cost_upper=solved.upper / total,
+        cost=mean_cost,
+        cost_lower=cost_lower,
+        cost_upper=cost_upper,
+        measures={name: means[name] for name in wanted},
+        incidents_per_day=total,
         dispatch_share=dispatches / sent,
         outside_share=max(0.0, 1.0 - float(dispatches.sum()) / sent),
-        busy_fraction=dispatches / (problem.returns_per_day * problem.trucks),
-        idle_distribution=space.idle_distribution,
-        value=solved.value,
-        probability=probability,
-        converged=solved.converged and late.converged and steady,
+        busy_fractions=dispatches / (problem.returns_per_day * problem.trucks),
+        idle_distribution=problem.levels.idle_distribution,
+        value=cost.value,
+        probability=steady.probability,
+        converged=cost.converged and all(solved.converged for solved in found.values()) and steady.converged,
         seconds=time.perf_counter() - began,
     )
 
 
-def late_fraction_at(
-    problem: DispatchProblem,
-    rule: Rule,
-    probability: NDArray[np.float64],
-    points: NDArray[np.bool_],
-    *,
-    threads: int | None = None,
-) -> float:
-    """The late fraction of the incidents at some demand points [J], given the probability of every state."""
-    late = np.where(points[None, :] | np.isinf(problem.p_late), problem.p_late, 0.0)
-    space = state_space(replace(problem, response_minutes=late), threads)
-    per_day = 0.0
-    for chunk, rows in zip(space.chunks, policy_rows(space, rule, minutes=True), strict=True):
-        per_day += float(probability[chunk.start : chunk.stop] @ rows.minutes)
-    return per_day / float(problem.incidents_per_day[points].sum())
+def _proven_mean(
+    problem: DispatchProblem, solved: PolicyValue, measure: str | None = None
+) -> tuple[float, float, float]:
+    """The mean of the cost, or of a measure, whose values were solved for, and where it is proven to lie."""
+    lower, upper = problem.proven(solved.lower, solved.upper, measure)
+    middle = (solved.lower + solved.upper) / (2.0 * problem.total_incidents_per_day)
+    return min(max(middle, lower), upper), lower, upper

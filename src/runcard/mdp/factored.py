@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING, starts, strides
 from runcard.mdp.problem import DispatchProblem
-from runcard.response.teams import count_stations, list_stations
+from runcard.response.teams import Teams
 
 
 class Tables(NamedTuple):
@@ -37,7 +37,7 @@ class Tables(NamedTuple):
     local_offset: NDArray[np.int64]
     """What the team takes from the state of the table."""
     local_parts: NDArray[np.int64]
-    """[, 2^k - 2] which teams of the table are part of the team (see `parts_of`), -1 where there are fewer."""
+    """[, 2^k - 2] which teams of the table are part of the team (see `team_parts`), -1 where there are fewer."""
     first_removal: NDArray[np.int64]
     """[G + 1] where the removals of each table begin: up to 2k - 1 of its trucks, none included."""
     removal_offset: NDArray[np.int64]
@@ -80,32 +80,27 @@ class FactoredValues:
     def _local_teams(self, stride: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
         """The teams of each table, for `Tables`."""
         problem = self.problem
-        needed = int(problem.trucks_needed.max())
-        num_parts, most = 2**needed - 2, 2 * needed - 1
+        most = problem.teams.max_size
         lengths, teams, offsets, parts = [], [], [], []
         num_removals, removal_offsets, removal_members = [], [], []
         for g, stations in enumerate(self.stations):
-            listed = list_stations(problem.trucks[stations].tolist(), most)
-            members = np.where(listed >= 0, stations[listed], -1)
-            offset = count_stations(listed, len(stations)) @ stride[g, stations]
-            num_removals.append(len(listed))
+            removals = Teams.of(problem.trucks[stations], 2 * most - 1)
+            members = np.where(removals.stations >= 0, stations[removals.stations], -1)
+            offset = removals.counts @ stride[g, stations]
+            num_removals.append(len(removals))
             removal_offsets.append(offset)
             removal_members.append(members)
-            # Smaller removals come first: those of 1 to k trucks are the teams of the table.
-            last = int(np.searchsorted((listed >= 0).sum(axis=1), needed, side="right"))
-            local = [tuple(team[team >= 0].tolist()) for team in members[1:last]]
-            at = {team: n for n, team in enumerate(local)}
-            lengths.append(len(local))
-            teams += [problem.team_numbers[team] for team in local]
-            offsets.append(offset[1:last])
-            for team in local:
-                found = [at[part] for part in parts_of(team)]
-                parts.append(found + [-1] * (num_parts - len(found)))
+            # Smaller removals come first: those of 1 to k trucks are the teams of the table. Teams count from 0 here.
+            local = slice(1, int(removals.first_of_size[most + 1]))
+            lengths.append(local.stop - 1)
+            teams.append(problem.teams.numbers(members[local, :most]))
+            offsets.append(offset[local])
+            parts.append(np.maximum(team_parts(Teams.of(problem.trucks[stations], most))[1:] - 1, -1))
         return {
             "first_local": starts(lengths),
-            "local_team": np.array(teams, np.int64),
+            "local_team": np.concatenate(teams),
             "local_offset": np.concatenate(offsets),
-            "local_parts": np.array(parts, np.int64),
+            "local_parts": np.concatenate(parts),
             "first_removal": starts(num_removals),
             "removal_offset": np.concatenate(removal_offsets),
             "removal_members": np.concatenate(removal_members),
@@ -119,7 +114,7 @@ class FactoredValues:
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices h(f-a) - h(f) of teams, by number, when `idle` [I] trucks are idle."""
         places = self.places(idle)
-        taken = self.tables.stride @ self.problem.teams[teams].T.astype(np.int64)
+        taken = self.tables.stride @ self.problem.teams.counts[teams].T.astype(np.int64)
         prices: NDArray[np.float64] = (self.value[places[:, None] - taken] - self.value[places][:, None]).sum(axis=0)
         return prices
 
@@ -206,12 +201,19 @@ def _split(numbers: NDArray[Any], lengths: NDArray[Any], limit: int) -> tuple[ND
     return tuple(np.split(numbers, np.cumsum(lengths)[:-1]))
 
 
-def parts_of(team: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The parts of a team that are neither empty nor all of it, smaller ones first; a station may come several times.
+def team_parts(teams: Teams) -> NDArray[np.int64]:
+    """[T, 2^k - 2] the numbers of the parts of each team, -1 where there are fewer.
 
-    Trucks of one station count apart: two of them have the part of one truck twice.
+    A part is neither empty nor the whole team; smaller parts come first. Trucks of one station count apart: two of them
+    have the part of one truck twice.
     """
-    return [part for size in range(1, len(team)) for part in combinations(team, size)]
+    found = np.full((len(teams), 2**teams.max_size - 2), -1, np.int64)
+    for size in range(2, teams.max_size + 1):
+        stations = teams.stations[teams.of_size(size)]
+        parts = [part for part_size in range(1, size) for part in combinations(range(size), part_size)]
+        for column, part in enumerate(parts):
+            found[teams.of_size(size), column] = teams.numbers(stations[:, part])
+    return found
 
 
 def local_idle(trucks: NDArray[np.int64]) -> NDArray[np.int64]:

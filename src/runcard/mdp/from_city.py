@@ -1,22 +1,30 @@
 """From a city to its dispatch problem: the last place that knows a road."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.mdp.fingerprint import source_of
 from runcard.mdp.objective import with_objective
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import MINUTES, DispatchProblem
 from runcard.response.table import response_table
 
 
-def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
+def dispatch_problem(
+    city: City, *, minutes: bool = True, progress: Callable[[float], None] | None = None
+) -> DispatchProblem:
     """The dispatch problem of a city: its routes, the cost of every team by its objective, and its rates per day.
 
     Without the response minutes, which only evaluation reports, it takes half the memory; an objective that counts
-    minutes has them in any case.
+    minutes has them in any case. `progress` is told how much of the driving times is done, from 0 to 1.
     """
     minutes = minutes or city.objective.minimise != "late"
-    table = response_table(city, minutes=minutes)
+    table = response_table(city, minutes=minutes, progress=progress)
     needed = [point.trucks or city.trucks_per_incident for point in city.demand]
+    for array in (table.p_late, table.mean_minutes):
+        array.flags.writeable = False  # nobody else has them, so that the problem need not copy them
     # A stable sort: of two stations equally close, the one listed first comes first.
     order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
     problem = DispatchProblem(
@@ -24,15 +32,16 @@ def dispatch_problem(city: City, *, minutes: bool = True) -> DispatchProblem:
         returns_per_day=MINUTES_PER_DAY / city.busy_minutes,
         incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
         trucks_needed=np.array(needed, np.int64),
-        teams=table.teams.counts,
         cost=table.p_late,
         order=np.ascontiguousarray(order),
-        response_minutes=table.mean_minutes if minutes else None,
+        measures={MINUTES: table.mean_minutes} if minutes else {},
+        cost_error=table.late_error,
+        measure_errors={MINUTES: table.minutes_error} if minutes else {},
         station_ids=tuple(station.station_id for station in city.stations),
         point_ids=tuple(point.node_id for point in city.demand),
         class_names=_class_names(city),
     )
-    return with_objective(problem, city.objective)
+    return with_objective(problem.made_from(partial(source_of, city)), city.objective)
 
 
 def _class_names(city: City) -> tuple[str, ...]:

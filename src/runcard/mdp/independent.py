@@ -1,7 +1,7 @@
-"""The independent picture: an order of stations for each demand point, and trucks that are busy independently.
+"""Trucks that are busy independently, and an order of stations for each demand point.
 
 Trucks are numbered station by station; those of one station are asked one after another, in rising number. Given a busy
-chance for each truck, the picture says how often each is asked and how many incidents are late (see
+chance for each truck, this says how often each is asked and how many incidents are late (see
 `kernels.independent`). In the long run, if the trucks of a station share alike what their station is asked for,
 
     p_i = D_i / (D_i + μ),    D_i = mean over the trucks of station i of the rate at which they are asked, given p.
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from runcard.errors import NotConvergedError
 from runcard.mdp.kernels.block_sum import BLOCK, SETS
 from runcard.mdp.kernels.independent import follow_order, lay_out_costs, num_sets
-from runcard.mdp.layout import Layout, starts
+from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 
 NEAR_TRUCKS = 32
@@ -49,9 +49,9 @@ class Walks(NamedTuple):
     needed: NDArray[np.int64]
     rate: NDArray[np.float64]
     """[J] k_j and λ_j."""
-    team_number: NDArray[np.int64]
-    """The number of each team, found by its stations as digits (see `Layout`)."""
+    number_of_code: NDArray[np.int64]
     base: int
+    """The number of each team, found by its code (see `Teams`)."""
     cost: NDArray[np.float64]
     """[T, J] P(late) of each team."""
     stop: float
@@ -71,6 +71,8 @@ class Scratch(NamedTuple):
     weight: NDArray[np.float64]
     ratio: NDArray[np.float64]
     products: NDArray[np.float64]
+    few: NDArray[np.float64]
+    positions: NDArray[np.int64]
 
 
 def _costs_per_point(needed: int, depth: int) -> int:
@@ -79,7 +81,7 @@ def _costs_per_point(needed: int, depth: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class IndependentPicture:
+class IndependentTrucks:
     """What the order [J, I] of each demand point asks and achieves under independent busy chances."""
 
     problem: DispatchProblem
@@ -113,17 +115,21 @@ class IndependentPicture:
             depth -= BLOCK
         first_cost = starts([_costs_per_point(k, depth) for k in needed])
         walks = Walks(
-            truck, station, problem.trucks_needed, problem.incidents_per_day, Layout(problem).team_number,
-            problem.num_stations + 1, problem.cost, float(self.stop), depth, first_cost, np.zeros(int(first_cost[-1])),
+            truck, station, problem.trucks_needed, problem.incidents_per_day, problem.teams.number_of_code,
+            problem.teams.base, problem.cost, float(self.stop), depth, first_cost, np.zeros(int(first_cost[-1])),
         )  # fmt: skip
-        lay_out_costs(0, problem.num_points, walks)
+        lay_out_costs(0, problem.num_points, walks, np.empty(self.num_outside, np.int64))
         return walks
 
     def scratch(self) -> Scratch:
         """Room for one thread."""
         positions, depth = self.walks.truck.shape[1] + BLOCK, self.walks.depth
-        products = np.empty(max(SETS, comb(depth, self.num_outside - 1)))
-        return Scratch(np.empty(positions), np.empty(positions), np.empty(positions), products)
+        most = self.num_outside
+        products = np.empty((2, max(SETS, positions, comb(depth, most - 1))))
+        return Scratch(
+            np.empty(positions), np.empty(positions), np.empty(positions), products, np.empty(most),
+            np.empty(most, np.int64),
+        )  # fmt: skip
 
     def with_outside(self, busy: NDArray[np.float64]) -> NDArray[np.float64]:
         """[M] busy chances [N] followed by those of the trucks from outside, 0."""

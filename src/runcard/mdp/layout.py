@@ -1,9 +1,10 @@
-"""The problem laid out for the kernels: mixed-radix states, teams as bit masks, demand points in tiles.
+"""A problem laid out for the kernels: mixed-radix states, teams as bit masks, demand points in tiles.
 
 A state is one number, f = Σ f_i stride_i, so that f - a and f + e_i are subtractions and additions, smaller and larger
-numbers in turn. Whether a team is idle in a state is one bit operation: station i owns min(C_i, k) bits, of which the
-lowest min(f_i, k) are set in the mask of a state and the lowest a_i in the mask of a team. A problem with more than 64
-such bits has at least 2^37 states.
+numbers in turn. Whether a team is idle in a state is one bit operation on their masks (see `response.teams`).
+
+A chunk is a range of states with the same high digits; chunks whose high digits have the same sum (a wave) do not reach
+each other, neither by returns nor by dispatches.
 
 Demand points that need the same number of trucks form a class; a class is padded with points of rate zero to whole
 tiles. Costs become keys (see `packed_minimum`): with `shift` bits for the number of a team within its class,
@@ -15,37 +16,52 @@ and prices are cut off at the range of the costs, where they cannot win, so that
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.packed_minimum import GROUPS, tile_points
-from runcard.mdp.levels import rates_by_need
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.levels import Levels
+from runcard.response.teams import Teams
 
 VALUE_PADDING = 8
 """Entries after the last state of a value array, so that a block of states may read past the end."""
 
 
-class Space(NamedTuple):
-    """The states: C_i, stride_i, bits per station, the first bit of each, μ."""
+CHUNK_STATES = 2048
+
+LEAST_RANGE = 1e-200
+"""The costs of a class that differ by less than this count as alike."""
+
+
+class Chunk(NamedTuple):
+    """The states start..stop-1, and the sum of their high digits."""
+
+    start: int
+    stop: int
+    wave: int
+
+
+class StateLayout(NamedTuple):
+    """The states: C_i, stride_i, the bits of each station in a mask and the first of them, μ."""
 
     trucks: NDArray[np.int64]
     stride: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    first_slot: NDArray[np.int64]
+    bits: NDArray[np.int64]
+    first_bit: NDArray[np.int64]
     returns_per_day: float
 
 
-class Teams(NamedTuple):
-    """The teams: masks, the distance between f and f - a, sizes."""
+class TeamLayout(NamedTuple):
+    """The teams: masks, the distance between f and f - a, and numbers by code."""
 
     mask: NDArray[np.uint64]
     offset: NDArray[np.int64]
-    size: NDArray[np.int64]
+    number_of_code: NDArray[np.int64]
     by_group: NDArray[np.int64]
     """[T] the teams of each size, group by group (see `packed_minimum`)."""
 
@@ -59,7 +75,7 @@ class Points(NamedTuple):
     last_team: NDArray[np.int64]
     """[classes] the teams of exactly that size are first_team..last_team-1."""
     group_start: NDArray[np.int64]
-    """[classes, groups + 1] where each group of the class begins among `Teams.by_group`."""
+    """[classes, groups + 1] where each group of the class begins among `TeamLayout.by_group`."""
     first_point: NDArray[np.int64]
     """[classes + 1] where each class begins among the padded points."""
     rate: NDArray[np.float64]
@@ -70,8 +86,8 @@ class Points(NamedTuple):
     """[classes] incidents per day."""
 
 
-class Keys(NamedTuple):
-    """The costs of each class as keys, and how to read a key back."""
+class CostKeys(NamedTuple):
+    """The costs of each class as keys of one width, and how to read a key back."""
 
     cost: NDArray[np.uint32] | NDArray[np.uint64]
     """[rows, tile] for each class, for each tile of its points, a row for each team of the class."""
@@ -83,11 +99,11 @@ class Keys(NamedTuple):
     shift: int
 
 
-class Keyed(NamedTuple):
+class KeyedCosts(NamedTuple):
     """The demand points and their costs, laid out for keys of one width."""
 
     points: Points
-    keys: Keys
+    keys: CostKeys
 
     @property
     def unit(self) -> float:
@@ -105,84 +121,94 @@ def starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
+def chunks_of(trucks: NDArray[np.int64]) -> tuple[Chunk, ...]:
+    """Every chunk of the states of stations with `trucks` trucks, from the first state up."""
+    radix = trucks + 1
+    num_high, size = len(radix), 1
+    while num_high > 0 and size * int(radix[num_high - 1]) <= CHUNK_STATES:
+        num_high -= 1
+        size *= int(radix[num_high])
+    high = np.indices(tuple(radix[:num_high])).reshape(num_high, -1).sum(axis=0) if num_high else np.zeros(1)
+    return tuple(Chunk(n * size, (n + 1) * size, int(wave)) for n, wave in enumerate(high))
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A problem as the kernels see it."""
+    """A problem as the kernels see it. It does not hold the problem, which holds it."""
 
-    problem: DispatchProblem
-    _keyed: dict[int, Keyed] = field(default_factory=dict, init=False, repr=False)
+    catalogue: Teams
+    levels: Levels
+    trucks: NDArray[np.int64]
+    incidents_per_day: NDArray[np.float64]
+    trucks_needed: NDArray[np.int64]
+    cost: NDArray[np.float64]
 
     @cached_property
-    def space(self) -> Space:
+    def chunks(self) -> tuple[Chunk, ...]:
+        """Every chunk, from the first state up."""
+        return chunks_of(self.trucks)
+
+    @cached_property
+    def waves(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the chunks of each wave, from the lowest up."""
+        by_wave = sorted(range(len(self.chunks)), key=lambda number: self.chunks[number].wave)
+        return tuple(tuple(group) for _, group in groupby(by_wave, key=lambda number: self.chunks[number].wave))
+
+    @cached_property
+    def states(self) -> StateLayout:
         """The states."""
-        problem = self.problem
-        stride = strides(problem.trucks)
-        slots = np.minimum(problem.trucks, problem.trucks_needed.max())
-        first_slot = np.concatenate([[0], np.cumsum(slots)[:-1]]).astype(np.int64)
-        return Space(problem.trucks, stride, slots, first_slot, float(problem.returns_per_day))
+        teams = self.catalogue
+        return StateLayout(self.trucks, strides(self.trucks), teams.bits, teams.first_bit, self.levels.returns_per_day)
 
     @cached_property
-    def teams(self) -> Teams:
+    def offset(self) -> NDArray[np.int64]:
+        """[T] the distance between f and f - a of each team."""
+        offset: NDArray[np.int64] = self.catalogue.counts @ self.states.stride
+        offset.flags.writeable = False
+        return offset
+
+    @cached_property
+    def teams(self) -> TeamLayout:
         """The teams."""
-        space, teams = self.space, self.problem.teams.astype(np.int64)
-        mask = (((1 << teams) - 1) << space.first_slot).sum(axis=1).astype(np.uint64)
-        by_group = np.lexsort([self._group, self.problem.team_sizes])
-        return Teams(mask, teams @ space.stride, self.problem.team_sizes, by_group)
+        teams = self.catalogue
+        return TeamLayout(teams.masks, self.offset, teams.number_of_code, np.lexsort([self._group, teams.sizes]))
 
     @cached_property
     def _group(self) -> NDArray[np.int64]:
         """[T] the group of each team: which of the last three trucks it takes, if those are stations of one truck."""
-        trucks, teams = self.problem.trucks, self.problem.teams
+        teams = self.catalogue.counts
         groups = np.zeros(len(teams), np.int64)
-        if len(trucks) >= 3 and (trucks[-3:] == 1).all():
+        if len(self.trucks) >= 3 and (self.trucks[-3:] == 1).all():
             for group in (3, 2, 1):
                 groups[teams[:, group - 4] > 0] = group
         return groups
 
-    def mask_of(self, idle: NDArray[np.int64]) -> np.uint64:
-        """The mask of the state with `idle` [I] idle trucks: a team is idle if it has no bit that the state lacks."""
-        bits = ((1 << np.minimum(idle, self.space.slots)) - 1) << self.space.first_slot
-        return np.uint64(bits.sum())
-
-    @cached_property
-    def team_number(self) -> NDArray[np.int64]:
-        """The number of each team, found by its stations in rising order as digits i + 1 in base I + 1."""
-        teams, base = self.problem.teams, self.problem.num_stations + 1
-        numbers = np.full(base ** int(self.problem.trucks_needed.max()), -1, np.int64)
-        codes = np.zeros(len(teams), np.int64)
-        for i in range(self.problem.num_stations):
-            for taken in range(1, int(teams[:, i].max()) + 1):
-                codes = np.where(teams[:, i] >= taken, codes * base + i + 1, codes)
-        numbers[codes] = np.arange(len(teams))
-        return numbers
-
     @cached_property
     def most_teams_per_state(self) -> int:
         """The number of teams that the row of one state can list at most."""
-        sizes, needed = np.unique(self.problem.trucks_needed, return_counts=True)
-        listed = [min(int((self.problem.team_sizes == k).sum()), n) for k, n in zip(sizes, needed, strict=True)]
-        return sum(max(1, number) for number in listed)
+        first = self.catalogue.first_of_size
+        sizes, needed = np.unique(self.trucks_needed, return_counts=True)
+        return sum(max(1, min(int(first[k + 1] - first[k]), n)) for k, n in zip(sizes, needed, strict=True))
 
-    def minutes(self, *, wanted: bool) -> NDArray[np.float64]:
-        """[T, J] mean response minutes, or no rows if they are not wanted."""
-        minutes = self.problem.response_minutes
-        return minutes if wanted and minutes is not None else np.empty((0, 0))
+    @cached_property
+    def narrow(self) -> KeyedCosts:
+        """The demand points and costs in keys of 32 bits."""
+        return self._keyed(32)
 
-    def keyed(self, bits: int) -> Keyed:
-        """The demand points and costs in keys of `bits` bits, made once."""
-        if bits not in self._keyed:
-            tile = tile_points(bits)
-            points = self._points(tile)
-            self._keyed[bits] = Keyed(points, self._keys(points, bits, tile))
-        return self._keyed[bits]
+    @cached_property
+    def wide(self) -> KeyedCosts:
+        """The demand points and costs in keys of 64 bits."""
+        return self._keyed(64)
+
+    def _keyed(self, bits: int) -> KeyedCosts:
+        points = self._points(tile_points(bits))
+        return KeyedCosts(points, self._keys(points, bits, tile_points(bits)))
 
     def _points(self, tile: int) -> Points:
         """The demand points in tiles of `tile` points."""
-        problem, sizes = self.problem, self.problem.team_sizes
-        needed, total_rate = rates_by_need(problem)
+        needed, total_rate = self.levels.needed, self.levels.rates
         # Fewer trucks than an incident needs: no team of that size, and every state sends all that are idle.
-        first_team = np.searchsorted(sizes, needed, side="left")
-        last_team = np.searchsorted(sizes, needed, side="right")
+        first_team, last_team = self.catalogue.first_of_size[needed], self.catalogue.first_of_size[needed + 1]
         groups = np.arange(len(GROUPS) + 1)
         by_group = [
             np.searchsorted(self._group[self.teams.by_group[a:b]], groups)
@@ -191,14 +217,14 @@ class Layout:
         group_start = first_team[:, None] + np.array(by_group)
         sources = []
         for k in needed:
-            members = np.flatnonzero(problem.trucks_needed == k)
+            members = np.flatnonzero(self.trucks_needed == k)
             sources.append(np.concatenate([members, np.full(-len(members) % tile, -1)]))
         first_point = np.concatenate([[0], np.cumsum([len(source) for source in sources])])
         source = np.concatenate(sources).astype(np.int64)
-        rate = np.where(source >= 0, problem.incidents_per_day[source], 0.0)
+        rate = np.where(source >= 0, self.incidents_per_day[source], 0.0)
         return Points(needed, first_team, last_team, group_start, first_point, rate, source, total_rate)
 
-    def _keys(self, points: Points, bits: int, tile: int) -> Keys:
+    def _keys(self, points: Points, bits: int, tile: int) -> CostKeys:
         """The costs as keys of `bits` bits, in tiles of `tile` points."""
         num_teams = points.last_team - points.first_team
         shift = max(1, int(num_teams.max() - 1).bit_length())
@@ -209,12 +235,12 @@ class Layout:
         for c in np.flatnonzero(num_teams):
             source = points.source[points.first_point[c] : points.first_point[c + 1]]
             # The padding has the costs of a point of its own class; its rate is zero.
-            costs = self.problem.cost[points.first_team[c] : points.last_team[c]][:, np.maximum(source, source[0])]
+            costs = self.cost[points.first_team[c] : points.last_team[c]][:, np.maximum(source, source[0])]
             lowest[c] = costs.min()
             # A range of zero (one team, or all alike) still needs a unit for the prices. The largest cost stays below
             # the largest price, so that a price that was cut off loses to every team that has none.
-            scale[c] = 0.999 * 2.0 ** (bits - 2 - shift) / max(costs.max() - lowest[c], 1e-3)
+            scale[c] = 0.999 * 2.0 ** (bits - 2 - shift) / max(costs.max() - lowest[c], LEAST_RANGE)
             units = ((costs - lowest[c]) * scale[c]).astype(np.uint64) << np.uint64(shift)
             by_tile = units.reshape(num_teams[c], -1, tile).transpose(1, 0, 2)
             cost[first_row[c] : first_row[c + 1]] = by_tile.reshape(-1, tile)
-        return Keys(cost, first_row[:-1], lowest, scale, shift)
+        return CostKeys(cost, first_row[:-1], lowest, scale, shift)

@@ -9,42 +9,71 @@ trucks go up past a level as come down past it:
 a recursion from P(N) = 1 down with positive terms only, then scaled to total 1. For k = 1 it is Erlang's loss formula.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.problem import DispatchProblem
 
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The chain of the number of idle trucks: a level is the states with equally many."""
 
-def idle_distribution(problem: DispatchProblem) -> NDArray[np.float64]:
-    """[N + 1] the long-run chance that n trucks are idle, under every policy."""
-    num_trucks = problem.num_trucks
-    needed, rates = rates_by_need(problem)
-    weights = np.zeros(num_trucks + 1)
-    weights[num_trucks] = 1.0
-    for n in range(num_trucks - 1, -1, -1):
-        down = 0.0
-        for m in range(n + 1, min(n + int(needed[-1]), num_trucks) + 1):
-            down += weights[m] * rates[m - np.minimum(needed, m) <= n].sum()
-        weights[n] = down / (problem.returns_per_day * (num_trucks - n))
-        # At extreme loads the weights span more than a float holds; only their ratios matter.
-        if weights[n] > 1e200:
-            weights /= weights[n]
-    distribution: NDArray[np.float64] = weights / weights.sum()
-    return distribution
+    num_trucks: int
+    """N."""
+    returns_per_day: float
+    """μ."""
+    needed: NDArray[np.int64]
+    """The numbers of trucks that incidents need, rising."""
+    rates: NDArray[np.float64]
+    """The incidents per day that need each."""
 
+    @cached_property
+    def idle_distribution(self) -> NDArray[np.float64]:
+        """[N + 1] the long-run chance that n trucks are idle, under every policy."""
+        num_trucks, needed = self.num_trucks, self.needed
+        weights = np.zeros(num_trucks + 1)
+        weights[num_trucks] = 1.0
+        for n in range(num_trucks - 1, -1, -1):
+            down = 0.0
+            for m in range(n + 1, min(n + int(needed[-1]), num_trucks) + 1):
+                down += weights[m] * self.rates[m - np.minimum(needed, m) <= n].sum()
+            weights[n] = down / (self.returns_per_day * (num_trucks - n))
+            # At extreme loads the weights span more than a float holds; only their ratios matter.
+            if weights[n] > 1e200:
+                weights /= weights[n]
+        distribution: NDArray[np.float64] = weights / weights.sum()
+        distribution.flags.writeable = False
+        return distribution
 
-def rates_by_need(problem: DispatchProblem) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The numbers of trucks that incidents need, and the rate of the incidents that need each."""
-    needed = np.unique(problem.trucks_needed)
-    return needed, np.array([problem.incidents_per_day[problem.trucks_needed == k].sum() for k in needed])
+    @cached_property
+    def generator(self) -> NDArray[np.float64]:
+        """[N + 1, N + 1] Q: the rates at which the number of idle trucks changes."""
+        idle = np.arange(self.num_trucks + 1)
+        generator = np.zeros((len(idle), len(idle)))
+        generator[idle[:-1], idle[1:]] = self.returns_per_day * (self.num_trucks - idle[:-1])
+        for k, rate in zip(self.needed, self.rates, strict=True):
+            generator[idle, idle - np.minimum(idle, k)] += rate
+        generator[idle, idle] -= generator.sum(axis=1)
+        generator.flags.writeable = False
+        return generator
 
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """[N + 1] w with w · L = Σ_n P(n) Σ_m q(n, m) (L(n) + L(m)), for any L; q are the rates between levels."""
+        leaving = np.diag(self.generator)
+        # Away from the diagonal the generator holds the rates; on it, less their sum.
+        weights: NDArray[np.float64] = self.idle_distribution @ self.generator - 2.0 * self.idle_distribution * leaving
+        weights.flags.writeable = False
+        return weights
 
-def level_generator(problem: DispatchProblem) -> NDArray[np.float64]:
-    """[N + 1, N + 1] Q: the rates at which the number of idle trucks changes."""
-    idle = np.arange(problem.num_trucks + 1)
-    generator = np.zeros((len(idle), len(idle)))
-    generator[idle[:-1], idle[1:]] = problem.returns_per_day * (problem.num_trucks - idle[:-1])
-    for k, rate in zip(*rates_by_need(problem), strict=True):
-        generator[idle, idle - np.minimum(idle, k)] += rate
-    generator[idle, idle] -= generator.sum(axis=1)
-    return generator
+    @cached_property
+    def arrivals(self) -> NDArray[np.float64]:
+        """[N + 1] how many times a day a dispatch leaves n trucks idle, those with none idle before left out."""
+        arrivals = np.zeros(self.num_trucks + 1)
+        idle = np.arange(1, self.num_trucks + 1)
+        for k, rate in zip(self.needed, self.rates, strict=True):
+            np.add.at(arrivals, idle - np.minimum(idle, k), self.idle_distribution[1:] * rate)
+        arrivals.flags.writeable = False
+        return arrivals

@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 
 from runcard.errors import NotConvergedError
 from runcard.mdp.factored import FactoredValues, local_idle
-from runcard.mdp.independent import IndependentPicture
-from runcard.mdp.kernels.mean_field import asked_by, fill_states, follow_paths, settle
+from runcard.mdp.independent import IndependentTrucks
+from runcard.mdp.kernels.mean_field import asked_by, fill_states, find_steady, follow_paths
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
-from runcard.response.teams import enumerate_teams
-from runcard.threads import available_threads, run_each
+from runcard.response.teams import Teams
+from runcard.threads import checked_threads, run_each
 
 LOCAL_STATES = 256
 """Of a neighbourhood in the first round, and at least in the second."""
@@ -93,14 +93,14 @@ class MeanField:
     """A neighbourhood holds the stations that its points ask most often, as many as fit in this many states."""
 
     @cached_property
-    def picture(self) -> IndependentPicture:
+    def independent(self) -> IndependentTrucks:
         """The same order with every truck busy independently."""
-        return IndependentPicture(self.problem, self.order)
+        return IndependentTrucks(self.problem, self.order)
 
     @cached_property
     def busy(self) -> NDArray[np.float64]:
         """[I] the steady busy chances along the order."""
-        return self.picture.steady_busy()
+        return self.independent.steady_busy()
 
     @cached_property
     def members(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
@@ -114,11 +114,11 @@ class MeanField:
 
     def _most_asked(self, points: NDArray[np.int64]) -> tuple[int, ...]:
         """The stations that points ask most often, as many as a neighbourhood holds, in rising order."""
-        picture, trucks = self.picture, self.problem.trucks
-        chance = picture.with_outside(np.repeat(self.busy, trucks))
+        independent, trucks = self.independent, self.problem.trucks
+        chance = independent.with_outside(np.repeat(self.busy, trucks))
         asked = np.zeros_like(chance)
-        asked_by(points, picture.walks, chance, *picture.scratch(), asked)
-        by_station = np.add.reduceat(asked[: self.problem.num_trucks], picture.first_truck[:-1])
+        asked_by(points, independent.walks, chance, *independent.scratch(), asked)
+        by_station = np.add.reduceat(asked[: self.problem.num_trucks], independent.first_truck[:-1])
         ranked = np.argsort(-by_station, kind="stable")
         sizes = np.cumprod((trucks[ranked] + 1).astype(np.float64))
         fitting = max(1, int(np.searchsorted(sizes, self.local_states, side="right")))
@@ -129,7 +129,7 @@ class MeanField:
         problem = self.problem
         groups = self._groups(before)
         steady, by_group = self.busy.copy(), np.zeros((len(self.members), problem.num_stations))
-        moved = settle(groups, problem.trucks, problem.returns_per_day, steady, MAX_STEADY_STEPS, by_group)
+        moved = find_steady(groups, problem.trucks, problem.returns_per_day, steady, MAX_STEADY_STEPS, by_group)
         if moved > 1e-9:
             load = problem.total_incidents_per_day / (problem.returns_per_day * problem.num_trucks)
             raise NotConvergedError(
@@ -160,7 +160,7 @@ class MeanField:
         batches = [
             (g, first) for g, of_group in enumerate(first_states) for first in range(0, len(of_group), batch_paths)
         ]
-        run_each(follow, batches, available_threads() if threads is None else threads)
+        run_each(follow, batches, checked_threads(threads))
         tables = np.concatenate([of_group - of_group[-1] for of_group in values])
         return FactoredValues(
             problem,
@@ -181,17 +181,16 @@ class MeanField:
             padded[g, : len(stations)] = stations
             num_states = int(np.prod(problem.trucks[stations] + 1))
             late, taken = np.zeros(num_states), np.zeros((num_states, width))
-            local = enumerate_teams(problem.trucks[stations].tolist(), int(problem.trucks_needed.max())).astype(
-                np.int64
-            )
-            teams = self._numbers(stations, local)
+            listed = Teams.of(problem.trucks[stations], problem.teams.max_size)
+            teams = problem.teams.numbers(np.where(listed.stations >= 0, stations[listed.stations], -1))
+            local = listed.counts.astype(np.int64)
             if before is None:
                 rank, price = _order_rank(self.order, stations, points, local), np.zeros((num_states, len(teams)))
             else:
                 rank, price = problem.cost[np.ix_(teams, points)], before.local_prices(stations, local)
             fill_states(
                 stations, problem.trucks, points, problem.incidents_per_day[points], problem.trucks_needed[points],
-                problem.cost, rank, price, teams, problem.team_sizes[teams], local, late, taken,
+                problem.cost, rank, price, teams, listed.sizes, local, late, taken,
             )  # fmt: skip
             shorts += [(g, *entry) for entry in self._short_states(stations, points, late, taken)]
             rates.append(np.concatenate([late[:, None], taken], axis=1))
@@ -214,11 +213,6 @@ class MeanField:
             most_states=max(sizes),
         )
 
-    def _numbers(self, stations: NDArray[np.int64], local: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers of teams of a neighbourhood, given by the trucks of each of its stations [teams, stations]."""
-        numbers = self.problem.team_numbers
-        return np.array([numbers[tuple(np.repeat(stations, team).tolist())] for team in local], np.int64)
-
     def _short_states(
         self,
         stations: NDArray[np.int64],
@@ -230,25 +224,25 @@ class MeanField:
 
         What they cost if nothing is idle elsewhere, and take here, is added to `late` and `taken`.
         """
-        problem, picture = self.problem, self.picture
+        problem, independent = self.problem, self.independent
         idle = local_idle(problem.trucks[stations])
         total, needed = idle.sum(axis=1), problem.trucks_needed[points]
         found = []
         for x in np.flatnonzero(total < needed.max()).tolist():
-            chance = picture.with_outside(np.repeat(self.busy, problem.trucks))
+            chance = independent.with_outside(np.repeat(self.busy, problem.trucks))
             for a, i in enumerate(stations):
-                first = picture.first_truck[i]
+                first = independent.first_truck[i]
                 chance[first : first + idle[x, a]] = 0.0
                 chance[first + idle[x, a] : first + problem.trucks[i]] = 1.0
             asked = np.zeros_like(chance)
             short = points[needed > total[x]]
-            avoided = -asked_by(short, picture.walks, chance, *picture.scratch(), asked)
-            sent = np.add.reduceat((asked * (1.0 - chance))[: problem.num_trucks], picture.first_truck[:-1])
+            avoided = -asked_by(short, independent.walks, chance, *independent.scratch(), asked)
+            sent = np.add.reduceat((asked * (1.0 - chance))[: problem.num_trucks], independent.first_truck[:-1])
             taken[x, : len(stations)] += sent[stations]
             sent[stations] = 0.0
             elsewhere = np.flatnonzero(sent > 1e-12 * problem.total_incidents_per_day)
             # With nothing idle elsewhere, the idle trucks of the neighbourhood go alone.
-            team = int(self._numbers(stations, idle[x : x + 1])[0])
+            team = problem.teams.number(np.repeat(stations, idle[x]).tolist())
             alone = float(problem.incidents_per_day[short] @ problem.cost[team, short])
             late[x] += alone
             found.append((x, elsewhere, sent[elsewhere], avoided + alone))

@@ -1,7 +1,7 @@
 """What an exact solution would take in memory, asked before anything is allocated."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from runcard.errors import SizeError
 from runcard.mdp.problem import DispatchProblem
@@ -14,14 +14,14 @@ BYTES_OF_ENTRY = 10
 """Per state and listed team: its number and its rate."""
 
 
-def count_states(trucks: Sequence[int]) -> int:
-    """The number of states of stations with so many trucks."""
-    return math.prod(number + 1 for number in trucks)
+def count_states(trucks: Iterable[int]) -> int:
+    """The number of states of stations with these trucks."""
+    return math.prod(int(number) + 1 for number in trucks)
 
 
-def bytes_of_values(problem: DispatchProblem) -> float:
+def bytes_of_values(num_states: int) -> float:
     """The memory that an exact solution cannot do without: some numbers for each state."""
-    return float(problem.num_states) * BYTES_OF_VALUES
+    return float(num_states) * BYTES_OF_VALUES
 
 
 def bytes_of_rows(problem: DispatchProblem) -> float:
@@ -30,23 +30,24 @@ def bytes_of_rows(problem: DispatchProblem) -> float:
     entries = 0.0
     for k in set(problem.trucks_needed.tolist()):
         # The share of states in which a team is idle is the product of (C_i + 1 - a_i) / (C_i + 1) over its stations.
-        teams = problem.teams[problem.team_sizes == k]
+        teams = problem.teams.counts[problem.teams.of_size(k)]
         idle = ((radix - teams) / radix).prod(axis=1).sum()
         entries += min(int((problem.trucks_needed == k).sum()), float(idle) + 1.0)
     return float(problem.num_states) * BYTES_OF_ENTRY * entries
 
 
-def check_memory(trucks: Sequence[int]) -> None:
-    """Raise a SizeError if an exact solution for stations with so many trucks would not fit in memory."""
-    num_states = count_states(trucks)
-    needed = float(num_states) * BYTES_OF_VALUES
+def check_states(trucks: Iterable[int]) -> None:
+    """Raise a SizeError if an exact solution for stations with these trucks would not fit in memory."""
+    by_station = [int(number) for number in trucks]
+    num_states = count_states(by_station)
+    needed = bytes_of_values(num_states)
     if needed <= SMALL_BYTES:
         return
     available = available_bytes()
     if needed > available:
         raise SizeError(
-            f"{sum(trucks)} trucks at {len(trucks)} stations make {num_states:,} states; to "
-            f"solve them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: "
-            "expected fewer trucks, a machine with more memory, or a policy that decides online, such as "
-            "one-step-mean-field, which solve and decide take for departments of any size"
+            f"{sum(by_station)} trucks at {len(by_station)} stations make {num_states:,} states; to solve them exactly "
+            f"takes at least {in_words(needed)} of memory and {in_words(available)} are free: expected fewer trucks, a "
+            "machine with more memory, or a policy that decides online, such as one-step-mean-field, which solve and "
+            "decide take for departments of any size"
         )

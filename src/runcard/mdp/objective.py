@@ -9,6 +9,7 @@ late + w minutes = g / Λ from above, and every policy lies above that line. So 
 minutes and never fewer late incidents, and the points of all w lie on one convex curve.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,21 +18,29 @@ from numpy.typing import NDArray
 from runcard.city.check import objective_faults
 from runcard.city.model import Objective
 from runcard.errors import InputError
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 
 
-def cost_of(
-    objective: Objective, p_late: NDArray[np.float64], minutes: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """[T, J] the cost of each team, +inf where P(late) is."""
+def cost_of(objective: Objective, measures: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """[T, J] the cost of each team by its measures, +inf where P(late) is."""
+    p_late = measures[P_LATE]
     if objective.minimise == "late":
         return p_late
-    if minutes is None:
+    if MINUTES not in measures:
         raise InputError(
             f"expected the mean response minutes of every team, which minimising {objective.minimise} needs"
         )
+    minutes = measures[MINUTES]
     counted = minutes if objective.weight is None else p_late + objective.weight * minutes
     return np.where(np.isfinite(p_late), counted, np.inf)
+
+
+def error_of(objective: Objective, errors: Mapping[str, float]) -> float:
+    """How far the cost of a team may be off, by the errors of its measures."""
+    late, minutes = errors.get(P_LATE, 0.0), errors.get(MINUTES, 0.0)
+    if objective.minimise == "late":
+        return late
+    return minutes if objective.weight is None else late + objective.weight * minutes
 
 
 def with_objective(problem: DispatchProblem, objective: Objective) -> DispatchProblem:
@@ -41,6 +50,6 @@ def with_objective(problem: DispatchProblem, objective: Objective) -> DispatchPr
         raise InputError(f"Objective: {'; '.join(faults)}")
     if objective == problem.objective:
         return problem
-    cost = cost_of(objective, problem.p_late, problem.response_minutes)
-    late = None if objective.minimise == "late" else problem.p_late
-    return replace(problem, cost=cost, late=late, objective=objective)
+    cost, error = cost_of(objective, problem.measures), error_of(objective, problem.measure_errors)
+    changed = replace(problem, cost=cost, cost_error=error, objective=objective)
+    return changed if problem.find_source is None else changed.made_from(problem.find_source)

@@ -1,30 +1,47 @@
 """The dispatch problem as plain arrays: the waist between the city and the solvers.
 
 With μ returns per truck and day, λ_j incidents per day at demand point j, C_i trucks at station i and states f (the
-number of idle trucks at each station), the optimal late rate g and relative values h solve
+number of idle trucks at each station), the smallest cost rate g and relative values h solve
 
     τ h(f) = -g + μ Σ_i (C_i - f_i) h(f+e_i) + μ Σ_i f_i h(f) + Σ_j λ_j min_a { cost(a, j) + h(f-a) },
 
-where a runs over the teams of min(k_j, |f|) idle trucks. Whatever the driving times, the objective or the incident
-classes are, they only change the numbers in `cost`.
+where a runs over the teams of min(k_j, |f|) idle trucks. Driving times, objectives and incident classes only change the
+numbers in `cost`. Beside the cost a problem has measures: other numbers of each team and demand point that are
+reported, but not minimised, such as the chance of being late or the mean minutes.
+
+The numbers in `cost` may be off, by at most `cost_error`. The long-run mean cost of an incident is an average of costs,
+so it is off by at most as much, under every policy, and so is the smallest mean cost. Proven bounds on what the numbers
+give therefore become proven bounds on what the true costs give when both are moved outwards by `cost_error`. The same
+holds for each measure and its error.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
+from mmap import mmap
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import objective_faults
+from runcard.city.check import MAX_TRUCKS_PER_INCIDENT, objective_faults
 from runcard.city.model import LATE, Objective
 from runcard.errors import InputError
-from runcard.response.teams import enumerate_teams
+from runcard.mdp.bounds import Bounds, Residuals
+from runcard.mdp.layout import Layout
+from runcard.mdp.levels import Levels
+from runcard.mdp.states import StateSpace
+from runcard.response.teams import Teams
 
-MAX_TRUCKS_NEEDED = 4
+P_LATE: Final = "late"
+"""The measure that is the chance of being late."""
+
+MINUTES: Final = "minutes"
+"""The measure that is the mean time of the first arrival."""
 
 MAX_LOAD = 1000.0
 """Incidents per truck and busy time. Above 1 most trucks come from outside; far above, the numbers mean nothing."""
@@ -33,37 +50,18 @@ _DTYPES: Final[Mapping[str, type]] = {
     "trucks": np.int64,
     "incidents_per_day": np.float64,
     "trucks_needed": np.int64,
-    "teams": np.int8,
     "cost": np.float64,
-    "late": np.float64,
     "order": np.int64,
-    "response_minutes": np.float64,
 }
-
-
-def _read_only(name: str, given: Any, dtype: type) -> NDArray[Any]:
-    """A contiguous view or copy of an array that cannot be written through; whole numbers stay whole."""
-    try:
-        array = np.ascontiguousarray(given)
-        with np.errstate(invalid="ignore"):  # what is no whole number differs from what it becomes, below
-            converted: NDArray[Any] = array.astype(dtype, copy=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"DispatchProblem: expected an array of numbers for {name}: {error}") from error
-    if np.issubdtype(dtype, np.integer) and not np.array_equal(converted, array):
-        raise InputError(f"DispatchProblem: expected whole numbers for {name}")
-    view = converted.view()
-    view.flags.writeable = False
-    return view
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DispatchProblem:
-    """Rates, teams and costs of a dispatch problem with I stations, J demand points and T teams.
+    """Rates, costs and measures of a dispatch problem with I stations, J demand points and T teams.
 
-    `teams` holds every team of at most max(trucks_needed) trucks, by size and then by station. `cost` is +inf exactly
-    where a team has more trucks than the demand point needs. `order` lists the stations of each demand point from the
-    closest to the farthest. `response_minutes`, where given, is the mean time of the first arrival. Where the objective
-    is not the late fraction, `late` holds what `cost` does not: P(late).
+    `cost` and every measure are [T, J], in the order of `teams`; `cost` is +inf exactly where a team has more trucks
+    than the demand point needs, and a measure counts only elsewhere. `order` lists the stations of each demand point
+    from the closest to the farthest. Arrays that somebody could still write to are copied.
     """
 
     trucks: NDArray[np.int64]
@@ -74,16 +72,16 @@ class DispatchProblem:
     """[J] λ_j."""
     trucks_needed: NDArray[np.int64]
     """[J] k_j."""
-    teams: NDArray[np.int8]
-    """[T, I] trucks that each team takes from each station."""
     cost: NDArray[np.float64]
-    """[T, J] what sending each team costs now, as the objective counts it: P(late), if that is the late fraction."""
+    """[T, J] what sending each team costs now, as the objective counts it."""
     order: NDArray[np.int64]
     """[J, I] stations from the closest to the farthest."""
-    response_minutes: NDArray[np.float64] | None = None
-    """[T, J] mean time of the first arrival."""
-    late: NDArray[np.float64] | None = None
-    """[T, J] P(late) of each team, where `cost` is something else."""
+    measures: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """By name, such as "late" and "minutes". If the objective is late, "late" is the cost, and may be left out."""
+    cost_error: float = 0.0
+    """How far any finite cost may be from the true one."""
+    measure_errors: Mapping[str, float] = field(default_factory=dict)
+    """The same for each measure, 0 where left out. If "late" is the cost, its error is `cost_error`."""
     objective: Objective = LATE
     """What `cost` counts."""
     station_ids: tuple[str, ...] = ()
@@ -92,84 +90,101 @@ class DispatchProblem:
     """[J] the node of each demand point; n0, n1, ... if left out."""
     class_names: tuple[str, ...] = ()
     """[J] what a person calls the incidents of each demand point; none if left out."""
+    find_source: Callable[[], str] | None = field(default=None, init=False, repr=False)
+    """Gives the digest of what the problem was made from; None if it was made, or changed, by hand."""
 
     def __post_init__(self) -> None:
-        """Check the shapes and the numbers once, so that no kernel has to, and make the arrays read-only."""
+        """Check the shapes and the numbers once, so that no kernel has to, and take arrays that nobody can write to."""
         for name, dtype in _DTYPES.items():
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, _read_only(name, given, dtype))
-        num_stations, num_points, num_teams = len(self.trucks), len(self.incidents_per_day), len(self.teams)
-        shapes = {
-            "trucks_needed": (self.trucks_needed.shape, (num_points,)),
-            "teams": (self.teams.shape, (num_teams, num_stations)),
-            "cost": (self.cost.shape, (num_teams, num_points)),
-            "order": (self.order.shape, (num_points, num_stations)),
-        }
-        if self.response_minutes is not None:
-            shapes["response_minutes"] = (self.response_minutes.shape, (num_teams, num_points))
-        if self.late is not None:
-            shapes["late"] = (self.late.shape, (num_teams, num_points))
-        for name, (found, expected) in shapes.items():
-            if found != expected:
-                raise InputError(f"DispatchProblem: expected {name} of shape {expected}, got {found}")
-        if num_stations == 0 or num_points == 0 or self.trucks.min() < 1:
+            object.__setattr__(self, name, _private(name, getattr(self, name), dtype))
+        measures = {name: _private(name, given, np.float64) for name, given in self.measures.items()}
+        if self.objective == LATE:
+            measures.setdefault(P_LATE, self.cost)
+        object.__setattr__(self, "measures", MappingProxyType(measures))
+        errors = {**self.measure_errors, P_LATE: self.cost_error} if self.objective == LATE else self.measure_errors
+        errors = {name: error for name, error in errors.items() if error != 0.0}
+        object.__setattr__(self, "measure_errors", MappingProxyType(errors))
+        self._check_numbers()
+        self._check_shapes()
+        self._check_costs()
+        self._check_names()
+
+    def _check_numbers(self) -> None:
+        if self.trucks.size == 0 or self.incidents_per_day.size == 0 or self.trucks.min() < 1:
             raise InputError("DispatchProblem: expected at least one demand point and stations of at least one truck")
+        if not set(self.trucks_needed.ravel().tolist()) <= set(range(1, MAX_TRUCKS_PER_INCIDENT + 1)):
+            raise InputError(f"DispatchProblem: expected trucks_needed of 1 to {MAX_TRUCKS_PER_INCIDENT}")
         if not (np.isfinite(self.returns_per_day) and self.returns_per_day > 0):
             raise InputError(f"DispatchProblem: expected returns_per_day > 0, got {self.returns_per_day}")
         if not np.isfinite(self.incidents_per_day).all() or self.incidents_per_day.min() < 0:
             raise InputError("DispatchProblem: expected finite incidents_per_day >= 0")
         if self.incidents_per_day.sum() <= 0:
             raise InputError("DispatchProblem: expected some demand point with incidents_per_day > 0")
-        load = self.incidents_per_day.sum() / (self.returns_per_day * self.trucks.sum())
-        if load > MAX_LOAD:
+        if self.load > MAX_LOAD:
             raise InputError(
-                f"expected a load of at most {MAX_LOAD:g} incidents per truck and busy time, got {load:.3g}: "
+                f"expected a load of at most {MAX_LOAD:g} incidents per truck and busy time, got {self.load:.3g}: "
                 "check incidents_per_day and busy_minutes"
             )
-        if self.trucks_needed.min() < 1 or self.trucks_needed.max() > MAX_TRUCKS_NEEDED:
-            raise InputError(f"DispatchProblem: expected trucks_needed of 1 to {MAX_TRUCKS_NEEDED}")
-        if not np.array_equal(self.teams, enumerate_teams(self.trucks.tolist(), int(self.trucks_needed.max()))):
-            raise InputError("DispatchProblem: expected every team of at most max(trucks_needed) trucks, by size")
+
+    def _check_shapes(self) -> None:
+        num_stations, num_points = self.trucks.size, self.incidents_per_day.size
+        shapes = {
+            "trucks": (self.trucks, (num_stations,)),
+            "incidents_per_day": (self.incidents_per_day, (num_points,)),
+            "trucks_needed": (self.trucks_needed, (num_points,)),
+            "cost": (self.cost, (self.num_teams, num_points)),
+            "order": (self.order, (num_points, num_stations)),
+        }
+        shapes |= {name: (array, (self.num_teams, num_points)) for name, array in self.measures.items()}
+        for name, (array, expected) in shapes.items():
+            if array.shape != expected:
+                raise InputError(f"DispatchProblem: expected {name} of shape {expected}, got {array.shape}")
         if not (np.sort(self.order, axis=1) == np.arange(num_stations)).all():
             raise InputError("DispatchProblem: expected every station once in the order of each demand point")
-        allowed = self.team_sizes[:, None] <= self.trucks_needed[None, :]
+
+    def _check_costs(self) -> None:
+        allowed = self.teams.sizes[:, None] <= self.trucks_needed[None, :]
         if not np.array_equal(np.isfinite(self.cost), allowed):
             raise InputError(
                 "DispatchProblem: expected a finite cost exactly for teams of at most trucks_needed trucks"
             )
-        if self.response_minutes is not None and not (np.isfinite(self.response_minutes) | ~allowed).all():
-            raise InputError(
-                "DispatchProblem: expected finite response_minutes for teams of at most trucks_needed trucks"
-            )
-        self._check_objective(allowed)
-        for name, prefix, count in (("station_ids", "s", num_stations), ("point_ids", "n", num_points)):
-            ids = getattr(self, name) or tuple(f"{prefix}{number}" for number in range(count))
-            if len(ids) != count:
-                raise InputError(f"DispatchProblem: expected {count} {name}, got {len(ids)}")
-            object.__setattr__(self, name, ids)
-        if len(self.class_names) not in (0, num_points):
-            raise InputError(f"DispatchProblem: expected {num_points} class_names, got {len(self.class_names)}")
-
-    def _check_objective(self, allowed: NDArray[np.bool_]) -> None:
-        """Check that what is reported beside the cost is there: P(late) and minutes, unless the cost is P(late)."""
+        for name, measure in self.measures.items():
+            if not (np.isfinite(measure) | ~allowed).all():
+                raise InputError(f"DispatchProblem: expected finite {name} for teams of at most trucks_needed trucks")
         faults = objective_faults(self.objective)
         if faults:
             raise InputError(f"DispatchProblem: {'; '.join(faults)}")
-        minimise = self.objective.minimise
-        if minimise == "late" and self.late is not None:
-            raise InputError("DispatchProblem: expected no late beside cost, which is P(late) if late is minimised")
-        if minimise != "late" and (self.late is None or self.response_minutes is None):
-            raise InputError(f"DispatchProblem: expected late and response_minutes, which minimising {minimise} needs")
-        if self.late is not None and not np.array_equal(np.isfinite(self.late), allowed):
+        if self.objective != LATE and not {P_LATE, MINUTES} <= set(self.measures):
             raise InputError(
-                "DispatchProblem: expected a finite late exactly for teams of at most trucks_needed trucks"
+                f"DispatchProblem: expected the measures {P_LATE} and {MINUTES}, which minimising "
+                f"{self.objective.minimise} needs"
             )
+        if self.objective == LATE and self.measures[P_LATE] is not self.cost:
+            if not np.array_equal(self.measures[P_LATE][allowed], self.cost[allowed]):
+                raise InputError(
+                    f"DispatchProblem: expected {P_LATE} to be the cost, if that is minimised; with a cost of your "
+                    f"own, leave {P_LATE} out of the measures"
+                )
+            object.__setattr__(self, "measures", MappingProxyType({**self.measures, P_LATE: self.cost}))
 
-    @property
-    def p_late(self) -> NDArray[np.float64]:
-        """[T, J] P(late) of each team, whatever the objective."""
-        return self.cost if self.late is None else self.late
+        if not set(self.measure_errors) <= set(self.measures):
+            raise InputError("DispatchProblem: expected errors only for measures that are there")
+        for name, error in {"cost": self.cost_error, **self.measure_errors}.items():
+            if not 0.0 <= error < np.inf:
+                raise InputError(f"DispatchProblem: expected a finite error >= 0 of {name}, got {error}")
+
+    def _check_names(self) -> None:
+        num_stations, num_points = self.num_stations, self.num_points
+        for name, prefix, count in (("station_ids", "s", num_stations), ("point_ids", "n", num_points)):
+            ids = tuple(getattr(self, name)) or tuple(f"{prefix}{number}" for number in range(count))
+            if len(ids) != count:
+                raise InputError(f"DispatchProblem: expected {count} {name}, got {len(ids)}")
+            object.__setattr__(self, name, ids)
+        twice = [one for one in self.station_ids if self.station_ids.count(one) > 1]
+        if twice:
+            raise InputError(f"DispatchProblem: expected every station id once, got {twice[0]!r} several times")
+        if len(self.class_names) not in (0, num_points):
+            raise InputError(f"DispatchProblem: expected {num_points} class_names, got {len(self.class_names)}")
 
     @property
     def num_stations(self) -> int:
@@ -186,6 +201,11 @@ class DispatchProblem:
         """J."""
         return len(self.incidents_per_day)
 
+    @cached_property
+    def teams(self) -> Teams:
+        """Every team of at most max(trucks_needed) trucks."""
+        return Teams.of(self.trucks.ravel(), int(self.trucks_needed.max()))
+
     @property
     def num_teams(self) -> int:
         """T."""
@@ -197,41 +217,123 @@ class DispatchProblem:
         return int(np.prod(self.trucks.astype(object) + 1))
 
     @cached_property
-    def team_sizes(self) -> NDArray[np.int64]:
-        """[T] trucks of each team."""
-        sizes: NDArray[np.int64] = self.teams.sum(axis=1, dtype=np.int64)
-        return sizes
-
-    @cached_property
-    def team_stations(self) -> NDArray[np.int16]:
-        """[T, max(k)] the station of each truck of each team in rising order, -1 where a team has fewer trucks."""
-        stations = np.full((self.num_teams, int(self.trucks_needed.max())), -1, np.int16)
-        team, station = np.nonzero(self.teams)
-        taken = self.teams[team, station]
-        team, station = np.repeat(team, taken), np.repeat(station, taken)
-        position = np.arange(len(team)) - np.searchsorted(team, team)
-        stations[team, position] = station
-        return stations
-
-    @cached_property
-    def team_numbers(self) -> dict[tuple[int, ...], int]:
-        """The number of each team, by the stations of its trucks in rising order."""
-        return {tuple(i for i in stations if i >= 0): t for t, stations in enumerate(self.team_stations.tolist())}
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of everything that decisions depend on or say: two problems are the same if theirs are."""
-        digest = hashlib.blake2b(digest_size=16)
-        arrays = (self.trucks, self.incidents_per_day, self.trucks_needed, self.teams, self.cost, self.order)
-        for array in arrays if self.late is None else (*arrays, self.late):
-            digest.update(str(array.shape).encode())
-            digest.update(np.ascontiguousarray(array).data)
-        digest.update(json.dumps([self.returns_per_day, self.station_ids, self.point_ids]).encode())
-        if self.late is not None:
-            digest.update(json.dumps([self.objective.minimise, self.objective.weight]).encode())
-        return digest.hexdigest()
-
-    @cached_property
     def total_incidents_per_day(self) -> float:
         """Σλ."""
         return float(self.incidents_per_day.sum())
+
+    @cached_property
+    def load(self) -> float:
+        """The incidents per truck and busy time."""
+        return float(self.incidents_per_day.sum() / (self.returns_per_day * self.trucks.sum()))
+
+    def bounds(self, residuals: Residuals) -> Bounds:
+        """The bounds, per day, that residuals of the cost or of a measure give."""
+        num_terms = 2 * self.num_points + self.num_stations
+        return residuals.bounds(self.levels, num_terms=num_terms, most_negative=self._most_negative)
+
+    @cached_property
+    def _most_negative(self) -> float:
+        """The size of the most negative number among the costs and measures; 0 if none is."""
+        allowed = np.isfinite(self.cost)
+        least = min(float(table.min(where=allowed, initial=0.0)) for table in (self.cost, *self.measures.values()))
+        return -least
+
+    def proven(self, lower: float, upper: float, measure: str | None = None) -> tuple[float, float]:
+        """Where the true mean of the cost, or of a measure, is proven to lie, per incident.
+
+        `lower` and `upper` are proven bounds, per day, on what the numbers of the problem give. A late fraction is also
+        proven to lie between 0 and 1, if all its chances do, and nothing is below 0 that has no number below 0.
+        """
+        error = self.cost_error if measure is None else self.measure_errors.get(measure, 0.0)
+        table = self.cost if measure is None else self.measures[measure]
+        lower, upper = lower / self.total_incidents_per_day - error, upper / self.total_incidents_per_day + error
+        if self._most_negative > 0.0:
+            return lower, upper
+        limit = 1.0 if table is self.measures.get(P_LATE) and self._are_chances else np.inf
+        return min(max(lower, 0.0), limit), min(max(upper, 0.0), limit)
+
+    @cached_property
+    def _are_chances(self) -> bool:
+        """Whether no P(late) is above 1."""
+        return bool(self.measures[P_LATE].max(where=np.isfinite(self.cost), initial=0.0) <= 1.0)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The number of idle trucks as a chain of its own."""
+        needed = np.unique(self.trucks_needed)
+        rates = np.array([self.incidents_per_day[self.trucks_needed == k].sum() for k in needed])
+        return Levels(self.num_trucks, float(self.returns_per_day), needed, rates)
+
+    @cached_property
+    def states(self) -> StateSpace:
+        """Every state, and what is the same there for every policy."""
+        return StateSpace(self.trucks, self.levels)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The problem laid out for the kernels."""
+        return Layout(self.teams, self.levels, self.trucks, self.incidents_per_day, self.trucks_needed, self.cost)
+
+    def made_from(self, find_source: Callable[[], str]) -> "DispatchProblem":
+        """The same problem, known to be made from inputs with the digest that the function gives when it is needed."""
+        problem = copy(self)
+        for name in ("source", "fingerprint"):
+            problem.__dict__.pop(name, None)
+        object.__setattr__(problem, "find_source", find_source)
+        return problem
+
+    @cached_property
+    def source(self) -> str | None:
+        """A digest of what the problem was made from, such as a city; None if it was made, or changed, by hand."""
+        return None if self.find_source is None else self.find_source()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the inputs and the objective: two problems are the same if theirs are."""
+        return fingerprint_of(self.source or self._digest(), self.objective)
+
+    def _digest(self) -> str:
+        """A digest of the arrays and names that decisions depend on or say."""
+        digest = hashlib.blake2b(digest_size=16)
+        arrays = [self.trucks, self.incidents_per_day, self.trucks_needed, self.cost, self.order]
+        if self.objective != LATE:
+            arrays += [self.measures[P_LATE], self.measures[MINUTES]]
+        for array in arrays:
+            digest.update(str(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).data)
+        digest.update(json.dumps([self.returns_per_day, self.station_ids, self.point_ids]).encode())
+        return digest.hexdigest()
+
+
+def fingerprint_of(source: str, objective: Objective) -> str:
+    """The fingerprint of the problem that is made from inputs with this digest, for an objective."""
+    words = json.dumps([source, objective.minimise, objective.weight])
+    return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()
+
+
+def _private(name: str, given: Any, dtype: type) -> NDArray[Any]:
+    """A contiguous array of these numbers that nobody can write to: the one given, or a copy; whole ones stay whole."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise InputError(f"DispatchProblem: expected numbers for {name}, got a masked array: fill in what is masked")
+    try:
+        array = np.asarray(given)
+        with np.errstate(invalid="ignore"):  # what is no whole number differs from what it becomes, below
+            own: NDArray[Any] = np.ascontiguousarray(array, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"DispatchProblem: expected an array of numbers for {name}: {error}") from error
+    if np.issubdtype(dtype, np.integer) and not np.array_equal(own, array):
+        raise InputError(f"DispatchProblem: expected whole numbers for {name}")
+    if not _read_only(own):
+        own = own.copy() if np.may_share_memory(own, array) else own
+        own.flags.writeable = False
+    return own
+
+
+def _read_only(array: NDArray[Any]) -> bool:
+    """Whether nobody can write to an array, through whatever it is a view of."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            return False
+        base = base.base
+    return base is None or isinstance(base, bytes | mmap)

@@ -7,39 +7,35 @@ residuals of the Bellman equation and so (see `bounds.py`)
 
 It stops when upper - lower <= tolerance × upper. Otherwise a few sweeps and an extrapolation move h most of the way to
 the values of that policy; solving for them exactly takes many more sweeps and saves no step. A step that is likely the
-last, by how fast the bounds closed before, looks at the residuals only. While the bounds are far apart, keys of 32 bits
-choose the teams, at twice the speed; their rounding is part of the bounds, too.
+last, by how fast the bounds closed before, looks at the residuals only. While the bounds are far apart, coarse numbers
+choose the teams, where a backend has them; their rounding is part of the bounds, too.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import InputError
-from runcard.mdp.bounds import Residuals, stalled
-from runcard.mdp.chain import Chain, RowsOnDemand
+from runcard.mdp.backend import backend_for
+from runcard.mdp.bounds import stalled
+from runcard.mdp.chain import sweeps_per_cycle
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.mdp.rows import Chunk, Rows, ValueRule
-from runcard.mdp.space import StateSpace, state_space
-from runcard.threads import run_each
 
-UNITS_OF_32_BITS = 64.0
-"""Keys of 32 bits are used while the bounds are at least this many of their units apart."""
-
-SMALL = 1 << 20
-"""Problems of fewer states × demand points than this use keys of 64 bits throughout."""
+COARSE_UNITS = 64.0
+"""Coarse numbers are used while the bounds are at least this many of their units apart."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Solution:
-    """The optimal policy as its values h [states + padding], and certified bounds on its late fraction.
+    """The optimal policy as its values h [states + padding], and certified bounds on its mean cost of an incident.
 
-    Both the optimum and the late fraction of the policy that is greedy for `value` lie in [lower, upper].
+    Both the optimum and the mean cost of the policy that is greedy for `value` lie in [lower, upper], whatever the true
+    costs are that the problem allows for. `converged` says that the bounds for the costs as they are met the tolerance.
     """
 
     value: NDArray[np.float64]
@@ -64,54 +60,36 @@ def solve_optimal(
     if max_improvements < 1:
         raise InputError(f"expected max_improvements >= 1, got {max_improvements}")
     began = time.perf_counter()
-    space = state_space(problem, threads)
-    total = problem.total_incidents_per_day
+    backend = backend_for(problem, threads)
+    total, num_sweeps = problem.total_incidents_per_day, sweeps_per_cycle(problem)
     value = np.zeros(problem.num_states + VALUE_PADDING)
-    key_bits = 64 if problem.num_states * problem.num_points < SMALL else 32
-    sweeps, gaps, wanted_gap = 0, list[float](), 0.0
+    coarse, sweeps, gaps, wanted_gap = backend.has_coarse, 0, list[float](), 0.0
     for improvements in range(1, max_improvements + 1):
-        likely_last = key_bits == 64 and len(gaps) > 1 and gaps[-1] ** 2 < gaps[-2] * wanted_gap
-        rows, residuals = _improve(space, value, key_bits, want_rows=not likely_last)
-        bounds = space.bounds(residuals)
+        likely_last = not coarse and len(gaps) > 1 and gaps[-1] ** 2 < gaps[-2] * wanted_gap
+        rows, residuals = backend.improve(value, coarse=coarse, want_rows=not likely_last)
+        bounds = problem.bounds(residuals)
         gaps.append(bounds.gap)
         wanted_gap = tolerance * bounds.upper
         if progress is not None:
             lower, upper = bounds.lower / total, bounds.upper / total
             progress(Progress(step=improvements, lower=lower, upper=upper, tolerance=tolerance))
-        done = bounds.within(tolerance, total) or (key_bits == 64 and bounds.exhausted(total)) or stalled(gaps)
+        done = bounds.within(tolerance, total) or (not coarse and bounds.exhausted(total)) or stalled(gaps)
         if done or improvements == max_improvements:
             break
-        if key_bits == 32 and bounds.gap < UNITS_OF_32_BITS * residuals.unit:
-            key_bits = 64
-        if likely_last and space.keeps_rows:
-            rows, _ = _improve(space, value, key_bits, want_rows=True)
-        chain = Chain(space, rows)
-        value = chain.improve_values(value)
-        sweeps += chain.sweeps_per_cycle
-        del rows, chain  # else the next rows are made before these are let go
+        coarse = coarse and bounds.gap >= COARSE_UNITS * residuals.unit
+        if rows is None:
+            rows, _ = backend.improve(value, coarse=coarse)
+        value = backend.sweep(rows, value, num_sweeps)
+        sweeps += num_sweeps
+        del rows  # else the next rows are made before these are let go
+    lower, upper = problem.proven(bounds.lower, bounds.upper)
     return Solution(
-        value=space.levelled(value, residuals),
-        lower=bounds.lower / total,
-        upper=bounds.upper / total,
+        value=problem.states.levelled(value, residuals),
+        lower=lower,
+        upper=upper,
         tolerance=tolerance,
         converged=bounds.within(tolerance, total),
         improvements=improvements,
         sweeps=sweeps,
         seconds=time.perf_counter() - began,
     )
-
-
-def _improve(
-    space: StateSpace, value: NDArray[np.float64], key_bits: int, *, want_rows: bool
-) -> tuple[Sequence[Rows], Residuals]:
-    """The rows of the greedy policy in every state, if wanted, and the residuals of the Bellman equation."""
-    rule = ValueRule(value if space.keeps_rows else value.copy(), key_bits)
-    want_rows = want_rows and space.keeps_rows
-
-    def improve(chunk: Chunk) -> tuple[Rows | None, Residuals]:
-        return rule.improvement(space.layout, chunk, want_rows=want_rows)
-
-    improved = run_each(improve, space.chunks, space.threads)
-    residuals = Residuals.over([found for _, found in improved], space.layout.keyed(key_bits).unit)
-    kept = [rows for rows, _ in improved if rows is not None]
-    return kept if space.keeps_rows else RowsOnDemand(space, rule, minutes=False), residuals

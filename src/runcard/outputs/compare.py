@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from runcard.city.model import LATE, City
 from runcard.errors import RuncardError
-from runcard.mdp.evaluate import Evaluation, late_fraction_at
-from runcard.mdp.memory import check_memory
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.evaluate import Evaluation
+from runcard.mdp.memory import check_states
+from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.outputs.policy_choice import PolicyChoice, policy_choices
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
@@ -83,7 +84,10 @@ class Comparison:
     def _entry(self, result: ComparedPolicy) -> dict[str, Any]:
         evaluation = result.evaluation
         stations = zip(
-            self.problem.station_ids, evaluation.dispatch_share.tolist(), evaluation.busy_fraction.tolist(), strict=True
+            self.problem.station_ids,
+            evaluation.dispatch_share.tolist(),
+            evaluation.busy_fractions.tolist(),
+            strict=True,
         )
         return {
             "name": result.name,
@@ -119,26 +123,28 @@ def compare_policies(
 ) -> Comparison:
     """The comparison of policies, given by name, paper label or file; one that is named twice is taken once."""
     choices = policy_choices(policies, options)
-    check_memory([station.trucks for station in city.stations])  # evaluation needs every state, whatever the policy
+    check_states(station.trucks for station in city.stations)  # evaluation needs every state, whatever the policy
     problem = city_problem(city, steps=steps)
+    late_of_rules = _late_of_rules(city, problem)
     load_kernels(problem, [choice.name for choice in choices])
     results: list[ComparedPolicy] = []
     for choice in choices:
-        results.append(solved_result(problem, choice, options, first=results[0] if results else None, steps=steps))
-    results = [replace(result, late_by_rule=_late_by_rule(city, result, options.threads)) for result in results]
+        first = results[0] if results else None
+        results.append(solved_result(problem, choice, options, first=first, steps=steps, late_of_rules=late_of_rules))
     return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
 
 
-def _late_by_rule(city: City, result: ComparedPolicy, threads: int | None) -> dict[str, float]:
-    """The late fraction by rule of a policy, if incidents are in time by several rules."""
+def _late_of_rules(city: City, problem: DispatchProblem) -> dict[str, NDArray[np.float64]]:
+    """[T, J] for each rule by which incidents are in time, if there are several: a measure of its late incidents.
+
+    It is scaled so that its mean over all incidents is the late fraction of those of the rule.
+    """
     rules = np.array([city.rule_of(point) for point in city.demand])
-    problem, found = result.policy.problem, {}
+    found = {}
     for rule in dict.fromkeys(rules.tolist()) if len(set(rules.tolist())) > 1 else ():
-        points = rules == rule
-        if problem.incidents_per_day[points].sum() > 0.0:
-            found[rule] = late_fraction_at(
-                problem, result.policy.rule, result.evaluation.probability, points, threads=threads
-            )
+        share = problem.incidents_per_day[rules == rule].sum() / problem.total_incidents_per_day
+        if share > 0.0:
+            found[rule] = np.where(rules == rule, problem.measures[P_LATE] / share, 0.0)
     return found
 
 
@@ -150,15 +156,17 @@ def solved_result(
     first: ComparedPolicy | None,
     steps: Steps = NO_STEPS,
     words: str = "",
+    late_of_rules: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> ComparedPolicy:
     """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself."""
     began = time.perf_counter()
     steps.begin(f"{choice.label}{words}")
     policy = choice.policy(problem, options)
     steps.begin(f"{choice.label}{words}, evaluated")
-    evaluation = evaluate(policy, threads=options.threads, progress=options.progress)
+    evaluation = evaluate(policy, measures=late_of_rules, threads=options.threads, progress=options.progress)
     seconds = time.perf_counter() - began
-    return _result(choice, policy, evaluation, evaluation if first is None else first.evaluation, seconds)
+    result = _result(choice, policy, evaluation, evaluation if first is None else first.evaluation, seconds)
+    return replace(result, late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()})
 
 
 def _with_gaps(results: Sequence[ComparedPolicy]) -> list[ComparedPolicy]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from runcard.city.model import City
 from runcard.errors import InputError
+from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.policy_file import load_policy
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
@@ -28,7 +29,7 @@ class PolicyChoice:
     file: Path | None = None
 
     def policy(self, problem: DispatchProblem, options: SolveOptions) -> Policy:
-        """The policy for a problem, solved or read; a file for another problem is refused."""
+        """The policy for a problem, solved or read; a file that was made for another problem is refused."""
         if self.file is not None:
             return load_policy(self.file, problem)
         return solve_named(problem, self.name, options)
@@ -63,6 +64,8 @@ def policies_for(
 ) -> list[Policy]:
     """The policies for a city, in the order in which they were asked for."""
     check_size([station.trucks for station in city.stations], [one.name for one in choices if one.file is None])
+    if all(choice.file is not None for choice in choices):  # no need for the costs, which can take long
+        return [load_policy(choice.label, city_fingerprint(city)) for choice in choices]
     problem = city_problem(city, minutes=False, steps=steps)
     found = []
     for choice in choices:

@@ -29,19 +29,23 @@ from runcard.outputs.tensor_file import read_json, read_tensors, write_tensors
 from runcard.policy.base import Certificate, Policy, Stored
 from runcard.policy.solve import RECIPES
 
-FORMAT: Final = "runcard-policy-2"
+FORMAT: Final = "runcard-policy-3"
 
 LARGEST: Final = 1e100
 """No number of a policy is larger; sums and differences of such numbers are still numbers."""
 
-_OF_PROBLEM: Final = ("trucks", "incidents_per_day", "trucks_needed", "teams", "cost", "order")
+_OF_PROBLEM: Final = ("trucks", "incidents_per_day", "trucks_needed", "cost", "order")
+_MEASURE: Final = "measure_"
+"""Before the name of a measure, in that of its array."""
 
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     """The file that now holds the policy."""
     stored = policy.stored()
-    # Values of every state are for evaluation, too, which wants the mean minutes.
-    about, arrays = _problem_parts(policy.problem, minutes="value" in stored.arrays)
+    # Values of every state are for evaluation, too, which wants every measure; so do the words of a decision where the
+    # cost is not P(late).
+    measured = "value" in stored.arrays or policy.problem.objective != LATE
+    about, arrays = _problem_parts(policy.problem, measured=measured)
     arrays |= stored.arrays
     certificate = stored.certificate
     about |= {
@@ -55,15 +59,19 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     return fill_whole(Path(path), lambda draft: write_tensors(draft, words, arrays))
 
 
-def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | None = None) -> Policy:
-    """The policy in a file; with `problem`, only if it was made for that problem, and then of that very problem."""
+def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | str | None = None) -> Policy:
+    """The policy in a file; with `problem` or its fingerprint, only if it was made for that problem.
+
+    The policy is then of that very problem, where it is given itself.
+    """
     try:
         about, arrays = _read(Path(path))
-        if problem is not None and about["problem"] != problem.fingerprint:
+        wanted = problem.fingerprint if isinstance(problem, DispatchProblem) else problem
+        if wanted is not None and about["problem"] != wanted:
             raise PolicyFileError(
                 "the policy was made for another city, or for this one before it changed; solve it again"
             )
-        return _policy(about, arrays, problem)
+        return _policy(about, arrays, problem if isinstance(problem, DispatchProblem) else None)
     except PolicyFileError as error:
         raise PolicyFileError(f"{path}: {error}") from error
     except (InputError, KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
@@ -71,16 +79,17 @@ def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | None = 
         raise PolicyFileError(f"{path}: not a policy file of this version, or damaged ({error!r:.200})") from error
 
 
-def _problem_parts(problem: DispatchProblem, *, minutes: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _problem_parts(problem: DispatchProblem, *, measured: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What a file says of a problem, and its arrays; `_problem_of` makes the problem of them again."""
-    names = list(_OF_PROBLEM)
-    if problem.response_minutes is not None and (minutes or problem.late is not None):
-        names.append("response_minutes")
-    if problem.late is not None:
-        names.append("late")
+    arrays = {name: getattr(problem, name) for name in _OF_PROBLEM}
+    if measured:
+        arrays |= {f"{_MEASURE}{name}": array for name, array in problem.measures.items() if array is not problem.cost}
     about: dict[str, Any] = {
         "problem": problem.fingerprint,
+        "source": problem.source,
         "returns_per_day": problem.returns_per_day,
+        "cost_error": problem.cost_error,
+        "measure_errors": dict(problem.measure_errors),
         "station_ids": problem.station_ids,
         "point_ids": problem.point_ids,
     }
@@ -88,7 +97,7 @@ def _problem_parts(problem: DispatchProblem, *, minutes: bool) -> tuple[dict[str
         about["class_names"] = problem.class_names
     if problem.objective != LATE:
         about["objective"] = asdict(problem.objective)
-    return about, {name: np.ascontiguousarray(getattr(problem, name)) for name in names}
+    return about, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
 def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> DispatchProblem:
@@ -97,21 +106,28 @@ def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
     stored = Stored(arrays=arrays)
     trucks = stored.array("trucks", np.int64, (num_stations,))
     needed = stored.array("trucks_needed", np.int64, (num_points,))
-    num_teams = _count_teams(trucks, needed)
-    by_team = {name: (num_teams, num_points) for name in ("cost", "response_minutes", "late") if name in arrays}
+    by_team = (_count_teams(trucks, needed), num_points)
+    measures = [name for name in arrays if name.startswith(_MEASURE)]
     problem = DispatchProblem(
         trucks=trucks,
         trucks_needed=needed,
         incidents_per_day=stored.array("incidents_per_day", np.float64, (num_points,)),
-        teams=stored.array("teams", np.int8, (num_teams, num_stations)),
+        cost=stored.array("cost", np.float64, by_team),
         order=stored.array("order", np.int64, (num_points, num_stations)),
-        **{name: stored.array(name, np.float64, shape) for name, shape in by_team.items()},
+        measures={name.removeprefix(_MEASURE): stored.array(name, np.float64, by_team) for name in measures},
+        cost_error=_number(about["cost_error"]),
+        measure_errors={
+            name: _number(error) for name, error in about["measure_errors"].items() if f"{_MEASURE}{name}" in measures
+        },
         objective=Objective(**about.get("objective", {})),
         returns_per_day=_number(about["returns_per_day"]),
         station_ids=_names(about["station_ids"]),
         point_ids=_names(about["point_ids"]),
         class_names=_names(about.get("class_names", [])),
     )
+    if about["source"] is not None:
+        (source,) = _names([about["source"]])
+        problem = problem.made_from(lambda: source)
     if problem.fingerprint != about["problem"]:
         raise PolicyFileError("damaged: its fingerprint is that of another problem than it holds")
     return problem
@@ -134,13 +150,11 @@ def _policy(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], proble
     name, settings = about["policy"], about["settings"]
     if name not in RECIPES:
         raise PolicyFileError(f"expected a policy of {', '.join(RECIPES)}, found {name!r:.80}")
-    own = _problem_of(about, arrays)
     stored = Stored(arrays=arrays, settings=settings, certificate=_certificate(about["certificate"]))
-    policy = RECIPES[name].read(own if problem is None else problem, stored)
-    _, known = _problem_parts(own, minutes=True)
-    known |= policy.stored().arrays
-    for unknown in arrays.keys() - known.keys():
-        raise PolicyFileError(f"damaged: {name} has no array {unknown[:80]!r}")
+    policy = RECIPES[name].read(_problem_of(about, arrays) if problem is None else problem, stored)
+    for unknown in arrays.keys() - {*_OF_PROBLEM, *policy.stored().arrays}:
+        if not unknown.startswith(_MEASURE):
+            raise PolicyFileError(f"damaged: {name} has no array {unknown[:80]!r}")
     return policy
 
 
@@ -176,17 +190,20 @@ def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if about.pop("digest", None) != _digest(about, arrays):
         raise PolicyFileError("damaged: its contents do not match their digest")
     for name, array in arrays.items():
-        if array.dtype.kind == "f" and array.size and not _are_numbers(array, infinite=name in _WITH_INFINITIES):
+        if (
+            array.dtype.kind == "f"
+            and array.size
+            and not _are_numbers(array, infinite=name == "cost" or name.startswith(_MEASURE))
+        ):
             raise PolicyFileError(f"damaged: expected numbers in the array {name[:80]!r}, up to {LARGEST:g}")
     return about, arrays
 
 
-_WITH_INFINITIES: Final = ("cost", "late", "response_minutes")
-"""A team with more trucks than a demand point needs costs +inf there; the problem checks that it is just these."""
-
-
 def _are_numbers(array: NDArray[Any], *, infinite: bool) -> bool:
-    """Whether all are numbers, none too large; +inf may be among them if `infinite`."""
+    """Whether all are numbers, none too large; +inf may be among them if `infinite`.
+
+    A team with more trucks than a demand point needs costs +inf there; the problem checks that it is just these.
+    """
     low, high = float(array.min()), float(array.max())  # nan if one of them is; nothing of their size is allocated
     if infinite and high == math.inf:
         high = float(np.max(array, where=array < math.inf, initial=0.0))

@@ -1,7 +1,6 @@
 """Who is told what long work is doing, and how far it is."""
 
-from inspect import signature
-from typing import Any, Protocol
+from typing import Protocol
 
 from runcard.city.model import City
 from runcard.mdp.from_city import dispatch_problem
@@ -37,5 +36,4 @@ NO_STEPS = NoSteps()
 def city_problem(city: City, *, minutes: bool = True, steps: Steps = NO_STEPS) -> DispatchProblem:
     """The dispatch problem of a city; its driving times are a step that can take long."""
     steps.begin(f"driving times to {counted(len(city.demand), 'demand point')}")
-    told: dict[str, Any] = {"progress": steps.part} if "progress" in signature(dispatch_problem).parameters else {}
-    return dispatch_problem(city, minutes=minutes, **told)
+    return dispatch_problem(city, minutes=minutes, progress=steps.part)

@@ -11,7 +11,7 @@ from typing import Any
 from runcard.city.check import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
-from runcard.mdp.memory import check_memory
+from runcard.mdp.memory import check_states
 from runcard.mdp.objective import with_objective
 from runcard.outputs.compare import ComparedPolicy, cost_entry, solved_result
 from runcard.outputs.policy_choice import PolicyChoice, names_file
@@ -111,7 +111,7 @@ def compare_weights(
         if names_file(word):
             raise InputError(f"expected names of policies to solve for each weight, got the file {word}")
     names, ordered = policy_names(policies, options), chosen_weights(weights)
-    check_memory([station.trucks for station in city.stations])
+    check_states(station.trucks for station in city.stations)
     by_late = city_problem(replace(city, objective=LATE), steps=steps)
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}

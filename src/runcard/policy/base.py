@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from runcard.errors import PolicyFileError, SizeError
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Rule, ValueRule
+from runcard.mdp.rows import DecisionRule, ValueRule
 from runcard.policy.solve_options import SolveOptions
 
 
@@ -51,7 +51,8 @@ class Decision(Option):
 class Certificate:
     """Where the mean cost of an incident is proven to lie, and whether the solver met its tolerance.
 
-    The mean cost is the late fraction, unless the problem has another objective.
+    The mean cost is the late fraction, unless the problem has another objective. The bounds count every error: that of
+    the solver, and that of the costs.
     """
 
     lower: float
@@ -113,7 +114,7 @@ class Policy(Protocol):
         ...
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> DecisionRule:
         """How it chooses, for evaluation in every state; a SizeError where there are too many states."""
         ...
 

@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import InputError, PolicyFileError, SizeError
-from runcard.mdp.chain import Chain, policy_rows
-from runcard.mdp.evaluate import policy_value
+from runcard.mdp.chain import chain_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import TableRule
-from runcard.mdp.space import state_space
 from runcard.policy.base import BulkRule, Certificate, Decision, Stored
 from runcard.policy.by_value import Values
 from runcard.policy.options import (
@@ -31,7 +29,6 @@ from runcard.policy.options import (
     checked_teams,
     idle_teams,
     make_decision,
-    teams_of_size,
 )
 
 MOST_DECISIONS: Final = 1 << 22
@@ -68,7 +65,7 @@ class FunctionPolicy:
         for state, counts in enumerate(np.ndindex(tuple(problem.trucks + 1))):
             idle = np.array(counts, np.int64)
             for needed in np.unique(problem.trucks_needed):
-                teams = teams_of_size(problem, idle, min(int(needed), int(idle.sum())))
+                teams = problem.teams.idle(idle, min(int(needed), int(idle.sum())))
                 for point in np.flatnonzero(problem.trucks_needed == needed).tolist():
                     table[state, point] = teams[self._position(idle, point, teams)]
         return TableRule(table)
@@ -80,8 +77,7 @@ class FunctionPolicy:
             rule = self.rule
         except SizeError:
             return None
-        space = state_space(self.problem)
-        return Values(self.problem, policy_value(Chain(space, policy_rows(space, rule, minutes=False))).value)
+        return Values(self.problem, chain_of(self.problem, rule).values().value)
 
     def in_bulk(self, decisions: float) -> BulkRule | None:
         """What the function chooses in every state, where there are few."""

@@ -5,7 +5,6 @@ import numpy as np
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import TableRule, ValueRule
 from runcard.policy.by_value import Values
-from runcard.policy.options import teams_of_size
 
 
 def table_rule(problem: DispatchProblem, rule: ValueRule) -> TableRule:
@@ -16,7 +15,7 @@ def table_rule(problem: DispatchProblem, rule: ValueRule) -> TableRule:
         idle = np.array(counts, np.int64)
         for needed in np.unique(problem.trucks_needed):
             points = np.flatnonzero(problem.trucks_needed == needed)
-            teams = teams_of_size(problem, idle, min(int(needed), int(idle.sum())))
+            teams = problem.teams.idle(idle, min(int(needed), int(idle.sum())))
             total = problem.cost[np.ix_(teams, points)] + values.prices(idle, teams)[:, None]
             table[state, points] = teams[total.argmin(axis=0)]
     return TableRule(table)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.layout import VALUE_PADDING, Layout
+from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import BulkRule, Certificate, Decision, Stored
@@ -29,18 +29,15 @@ class Values:
         """The values themselves."""
         return self.value
 
-    @cached_property
-    def _layout(self) -> Layout:
-        return Layout(self.problem)
-
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a policy file holds."""
         return {"value": np.ascontiguousarray(self.value)}
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices h(f-a) - h(f) of teams."""
-        state = int(idle @ self._layout.space.stride)
-        prices: NDArray[np.float64] = self.value[state - self._layout.teams.offset[teams]] - self.value[state]
+        layout = self.problem.layout
+        state = int(idle @ layout.states.stride)
+        prices: NDArray[np.float64] = self.value[state - layout.offset[teams]] - self.value[state]
         return prices
 
 

@@ -29,17 +29,15 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.chain import Chain, policy_rows
-from runcard.mdp.evaluate import PolicyValue, policy_value
-from runcard.mdp.independent import IndependentPicture
+from runcard.mdp.chain import Chain, PolicyValue, chain_of
+from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.kernels.cards import finish_sums, reorder_by_sums, reorder_independent
 from runcard.mdp.kernels.order_slopes import STOP, asked_slopes, late_slopes
-from runcard.mdp.layout import Layout, starts
-from runcard.mdp.problem import MAX_TRUCKS_NEEDED, DispatchProblem
+from runcard.mdp.layout import starts
+from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
-from runcard.mdp.space import state_space
-from runcard.response.teams import count_stations, list_stations
-from runcard.threads import available_threads, run_each
+from runcard.response.teams import Teams
+from runcard.threads import checked_threads, run_each
 
 WINDOW = 10
 INDEPENDENT_WINDOW = 8
@@ -102,9 +100,9 @@ class Finishes(NamedTuple):
     """Teams and the station where their last truck is found, as `mdp/kernels/cards.py` wants them."""
 
     team: NDArray[np.int64]
-    """[E] the number of the team among those given."""
-    trucks: NDArray[np.int64]
-    """[E, 4] the station of each truck, -1 for none."""
+    """[E] the number of the team."""
+    trucks: NDArray[np.int32]
+    """[E, k] the station of each truck, -1 for none."""
     size: NDArray[np.int64]
     taken: NDArray[np.int64]
     last: NDArray[np.int64]
@@ -112,23 +110,22 @@ class Finishes(NamedTuple):
     outside: NDArray[np.int64]
 
 
-def finishes_of(trucks: NDArray[np.int32], num_stations: int) -> Finishes:
-    """The finishes of teams that are given by the stations of their trucks [teams, places], -1 for none."""
-    padded = np.full((len(trucks), MAX_TRUCKS_NEEDED), -1, np.int64)
-    padded[:, : trucks.shape[1]] = trucks
-    counts = count_stations(trucks, num_stations).astype(np.int64)
-    team, last = np.nonzero(counts)
-    bit = np.int64(1) << np.arange(num_stations)
+def finishes_of(teams: Teams, part: slice) -> Finishes:
+    """The finishes of a part of the teams of a catalogue."""
+    counts = teams.counts[part].astype(np.int64)
+    row, last = np.nonzero(counts)
+    team = row + part.start
+    bit = np.int64(1) << np.arange(len(teams.trucks))
     whole = (counts > 0) @ bit
     return Finishes(
-        team, padded[team], counts.sum(axis=1)[team], counts[team], last, whole[team] - bit[last],
-        bit.sum() - whole[team],
+        team, teams.stations[team], teams.sizes[team], counts[row], last, whole[row] - bit[last],
+        bit.sum() - whole[row],
     )  # fmt: skip
 
 
 def num_sums(problem: DispatchProblem) -> int:
     """The number of sums over states that the exact model of a card keeps."""
-    teams = problem.teams[np.isin(problem.team_sizes, problem.trucks_needed)] > 0
+    teams = problem.teams.counts[np.isin(problem.teams.sizes, problem.trucks_needed)] > 0
     stations, count = np.unique(teams.sum(axis=1), return_counts=True)
     return sum(
         n * used * 2 ** (problem.num_stations - used) for used, n in zip(stations.tolist(), count.tolist(), strict=True)
@@ -138,7 +135,8 @@ def num_sums(problem: DispatchProblem) -> int:
 @lru_cache(maxsize=32)
 def _finishes_of_window(num_places: int, most: int, needed: int) -> Finishes:
     """The finishes of all teams of 1 to `needed` trucks of a window, at most `most` from each place."""
-    return finishes_of(list_stations([most] * num_places, needed)[1:], num_places)
+    teams = Teams.of([most] * num_places, needed)
+    return finishes_of(teams, slice(1, len(teams)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,13 +151,12 @@ class ExactCard:
 
     @cached_property
     def _chain(self) -> Chain:
-        space = state_space(self.problem, self.threads)
-        return Chain(space, policy_rows(space, OrderRule(self.order), minutes=False))
+        return chain_of(self.problem, OrderRule(self.order), threads=self.threads)
 
     @cached_property
     def solved(self) -> PolicyValue:
         """The values of the card and the bounds on its late rate."""
-        return policy_value(self._chain, start=self.start)
+        return self._chain.values(start=self.start)
 
     @property
     def lower(self) -> float:
@@ -178,7 +175,7 @@ class ExactCard:
     def propose(self) -> Proposal:
         """A better order for each demand point, one by one."""
         problem = self.problem
-        probability, _, _ = self._chain.probabilities(tolerance=1e-9, max_sweeps=2000)
+        probability = self._chain.probabilities(tolerance=1e-9).probability
         proposal = Proposal(self.order.copy(), np.zeros(problem.num_points))
         for needed in np.unique(problem.trucks_needed).tolist():
             points = np.flatnonzero((problem.trucks_needed == needed) & (problem.incidents_per_day > 0.0))
@@ -189,26 +186,22 @@ class ExactCard:
         self, needed: int, points: NDArray[np.int64], probability: NDArray[np.float64], proposal: Proposal
     ) -> None:
         """Improve the orders of points that need equally many trucks."""
-        problem, space = self.problem, self._chain.space
-        first, last = np.searchsorted(problem.team_sizes, [needed, needed + 1])
-        stations = list_stations(problem.trucks.tolist(), int(problem.trucks_needed.max()))[first:last]
-        finishes = finishes_of(stations, problem.num_stations)
-        team = first + finishes.team
+        problem, threads = self.problem, checked_threads(self.threads)
+        finishes = finishes_of(problem.teams, problem.teams.of_size(needed))
         start = starts(1 << (finishes.taken == 0).sum(axis=1))
         mass, price = np.empty(start[-1]), np.empty(start[-1])
 
         def fill(part: NDArray[np.int64]) -> None:
             finish_sums(
-                part[0], part[-1] + 1, finishes, space.layout.space, probability, self.solved.value, start, mass, price
+                part[0], part[-1] + 1, finishes, problem.layout.states, probability, self.solved.value, start, mass,
+                price,
             )  # fmt: skip
 
         def reorder(part: NDArray[np.int64]) -> None:
-            reorder_by_sums(
-                part, WINDOW, finishes, team, problem.cost, start, mass, price, proposal.order, proposal.gain
-            )
+            reorder_by_sums(part, WINDOW, finishes, problem.cost, start, mass, price, proposal.order, proposal.gain)
 
-        run_each(fill, _parts(np.arange(len(team))), space.threads)
-        run_each(reorder, _parts(points), space.threads)
+        run_each(fill, _parts(np.arange(len(finishes.team))), threads)
+        run_each(reorder, _parts(points), threads)
 
 
 class Chances(NamedTuple):
@@ -218,7 +211,7 @@ class Chances(NamedTuple):
     at_least: NDArray[np.float64]
     price: NDArray[np.float64]
     cost: NDArray[np.float64]
-    team_number: NDArray[np.int64]
+    number_of_code: NDArray[np.int64]
     base: int
 
 
@@ -229,7 +222,6 @@ class IndependentCard:
     problem: DispatchProblem
     order: NDArray[np.int64]
     threads: int | None = None
-    layout: Layout | None = None
     start: NDArray[np.float64] | None = None
     """Busy chances close to the steady ones of the card, if there are any."""
 
@@ -240,7 +232,7 @@ class IndependentCard:
         wanted = problem.incidents_per_day @ problem.trucks_needed / (problem.returns_per_day * problem.num_trucks)
         even = np.full(problem.num_stations, min(float(wanted), MOST_BUSY_AT_FIRST))
         found = self._steady_from(even if self.start is None else self.start)
-        return IndependentPicture(problem, self.order).steady_busy() if found is None else found
+        return IndependentTrucks(problem, self.order).steady_busy() if found is None else found
 
     def _steady_from(self, busy: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """The steady busy chances by Newton's method from near ones, or None if it does not converge quickly."""
@@ -298,11 +290,7 @@ class IndependentCard:
 
     def changed(self, order: NDArray[np.int64]) -> "IndependentCard":
         """The same of another card."""
-        return IndependentCard(self.problem, order, self.threads, self._layout, self.busy)
-
-    @cached_property
-    def _layout(self) -> Layout:
-        return Layout(self.problem) if self.layout is None else self.layout
+        return IndependentCard(self.problem, order, self.threads, self.busy)
 
     def prices(self) -> NDArray[np.float64]:
         """[I] w_i: the late incidents to come from taking one truck of each station."""
@@ -328,21 +316,21 @@ class IndependentCard:
         return proposal._replace(gain=proposal.gain * problem.incidents_per_day)
 
     def _chances(self, price: NDArray[np.float64]) -> Chances:
-        exactly, at_least = idle_chances(self.problem.trucks, self.busy)
-        base = self.problem.num_stations + 1
-        return Chances(exactly, at_least, price, self.problem.cost, self._layout.team_number, base)
+        teams = self.problem.teams
+        exactly, at_least = idle_chances(self.problem.trucks, self.busy, teams.max_size)
+        return Chances(exactly, at_least, price, self.problem.cost, teams.number_of_code, teams.base)
 
     def _each(self, work: Callable[[NDArray[np.int64]], Result]) -> list[Result]:
         """What `work` gives for parts of the demand points with incidents, on every thread."""
-        threads = available_threads() if self.threads is None else self.threads
-        return run_each(work, _parts(np.flatnonzero(self.problem.incidents_per_day > 0.0)), threads)
+        points = _parts(np.flatnonzero(self.problem.incidents_per_day > 0.0))
+        return run_each(work, points, checked_threads(self.threads))
 
 
 def idle_chances(
-    trucks: NDArray[np.int64], busy: NDArray[np.float64]
+    trucks: NDArray[np.int64], busy: NDArray[np.float64], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[I, 4] the chances of exactly 0 to 3 idle trucks at each station, and [I, 5] those of at least 0 to 4."""
-    size = max(int(trucks.max()), MAX_TRUCKS_NEEDED) + 1
+    """[I, most] the chances of exactly 0 to most-1 idle trucks at each station, [I, most+1] of at least 0 to most."""
+    size = max(int(trucks.max()), most) + 1
     exactly = np.zeros((len(trucks), size))
     exactly[:, 0] = 1.0
     for truck in range(int(trucks.max())):
@@ -350,9 +338,9 @@ def idle_chances(
         fewer = np.concatenate([np.zeros((len(trucks), 1)), exactly[:, :-1]], axis=1)
         exactly[there] = (exactly * busy[:, None] + fewer * (1.0 - busy[:, None]))[there]
     at_least = np.cumsum(exactly[:, ::-1], axis=1)[:, ::-1]
-    few = exactly[:, :MAX_TRUCKS_NEEDED].copy()
+    few = exactly[:, :most].copy()
     few[:, 0] = np.maximum(few[:, 0], LEAST_CHANCE)
-    return few, at_least[:, : MAX_TRUCKS_NEEDED + 1].copy()
+    return few, at_least[:, : most + 1].copy()
 
 
 def _parts(numbers: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:

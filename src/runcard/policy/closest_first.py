@@ -6,12 +6,10 @@ are too many for that, its prices come from the mean field.
 
 from weakref import WeakKeyDictionary
 
-from runcard.mdp.chain import Chain, policy_rows
-from runcard.mdp.evaluate import PolicyValue, policy_value
+from runcard.mdp.chain import PolicyValue, chain_of
 from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
-from runcard.mdp.space import state_space
 from runcard.policy.base import Certificate, Recipe, Stored
 from runcard.policy.by_order import OrderPolicy, read_prices
 from runcard.policy.by_value import Values
@@ -27,9 +25,8 @@ _values: WeakKeyDictionary[DispatchProblem, PolicyValue] = WeakKeyDictionary()
 def closest_first_value(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> PolicyValue:
     """The exact values of closest-first, computed once for each problem."""
     if problem not in _values:
-        space = state_space(problem, options.threads)
-        chain = Chain(space, policy_rows(space, OrderRule(problem.order), minutes=False))
-        _values[problem] = policy_value(chain, progress=options.progress)
+        chain = chain_of(problem, OrderRule(problem.order), threads=options.threads)
+        _values[problem] = chain.values(progress=options.progress)
     return _values[problem]
 
 
@@ -39,8 +36,8 @@ def solve_closest_first(problem: DispatchProblem, options: SolveOptions = DEFAUL
         nearby = MeanField(problem, problem.order).values(threads=options.threads)
         return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=nearby, certificate=None)
     solved = closest_first_value(problem, options)
-    total = problem.total_incidents_per_day
-    certificate = Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged)
+    lower, upper = problem.proven(solved.lower, solved.upper)
+    certificate = Certificate(lower=lower, upper=upper, converged=solved.converged)
     values = Values(problem, solved.value)
     return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=certificate)
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from runcard.errors import PolicyFileError
 from runcard.mdp.bounds import NEVER_LATE
-from runcard.mdp.evaluate import PolicyValue
+from runcard.mdp.chain import PolicyValue
 from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
@@ -137,12 +137,13 @@ def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS)
 
 def _with_values(card: ExactCard, solved: PolicyValue, *, finished: bool) -> FixedCard:
     """The policy of a card with its exact values."""
-    problem, total = card.problem, card.problem.total_incidents_per_day
+    problem = card.problem
+    lower, upper = problem.proven(solved.lower, solved.upper)
     return FixedCard(
         problem=problem,
         order=card.order,
         values=Values(problem, solved.value),
-        certificate=Certificate(lower=solved.lower / total, upper=solved.upper / total, converged=solved.converged),
+        certificate=Certificate(lower=lower, upper=upper, converged=solved.converged),
         finished=finished,
     )
 

@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.factored import FactoredValues, parts_of
+from runcard.mdp.factored import FactoredValues, team_parts
 from runcard.mdp.kernels.lookahead import prices_ahead
 from runcard.mdp.kernels.lookahead_table import values_ahead
-from runcard.mdp.layout import VALUE_PADDING, Layout, starts
+from runcard.mdp.layout import VALUE_PADDING, starts
 from runcard.mdp.mean_field import mean_field_values
+from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
-from runcard.mdp.space import state_space
 from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored, bulk_values
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
@@ -33,7 +33,7 @@ from runcard.policy.options import (
     make_decision,
 )
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
-from runcard.threads import run_each
+from runcard.threads import checked_threads, run_each
 
 FEW_TEAMS = 256
 """With no more teams than this, an incident to come may be given any of them; else one of its neighbourhood."""
@@ -46,15 +46,15 @@ NAME = "one-step-mean-field"
 class TeamArrays(NamedTuple):
     """The teams and demand points as the kernels see them."""
 
-    members: NDArray[np.int16]
-    number: NDArray[np.int64]
-    base: int
+    members: NDArray[np.int32]
+    number_of_code: NDArray[np.int64]
+    """The stations of each team, and its number by its code (see `response.teams`)."""
     cost: NDArray[np.float64]
     least_cost: NDArray[np.float64]
     """[J] the smallest cost of any team at each demand point."""
     order: NDArray[np.int64]
     parts: NDArray[np.int64]
-    """[T, 2^k - 2] the parts of each team (see `parts_of`) as teams, -1 where there are fewer."""
+    """[T, 2^k - 2] the parts of each team (see `team_parts`), -1 where there are fewer."""
     needed: NDArray[np.int64]
     most_needed: int
     first_point: NDArray[np.int64]
@@ -117,7 +117,8 @@ class MeanFieldPolicy:
     def rule(self) -> ValueRule:
         """The same decisions in every state: the values of the mean field after one exact event."""
         problem, teams, tables = self.problem, self._teams, self.values.tables
-        threads = state_space(problem, self.threads).threads
+        threads = checked_threads(self.threads)
+        check_states(problem.trucks)
         value = np.zeros(problem.num_states + VALUE_PADDING)
 
         def fill(start: int) -> None:
@@ -200,24 +201,22 @@ class MeanFieldPolicy:
             if any_team:
                 teams = np.arange(1, problem.num_teams if g == 0 else 1)
             listed.append(teams)
-            teams = teams[np.isin(problem.team_sizes[teams], problem.trucks_needed[points])]
+            teams = teams[np.isin(problem.teams.sizes[teams], problem.trucks_needed[points])]
             choices.append(teams)
-            fits = problem.team_sizes[teams][:, None] == problem.trucks_needed[points]
+            fits = problem.teams.sizes[teams][:, None] == problem.trucks_needed[points]
             costs.append(np.where(fits, problem.cost[np.ix_(teams, points)], np.inf).ravel())
         point = np.concatenate(self.values.points)
         has = tables.stride > 0
         # Two tables overlap if they have a station in common.
         overlap = (has.astype(np.float32) @ has.T.astype(np.float32)) > 0.0
         near = (has.T.astype(np.float32) @ overlap.astype(np.float32)) > 0.0
-        number = Layout(problem).team_number
         return TeamArrays(
-            members=problem.team_stations,
-            number=number,
-            base=problem.num_stations + 1,
+            members=problem.teams.stations,
+            number_of_code=problem.teams.number_of_code,
             cost=problem.cost,
             least_cost=problem.cost.min(axis=0),
             order=problem.order,
-            parts=_parts(problem, number),
+            parts=team_parts(problem.teams),
             needed=problem.trucks_needed,
             most_needed=int(problem.trucks_needed.max()),
             first_point=starts([len(points) for points in groups]),
@@ -234,20 +233,6 @@ class MeanFieldPolicy:
             trucks=problem.trucks,
             returns_per_day=float(problem.returns_per_day),
         )
-
-
-def _parts(problem: DispatchProblem, number: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[T, 2^k - 2] the numbers of the parts of each team (see `parts_of`), by those of `Layout.team_number`."""
-    stations, base, most = problem.team_stations, problem.num_stations + 1, int(problem.trucks_needed.max())
-    found = np.full((problem.num_teams, 2**most - 2), -1, np.int64)
-    for size in range(2, most + 1):
-        teams = np.flatnonzero(problem.team_sizes == size)
-        for column, part in enumerate(parts_of(tuple(range(size)))):
-            code = np.zeros(len(teams), np.int64)
-            for position in part:
-                code = code * base + stations[teams, position] + 1
-            found[teams, column] = number[code]
-    return found
 
 
 def solve_mean_field(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> MeanFieldPolicy:

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.check import OUTSIDE_ID
+from runcard.city.model import LATE
 from runcard.errors import InputError
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.policy.base import Decision, Option
 
 NUM_ALTERNATIVES = 4
@@ -55,7 +56,7 @@ def checked_teams(problem: DispatchProblem, idle: NDArray[np.int64], teams: Any)
     (wrong,) = np.nonzero((numbers < 0) | (numbers >= problem.num_teams))
     if len(wrong):
         raise InputError(f"expected teams from 0 to {problem.num_teams - 1}, got {numbers[wrong[0]]}")
-    (busy,) = np.nonzero((problem.teams[numbers] > idle).any(axis=1))
+    (busy,) = np.nonzero((problem.teams.counts[numbers] > idle).any(axis=1))
     if len(busy):
         raise InputError(f"team {numbers[busy[0]]}: expected its trucks to be idle, but some are busy")
     return numbers
@@ -72,22 +73,7 @@ def checked_situation(problem: DispatchProblem, idle: Any, point: Any) -> tuple[
 def idle_teams(problem: DispatchProblem, idle: NDArray[np.int64], point: int) -> NDArray[np.int64]:
     """The numbers of the teams of min(k, idle) idle trucks that could go to demand point `point`."""
     size = min(int(problem.trucks_needed[point]), int(idle.sum()))
-    return teams_of_size(problem, idle, size)
-
-
-def teams_of_size(problem: DispatchProblem, idle: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """The numbers of the teams of `size` trucks that are idle."""
-    first, last = np.searchsorted(problem.team_sizes, [size, size + 1])
-    stations = problem.team_stations[first:last, :size]
-    # The r-th truck that a team takes from a station needs r idle ones there; stations stand in rising order.
-    enough = np.ones(len(stations), np.bool_)
-    nth = np.ones(len(stations), np.int64)
-    for position in range(size):
-        if position:
-            nth = np.where(stations[:, position] == stations[:, position - 1], nth + 1, 1)
-        enough &= idle[stations[:, position]] >= nth
-    numbers: NDArray[np.int64] = first + np.flatnonzero(enough)
-    return numbers
+    return problem.teams.idle(idle, size)
 
 
 def first_in_order(problem: DispatchProblem, order: NDArray[np.int64], idle: NDArray[np.int64], point: int) -> int:
@@ -99,22 +85,7 @@ def first_in_order(problem: DispatchProblem, order: NDArray[np.int64], idle: NDA
         stations += [i] * taken
         if len(stations) == wanted:
             break
-    return team_of(problem, stations)
-
-
-def team_of(problem: DispatchProblem, stations: list[int]) -> int:
-    """The number of the team that takes one truck from each of these stations."""
-    size = len(stations)
-    first, last = (int(end) for end in np.searchsorted(problem.team_sizes, [size, size + 1]))
-    # The teams of a size are listed from the most trucks of the first station down, so their stations rise.
-    wanted, listed = sorted(stations), problem.team_stations[:, :size]
-    while last - first > 1:
-        middle = (first + last) // 2
-        if listed[middle].tolist() <= wanted:
-            first = middle
-        else:
-            last = middle
-    return first
+    return problem.teams.number(stations)
 
 
 def option_of(problem: DispatchProblem, point: int, team: int, price: float) -> Option:
@@ -124,16 +95,17 @@ def option_of(problem: DispatchProblem, point: int, team: int, price: float) -> 
 
 def _facts(problem: DispatchProblem, point: int, team: int, price: float) -> dict[str, Any]:
     """What an option says of a team; its cost and minutes only where the cost is not P(late)."""
-    p_late, minutes = float(problem.p_late[team, point]), problem.response_minutes
+    p_late = float(problem.measures[P_LATE][team, point])
     facts = {"team": team_ids(problem, point, team), "p_late": p_late, "price": float(price)}
-    if problem.late is not None and minutes is not None:
-        facts |= {"cost": float(problem.cost[team, point]), "minutes": float(minutes[team, point])}
+    if problem.objective != LATE:
+        minutes = float(problem.measures[MINUTES][team, point])
+        facts |= {"cost": float(problem.cost[team, point]), "minutes": minutes}
     return facts
 
 
 def team_ids(problem: DispatchProblem, point: int, team: int) -> tuple[str, ...]:
     """The station id of each truck of a team, and "outside" for those that are missing."""
-    ids = [problem.station_ids[i] for i in problem.team_stations[team].tolist() if i >= 0]
+    ids = [problem.station_ids[i] for i in problem.teams.stations[team].tolist() if i >= 0]
     return (*ids, *[OUTSIDE_ID] * (int(problem.trucks_needed[point]) - len(ids)))
 
 

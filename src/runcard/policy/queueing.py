@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.layout import VALUE_PADDING
+from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing import TruckQueues
 from runcard.mdp.rows import ValueRule
-from runcard.mdp.space import state_space
 from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored, bulk_values
 from runcard.policy.options import (
     NUM_ALTERNATIVES,
@@ -37,7 +37,7 @@ from runcard.policy.options import (
     make_decision,
 )
 from runcard.policy.solve_options import DEFAULTS, SolveOptions, check_busy_times
-from runcard.threads import run_each
+from runcard.threads import checked_threads, run_each
 
 RELAXATION_TIMES = 2.0
 PRINTED_BUSY_TIMES = 1.0
@@ -81,7 +81,8 @@ class QueueingPolicy:
     def rule(self) -> ValueRule:
         """J of every state, less that of the state in which all trucks are idle."""
         problem, queues = self.problem, self.queues
-        threads = state_space(problem, self.threads).threads
+        threads = checked_threads(self.threads)
+        check_states(problem.trucks)
         value = np.zeros(problem.num_states + VALUE_PADDING)
         _ = queues.arrays  # laid out before several threads ask for it at once
 

@@ -1,19 +1,23 @@
 """Policies by name: the names of the command line, the labels of the paper, and how each is solved and evaluated."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from math import inf
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
-from runcard.mdp.memory import check_memory, count_states
+from runcard.mdp.memory import check_states, count_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy import closest_first, fixed_card, mean_field, one_step, optimal, queueing
 from runcard.policy.base import Policy
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
+from runcard.threads import checked_threads
 
 RECIPES: Final = {
     recipe.name: recipe
@@ -85,7 +89,7 @@ def policy_names(words: Sequence[str], options: SolveOptions) -> list[str]:
 def check_size(trucks: Sequence[int], names: Sequence[str]) -> None:
     """Raise a SizeError if a policy needs the value of every state and memory is short. To be asked before any work."""
     if any(RECIPES[name].values_up_to == inf for name in names):
-        check_memory(trucks)
+        check_states(trucks)
 
 
 def has_values(trucks: Sequence[int], name: str) -> bool:
@@ -101,7 +105,12 @@ def check_horizon(names: Sequence[str]) -> None:
 
 
 def evaluate(
-    policy: Policy, *, threads: int | None = None, progress: Callable[[Progress], None] | None = None
+    policy: Policy,
+    *,
+    measures: Mapping[str, NDArray[np.float64]] | None = None,
+    threads: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
-    """What a policy achieves in the long run, exactly."""
-    return evaluate_rule(policy.problem, policy.rule, threads=threads, progress=progress)
+    """What a policy achieves in the long run, exactly; `measures` are tables [T, J] beside those of its problem."""
+    checked_threads(threads)  # before the rule is made, which may take long
+    return evaluate_rule(policy.problem, policy.rule, measures=measures, threads=threads, progress=progress)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from runcard.errors import InputError
 from runcard.mdp.progress import Progress
+from runcard.threads import checked_threads
 
 MOST_BUSY_TIMES: Final = 1e6
 """Prices do not change any more at a hundredth of this horizon; far above, they would drown in rounding."""
@@ -29,8 +30,7 @@ class SolveOptions:
         """Check the numbers."""
         if not 0.0 < self.tolerance < 1.0:
             raise InputError(f"expected a tolerance between 0 and 1, got {self.tolerance!r}")
-        if self.threads is not None and self.threads < 1:
-            raise InputError(f"expected threads >= 1, got {self.threads!r}")
+        checked_threads(self.threads)
         check_busy_times("one-step-queueing", self.horizon_busy_times)
 
 

@@ -2,15 +2,11 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from runcard.city.model import City, DemandPoint, Link, Node, Station
+from runcard.mdp.cpu import cpu_backend, load_coarse_kernels
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.layout import VALUE_PADDING, Layout
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Chunk, ValueRule
-from runcard.mdp.solve import SMALL
 from runcard.policy.solve import solve
 
 
@@ -23,10 +19,8 @@ def load_kernels(problem: DispatchProblem, names: Sequence[str]) -> None:
     for name in names:
         rule = solve(smallest, name).rule
         evaluate_rule(smallest, rule)
-    if problem.num_states * problem.num_points >= SMALL:
-        # Only large problems use the kernels for keys of 32 bits.
-        value = np.zeros(smallest.num_states + VALUE_PADDING)
-        ValueRule(value, 32).rows(Layout(smallest), Chunk(0, smallest.num_states, 0), minutes=False)
+    if cpu_backend(problem).has_coarse:
+        load_coarse_kernels(smallest)
 
 
 def _smallest_city() -> City:

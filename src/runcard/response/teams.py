@@ -7,8 +7,8 @@ a_i trucks of station i. `Teams` lists all teams of up to k trucks, by size and 
 
 and a team's place in that list is its number. Two arrays find it:
 
-**Codes.** The stations of a team in rising order, as digits i + 1 in base I + 1, are its code; `number_of_code[code]`
-is its number. A kernel builds a code as it picks trucks.
+**Codes.** The stations of a team, in any order, as digits i + 1 in base I + 1, are a code of it; `number_of_code[code]`
+is its number. A digit 0 stands for no truck. A kernel builds a code as it picks trucks.
 
 **Masks.** Station i owns min(C_i, k) bits. In the mask of a team the lowest a_i of them are set, in the mask of a state
 the lowest min(f_i, k). A team is idle in a state if it has no bit that the state lacks: one bit operation. Departments
@@ -18,6 +18,8 @@ with more than 64 such bits have no masks; they have at least 2^37 states.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +52,11 @@ class Teams:
     @cached_property
     def counts(self) -> NDArray[np.int8]:
         """[T, I] the trucks that each team takes from each station."""
-        return _frozen(count_stations(self.stations, len(self.trucks)))
+        counts = np.zeros((len(self), len(self.trucks)), dtype=np.int8)
+        for place in self.stations.T:
+            (rows,) = np.nonzero(place >= 0)
+            counts[rows, place[rows]] += 1
+        return _frozen(counts)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -74,12 +80,21 @@ class Teams:
     @cached_property
     def number_of_code(self) -> NDArray[np.int64]:
         """[base^max_size] the number of the team of each code; -1 where there is none."""
-        codes = np.zeros(len(self), np.int64)
-        for place in self.stations.T:
-            codes = np.where(place >= 0, codes * self.base + place + 1, codes)
         numbers = np.full(self.base**self.max_size, -1, np.int64)
-        numbers[codes] = np.arange(len(self))
+        for places in permutations(range(self.max_size)):
+            numbers[self._codes(self.stations[:, places])] = np.arange(len(self))
         return _frozen(numbers)
+
+    def _codes(self, stations: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        codes = np.zeros(len(stations), np.int64)
+        for place in stations.T:
+            codes = codes * self.base + place + 1
+        return codes
+
+    def numbers(self, stations: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """The numbers of many teams, given by their stations [teams, places] in any order, -1 for no truck."""
+        found: NDArray[np.int64] = self.number_of_code[self._codes(stations)]
+        return found
 
     def number(self, stations: Sequence[int]) -> int:
         """The number of the team with one truck of each of these stations, named once for each truck, in any order.
@@ -132,25 +147,6 @@ class Teams:
     def mask_of_state(self, idle: NDArray[np.int64]) -> np.uint64:
         """The mask of the state with `idle` [I] idle trucks."""
         return np.uint64((((1 << np.minimum(idle, self.bits)) - 1) << self.first_bit).sum())
-
-
-def enumerate_teams(trucks: Sequence[int], max_size: int) -> NDArray[np.int8]:
-    """Every team of at most `max_size` trucks, as counts per station [team, station]."""
-    return Teams.of(trucks, max_size).counts
-
-
-def list_stations(trucks: Sequence[int], max_size: int) -> NDArray[np.int32]:
-    """The stations of every team in rising order [team, place]; -1 behind the last."""
-    return Teams.of(trucks, max_size).stations
-
-
-def count_stations(stations: NDArray[np.int32], num_stations: int) -> NDArray[np.int8]:
-    """Teams that are given by their stations as counts per station [team, station]."""
-    counts = np.zeros((len(stations), num_stations), dtype=np.int8)
-    for place in stations.T:
-        (rows,) = np.nonzero(place >= 0)
-        counts[rows, place[rows]] += 1
-    return counts
 
 
 def _list_stations(trucks: Sequence[int], max_size: int) -> NDArray[np.int32]:

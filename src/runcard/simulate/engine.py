@@ -25,7 +25,7 @@ from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, batch_of
 from runcard.simulate.rules import ArrayRule, array_rule, check_fits, strides
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
 from runcard.simulate.state import Counts, State, empty_records, new_state, no_counts
-from runcard.threads import available_threads, run_each
+from runcard.threads import checked_threads, run_each
 
 NUM_BATCHES = 32
 BATCH_INCIDENTS = 20_000
@@ -149,6 +149,7 @@ def simulate_policies(
     seed: int = 1,
     names: Sequence[str] | None = None,
     threads: int | None = None,
+    other_city: bool = False,
     progress: Callable[[SimulationProgress], None] | None = None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
 ) -> Simulation:
@@ -158,18 +159,22 @@ def simulate_policies(
     no wider than `precision` times it to both sides; 1 % if neither is given, and 5 % if a policy has to be asked for
     every decision, which the heuristics for large departments do. `names` are what policies are called, if not by their
     own names. `keep_records` is handed the records of every batch in turn: the name of the policy, the number of the
-    batch, and a row for each incident.
+    batch, and a row for each incident. Policies must have been made for the city, or for the city as the scenario
+    changes it, unless `other_city` says that they need not.
     """
     if isinstance(scenario, str):
         scenario = read_scenario(scenario)
-    _check(policies, incidents, precision, seed, threads)
+    _check(policies, incidents, precision, seed)
+    checked_threads(threads)
     names = [policy.name for policy in policies] if names is None else names
+    for name, one in zip(names, policies, strict=True):
+        check_fits(city, scenario, one.problem, name, other_city=other_city)
     run = _prepared(city, policies, scenario, incidents, precision, seed)
     if incidents is None and precision is None:
         precision = ASKED_PRECISION if run.asks else PRECISION
     # A policy that is asked may be anybody's function: one at a time.
     alone = keep_records is not None or run.asks
-    threads = 1 if alone else available_threads() if threads is None else threads
+    threads = 1 if alone else checked_threads(threads)
     found = [_SoFar(name) for name in names]
     wanted, precise = run.num_batches, False
 
@@ -262,15 +267,13 @@ def prepare_policies(
     begin: Callable[[str], None],
 ) -> None:
     """Let policies find what they need to decide in bulk in so many simulations; `begin` is told of each."""
-    _check(policies, incidents, precision, seed=0, threads=None)
+    _check(policies, incidents, precision, seed=0)
     for policy in policies:
         begin(f"{policy.name} in every state")
         policy.in_bulk(times * expected_decisions(city, incidents, precision))
 
 
-def _check(
-    policies: Sequence[Policy], incidents: int | None, precision: float | None, seed: int, threads: int | None
-) -> None:
+def _check(policies: Sequence[Policy], incidents: int | None, precision: float | None, seed: int) -> None:
     """Raise an error for arguments that mean nothing."""
     if not policies:
         raise InputError("expected at least one policy to simulate")
@@ -282,8 +285,6 @@ def _check(
         raise InputError(f"expected a precision from 0.00001 up to less than 1, got {precision}")
     if not 0 <= seed < 2**63:
         raise InputError(f"expected a seed from 0 to {2**63 - 1}, got {seed}")
-    if threads is not None and threads < 1:
-        raise InputError(f"expected threads >= 1, got {threads}")
 
 
 def _prepared(
@@ -295,8 +296,6 @@ def _prepared(
     seed: int,
 ) -> _Run:
     """What the batches of a simulation have in common."""
-    for policy in policies:
-        check_fits(city, policy.problem, policy.name)
     log = None if scenario.log is None else read_log(scenario.log, city)
     decisions = expected_decisions(city, incidents, precision)
     rules = [array_rule(policy, decisions) for policy in policies]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from runcard.city.model import City
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.policy.options import first_in_order, idle_teams
 from runcard.simulate.engine import batch_key
 from runcard.simulate.incident_log import read_log
@@ -53,8 +53,9 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
     `first_minutes` and `last_minutes` (arrivals, from the call on), and `p_late` (what `problem` says of the team).
     `minutes` is the time of the incident that waits, since the episode began.
 
-    If no `problem` is given, it is that of the city as the scenario changes it. The reward "expected" needs a P(late)
-    that holds. It is refused if trucks are redirected or the call takes time.
+    If no `problem` is given, it is that of the city as the scenario changes it. One of a city that differs in more than
+    that is refused, unless `other_city` allows it. The reward "expected" needs a P(late) that holds. It is refused if
+    trucks are redirected or the call takes time.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 as Gymnasium declares it
@@ -67,6 +68,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         problem: DispatchProblem | None = None,
         episode_incidents: int = 1000,
         reward: str = "late",
+        other_city: bool = False,
     ) -> None:
         self.scenario = read_scenario(scenario) if isinstance(scenario, str) else scenario
         if reward not in REWARDS:
@@ -79,7 +81,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         if not (episode_incidents >= 1 and episode_incidents % 1 == 0):
             raise InputError(f"expected a whole number of incidents from 1 up in an episode, got {episode_incidents}")
         self.problem = dispatch_problem(self.scenario.changed(city), minutes=False) if problem is None else problem
-        check_fits(city, self.problem, "DispatchEnv")
+        check_fits(city, self.scenario, self.problem, "DispatchEnv", other_city=other_city)
         self.episode_incidents = episode_incidents
         self.reward = reward
         log = None if self.scenario.log is None else read_log(self.scenario.log, city)
@@ -122,9 +124,9 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         problem, state, clock = self.problem, self._state, self._state.clock[0]
         point, valid = int(clock["point"]), bool(self._mask[action])
         team = int(action) if valid else first_in_order(problem, problem.order, state.idle, point)
-        self._team[:] = problem.team_stations[team]
+        self._team[:] = problem.teams.stations[team]
         send(self._model, state, self._team)
-        late, p_late = bool(clock["late"]), float(problem.p_late[team, point])
+        late, p_late = bool(clock["late"]), float(problem.measures[P_LATE][team, point])
         happened = {
             "team": team,
             "valid": valid,

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.errors import InputError
-from runcard.mdp.layout import Layout
+from runcard.mdp.fingerprint import source_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Policy
 from runcard.simulate.kernels.run import BY_ORDER, BY_TABLE, BY_VALUE
+from runcard.simulate.scenario import Scenario
 
 MOST_REMEMBERED = 1 << 24
 """Decisions that are kept, in 32 MiB: looking one up is quicker than going through the teams again."""
@@ -26,7 +27,7 @@ class ArrayRule(NamedTuple):
     table: NDArray[np.int64]
     cost: NDArray[np.float64]
     """[J, T]"""
-    members: NDArray[np.int16]
+    members: NDArray[np.int32]
     """[T, k] the stations of each team."""
     offset: NDArray[np.int64]
     """[T] what each team takes from the number of a state."""
@@ -38,9 +39,9 @@ class ArrayRule(NamedTuple):
     With so few states there are at most 24 stations, and 16 bits are enough for the teams of four trucks.
     """
     mask: NDArray[np.uint64]
-    slots: NDArray[np.int64]
-    first_slot: NDArray[np.int64]
-    """[T], [I] and [I] the masks of teams, and what those of states are made of (see `mdp.layout`)."""
+    bits: NDArray[np.int64]
+    first_bit: NDArray[np.int64]
+    """[T], [I] and [I] the masks of teams, and what those of states are made of (see `response.teams`)."""
 
 
 def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | None:
@@ -55,18 +56,27 @@ def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | None:
     return _rule(problem, BY_TABLE, table=bulk.table)
 
 
-def check_fits(city: City, problem: DispatchProblem, name: str) -> None:
-    """Raise an error if a problem is not one of a city: kernels look decisions up without asking if they are there."""
+def check_fits(city: City, scenario: Scenario, problem: DispatchProblem, name: str, *, other_city: bool) -> None:
+    """Raise an error if a problem is not that of a city, as it is or as the scenario changes it.
+
+    With `other_city` it may have been made for other rates, roads or targets, but not for other stations and demand
+    points: kernels look decisions up without asking if they are there.
+    """
     stations = [(station.station_id, station.trucks) for station in city.stations]
     points = [(point.node_id, point.trucks or city.trucks_per_incident) for point in city.demand]
     same_stations = list(zip(problem.station_ids, problem.trucks.tolist(), strict=True)) == stations
     if not same_stations or list(zip(problem.point_ids, problem.trucks_needed.tolist(), strict=True)) != points:
         raise InputError(f"{name}: expected what was made for the stations and demand points of {city.name}")
+    if not other_city and problem.source not in (source_of(city), source_of(scenario.changed(city))):
+        raise InputError(
+            f"{name}: expected what was made for {city.name} as it is now, got what was made for another city with the "
+            "same stations, or by hand; other_city=True allows it"
+        )
 
 
 def strides(problem: DispatchProblem) -> NDArray[np.int64]:
     """[I] what a truck of each station adds to the number of a state."""
-    return np.asarray(Layout(problem).space.stride, np.int64)
+    return problem.layout.states.stride
 
 
 def _rule(
@@ -79,20 +89,18 @@ def _rule(
 ) -> ArrayRule:
     """A rule with the arrays that its kind needs."""
     by_team = kind != BY_ORDER
-    layout = Layout(problem) if by_team else None
     remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
-    sizes = problem.team_sizes if by_team else np.empty(0, np.int64)
     return ArrayRule(
         kind,
         np.ascontiguousarray(order) if order is not None else np.empty((0, 0), np.int64),
         np.ascontiguousarray(value) if value is not None else np.empty(0),
         np.ascontiguousarray(table) if table is not None else np.empty((0, 0), np.int64),
         np.ascontiguousarray(problem.cost.T) if kind == BY_VALUE else np.empty((0, 0)),
-        np.array(problem.team_stations) if by_team else np.empty((0, 0), np.int16),
-        np.array(layout.teams.offset, np.int64) if layout is not None else np.empty(0, np.int64),
-        np.searchsorted(sizes, np.arange(int(problem.trucks_needed.max()) + 2)).astype(np.int64),
+        np.array(problem.teams.stations) if by_team else np.empty((0, 0), np.int32),
+        np.array(problem.layout.offset) if by_team else np.empty(0, np.int64),
+        np.array(problem.teams.first_of_size) if by_team else np.empty(0, np.int64),
         np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else np.empty((0, 0), np.int16),
-        layout.teams.mask if layout is not None else np.empty(0, np.uint64),
-        layout.space.slots if layout is not None else np.empty(0, np.int64),
-        layout.space.first_slot if layout is not None else np.empty(0, np.int64),
+        np.array(problem.teams.masks) if by_team else np.empty(0, np.uint64),
+        np.array(problem.teams.bits) if by_team else np.empty(0, np.int64),
+        np.array(problem.teams.first_bit) if by_team else np.empty(0, np.int64),
     )

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from runcard.city.grid import generate_grid
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.levels import idle_distribution
 from runcard.mdp.problem import DispatchProblem
 from runcard.study.evidence import (
     FAR,
@@ -114,7 +113,7 @@ def derive_late_fractions(graphs: Graphs) -> Evidence:
         for trucks in experiment.trucks for kind in CORRELATION.values()
     ]  # fmt: skip
     crowded = dispatch_problem(city_of(setting_of(3, 0.6), 0, shared_delay=0.0, seed=graphs.seed), minutes=False)
-    none_idle, outside = float(idle_distribution(crowded)[0]), float(crowded.cost[0].min())
+    none_idle, outside = float(crowded.levels.idle_distribution[0]), float(crowded.cost[0].min())
     in_paper = float(paper[3, 0.6]["flar_cf_uncorrelated"])
     return Evidence(
         heads=("trucks", "delays", *(f"load {load:g}" for load in experiment.loads)),

@@ -19,7 +19,7 @@ from runcard.errors import NotConvergedError
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Rule, ValueRule
+from runcard.mdp.rows import DecisionRule, ValueRule
 from runcard.policy.base import Policy
 from runcard.policy.by_table import table_rule
 from runcard.policy.solve import solve
@@ -160,7 +160,7 @@ def _late(problem: DispatchProblem, city: City, name: str) -> tuple[float, float
     return found.late_fraction, found.lower, found.upper, found.converged and certain
 
 
-def _policy_and_rule(problem: DispatchProblem, city: City, name: str) -> tuple[Policy, Rule]:
+def _policy_and_rule(problem: DispatchProblem, city: City, name: str) -> tuple[Policy, DecisionRule]:
     """A policy, and the rule of what it sends in the city of the problem."""
     if not name.endswith(IGNORING):
         policy = solved(problem, name)

@@ -11,7 +11,7 @@ from runcard.mdp.kernels import cards
 from runcard.mdp.kernels.cards import best_order
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.card_models import ExactCard, IndependentCard, Proposal, finishes_of
-from runcard.response.teams import list_stations
+from runcard.response.teams import Teams
 
 from ..problems import make_problem, random_problem
 from ..reference import Dense
@@ -136,7 +136,8 @@ def test_scores_of_a_window(trucks: list[int], needed: int, load: float) -> None
     for num_ahead in (1, needed):
         ahead, window = order[:num_ahead], order[num_ahead:]
         size = len(window)
-        finishes = finishes_of(list_stations([min(needed, max(trucks))] * size, needed)[1:], size)
+        teams = Teams.of([min(needed, max(trucks))] * size, needed)
+        finishes = finishes_of(teams, slice(1, len(teams)))
         score, picture = np.empty((size, 1 << size)), card._chances(card.prices())
         cards.independent_scores(0, needed, ahead, window, finishes, picture, np.empty(1 << size), score)
         turns = list(permutations(range(size)))

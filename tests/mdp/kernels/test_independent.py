@@ -1,4 +1,4 @@
-"""Tests of the independent picture against the enumeration of every set of idle trucks."""
+"""Tests of independent trucks against the enumeration of every set of idle trucks."""
 
 from itertools import product
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import runcard.mdp.independent
 from runcard.errors import NotConvergedError
-from runcard.mdp.independent import IndependentPicture
+from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.problem import DispatchProblem
 
 from ..problems import make_problem, random_problem
@@ -21,7 +21,7 @@ def by_enumeration(
 ) -> tuple[NDArray[np.float64], float]:
     """How often each truck is asked, and the late incidents per day, by summing over all 2^N sets of idle trucks."""
     station = np.repeat(np.arange(problem.num_stations), problem.trucks)
-    number = {tuple(team): n for n, team in enumerate(problem.teams.tolist())}
+    number = {tuple(team): n for n, team in enumerate(problem.teams.counts.tolist())}
     asked, late = np.zeros(problem.num_trucks), 0.0
     for idle in product([False, True], repeat=problem.num_trucks):
         chance = np.where(idle, 1.0 - busy, busy).prod()
@@ -52,7 +52,7 @@ def test_enumeration(near: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {k for problem in SMALL for k in problem.trucks_needed} == {1, 2, 3, 4}
     for seed, problem in enumerate(SMALL):
         busy = random_busy(problem, seed)
-        asked, late = IndependentPicture(problem, problem.order).asked_and_late(busy)
+        asked, late = IndependentTrucks(problem, problem.order).asked_and_late(busy)
         expected_asked, expected_late = by_enumeration(problem, problem.order, busy)
         np.testing.assert_allclose(asked, expected_asked, rtol=1e-12, atol=1e-12 * problem.total_incidents_per_day)
         assert late == pytest.approx(expected_late, rel=1e-12, abs=1e-12)
@@ -66,20 +66,20 @@ def test_looked_up_costs_are_the_laid_out_ones(needed: int, monkeypatch: pytest.
     found = []
     for near in (32, 16, 8):
         monkeypatch.setattr(runcard.mdp.independent, "NEAR_TRUCKS", near)
-        picture = IndependentPicture(problem, problem.order)
-        assert picture.walks.depth == (24 if near == 32 else near)
-        found.append(picture.asked_and_late(busy))
+        independent = IndependentTrucks(problem, problem.order)
+        assert independent.walks.depth == (24 if near == 32 else near)
+        found.append(independent.asked_and_late(busy))
     for asked, late in found[1:]:
         np.testing.assert_allclose(asked, found[0][0], rtol=1e-12)
         assert late == pytest.approx(found[0][1], rel=1e-12)
 
 
 def test_any_order() -> None:
-    """The picture follows the order it is given, not closest-first."""
+    """Trucks are asked in the order that is given, not in that of closest-first."""
     problem = make_problem([2, 1, 2], [2, 3, 1], seed=5)
     order = problem.order[:, ::-1].copy()
     busy = random_busy(problem, 6)
-    asked, late = IndependentPicture(problem, order).asked_and_late(busy)
+    asked, late = IndependentTrucks(problem, order).asked_and_late(busy)
     expected_asked, expected_late = by_enumeration(problem, order, busy)
     np.testing.assert_allclose(asked, expected_asked, rtol=1e-12)
     assert late == pytest.approx(expected_late, rel=1e-12)
@@ -90,12 +90,12 @@ def test_points_without_incidents() -> None:
     problem = make_problem([1, 1, 1], [2, 2, 1], rates=[1.0, 0.0, 0.0], seed=1)
     alone = make_problem([1, 1, 1], [2], rates=[1.0], seed=1)
     alone = DispatchProblem(
-        **{name: getattr(alone, name) for name in ("trucks", "returns_per_day", "teams", "incidents_per_day")},
+        **{name: getattr(alone, name) for name in ("trucks", "returns_per_day", "incidents_per_day")},
         trucks_needed=[2], cost=problem.cost[:, :1], order=problem.order[:1],
     )  # fmt: skip
     busy = np.array([0.3, 0.6, 0.1])
-    asked, late = IndependentPicture(problem, problem.order).asked_and_late(busy)
-    expected_asked, expected_late = IndependentPicture(alone, alone.order).asked_and_late(busy)
+    asked, late = IndependentTrucks(problem, problem.order).asked_and_late(busy)
+    expected_asked, expected_late = IndependentTrucks(alone, alone.order).asked_and_late(busy)
     np.testing.assert_array_equal(asked, expected_asked)
     assert late == expected_late
 
@@ -104,7 +104,7 @@ def test_one_truck_in_the_long_run() -> None:
     """One truck, one need: every incident asks, and the truck is busy with Erlang's chance ρ / (1 + ρ)."""
     for load in (1e-6, 0.3, 1.0, 10.0, 999.0):
         problem = make_problem([1], [1], load=load)
-        assert IndependentPicture(problem, problem.order).steady_busy() == pytest.approx([load / (1 + load)], rel=1e-12)
+        assert IndependentTrucks(problem, problem.order).steady_busy() == pytest.approx([load / (1 + load)], rel=1e-12)
 
 
 def test_a_station_of_many_trucks_in_the_long_run() -> None:
@@ -115,7 +115,7 @@ def test_a_station_of_many_trucks_in_the_long_run() -> None:
         while high - low > 1e-15:
             middle = (low + high) / 2
             low, high = (middle, high) if load * (1.0 - middle**30) > middle else (low, middle)
-        assert IndependentPicture(problem, problem.order).steady_busy() == pytest.approx([low], rel=1e-9, abs=1e-12)
+        assert IndependentTrucks(problem, problem.order).steady_busy() == pytest.approx([low], rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("load", 10.0 ** np.arange(-6.0, 3.0))
@@ -133,9 +133,9 @@ def test_a_station_of_many_trucks_in_the_long_run() -> None:
 def test_the_long_run_repeats_itself(trucks: list[int], needed: list[int], load: float) -> None:
     """At every load the steady chances are those that the demand under them gives, and lie between 0 and 1."""
     problem = make_problem(trucks, needed, load=load, seed=len(trucks))
-    picture = IndependentPicture(problem, problem.order)
-    busy = picture.steady_busy()
-    demand = picture.station_demand(busy)
+    independent = IndependentTrucks(problem, problem.order)
+    busy = independent.steady_busy()
+    demand = independent.station_demand(busy)
     assert ((busy >= 0.0) & (busy <= 1.0)).all()
     np.testing.assert_allclose(busy, demand / (demand + problem.returns_per_day), rtol=1e-9, atol=1e-14)
 
@@ -145,4 +145,4 @@ def test_not_converging_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runcard.mdp.independent, "MAX_STEPS", 2)
     problem = make_problem([1] * 6, [2] * 30, load=0.5)
     with pytest.raises(NotConvergedError, match=r"did not converge in 2 steps at a load of 0\.5"):
-        IndependentPicture(problem, problem.order).steady_busy()
+        IndependentTrucks(problem, problem.order).steady_busy()

@@ -69,7 +69,7 @@ class Ahead:
 
     def minus(self, state: State, team: int) -> State:
         """f - a."""
-        return tuple(f - a for f, a in zip(state, self.problem.teams[team].tolist(), strict=True))
+        return tuple(f - a for f, a in zip(state, self.problem.teams.counts[team].tolist(), strict=True))
 
     def plus(self, state: State, i: int) -> State:
         """f + e_i."""
@@ -82,7 +82,7 @@ class Ahead:
         elsewhere = np.setdiff1d(np.arange(problem.num_stations), own) if self.nearby else []
         teams = [
             team
-            for team, taken in enumerate(problem.teams)
+            for team, taken in enumerate(problem.teams.counts)
             if taken.sum() == k and (taken <= state).all() and not taken[elsewhere].any()
         ]
         if not teams:
@@ -93,7 +93,7 @@ class Ahead:
     def price(self, state: State, team: int) -> float:
         """The price of a team that looks one event ahead."""
         problem, mu, h = self.problem, self.problem.returns_per_day, self.h
-        after, taken = self.minus(state, team), problem.teams[team]
+        after, taken = self.minus(state, team), problem.teams.counts[team]
         busy = problem.trucks - np.array(state)
         total = 0.0
         for j, rate in enumerate(problem.incidents_per_day.tolist()):
@@ -109,7 +109,7 @@ class Ahead:
 
 def idle_team_numbers(problem: DispatchProblem, state: State) -> NDArray[np.int64]:
     """Every team that is idle, of any size."""
-    return np.flatnonzero((problem.teams <= state).all(axis=1))
+    return np.flatnonzero((problem.teams.counts <= state).all(axis=1))
 
 
 @pytest.mark.parametrize(("problem", "size"), CASES)
@@ -130,10 +130,10 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
         assert np.array_equal(np.flatnonzero(np.isfinite(prices)), could_go)
         assert (prices[~np.isfinite(prices)] == np.inf).all()
         np.testing.assert_allclose(prices[could_go], values.prices(idle, could_go), rtol=0, atol=1e-13)
-        one_by_one = [price_of(problem.team_stations[team], -1, place, tables) for team in could_go]
+        one_by_one = [price_of(problem.teams.stations[team], -1, place, tables) for team in could_go]
         np.testing.assert_allclose(prices[could_go], one_by_one, rtol=0, atol=1e-13)
         for team in range(problem.num_teams):
-            assert is_idle(problem.team_stations[team], idle) == (team in could_go)
+            assert is_idle(problem.teams.stations[team], idle) == (team in could_go)
 
 
 @pytest.mark.parametrize(("problem", "size"), CASES)
@@ -143,10 +143,10 @@ def test_the_price_of_a_team_less_one_truck(problem: DispatchProblem, size: int)
     dense, full = Dense(problem), problem.trucks
     place = values.places(full)
     for team in range(1, problem.num_teams):
-        members = problem.team_stations[team]
+        members = problem.teams.stations[team]
         for r, i in enumerate(members.tolist()):
             if i >= 0:
-                others = problem.teams[team].astype(int)
+                others = problem.teams.counts[team].astype(int)
                 others[i] -= 1
                 expected = values.prices(full, np.array([dense.team_number[tuple(others.tolist())]]))[0]
                 assert price_of(members, r, place, values.tables) == pytest.approx(expected, abs=1e-13)
@@ -181,8 +181,8 @@ def test_the_table_has_the_same_prices(problem: DispatchProblem, size: int, near
         teams = idle_team_numbers(problem, state)
         prices = policy.prices(np.array(state), teams)
         after = value[[dense.after(state, team) for team in teams]]
-        for size_of in np.unique(problem.team_sizes[teams]):
-            alike = problem.team_sizes[teams] == size_of
+        for size_of in np.unique(problem.teams.sizes[teams]):
+            alike = problem.teams.sizes[teams] == size_of
             np.testing.assert_allclose(np.ptp((prices - after)[alike]), 0.0, atol=1e-12)
 
 
@@ -198,7 +198,7 @@ def test_nothing_among_the_best_is_left_out(problem: DispatchProblem, size: int,
         idle = np.array(state)
         for needed in np.unique(problem.trucks_needed):
             teams = idle_team_numbers(problem, state)
-            teams = teams[problem.team_sizes[teams] == min(int(needed), sum(state))]
+            teams = teams[problem.teams.sizes[teams] == min(int(needed), sum(state))]
             p_late = rng.random(len(teams))
             every = policy._ahead(idle, teams, p_late, keep=0)
             for keep in (1, 2, 5):
@@ -223,7 +223,7 @@ def test_a_price_that_is_low_only_after_a_return() -> None:
     policy = MeanFieldPolicy(problem=problem, values=values)
     idle = np.array([1, 1, 1, 1, 1, 0])
     teams = idle_team_numbers(problem, tuple(idle.tolist()))
-    teams = teams[problem.team_sizes[teams] == 2]
+    teams = teams[problem.teams.sizes[teams] == 2]
     p_late = np.where(teams == dense.team_number[1, 1, 0, 0, 0, 0], 0.9, 0.1)
     every, found = (policy._ahead(idle, teams, p_late, keep=keep) for keep in (0, 1))
     best = int((p_late + every).argmin())

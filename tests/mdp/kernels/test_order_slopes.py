@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runcard.mdp.independent import IndependentPicture
+from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.kernels.order_slopes import asked_slopes, late_slopes
-from runcard.mdp.layout import Layout
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.card_models import Chances
 
@@ -36,7 +35,7 @@ def late(problem: DispatchProblem, busy: NDArray[np.float64]) -> tuple[float, ND
     """The late incidents per day, and the derivatives."""
     slope, empty = np.zeros(problem.num_stations), np.empty((0, 0))
     points = np.arange(problem.num_points)
-    costs = Chances(empty, empty, slope, problem.cost, Layout(problem).team_number, problem.num_stations + 1)
+    costs = Chances(empty, empty, slope, problem.cost, problem.teams.number_of_code, problem.teams.base)
     needed, per_day = problem.trucks_needed, problem.incidents_per_day
     found = late_slopes(points, problem.order, needed, per_day, problem.trucks, busy, costs, slope)
     return found, slope
@@ -53,10 +52,10 @@ def differences(
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_rates_and_slopes(problem: DispatchProblem) -> None:
-    """Rates are those of the independent picture, and the slopes those of differences."""
+    """Rates are those of independent trucks, and the slopes those of differences."""
     busy = np.random.default_rng(1).uniform(0.05, 0.9, problem.num_stations)
-    picture = IndependentPicture(problem, problem.order)
-    expected, late_expected = picture.asked_and_late(np.repeat(busy, problem.trucks))
+    independent = IndependentTrucks(problem, problem.order)
+    expected, late_expected = independent.asked_and_late(np.repeat(busy, problem.trucks))
     by_station = np.add.reduceat(expected[: problem.num_trucks], np.cumsum(problem.trucks) - problem.trucks)
     total = problem.total_incidents_per_day
     rates, slope = asked(problem, busy)
@@ -77,7 +76,7 @@ def test_trucks_that_are_never_or_nearly_always_busy() -> None:
     pair[order[0, :2]] = 1
     single = np.zeros(3, np.int8)
     single[order[1, 0]] = 1
-    teams = problem.teams.tolist()
+    teams = problem.teams.counts.tolist()
     expected = [cost[teams.index(pair.tolist()), 0], cost[teams.index(single.tolist()), 1]]
     assert found == pytest.approx(problem.incidents_per_day @ expected, rel=1e-12)
     np.testing.assert_allclose(rates, problem.incidents_per_day @ [pair, single], rtol=1e-12)

@@ -5,22 +5,21 @@ import pytest
 from numpy.typing import NDArray
 
 from runcard.mdp.bounds import Residuals
+from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import Rows, ValueRule
-from runcard.mdp.space import state_space
+from runcard.mdp.rows import PolicyRows, ValueRule
 
 from ..problems import make_problem, random_problem, random_values
 from ..reference import Dense, Table
 
 
-def improvement(problem: DispatchProblem, value: NDArray[np.float64], bits: int) -> tuple[Rows, Residuals]:
+def improvement(problem: DispatchProblem, value: NDArray[np.float64], bits: int) -> tuple[PolicyRows, Residuals]:
     """The rows of every state, and the residuals at each level, of a problem of one chunk."""
-    space = state_space(problem, 1)
-    assert len(space.chunks) == 1
-    return ValueRule(value, bits).improvement(space.layout, space.chunks[0], minutes=True)
+    (rows,), residuals = cpu_backend(problem, 1).improve(value, coarse=bits == 32)
+    return rows, residuals
 
 
-def sent(problem: DispatchProblem, rows: Rows) -> NDArray[np.float64]:
+def sent(problem: DispatchProblem, rows: PolicyRows) -> NDArray[np.float64]:
     """[states, teams] the rate at which each team is sent."""
     rates = np.zeros((problem.num_states, problem.num_teams))
     state = np.searchsorted(rows.end, np.arange(len(rows.team)), side="right")
@@ -47,8 +46,12 @@ def test_rows_of_the_greedy_policy(seed: int, size: float) -> None:
     table = dense.greedy_table(value)
     np.testing.assert_allclose(sent(problem, rows), sent_by(problem, table), rtol=1e-12, atol=0)
     np.testing.assert_allclose(rows.cost, dense.rate_of(problem.cost, table), rtol=1e-11 * (1 + size))
-    assert problem.response_minutes is not None
-    np.testing.assert_allclose(rows.minutes, dense.rate_of(problem.response_minutes, table), rtol=1e-12)
+    tables = [problem.measures["minutes"], problem.cost]
+    (measured,) = cpu_backend(problem, 1).rows(ValueRule(value), tables)
+    expected = [dense.rate_of(measure, table) for measure in tables]
+    np.testing.assert_allclose(measured.measured, expected, rtol=1e-12)
+    assert all(np.array_equal(one, other) for one, other in zip(measured[:4], rows[:4], strict=True))
+    assert measured.unit == rows.unit == problem.layout.wide.unit
     h = value[: problem.num_states]
     residual = dense.rate_of(problem.cost, table) + dense.tau * (dense.matrix(table) @ h - h)
     levels = np.array(dense.states).sum(axis=1)
@@ -64,12 +67,11 @@ def test_keys_of_32_bits_agree_up_to_their_unit(seed: int) -> None:
     problem = random_problem(seed)
     dense = Dense(problem)
     value = random_values(problem, seed)
-    keyed = state_space(problem, 1).layout.keyed(32)
-    unit = keyed.unit + 1e-12 * problem.total_incidents_per_day
+    unit = problem.layout.narrow.unit + 1e-12 * problem.total_incidents_per_day
     coarse, fine = improvement(problem, value, 32), improvement(problem, value, 64)
     np.testing.assert_allclose(coarse[1].lowest, fine[1].lowest, rtol=0, atol=unit)
     np.testing.assert_allclose(coarse[1].highest, fine[1].highest, rtol=0, atol=unit)
-    after = np.array([[value[dense.after(f, team)] if (problem.teams[team] <= f).all() else 0.0
+    after = np.array([[value[dense.after(f, team)] if (problem.teams.counts[team] <= f).all() else 0.0
                        for team in range(problem.num_teams)] for f in dense.states])  # fmt: skip
     totals = [rows.cost + (sent(problem, rows) * after).sum(axis=1) for rows in (coarse[0], fine[0])]
     np.testing.assert_allclose(totals[0], totals[1], rtol=0, atol=2 * unit)

@@ -38,8 +38,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.independent import team_of
-
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -175,23 +173,23 @@ def summed_scores(
 
 @njit(nogil=True, cache=True)
 def reorder_by_sums(
-    points: Ints, window: int, finishes: Any, team: Ints, cost: Floats, start: Ints, mass: Floats, price: Floats,
-    order: Ints, gain: Floats,
+    points: Ints, window: int, finishes: Any, cost: Floats, start: Ints, mass: Floats, price: Floats, order: Ints,
+    gain: Floats,
 ) -> None:  # fmt: skip
     """Improve the rows of `order` [J, I] for some points in place; gain[j] is by how much the score of row j falls.
 
-    `team` [E] is the number of the team of each finish, `cost` [T, J] that of each team at each demand point.
+    `cost` [T, J] is that of each team at each demand point.
     """
     num_stations = order.shape[1]
     size = min(window, num_stations)
     score, best, last = np.empty((size, 1 << size)), np.empty(1 << size), np.empty(1 << size, np.int64)
     given, found = np.empty(size, np.int64), np.empty(size, np.int64)
-    place, costs = np.empty(num_stations, np.int64), np.empty(len(team))
+    place, costs = np.empty(num_stations, np.int64), np.empty(len(finishes.team))
     for j in points:
         row = order[j]
         gain[j] = 0.0
-        for e in range(len(team)):
-            costs[e] = cost[team[e], j]
+        for e in range(len(costs)):
+            costs[e] = cost[finishes.team[e], j]
         first = num_stations - size
         while True:
             before = 0
@@ -215,34 +213,27 @@ def reorder_by_sums(
 
 
 @njit(nogil=True, cache=True)
-def team_cost(picture: Any, j: int, first: int, second: int, third: int, fourth: int) -> float:
-    """The cost at j of the team with trucks of up to four stations, in any order; -1 stands for none."""
-    team = team_of(picture.team_number, picture.base, first, second, third, fourth)
-    return float(picture.cost[np.uint64(team), np.uint64(j)])
-
-
-@njit(nogil=True, cache=True)
-def _loss(picture: Any, j: int, team: Ints) -> float:
-    """The cost and the price of the team with trucks of the stations `team` [4], -1 for none."""
-    lost = team_cost(picture, j, team[0], team[1], team[2], team[3])
-    for i in team:
-        if i >= 0:
-            lost += picture.price[i]
-    return lost
+def _loss(chances: Any, j: int, team: Ints, size: int) -> float:
+    """The cost and the price of the team with trucks of the first `size` stations of `team`."""
+    code, price = 0, 0.0
+    for n in range(size):
+        code = code * chances.base + team[n] + 1
+        price += chances.price[team[n]]
+    return float(chances.cost[np.uint64(chances.number_of_code[np.uint64(code)]), np.uint64(j)]) + price
 
 
 @njit(nogil=True, cache=True)
 def _loss_behind(
-    picture: Any, j: int, needed: int, ahead: Ints, none: float, team: Ints, size: int, place: Ints, taken: Ints,
+    chances: Any, j: int, needed: int, ahead: Ints, none: float, team: Ints, size: int, place: Ints, taken: Ints,
     chance: Floats,
 ) -> float:  # fmt: skip
-    """What is lost if the first `size` trucks of `team` [4], of the window, go to j with all that are idle `ahead`.
+    """What is lost if the first `size` trucks of `team` [k], of the window, go to j with all that are idle `ahead`.
 
     It is the sum over whose the missing ones are, times the chance that they and no others are idle at the stations
     `ahead` of the window; `none` is the chance that no truck is. The n-th of their stations is ahead[place[n]], with
-    taken[n] trucks; it stands before the others. `place`, `taken` and `chance` [4] are scratch.
+    taken[n] trucks; it stands before the others. `place`, `taken` and `chance` [k] are scratch.
     """
-    exactly, total, n = picture.exactly, 0.0, 0
+    exactly, total, n = chances.exactly, 0.0, 0
     place[0], taken[0], chance[0] = 0, 0, none
     while True:
         taken[n] += 1
@@ -265,19 +256,19 @@ def _loss_behind(
             n += 1
             place[n], taken[n], chance[n] = 0, 0, here
         elif here > NEGLIGIBLE:
-            total += here * _loss(picture, j, team)
+            total += here * _loss(chances, j, team, needed)
 
 
 @njit(nogil=True, cache=True)
 def independent_scores(
-    j: int, needed: int, ahead: Ints, window: Ints, finishes: Any, picture: Any, empty: Floats, score: Floats
+    j: int, needed: int, ahead: Ints, window: Ints, finishes: Any, chances: Any, empty: Floats, score: Floats
 ) -> None:
     """Fill `score` [L, 2^L] for the stations `window` [L] behind those `ahead`, with independent trucks.
 
     `finishes` are those of all teams of 1 to k trucks of L places, team by team and by rising size; there `trucks`
-    [E, 4] are the places of the trucks, -1 for none. `empty` [2^L] is scratch. See `reorder_independent`.
+    [E, k] are the places of the trucks, -1 for none. `empty` [2^L] is scratch. See `reorder_independent`.
     """
-    exactly, at_least = picture.exactly, picture.at_least
+    exactly, at_least = chances.exactly, chances.at_least
     none = 1.0
     for a in ahead:
         none *= exactly[a, 0]
@@ -286,7 +277,8 @@ def independent_scores(
         for places in range(1 << p):
             empty[places | 1 << p] = empty[places] * exactly[window[p], 0]
     score[:] = 0.0
-    trucks, place, taken, chances = np.empty(4, np.int64), np.empty(4, np.int64), np.empty(4, np.int64), np.empty(4)
+    trucks, place, taken = np.empty(needed, np.int64), np.empty(needed, np.int64), np.empty(needed, np.int64)
+    along = np.empty(needed)
     team, lost = -1, 0.0
     for e in range(len(finishes.last)):
         size = finishes.size[e]
@@ -301,12 +293,12 @@ def independent_scores(
             continue
         if finishes.team[e] != team:
             team = finishes.team[e]
-            for n in range(len(trucks)):
-                trucks[n] = window[finishes.trucks[e, n]] if n < size else -1
+            for n in range(size):
+                trucks[n] = window[finishes.trucks[e, n]]
             if size == needed:
-                lost = none * _loss(picture, j, trucks)
+                lost = none * _loss(chances, j, trucks, size)
             else:
-                lost = _loss_behind(picture, j, needed, ahead, none, trucks, size, place, taken, chances)
+                lost = _loss_behind(chances, j, needed, ahead, none, trucks, size, place, taken, along)
         others, outside, row, rest, weight = finishes.others[e], finishes.outside[e], score[b], 0, chance * lost
         while True:
             row[np.uint64(others | rest)] += weight * empty[np.uint64(rest)]
@@ -334,12 +326,12 @@ def _num_asked(row: Ints, needed: int, exactly: Floats) -> int:
 
 @njit(nogil=True, cache=True)
 def reorder_independent(
-    points: Ints, window: int, finishes: Any, needed: Ints, picture: Any, order: Ints, gain: Floats
+    points: Ints, window: int, finishes: Any, needed: Ints, chances: Any, order: Ints, gain: Floats
 ) -> None:
     """Improve the rows of `order` [J, I] for some points in place; gain[j] is by how much the score of row j falls.
 
-    `picture` holds `exactly` [I, 4] and `at_least` [I, 5], the chances of that many idle trucks; `price` [I], that of
-    one truck; and `cost` [T, J] with `team_number` and its `base` to find teams in it.
+    `chances` holds `exactly` [I, k] and `at_least` [I, k + 1], the chances of that many idle trucks; `price` [I], that
+    of one truck; and `cost` [T, J] with `number_of_code` and its `base` to find teams in it.
     """
     size = min(window, order.shape[1])
     score, best, last = np.empty((size, 1 << size)), np.empty(1 << size), np.empty(1 << size, np.int64)
@@ -347,10 +339,10 @@ def reorder_independent(
     for j in points:
         row = order[j]
         gain[j] = 0.0
-        first = max(0, _num_asked(row, needed[j], picture.exactly) - size)
+        first = max(0, _num_asked(row, needed[j], chances.exactly) - size)
         while True:
             stations = row[first : first + size].copy()
-            independent_scores(j, needed[j], row[:first], stations, finishes, picture, empty, score)
+            independent_scores(j, needed[j], row[:first], stations, finishes, chances, empty, score)
             better = best_order(score, given, best, last, found)
             if better > 0.0:
                 gain[j] += better

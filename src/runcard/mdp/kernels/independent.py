@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel
 from runcard.mdp.kernels.block_sum import BLOCK, SETS, block_sum
+from runcard.mdp.kernels.team_codes import first_set, next_set
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -32,30 +33,23 @@ LEAST_BUSY = 1e-100  # three of them are still a normal number, and so is the pr
 
 
 @bare_kernel
-def team_of(team_number: Ints, base: int, first: int, second: int, third: int, fourth: int) -> int:
-    """The number of the team with trucks of up to four stations, in any order; -1 stands for none."""
-    if first > second:
-        first, second = second, first
-    if third > fourth:
-        third, fourth = fourth, third
-    if first > third:
-        first, third = third, first
-    if second > fourth:
-        second, fourth = fourth, second
-    if second > third:
-        second, third = third, second
-    code = (((first + 1) * base + second + 1) * base + third + 1) * base + fourth + 1
-    return int(team_number[np.uint64(code)])
+def cost_of_set(walks: Any, j: int, positions: Ints, size: int, last: int) -> float:
+    """The cost at j of the team at the first `size` positions and the position `last` of its order."""
+    code = walks.station[walks.truck[j, last]] + 1
+    for n in range(size):
+        code = code * walks.base + walks.station[walks.truck[j, positions[n]]] + 1
+    return float(walks.cost[walks.number_of_code[np.uint64(code)], j])
 
 
+# The next two are for the kernels of one-step-queueing alone, and go with them.
 @bare_kernel
 def team_at(walks: Any, j: int, a: int, b: int, c: int, d: int) -> int:
     """The number of the team at the positions a, b, c and d of the order of j; -1 stands for none."""
     truck, station = walks.truck, walks.station
-    first = station[truck[j, a]] if a >= 0 else -1
-    second = station[truck[j, b]] if b >= 0 else -1
-    third = station[truck[j, c]] if c >= 0 else -1
-    return team_of(walks.team_number, walks.base, first, second, third, station[truck[j, d]])
+    code = station[truck[j, a]] + 1 if a >= 0 else 0
+    code = code * walks.base + (station[truck[j, b]] + 1 if b >= 0 else 0)
+    code = code * walks.base + (station[truck[j, c]] + 1 if c >= 0 else 0)
+    return int(walks.number_of_code[np.uint64(code * walks.base + station[truck[j, d]] + 1)])
 
 
 @bare_kernel
@@ -86,39 +80,55 @@ def num_sets(k: int, first: int) -> int:
 
 
 @bare_kernel
-def lay_out_costs(first: int, last: int, walks: Any) -> None:
-    """Fill `walks.near_cost`, all 0 before, for the demand points first..last-1."""
+def lay_out_costs(first: int, last: int, walks: Any, positions: Ints) -> None:
+    """Fill `walks.near_cost`, all 0 before, for the demand points first..last-1; `positions` is scratch."""
     near, num_positions = walks.near_cost, walks.truck.shape[1]
     for j in range(first, last):
         start, k = walks.first_cost[j], walks.needed[j]
         for lowest in range(0, walks.depth, BLOCK):
             for d in range(lowest, min(lowest + BLOCK, num_positions)):
                 place = start + d - lowest
-                # A position that the team has no truck for is -1, and its loop has one turn.
-                for c in range(-1 if k < 2 else 0, 0 if k < 2 else d):
-                    for b in range(-1 if k < 3 else 0, 0 if k < 3 else c):
-                        for a in range(-1 if k < 4 else 0, 0 if k < 4 else b):
-                            near[place] = cost_at(walks, j, a, b, c, d)
-                            place += BLOCK
+                there = first_set(positions, k - 1, d)
+                while there:
+                    near[place] = cost_of_set(walks, j, positions, k - 1, d)
+                    place += BLOCK
+                    there = next_set(positions, k - 1, d)
             start += BLOCK * num_sets(k, lowest)
 
 
 @bare_kernel
-def _far_sum(walks: Any, j: int, k: int, d: int, ratio: Floats) -> float:
+def _far_sum(walks: Any, j: int, k: int, d: int, ratio: Floats, positions: Ints) -> float:
     """Σ_a c_ad R_a for one position d, with the costs looked up."""
     total = 0.0
-    for c in range(-1 if k < 2 else 0, 0 if k < 2 else d):
-        for b in range(-1 if k < 3 else 0, 0 if k < 3 else c):
-            for a in range(-1 if k < 4 else 0, 0 if k < 4 else b):
-                product = 1.0
-                if k >= 2:
-                    product *= ratio[c]
-                if k >= 3:
-                    product *= ratio[b]
-                if k >= 4:
-                    product *= ratio[a]
-                total += product * cost_at(walks, j, a, b, c, d)
+    there = first_set(positions, k - 1, d)
+    while there:
+        product = 1.0
+        for n in range(k - 1):
+            product *= ratio[positions[n]]
+        total += product * cost_of_set(walks, j, positions, k - 1, d)
+        there = next_set(positions, k - 1, d)
     return total
+
+
+@bare_kernel
+def _multiply_sets(k: int, near: int, ratio: Floats, products: Floats) -> int:
+    """Fill a row of `products` with R_a for every set a of k-1 positions below `near`; returns which row.
+
+    The sets below a position come first in colexicographic order. So the products of sets with one more position are
+    those of the sets below that position, times its ratio.
+    """
+    row = 0
+    products[0, 0] = 1.0
+    products[0, 1:SETS] = 0.0
+    for size in range(1, k):
+        end, count = 0, 1  # the sets of size - 1 below c: none for c < size - 1
+        for c in range(size - 1, near):
+            for n in range(count):
+                products[1 - row, end + n] = products[row, n] * ratio[c]
+            end += count
+            count = count * (c + 1) // (c + 2 - size)
+        row = 1 - row
+    return row
 
 
 @bare_kernel
@@ -130,21 +140,23 @@ def find_odds(busy: Floats, odds: Floats) -> None:
 
 @bare_kernel
 def follow_point(
-    j: int, walks: Any, busy: Floats, odds: Floats, weight: Floats, ratio: Floats, products: Floats, rate: float,
-    asked: Floats,
+    j: int, walks: Any, busy: Floats, odds: Floats, weight: Floats, ratio: Floats, products: Floats, few: Floats,
+    positions: Ints, rate: float, asked: Floats,
 ) -> float:  # fmt: skip
     """The expected cost of an incident at demand point j; adds `rate` × chance of being asked to asked[n].
 
     `busy`, its `odds` (see `find_odds`) and `asked` are by truck, those from outside included, whose `busy` must be 0.
-    `weight`, `ratio` and `products` are scratch.
+    What is between `odds` and `rate` is scratch.
     """
     truck, near_cost, stop, k = walks.truck, walks.near_cost, walks.stop, walks.needed[j]
     num_positions = truck.shape[1]
-    # Chances that none, one, two, three of the trucks so far were idle; those of k or more are left out.
-    none, one, two, three, all_busy = 1.0, 0.0, 0.0, 0.0, 1.0
+    # The chances that 0, 1, .., k-1 of the trucks so far were idle.
+    few[0], few[1:k], all_busy = 1.0, 0.0, 1.0
     num = 0
     while num < num_positions:
-        goes_on = none + one + two + three
+        goes_on = 0.0
+        for m in range(k):
+            goes_on += few[m]
         if goes_on <= stop:
             break
         n = truck[j, num]
@@ -152,48 +164,29 @@ def follow_point(
         q = 1.0 - p
         asked[n] += rate * goes_on
         weight[num], ratio[num] = q * all_busy, odds[n]
-        if k >= 4:
-            three = three * p + two * q
-        if k >= 3:
-            two = two * p + one * q
-        if k >= 2:
-            one = one * p + none * q
-        none *= p
+        for m in range(k - 1, 0, -1):
+            few[m] = few[m] * p + few[m - 1] * q
+        few[0] *= p
         all_busy *= max(p, LEAST_BUSY)
         num += 1
     near = (min(num, walks.depth) + BLOCK - 1) // BLOCK * BLOCK
     for b in range(num, near):
         weight[b], ratio[b] = 0.0, 0.0
-    if k == 1:
-        products[0] = 1.0
-        products[1:SETS] = 0.0
-    elif k >= 3:
-        end = 0
-        for c in range(near):
-            for b in range(c):
-                if k == 3:
-                    products[end] = ratio[b] * ratio[c]
-                    end += 1
-                for a in range(b if k == 4 else 0):
-                    products[end] = ratio[a] * ratio[b] * ratio[c]
-                    end += 1
+    row = _multiply_sets(k, near, ratio, products)
     cost, start = 0.0, walks.first_cost[j]
     for first in range(0, near, BLOCK):
         count = num_sets(k, first)
-        if k == 2:
-            cost += block_sum(near_cost, start, ratio, count, weight, first)
-        else:
-            cost += block_sum(near_cost, start, products, count, weight, first)
+        cost += block_sum(near_cost, start, products[row], count, weight, first)
         start += BLOCK * count
     for b in range(walks.depth, num):
-        cost += weight[b] * _far_sum(walks, j, k, b, ratio)
+        cost += weight[b] * _far_sum(walks, j, k, b, ratio, positions)
     return cost
 
 
 @bare_kernel
 def follow_order(
     first: int, last: int, walks: Any, busy: Floats, odds: Floats, weight: Floats, ratio: Floats, products: Floats,
-    asked: Floats,
+    few: Floats, positions: Ints, asked: Floats,
 ) -> float:  # fmt: skip
     """The late incidents per day of the demand points first..last-1; adds to asked[n] how often they ask for truck n.
 
@@ -204,5 +197,5 @@ def follow_order(
     for j in range(first, last):
         rate = walks.rate[j]
         if rate > 0.0:
-            late += rate * follow_point(j, walks, busy, odds, weight, ratio, products, rate, asked)
+            late += rate * follow_point(j, walks, busy, odds, weight, ratio, products, few, positions, rate, asked)
     return late

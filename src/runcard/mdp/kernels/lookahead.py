@@ -29,8 +29,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from runcard.mdp.kernels.team_codes import first_in_order
+
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+Members: TypeAlias = NDArray[np.int32]
 
 ROUNDING = 1e-12
 """A bound counts as above a total only by more than this, so that teams that are equally good are all looked at."""
@@ -51,7 +54,7 @@ def is_idle(members: NDArray[np.integer[Any]], idle: Ints) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def price_of(members: NDArray[np.int16], without: int, place: Ints, tables: Any) -> float:
+def price_of(members: Members, without: int, place: Ints, tables: Any) -> float:
     """h(f-b) - h(f) of a team, less the truck at position `without` (-1: the whole team), in the state of `place`."""
     price = 0.0
     for r in range(len(members)):
@@ -79,23 +82,7 @@ def price_of(members: NDArray[np.int16], without: int, place: Ints, tables: Any)
 @njit(nogil=True, cache=True)
 def _first_in_order(j: int, idle: Ints, teams: Any) -> int:
     """The number of the team of the first idle trucks in the order of j."""
-    stations = np.empty(teams.needed[j], np.int64)
-    count = 0
-    for i in teams.order[j]:
-        for _ in range(min(idle[i], len(stations) - count)):
-            # Kept in rising order, as in the code of a team.
-            n = count
-            while n > 0 and stations[n - 1] > i:
-                stations[n] = stations[n - 1]
-                n -= 1
-            stations[n] = i
-            count += 1
-        if count == len(stations):
-            break
-    code = 0
-    for n in range(count):
-        code = code * teams.base + stations[n] + 1
-    return int(teams.number[code])
+    return int(first_in_order(teams.order, j, idle, teams.needed[j], teams.number_of_code))
 
 
 @njit(nogil=True, cache=True)
@@ -165,7 +152,7 @@ def best_totals(g: int, idle: Ints, place: Ints, prices: Floats, teams: Any, tab
 
 
 @njit(nogil=True, cache=True)
-def _enter(members: NDArray[np.int16], sign: int, idle: Ints, place: Ints, tables: Any) -> None:
+def _enter(members: Members, sign: int, idle: Ints, place: Ints, tables: Any) -> None:
     """Move the state by the trucks of a team: they leave (-1) or come back (1)."""
     for r in range(len(members)):
         i = members[r]
@@ -185,7 +172,7 @@ def _returned(i: int, sign: int, place: Ints, tables: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _touches(g: int, members: NDArray[np.int16], tables: Any) -> bool:
+def _touches(g: int, members: Members, tables: Any) -> bool:
     """Whether table g has a truck of the team."""
     found = False
     for r in range(len(members)):
@@ -194,7 +181,7 @@ def _touches(g: int, members: NDArray[np.int16], tables: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _returns(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any, tables: Any) -> tuple[float, float]:
+def _returns(members: Members, idle: Ints, place: Ints, teams: Any, tables: Any) -> tuple[float, float]:
     """The part of returns in the price of a team, and its weight: a truck that is busy anyway, or one of the team."""
     mu, total, weight = teams.returns_per_day, 0.0, 0.0
     whole = price_of(members, -1, place, tables)
@@ -216,7 +203,7 @@ def _returns(members: NDArray[np.int16], idle: Ints, place: Ints, teams: Any, ta
 
 
 @njit(nogil=True, cache=True)
-def _share_a_table(i: int, members: NDArray[np.int16], tables: Any) -> bool:
+def _share_a_table(i: int, members: Members, tables: Any) -> bool:
     """Whether a table has station i and a station of the team."""
     for n in range(tables.first_group[i], tables.first_group[i + 1]):
         if _touches(tables.group[n], members, tables):
@@ -225,97 +212,97 @@ def _share_a_table(i: int, members: NDArray[np.int16], tables: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _find_concerned(members: NDArray[np.int16], room: Any, teams: Any, tables: Any) -> tuple[int, int]:
-    """List the tables that have a truck of the team in room.touched, and those near it or short in room.concerned.
+def _find_concerned(members: Members, scratch: Any, teams: Any, tables: Any) -> tuple[int, int]:
+    """List the tables with a truck of the team in scratch.touched, and those near it or short in scratch.concerned.
 
     Returns how many each are.
     """
     num_touched, num_concerned = 0, 0
-    for g in range(len(room.short)):
-        near = room.short[g]
+    for g in range(len(scratch.short)):
+        near = scratch.short[g]
         for r in range(len(members)):
             near = near or (members[r] >= 0 and teams.near[members[r], g])
         if near and teams.first_point[g] < teams.first_point[g + 1]:
-            room.concerned[num_concerned] = g
+            scratch.concerned[num_concerned] = g
             num_concerned += 1
         if _touches(g, members, tables):
-            room.touched[num_touched] = g
+            scratch.touched[num_touched] = g
             num_touched += 1
     return num_touched, num_concerned
 
 
 @njit(nogil=True, cache=True)
 def _price_concerned(
-    touched: Ints, concerned: Ints, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any
+    touched: Ints, concerned: Ints, idle: Ints, place: Ints, scratch: Any, teams: Any, tables: Any
 ) -> int:
-    """Set room.prices of the teams that points of the tables `concerned` choose from, in the state after a team left.
+    """Set scratch.prices of the teams that points of the tables `concerned` choose from, after a team has left.
 
-    room.local and room.increment are those of the state before, and change for the tables `touched`, which have a truck
-    of the team. The teams are listed in room.changed; returns how many they are.
+    scratch.local and scratch.increment are those of the state before, and change for the tables `touched`, which have a
+    truck of the team. The teams are listed in scratch.changed; returns how many they are.
     """
     for g in touched:
         first, here = tables.first_local[g], tables.value[place[g]]
         for n in range(first, tables.first_local[g + 1]):
             t = tables.local_team[n]
-            if room.known[t] == np.inf or not is_idle(teams.members[t], idle):
+            if scratch.known[t] == np.inf or not is_idle(teams.members[t], idle):
                 continue
             own = tables.value[place[g] - tables.local_offset[n]] - here
             for r in range(tables.local_parts.shape[1]):
                 if tables.local_parts[n, r] < 0:
                     break
-                own -= room.local[first + tables.local_parts[n, r]]
-            room.local[n] = own
-            room.increment[t] += own - room.known_local[n]
+                own -= scratch.local[first + tables.local_parts[n, r]]
+            scratch.local[n] = own
+            scratch.increment[t] += own - scratch.known_local[n]
     num_changed = 0
     for g in concerned:
         for n in range(teams.first_choice[g], teams.first_choice[g + 1]):
             t = teams.choice[n]
-            if room.known[t] == np.inf or room.has_changed[t]:
+            if scratch.known[t] == np.inf or scratch.has_changed[t]:
                 continue
-            room.changed[num_changed], room.has_changed[t] = t, True
+            scratch.changed[num_changed], scratch.has_changed[t] = t, True
             num_changed += 1
             price = np.inf
             if is_idle(teams.members[t], idle):
-                price = room.increment[t]
+                price = scratch.increment[t]
                 for r in range(teams.parts.shape[1]):
                     if teams.parts[t, r] < 0:
                         break
-                    price += room.increment[teams.parts[t, r]]
-            room.prices[t] = price
+                    price += scratch.increment[teams.parts[t, r]]
+            scratch.prices[t] = price
     return num_changed
 
 
 @njit(nogil=True, cache=True)
-def _forget_concerned(touched: Ints, changed: Ints, room: Any, tables: Any) -> None:
+def _forget_concerned(touched: Ints, changed: Ints, scratch: Any, tables: Any) -> None:
     """Set what `_price_concerned` has changed back to the state before."""
     for g in touched:
         for n in range(tables.first_local[g], tables.first_local[g + 1]):
             t = tables.local_team[n]
-            room.local[n], room.increment[t] = room.known_local[n], room.known_increment[t]
+            scratch.local[n], scratch.increment[t] = scratch.known_local[n], scratch.known_increment[t]
     for t in changed:
-        room.prices[t], room.has_changed[t] = room.known[t], False
+        scratch.prices[t], scratch.has_changed[t] = scratch.known[t], False
 
 
 @njit(nogil=True, cache=True)
-def _incidents(a: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any) -> float:
-    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; room.before holds V_j(f) - h(f)."""
+def _incidents(a: int, idle: Ints, place: Ints, scratch: Any, teams: Any, tables: Any) -> float:
+    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; scratch.before holds V_j(f) - h(f)."""
     members = teams.members[a]
     total = teams.total_rate * price_of(members, -1, place, tables)
-    num_touched, num_concerned = _find_concerned(members, room, teams, tables)
-    touched, concerned = room.touched[:num_touched], room.concerned[:num_concerned]
+    num_touched, num_concerned = _find_concerned(members, scratch, teams, tables)
+    touched, concerned = scratch.touched[:num_touched], scratch.concerned[:num_concerned]
     _enter(members, -1, idle, place, tables)
-    num_changed = _price_concerned(touched, concerned, idle, place, room, teams, tables)
+    num_changed = _price_concerned(touched, concerned, idle, place, scratch, teams, tables)
     for g in concerned:
-        best_totals(g, idle, place, room.prices, teams, tables, room.after)
+        best_totals(g, idle, place, scratch.prices, teams, tables, scratch.after)
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
-            total += teams.rate[m] * (room.after[m] - room.before[m])
-    _forget_concerned(touched, room.changed[:num_changed], room, tables)
+            total += teams.rate[m] * (scratch.after[m] - scratch.before[m])
+    _forget_concerned(touched, scratch.changed[:num_changed], scratch, tables)
     _enter(members, 1, idle, place, tables)
     return float(total)
 
 
 @njit(nogil=True, cache=True)
-def _least_price(members: NDArray[np.int16], idle: Ints, place: Ints, known: Floats, teams: Any, tables: Any) -> float:
+def _least_price(members: Members, idle: Ints, place: Ints, known: Floats, teams: Any, tables: Any) -> float:
     """A bound on the prices h(f-b-a) - h(f-b) of a team once any team b has left: table by table, the least.
 
     `known` are the prices of all teams in f.
@@ -374,7 +361,9 @@ def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any, least:
 
 
 @njit(nogil=True, cache=True)
-def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, lost: Floats, lost_with: Floats) -> None:
+def _find_short(
+    idle: Ints, scratch: Any, teams: Any, tables: Any, spare: Ints, lost: Floats, lost_with: Floats
+) -> None:
     """Set spare[g] to the idle trucks of table g less what its points need, and what being short may cost a bound.
 
     That is λ_j max(0, V_j(f) - h(f) - e_j) with e_j at most the cost + price of any team of the city at j. It counts in
@@ -388,7 +377,7 @@ def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, los
     for i in range(len(idle)):
         for n in range(tables.first_group[i], tables.first_group[i + 1]):
             spare[tables.group[n]] += idle[i]
-    lowest = min(0.0, room.known.min())
+    lowest = min(0.0, scratch.known.min())
     for g in range(len(spare)):
         num_idle, most = spare[g], 0
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
@@ -398,7 +387,7 @@ def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, los
             continue
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
             j = teams.point[m]
-            excess = teams.rate[m] * max(0.0, room.before[m] - teams.least_cost[j] - lowest)
+            excess = teams.rate[m] * max(0.0, scratch.before[m] - teams.least_cost[j] - lowest)
             if num_idle >= teams.needed[j]:
                 lost[g] += excess
             else:
@@ -409,7 +398,7 @@ def _find_short(idle: Ints, room: Any, teams: Any, tables: Any, spare: Ints, los
 
 
 @njit(nogil=True, cache=True)
-def _lost_by(members: NDArray[np.int16], spare: Ints, lost: Floats, lost_with: Floats, tables: Any) -> float:
+def _lost_by(members: Members, spare: Ints, lost: Floats, lost_with: Floats, tables: Any) -> float:
     """What has to be taken off the bound on the part of incidents in the price of a team (see `_find_short`)."""
     total = 0.0
     for r in range(len(members)):
@@ -430,7 +419,7 @@ def _lost_by(members: NDArray[np.int16], spare: Ints, lost: Floats, lost_with: F
 
 
 @njit(nogil=True, cache=True)
-def _both_idle(first: NDArray[np.int16], second: NDArray[np.int16], idle: Ints) -> bool:
+def _both_idle(first: Members, second: Members, idle: Ints) -> bool:
     """Whether the trucks of two teams are idle together."""
     for r in range(len(first)):
         i = first[r]
@@ -445,7 +434,7 @@ def _both_idle(first: NDArray[np.int16], second: NDArray[np.int16], idle: Ints) 
 
 @njit(nogil=True, cache=True)
 def prices_ahead(
-    candidates: Ints, p_late: Floats, keep: int, idle: Ints, place: Ints, room: Any, teams: Any, tables: Any
+    candidates: Ints, p_late: Floats, keep: int, idle: Ints, place: Ints, scratch: Any, teams: Any, tables: Any
 ) -> Floats:
     """The price of each candidate; nan for those that cannot be among the `keep` best by p_late + price (0: none).
 
@@ -461,12 +450,12 @@ def prices_ahead(
     Teams are looked at from the smallest p_late + h(f-a) - h(f) up, so that good totals come early.
     """
     every_team = np.arange(len(teams.members))
-    all_prices(every_team, idle, place, room.local, room.increment, room.known, teams, tables)
+    all_prices(every_team, idle, place, scratch.local, scratch.increment, scratch.known, teams, tables)
     for g in range(len(place)):
-        room.short[g] = best_totals(g, idle, place, room.known, teams, tables, room.before)
-    room.prices[:] = room.known
-    room.known_local[:] = room.local
-    room.known_increment[:] = room.increment
+        scratch.short[g] = best_totals(g, idle, place, scratch.known, teams, tables, scratch.before)
+    scratch.prices[:] = scratch.known
+    scratch.known_local[:] = scratch.local
+    scratch.known_increment[:] = scratch.increment
     found = np.full(len(candidates), np.nan)
     best = np.full(max(keep, 1), np.inf)
     least, spare, lost = np.zeros(len(idle)), np.zeros(len(place), np.int64), np.zeros(len(place))
@@ -477,8 +466,8 @@ def prices_ahead(
     if keep > 0:
         _least_truck_prices(idle, place, teams, tables, least)
     if keep > 0 and not teams.any_team:
-        _find_short(idle, room, teams, tables, spare, lost, lost_with)
-    for n in np.argsort(p_late + room.known[candidates], kind="mergesort"):
+        _find_short(idle, scratch, teams, tables, spare, lost, lost_with)
+    for n in np.argsort(p_late + scratch.known[candidates], kind="mergesort"):
         members = teams.members[candidates[n]]
         together, size = 0.0, 0
         for r in range(len(members)):
@@ -498,10 +487,10 @@ def prices_ahead(
         if keep > 0 and p_late[n] + (teams.total_rate * together - short + returns) / weight > worst:
             continue
         if keep > 0 and best[-1] < np.inf:
-            incidents = teams.total_rate * _least_price(members, idle, place, room.known, teams, tables) - short
+            incidents = teams.total_rate * _least_price(members, idle, place, scratch.known, teams, tables) - short
             if p_late[n] + (incidents + returns) / weight > worst:
                 continue
-        found[n] = (_incidents(candidates[n], idle, place, room, teams, tables) + returns) / weight
+        found[n] = (_incidents(candidates[n], idle, place, scratch, teams, tables) + returns) / weight
         total = p_late[n] + found[n]
         for s in range(len(best)):
             if total < best[s]:

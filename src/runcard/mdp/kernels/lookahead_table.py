@@ -21,7 +21,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
-def values_ahead(start: int, stop: int, room: Any, teams: Any, tables: Any, out: Floats) -> None:
+def values_ahead(start: int, stop: int, scratch: Any, teams: Any, tables: Any, out: Floats) -> None:
     """Set out[f] for the states start..stop-1, of which the last station counts ones."""
     num_stations = len(teams.trucks)
     idle, place = np.zeros(num_stations, np.int64), np.zeros(len(tables.first_value) - 1, np.int64)
@@ -36,12 +36,12 @@ def values_ahead(start: int, stop: int, room: Any, teams: Any, tables: Any, out:
             for i in range(num_stations):
                 place[g] += tables.stride[g, i] * idle[i]
             here += tables.value[place[g]]
-        all_prices(teams.listed, idle, place, room.local, room.increment, room.known, teams, tables)
+        all_prices(teams.listed, idle, place, scratch.local, scratch.increment, scratch.known, teams, tables)
         total, leaving = teams.total_rate * here, teams.total_rate
         for g in range(len(place)):
-            best_totals(g, idle, place, room.known, teams, tables, room.before)
+            best_totals(g, idle, place, scratch.known, teams, tables, scratch.before)
             for m in range(teams.first_point[g], teams.first_point[g + 1]):
-                total += teams.rate[m] * room.before[m]
+                total += teams.rate[m] * scratch.before[m]
         for i in range(num_stations):
             rate = teams.returns_per_day * (teams.trucks[i] - idle[i])
             if rate > 0.0:

@@ -80,13 +80,16 @@ def asked_by(
     weight: Floats,
     ratio: Floats,
     products: Floats,
+    few: Floats,
+    positions: Ints,
     asked: Floats,
 ) -> float:
     """The late incidents per day at `points`; adds to asked[n] how often they ask for truck n (see `follow_point`)."""
     find_odds(busy, odds)
     late = 0.0
     for j in points:
-        late += walks.rate[j] * follow_point(j, walks, busy, odds, weight, ratio, products, walks.rate[j], asked)
+        rate = walks.rate[j]
+        late += rate * follow_point(j, walks, busy, odds, weight, ratio, products, few, positions, rate, asked)
     return late
 
 
@@ -107,7 +110,7 @@ def chances_of_counts(trucks: Ints, idle_at_start: Ints, from_idle: Floats, from
 
 
 @njit(nogil=True, cache=True)
-def spread(stations: Ints, num: int, trucks: Ints, counts: Floats, chance: Floats) -> None:
+def chances_of_states(stations: Ints, num: int, trucks: Ints, counts: Floats, chance: Floats) -> None:
     """Set chance[x] for every state x of a neighbourhood."""
     size = 1
     chance[0] = 1.0
@@ -122,24 +125,24 @@ def spread(stations: Ints, num: int, trucks: Ints, counts: Floats, chance: Float
 
 
 @njit(nogil=True, cache=True)
-def add_taken(g: int, groups: Any, trucks: Ints, counts: Floats, room: Floats, taken: Floats, late: Floats) -> None:
-    """For each of several pictures b, with chances counts[b], what group g takes and how late it is per day.
+def add_taken(g: int, groups: Any, trucks: Ints, counts: Floats, scratch: Floats, taken: Floats, late: Floats) -> None:
+    """For each of several paths b, with chances counts[b], what group g takes and how late it is per day.
 
-    Adds to taken[b, i] the trucks from station i and sets late[b]. `room` is scratch.
+    Adds to taken[b, i] the trucks from station i and sets late[b]. `scratch` is for the chances of states.
     """
-    num, num_pictures = groups.num_stations[g], len(counts)
+    num, num_paths = groups.num_stations[g], len(counts)
     first, last = groups.first_state[g], groups.first_state[g + 1]
-    chance = room[: num_pictures * (last - first)].reshape((num_pictures, last - first))
-    for b in range(num_pictures):
-        spread(groups.stations[g], num, trucks, counts[b], chance[b])
+    chance = scratch[: num_paths * (last - first)].reshape((num_paths, last - first))
+    for b in range(num_paths):
+        chances_of_states(groups.stations[g], num, trucks, counts[b], chance[b])
     expected = np.dot(chance, groups.rates[first:last])
-    for b in range(num_pictures):
+    for b in range(num_paths):
         late[b] = expected[b, 0]
         for a in range(num):
             taken[b, groups.stations[g, a]] += expected[b, a + 1]
     # States with too few idle trucks also take from stations elsewhere, in so far as trucks are idle there.
     for s in range(groups.first_short[g], groups.first_short[g + 1]):
-        for b in range(num_pictures):
+        for b in range(num_paths):
             short, sent, steady = chance[b, groups.short_state[s]], 0.0, 0.0
             for e in range(groups.first_entry[s], groups.first_entry[s + 1]):
                 i = groups.entry_station[e]
@@ -193,7 +196,7 @@ def follow_paths(
         chances[:, 1, :, stations[a]] = 1.0
     counts = np.zeros((num_paths, num_stations, trucks.max() + 1))
     taken, late = np.empty((num_paths, num_stations)), np.empty(num_paths)
-    room = np.empty(num_paths * groups.most_states)
+    scratch = np.empty(num_paths * groups.most_states)
     value[:] = 0.0
     for step in range(len(days) - 1):
         span = days[step + 1] - days[step]
@@ -202,7 +205,7 @@ def follow_paths(
                 chances_of_counts(trucks, idle[b], chances[half, 0, b], chances[half, 1, b], counts[b])
                 taken[b] = elsewhere
             for g in active:
-                add_taken(g, groups, trucks, counts, room, taken, late)
+                add_taken(g, groups, trucks, counts, scratch, taken, late)
                 if half == 1 and g == own:
                     value += span * late
             for b in range(num_paths):
@@ -215,20 +218,22 @@ def follow_paths(
 
 
 @njit(nogil=True, cache=True)
-def settle(groups: Any, trucks: Ints, returns_per_day: float, busy: Floats, max_steps: int, by_group: Floats) -> float:
+def find_steady(
+    groups: Any, trucks: Ints, returns_per_day: float, busy: Floats, max_steps: int, by_group: Floats
+) -> float:
     """Bring busy[i] to the steady chances of the mean field; returns how far the last step still moved them.
 
     by_group[g, i] is set to what group g takes from station i there.
     """
     num_stations, mu = len(trucks), returns_per_day
     counts = np.zeros((1, num_stations, trucks.max() + 1))
-    room, late = np.empty(groups.most_states), np.empty(1)
+    scratch, late = np.empty(groups.most_states), np.empty(1)
     moved = np.inf
     for _ in range(max_steps):
         chances_of_counts(trucks, trucks, busy, busy, counts[0])
         by_group[:] = 0.0
         for g in range(len(groups.num_stations)):
-            add_taken(g, groups, trucks, counts, room, by_group[g : g + 1], late)
+            add_taken(g, groups, trucks, counts, scratch, by_group[g : g + 1], late)
         moved = 0.0
         for i in range(num_stations):
             asked = _asked(trucks[i], counts[0, i], by_group[:, i].sum())

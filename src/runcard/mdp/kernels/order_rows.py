@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.states import enter_state, next_state
+from runcard.mdp.kernels.team_codes import first_in_order
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -18,14 +19,13 @@ Ints: TypeAlias = NDArray[np.int64]
 
 @njit(nogil=True, cache=True)
 def _write_row(
-    choice: Ints, rate: Floats, cost: Floats, minutes: Floats, sent: Floats, used: Ints, row: int, end: int, rows: Any
+    choice: Ints, rate: Floats, cost: Floats, measures: Floats, sent: Floats, used: Ints, row: int, end: int, rows: Any
 ) -> int:
     """Write the row of a state that sends team choice[j] to each demand point j; returns where the row ends.
 
     `sent` [teams] is -1 before and after; `used` [teams] is scratch.
     """
-    want_minutes = len(minutes) > 0
-    expected, response, num_used = 0.0, 0.0, 0
+    expected, num_used = 0.0, 0
     for j in range(len(choice)):
         team = choice[j]
         if sent[team] < 0.0:
@@ -34,8 +34,6 @@ def _write_row(
             num_used += 1
         sent[team] += rate[j]
         expected += rate[j] * cost[team, j]
-        if want_minutes:
-            response += rate[j] * minutes[team, j]
     for u in range(num_used):
         team = used[u]
         if sent[team] > 0.0:
@@ -43,8 +41,11 @@ def _write_row(
             end += 1
         sent[team] = -1.0
     rows.end[row], rows.cost[row] = end, expected
-    if want_minutes:
-        rows.minutes[row] = response
+    for m in range(len(measures)):
+        total = 0.0
+        for j in range(len(choice)):
+            total += rate[j] * measures[m, choice[j], j]
+        rows.measured[m, row] = total
     return end
 
 
@@ -56,52 +57,35 @@ def order_rows(
     order: Ints,
     needed: Ints,
     rate: Floats,
-    team_number: Ints,
+    number_of_code: Ints,
     cost: Floats,
-    minutes: Floats,
+    measures: Floats,
     rows: Any,
 ) -> None:
     """Fill `rows` for the states start..stop-1 of the policy that follows `order` [points, stations].
 
-    `team_number` finds a team from its stations: it is indexed by the stations of the team in rising order, as digits
-    i + 1 in base I + 1.
+    `cost` is [teams, points], and `measures` are some more of such tables.
     """
     num_stations = len(space.trucks)
     idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
-    base = num_stations + 1
     sent, used = np.full(len(cost), -1.0), np.empty(len(cost), np.int64)
-    stations, choice = np.empty(np.max(needed), np.int64), np.empty(len(needed), np.int64)
+    choice = np.empty(len(needed), np.int64)
     end = 0
     enter_state(start, space, idle, weight, step)
     for f in range(start, stop):
         for j in range(len(needed)):
-            num = 0
-            for position in range(num_stations):
-                i = order[j, position]
-                for _ in range(min(needed[j] - num, idle[i])):
-                    place = num
-                    while place > 0 and stations[place - 1] > i:
-                        stations[place] = stations[place - 1]
-                        place -= 1
-                    stations[place] = i
-                    num += 1
-                if num == needed[j]:
-                    break
-            code = 0
-            for place in range(num):
-                code = code * base + stations[place] + 1
-            choice[j] = team_number[code]
-        end = _write_row(choice, rate, cost, minutes, sent, used, f - start, end, rows)
+            choice[j] = first_in_order(order, j, idle, needed[j], number_of_code)
+        end = _write_row(choice, rate, cost, measures, sent, used, f - start, end, rows)
         next_state(space, idle, weight, step)
 
 
 @njit(nogil=True, cache=True)
-def table_rows(table: Ints, rate: Floats, cost: Floats, minutes: Floats, rows: Any) -> None:
+def table_rows(table: Ints, rate: Floats, cost: Floats, measures: Floats, rows: Any) -> None:
     """Fill `rows` from a `table` [states, points] of team numbers."""
     sent, used = np.full(len(cost), -1.0), np.empty(len(cost), np.int64)
     end = 0
     for row in range(len(table)):
-        end = _write_row(table[row], rate, cost, minutes, sent, used, row, end, rows)
+        end = _write_row(table[row], rate, cost, measures, sent, used, row, end, rows)
 
 
 @njit(nogil=True, cache=True)

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.cards import team_cost
+from runcard.mdp.kernels.team_codes import first_set, next_set
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -70,58 +70,42 @@ def asked_slopes(
 
 
 @njit(nogil=True, cache=True)
-def _add_one(
-    picture: Any, j: int, limit: int, second: int, third: int, last: int, weight: float, station: Ints, ratio: Floats,
-    part: Floats,
-) -> float:  # fmt: skip
-    """Σ weight r_a cost over the trucks a before position `limit`, with three others; adds each term to part[a]."""
-    total = 0.0
-    for a in range(limit):
-        term = weight * ratio[a] * team_cost(picture, j, station[a], second, third, last)
-        part[a] += term
-        total += term
-    return total
-
-
-@njit(nogil=True, cache=True)
 def _add_teams(
-    picture: Any, j: int, size: int, limit: int, last: int, weight: float, station: Ints, ratio: Floats, part: Floats
-) -> float:
+    chances: Any, j: int, size: int, limit: int, last: int, weight: float, station: Ints, ratio: Floats, part: Floats,
+    positions: Ints,
+) -> float:  # fmt: skip
     """Σ E_t over the teams of `size` trucks before position `limit` and one of station `last` (-1 for none).
 
-    `weight` is (1 - p) P at the limit. Adds E_t to part[a] for each truck a of the team but the last.
+    `weight` is (1 - p) P at the limit. Adds E_t to part[a] for each truck a of the team but the last. `positions` is
+    scratch.
     """
-    if size == 0:
-        return weight * team_cost(picture, j, -1, -1, -1, last)
-    if size == 1:
-        return _add_one(picture, j, limit, -1, -1, last, weight, station, ratio, part)
     total = 0.0
-    for c in range(limit):
-        with_c = 0.0
-        if size == 2:
-            with_c = _add_one(picture, j, c, -1, station[c], last, weight * ratio[c], station, ratio, part)
-        else:
-            for b in range(c):
-                both = weight * ratio[b] * ratio[c]
-                with_b = _add_one(picture, j, b, station[b], station[c], last, both, station, ratio, part)
-                part[b] += with_b
-                with_c += with_b
-        part[c] += with_c
-        total += with_c
+    there = first_set(positions, size, limit)
+    while there:
+        term, code = weight, last + 1
+        for n in range(size):
+            term *= ratio[positions[n]]
+            code = code * chances.base + station[positions[n]] + 1
+        term *= chances.cost[chances.number_of_code[code], j]
+        for n in range(size):
+            part[positions[n]] += term
+        total += term
+        there = next_set(positions, size, limit)
     return total
 
 
 @njit(nogil=True, cache=True)
 def late_slopes(
-    points: Ints, order: Ints, needed: Ints, rate: Floats, trucks: Ints, busy: Floats, picture: Any, slope: Floats
+    points: Ints, order: Ints, needed: Ints, rate: Floats, trucks: Ints, busy: Floats, chances: Any, slope: Floats
 ) -> float:
     """The late incidents per day of some points; adds to slope[m] how they change with p_m.
 
-    `picture` holds `cost` [T, J] with `team_number` and its `base` to find teams in it.
+    `chances` holds `cost` [T, J] with `number_of_code` and its `base` to find teams in it.
     """
     num_trucks = np.sum(trucks)
     station, ratio, part = np.empty(num_trucks, np.int64), np.empty(num_trucks), np.empty(num_trucks)
     at, few = np.empty(num_trucks + 1), np.zeros(np.max(needed))
+    positions = np.empty(len(few), np.int64)
     late = 0.0
     for j in points:
         k, num, all_busy = needed[j], 0, 1.0
@@ -134,14 +118,14 @@ def late_slopes(
             q = 1.0 - p
             for _ in range(trucks[i]):
                 station[num], ratio[num], part[num] = i, q / p, 0.0
-                at[num] = _add_teams(picture, j, k - 1, num, i, q * all_busy, station, ratio, part)
+                at[num] = _add_teams(chances, j, k - 1, num, i, q * all_busy, station, ratio, part, positions)
                 num += 1
                 _pass_truck(few, k, p)
                 all_busy *= p
         at[num] = 0.0
         if num == num_trucks:
             for size in range(k):
-                at[num] += _add_teams(picture, j, size, num, -1, all_busy, station, ratio, part)
+                at[num] += _add_teams(chances, j, size, num, -1, all_busy, station, ratio, part, positions)
         behind = at[num]
         for n in range(num - 1, -1, -1):
             p = max(busy[station[n]], LEAST_BUSY)

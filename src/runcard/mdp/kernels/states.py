@@ -61,17 +61,19 @@ def previous_state(space: Any, idle: Ints, weight: Floats, step: Ints) -> None:
 @njit(nogil=True, cache=True)
 def state_mask(space: Any, idle: Ints, first_station: int, mask: np.uint64) -> np.uint64:
     """The mask of a state, given one that is right for the stations before `first_station`."""
-    mask &= (np.uint64(1) << np.uint64(space.first_slot[first_station])) - np.uint64(1)
+    mask &= (np.uint64(1) << np.uint64(space.first_bit[first_station])) - np.uint64(1)
     for i in range(first_station, len(idle)):
-        bits = np.uint64(min(idle[i], space.slots[i]))
-        mask |= ((np.uint64(1) << bits) - np.uint64(1)) << np.uint64(space.first_slot[i])
+        bits = np.uint64(min(idle[i], space.bits[i]))
+        mask |= ((np.uint64(1) << bits) - np.uint64(1)) << np.uint64(space.first_bit[i])
     return mask
 
 
 @njit(nogil=True, cache=True)
-def team_of_all(mask: np.uint64, size: int, teams: Any) -> int:
-    """The one team of `size` trucks whose mask is that of the state: every idle truck."""
-    for team in range(len(teams.mask)):
-        if teams.size[team] == size and teams.mask[team] == mask:
-            return team
-    return -1
+def team_of_all(mask: np.uint64, space: Any, number_of_code: Ints) -> int:
+    """The number of the team of every idle truck, in a state with no more of them than a team can have."""
+    code = 0
+    for i in range(len(space.trucks)):
+        for bit in range(space.first_bit[i], space.first_bit[i] + space.bits[i]):
+            if mask >> np.uint64(bit) & np.uint64(1):
+                code = code * (len(space.trucks) + 1) + i + 1
+    return int(number_of_code[code])

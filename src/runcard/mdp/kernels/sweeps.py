@@ -1,14 +1,17 @@
 """Sweeps over the states for the linear equations of one policy, given its rows.
 
-With Λ = Σλ and the rows r(f, a), c(f) of the policy, the chain without its dummy transitions has
+With Λ = Σλ, the rows r(f, a) of the policy and its rate c(f) of the cost, or of a measure, the chain without its dummy
+transitions has
 
     (Λ + μ Σ_i (C_i - f_i)) h(f) = c(f) - g + μ Σ_i (C_i - f_i) h(f+e_i) + Σ_a r(f, a) h(f-a)            (values)
     (Λ + μ Σ_i (C_i - f_i)) p(f) = μ Σ_i (C_i - f_i + 1) p(f-e_i) + Σ_a r(f+a, a) p(f+a)           (probabilities)
 
-In the order of the state numbers f+e_i comes after f and f-a before it. So a sweep from the last state down takes all
-returns of the value equations at their new values (Gauss-Seidel), and a sweep up does so for the probabilities. Ranges
-of states whose high digits have the same sum do not reach each other by returns and may be swept at the same time.
-In state 0 no truck is idle: dispatching changes nothing there, and Λ drops out on both sides.
+In the order of the state numbers f+e_i comes after f and f-a before it. So a sweep of the values from the last state
+down takes all returns at their new values (Gauss-Seidel), and one from state 0 up takes all dispatches so; of the
+probabilities the other way round. Down is right while trucks are mostly idle and returns bring every state back to the
+last one, up where they are mostly busy: each error shrinks by the part of the rates that is taken at old values. Ranges
+of states whose high digits have the same sum do not reach each other and may be swept at the same time. In state 0 no
+truck is idle: dispatching changes nothing there, and Λ drops out on both sides.
 """
 
 from typing import Any, TypeAlias
@@ -27,7 +30,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True, fastmath=CONTRACT)
-def value_sweep(
+def value_sweep_down(
     start: int,
     stop: int,
     value: Floats,
@@ -37,6 +40,7 @@ def value_sweep(
     offset: Ints,
     total_rate: float,
     rows: Any,
+    cost: Floats,
 ) -> None:
     """Update `value` in the states stop-1 down to start; the last state of all has value 0 and sets `gain[0]`."""
     num_stations = len(space.trucks)
@@ -44,7 +48,7 @@ def value_sweep(
     enter_state(stop - 1, space, idle, weight, step)
     for f in range(stop - 1, start - 1, -1):
         row = f - start
-        total = rows.cost[row]
+        total = cost[row]
         for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
             total += rows.rate[e] * value[np.uint64(f - offset[rows.team[e]])]
         if f == last_state:
@@ -64,6 +68,38 @@ def value_sweep(
 
 
 @njit(nogil=True, cache=True, fastmath=CONTRACT)
+def value_sweep_up(
+    start: int,
+    stop: int,
+    value: Floats,
+    gain: Floats,
+    space: Any,
+    offset: Ints,
+    total_rate: float,
+    rows: Any,
+    cost: Floats,
+) -> None:
+    """Update `value` in the states start up to stop-1; state 0 has value 0 and sets `gain[0]`."""
+    num_stations = len(space.trucks)
+    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
+    enter_state(start, space, idle, weight, step)
+    for f in range(start, stop):
+        row = f - start
+        total, leaving = cost[row], total_rate
+        for i in range(num_stations):
+            total += weight[i] * value[np.uint64(f + step[i])]
+            leaving += weight[i]
+        if f == 0:
+            gain[0] = total
+            value[0] = 0.0
+        else:
+            for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
+                total += rows.rate[e] * value[np.uint64(f - offset[rows.team[e]])]
+            value[f] = (total - gain[0]) / leaving
+        next_state(space, idle, weight, step)
+
+
+@njit(nogil=True, cache=True, fastmath=CONTRACT)
 def residual_sweep(
     start: int,
     stop: int,
@@ -71,6 +107,7 @@ def residual_sweep(
     space: Any,
     offset: Ints,
     rows: Any,
+    cost: Floats,
     lowest: Floats,
     highest: Floats,
     largest: Floats,
@@ -82,7 +119,7 @@ def residual_sweep(
     for f in range(start, stop):
         row = f - start
         own = value[f]
-        total = rows.cost[row]
+        total = cost[row]
         for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
             total += rows.rate[e] * (value[np.uint64(f - offset[rows.team[e]])] - own)
         level = 0
@@ -96,7 +133,7 @@ def residual_sweep(
 
 
 @njit(nogil=True, cache=True, fastmath=CONTRACT)
-def probability_sweep(
+def probability_sweep_up(
     start: int,
     stop: int,
     probability: Floats,
@@ -130,3 +167,39 @@ def probability_sweep(
             for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
                 next_arriving[np.uint64(f - offset[rows.team[e]])] += rows.rate[e] * probability[f]
         next_state(space, idle, weight, step)
+
+
+@njit(nogil=True, cache=True, fastmath=CONTRACT)
+def probability_sweep_down(
+    start: int,
+    stop: int,
+    probability: Floats,
+    arriving: Floats,
+    part: int,
+    space: Any,
+    offset: Ints,
+    total_rate: float,
+    rows: Any,
+) -> None:
+    """Update `probability` in the states stop-1 down to start, and add its dispatches to `arriving[part]`.
+
+    `arriving` [parts, states] holds Σ_a r(f+a, a) p(f+a) of this sweep, in parts that are added here.
+    """
+    num_stations = len(space.trucks)
+    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
+    enter_state(stop - 1, space, idle, weight, step)
+    for f in range(stop - 1, start - 1, -1):
+        row = f - start
+        total = 0.0
+        for one in range(len(arriving)):
+            total += arriving[one, f]
+        leaving = total_rate if f > 0 else 0.0
+        for i in range(num_stations):
+            leaving += weight[i]
+            if idle[i] > 0:
+                total += (weight[i] + space.returns_per_day) * probability[np.uint64(f - space.stride[i])]
+        probability[f] = total / leaving
+        if f > 0:
+            for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
+                arriving[part, np.uint64(f - offset[rows.team[e]])] += rows.rate[e] * probability[f]
+        previous_state(space, idle, weight, step)

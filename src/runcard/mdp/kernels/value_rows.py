@@ -234,7 +234,7 @@ def value_rows(
     points: Any,
     keys: Any,
     cost: Floats,
-    minutes: Floats,
+    measures: Floats,
     rows: Any,
     lowest: Floats,
     highest: Floats,
@@ -243,16 +243,15 @@ def value_rows(
     """Fill `rows` for the states start..stop-1, and bring `lowest` and `highest` [levels] to their residuals.
 
     `largest` [levels] is brought to the largest |h|. `start` is a multiple of STATES, or no team has a group but 0.
-    `value` [states + padding] is h; `cost` and `minutes` are [teams, points], `minutes` with no rows if it is not
-    wanted; `rows` are the arrays of `mdp.rows.Rows` for that range, long enough for every team of every class,
-    or with no room at all if only the residuals are wanted.
+    `value` [states + padding] is h; `cost` is [teams, points], and `measures` are some more of such tables; `rows` are
+    the arrays of `mdp.rows.PolicyRows` for that range, long enough for every team of every class, or with no room at
+    all if only the residuals are wanted.
     """
     num_stations = len(space.trucks)
     num_classes = len(points.needed)
     tile = keys.cost.shape[1]
     most_teams = max(1, np.max(points.last_team - points.first_team))
     team_mask = (np.uint64(1) << np.uint64(keys.shift)) - np.uint64(1)
-    want_minutes = len(minutes) > 0
     want_rows = len(rows.team) > 0
     idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
     own, residual = np.zeros(STATES), np.zeros(STATES)
@@ -279,22 +278,24 @@ def value_rows(
                 first, first_team, num, listed[c], value, teams, own, mask, keys.scale[c], keys.shift,
                 difference[c], smallest[c], price,
             )  # fmt: skip
-            row, num_teams = keys.first_row[c], points.last_team[c] - first_team
+            first_row, num_teams = keys.first_row[c], points.last_team[c] - first_team
             for first_point in range(points.first_point[c], points.first_point[c + 1], tile):
-                packed_minimum(best[:, first_point:], keys.cost[row:], listed[c], price, ends[c])
-                row += num_teams
+                packed_minimum(best[:, first_point:], keys.cost[first_row:], listed[c], price, ends[c])
+                first_row += num_teams
             if want_rows:
                 _count_teams(best[:, here], points.rate[here], team_mask, rates[c])
 
         rates[:, num_here:] = 0.0
         for s in range(num_here):
-            expected, response = 0.0, 0.0
+            expected, row = 0.0, first + s - start
+            for m in range(len(measures)):
+                rows.measured[m, row] = 0.0
             for c in range(num_classes):
                 first_team, here = points.first_team[c], slice(points.first_point[c], points.first_point[c + 1])
                 source, rate = points.source[here], points.rate[here]
                 if level[s] < points.needed[c]:
                     rates[c, s] = 0.0  # of teams that are not idle: nothing was found in this state
-                    team = team_of_all(mask[s], level[s], teams)
+                    team = team_of_all(mask[s], space, teams.number_of_code)
                     if want_rows:
                         rows.team[end], rows.rate[end] = team, points.total_rate[c]
                         end += 1
@@ -302,8 +303,8 @@ def value_rows(
                     expected += now
                     change = value[first + s - teams.offset[team]] - own[s]
                     residual[s] += now + points.total_rate[c] * change
-                    if want_minutes:
-                        response += _total_of(minutes, team, source, rate)
+                    for m in range(len(measures)):
+                        rows.measured[m, row] += _total_of(measures[m], team, source, rate)
                     continue
                 # Both the cost and the price were rounded down, each by half a unit on average.
                 total = _total_units(best[s, here], rate, keys.shift) / keys.scale[c]
@@ -315,12 +316,11 @@ def value_rows(
                         s, first_team, listed[c], ends[c], rates[c, s], difference[c], rows.team, rows.rate, end
                     )
                     expected -= prices
-                if want_minutes:
-                    response += _total_of_chosen(minutes, first_team, best[s, here], team_mask, source, rate)
-            row = first + s - start
+                for m in range(len(measures)):
+                    rows.measured[m, row] += _total_of_chosen(
+                        measures[m], first_team, best[s, here], team_mask, source, rate
+                    )
             rows.end[row], rows.cost[row] = end, expected
-            if want_minutes:
-                rows.minutes[row] = response
             lowest[level[s]] = min(lowest[level[s]], residual[s])
             highest[level[s]] = max(highest[level[s]], residual[s])
             largest[level[s]] = max(largest[level[s]], abs(own[s]))

@@ -88,6 +88,6 @@ def late_at_fixed_point(idle: Ints, start: Floats, queues: Any, scratch: Any) ->
     return float(
         follow_order(
             0, len(walks.needed), walks, scratch.busy, walk.odds, walk.weight, walk.ratio, walk.products,
-            scratch.asked,
+            walk.few, walk.positions, scratch.asked,
         )
     )  # fmt: skip

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
 from runcard.errors import NotConvergedError
-from runcard.mdp.independent import IndependentPicture, Scratch, Walks
-from runcard.mdp.levels import idle_distribution
-from runcard.mdp.problem import MAX_TRUCKS_NEEDED, DispatchProblem
+from runcard.mdp.independent import IndependentTrucks, Scratch, Walks
+from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing.fixed_point import late_at_fixed_point, request_rates
 from runcard.mdp.queueing.prices import find_savings, late_of_states, late_of_teams
 
@@ -97,14 +97,14 @@ class TruckQueues:
         """T."""
         share = 1.0
         if self.relaxing:
-            idle = idle_distribution(self.problem)
+            idle = self.problem.levels.idle_distribution
             share = float(idle @ np.arange(len(idle))) / self.problem.num_trucks
         return self.horizon * share / self.problem.returns_per_day
 
     @cached_property
-    def independent(self) -> IndependentPicture:
+    def independent(self) -> IndependentTrucks:
         """The orders of closest-first."""
-        return IndependentPicture(self.problem, self.problem.order)
+        return IndependentTrucks(self.problem, self.problem.order)
 
     @cached_property
     def arrays(self) -> QueueArrays:
@@ -123,7 +123,7 @@ class TruckQueues:
         num_trucks, num_all = self.problem.num_trucks, self.problem.num_trucks + self.independent.num_outside
         return SearchScratch(
             np.zeros(num_trucks), np.zeros(num_trucks), np.zeros(num_trucks), np.zeros(num_all), np.zeros(num_all),
-            np.zeros(MAX_TRUCKS_NEEDED), np.zeros(MAX_TRUCKS_NEEDED), self.independent.scratch(),
+            np.zeros(MAX_TRUCKS_PER_INCIDENT), np.zeros(MAX_TRUCKS_PER_INCIDENT), self.independent.scratch(),
         )  # fmt: skip
 
     def idle_trucks(self, idle: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -134,7 +134,7 @@ class TruckQueues:
 
     def taken_trucks(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.int64]:
         """[teams, k] the trucks that become busy when each team goes: the last idle ones of its stations; -1: none."""
-        stations = self.problem.team_stations[teams].astype(np.int64)
+        stations = self.problem.teams.stations[teams].astype(np.int64)
         nth = np.ones_like(stations)
         for place in range(1, stations.shape[1]):
             nth[:, place] = np.where(stations[:, place] == stations[:, place - 1], nth[:, place - 1] + 1, 1)
@@ -177,7 +177,7 @@ class TruckQueues:
         if num_best >= len(teams) or not self.unique:
             return self.late_without(state, idle, teams)
         # Every order is right. This one has the best teams early, also where all totals are negligible.
-        ranked = np.argsort(cost + self._usual_prices[self.problem.team_stations[teams]].sum(axis=1))
+        ranked = np.argsort(cost + self._usual_prices[self.problem.teams.stations[teams]].sum(axis=1))
         saved = self._most_saved(state)[self.taken_trucks(idle, teams)].sum(axis=1)
         least = cost + self.horizon_days * (state.late - saved) + NEGLIGIBLE
         return self._late_without(state, idle, teams, ranked, cost, least, num_best)
@@ -192,13 +192,13 @@ class TruckQueues:
             ranked, self.taken_trucks(idle, teams), cost, least, num_best, state.idle.copy(),
             state.demand if self.rising else self.arrays.first_demand, self.arrays, self.scratch(), late,
         )  # fmt: skip
-        self._check_found(late, lambda row: idle - self.problem.teams[teams[row]])
+        self._check_found(late, lambda row: idle - self.problem.teams.counts[teams[row]])
         return late
 
     @cached_property
     def _usual_prices(self) -> NDArray[np.float64]:
         """[I + 1] the price of one truck of each station when every truck is idle, then 0 for no truck."""
-        state, singles = self.fixed_point(self.problem.trucks), np.flatnonzero(self.problem.team_sizes == 1)
+        state, singles = self.fixed_point(self.problem.trucks), np.flatnonzero(self.problem.teams.sizes == 1)
         late = self.late_without(state, self.problem.trucks, singles)
         return np.append(self.horizon_days * (late - state.late), 0.0)
 

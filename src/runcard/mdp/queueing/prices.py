@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
 from runcard.mdp.kernels.independent import LEAST_BUSY, cost_at
-from runcard.mdp.problem import MAX_TRUCKS_NEEDED
 from runcard.mdp.queueing.fixed_point import late_at_fixed_point
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -62,13 +62,13 @@ def find_savings(walks: Any, busy: Floats, least_cost: Floats, saving: Floats) -
 
     `busy` and `saving` are by truck, those from outside included.
     """
-    truck, num_places, last = walks.truck, walks.truck.shape[1], MAX_TRUCKS_NEEDED - 1
+    truck, num_places, last = walks.truck, walks.truck.shape[1], MAX_TRUCKS_PER_INCIDENT - 1
     # The trucks of the team stand in the last k entries of `places`, -1 before them. chance[m] is that of coming to
     # places[m] with the trucks in the entries before.
-    places, chance = np.empty(MAX_TRUCKS_NEEDED, np.int64), np.empty(MAX_TRUCKS_NEEDED)
+    places, chance = np.empty(MAX_TRUCKS_PER_INCIDENT, np.int64), np.empty(MAX_TRUCKS_PER_INCIDENT)
     saving[:] = 0.0
     for j in range(len(walks.needed)):
-        first = MAX_TRUCKS_NEEDED - walks.needed[j]
+        first = MAX_TRUCKS_PER_INCIDENT - walks.needed[j]
         places[:] = -1
         m, places[first], chance[first] = first, 0, 1.0
         while m >= first:

@@ -1,0 +1,63 @@
+"""Tests of walking through the states, against listing them."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from runcard.mdp.kernels.states import enter_state, next_state, previous_state, state_mask, team_of_all
+
+from ..problems import make_problem
+
+TRUCKS = [[1], [3], [1, 1, 1], [2, 1, 3], [5, 2]]
+
+
+@pytest.mark.parametrize("trucks", TRUCKS)
+def test_walking_up_and_down_meets_every_state(trucks: list[int]) -> None:
+    """From any state the next one up and down are those of the list, with the rates and distances of returns."""
+    problem = make_problem(trucks, [2, 4])
+    states, space = list(product(*(range(number + 1) for number in trucks))), problem.layout.states
+    arrays = np.empty(len(trucks), np.int64), np.empty(len(trucks)), np.empty(len(trucks), np.int64)
+
+    def check(place: int) -> None:
+        idle, weight, step = arrays
+        assert tuple(idle.tolist()) == states[place]
+        busy = np.array(trucks) - idle
+        assert weight.tolist() == (problem.returns_per_day * busy).tolist()
+        for i in range(len(trucks)):
+            up = list(states[place])
+            up[i] = min(up[i] + 1, trucks[i])
+            assert states[place + step[i]] == tuple(up)
+
+    for place in range(len(states)):
+        enter_state(place, space, *arrays)
+        check(place)
+        first = next_state(space, *arrays)
+        check((place + 1) % len(states))
+        before, after = states[place], states[(place + 1) % len(states)]
+        assert first == next((i for i in range(len(trucks)) if before[i] != after[i]), 0)
+        previous_state(space, *arrays)
+        check(place)
+        previous_state(space, *arrays)
+        check((place - 1) % len(states))
+
+
+@pytest.mark.parametrize("trucks", TRUCKS)
+def test_masks_are_those_of_the_catalogue(trucks: list[int]) -> None:
+    """The mask of a state is that of the catalogue, made whole or from the stations before one that changed."""
+    problem = make_problem(trucks, [2, 3])
+    for counts in product(*(range(number + 1) for number in trucks)):
+        idle = np.array(counts)
+        expected = problem.teams.mask_of_state(idle)
+        for first in range(len(trucks)):
+            before = problem.teams.mask_of_state(np.where(np.arange(len(trucks)) < first, idle, problem.trucks))
+            assert state_mask(problem.layout.states, idle, first, before) == expected
+
+
+@pytest.mark.parametrize("trucks", TRUCKS)
+def test_every_idle_truck_as_a_team(trucks: list[int]) -> None:
+    """A state with at most four idle trucks is the mask of one team, found by its number."""
+    problem = make_problem(trucks, [4])
+    for team, counts in enumerate(problem.teams.counts.astype(np.int64)):
+        mask = problem.teams.mask_of_state(counts)
+        assert team_of_all(mask, problem.layout.states, problem.teams.number_of_code) == team

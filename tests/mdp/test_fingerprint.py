@@ -1,0 +1,99 @@
+"""Tests of the fingerprint of a city: what it notices, and what it does not."""
+
+from dataclasses import replace
+
+import pytest
+
+from runcard.city import City, DemandPoint, Objective, demo_city, generate_grid
+from runcard.city.model import Driving, Outside, Turnout
+from runcard.mdp import from_city
+from runcard.mdp.fingerprint import city_fingerprint, source_of
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.objective import with_objective
+
+
+def city_of_two_classes() -> City:
+    """A small grid whose first node has two classes of incidents."""
+    city = generate_grid(side=3, num_stations=3, load=0.2, seed=1)
+    return replace(city, demand=(*city.demand, DemandPoint(city.demand[0].node_id, 1.0, name="fire")))
+
+
+CITY = city_of_two_classes()
+FIRST_NODE, FIRST_LINK, FIRST_STATION, FIRST_POINT = CITY.nodes[0], CITY.links[0], CITY.stations[0], CITY.demand[0]
+
+
+def test_it_is_that_of_the_problem() -> None:
+    """A city and its problem have the same fingerprint, with and without minutes, for every objective."""
+    for objective in (Objective(), Objective("minutes"), Objective("late+minutes", 0.1)):
+        city = replace(CITY, objective=objective)
+        problem = dispatch_problem(city)
+        assert city_fingerprint(city) == problem.fingerprint == dispatch_problem(city, minutes=False).fingerprint
+        assert problem.source == source_of(CITY)
+        assert with_objective(problem, Objective("minutes")).fingerprint == city_fingerprint(
+            replace(CITY, objective=Objective("minutes"))
+        )
+
+
+def test_no_table_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fingerprint needs no routes and no P(late)."""
+    monkeypatch.setattr(from_city, "response_table", None)
+    assert city_fingerprint(demo_city()) == city_fingerprint(demo_city())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(CITY, busy_minutes=61.0),
+        replace(CITY, target_minutes=CITY.target_minutes + 1.0),
+        replace(CITY, trucks_per_incident=1),
+        replace(CITY, arrivals_per_incident=2),
+        replace(CITY, shared_delay=0.25),
+        replace(CITY, driving=Driving("gamma", cv=0.5)),
+        replace(CITY, driving=Driving(route_seed=99)),
+        replace(CITY, turnout=Turnout(1.0)),
+        replace(CITY, outside=Outside(9)),
+        replace(CITY, objective=Objective("minutes")),
+        replace(CITY, objective=Objective("late+minutes", 0.1)),
+        replace(CITY, objective=Objective("late+minutes", 0.2)),
+        replace(CITY, links=(replace(FIRST_LINK, mean_minutes=2.0), *CITY.links[1:])),
+        replace(CITY, links=(*CITY.links, replace(FIRST_LINK, link_id="new"))),
+        replace(CITY, links=(*CITY.links, replace(FIRST_LINK, link_id="new", directed=True))),
+        replace(CITY, links=CITY.links[::-1]),
+        replace(CITY, stations=(replace(FIRST_STATION, trucks=2), *CITY.stations[1:])),
+        replace(CITY, stations=(replace(FIRST_STATION, station_id="other"), *CITY.stations[1:])),
+        replace(CITY, stations=CITY.stations[::-1]),
+        replace(CITY, demand=(replace(FIRST_POINT, incidents_per_day=2.0), *CITY.demand[1:])),
+        replace(CITY, demand=(replace(FIRST_POINT, trucks=3), *CITY.demand[1:])),
+        replace(CITY, demand=(replace(FIRST_POINT, name="flood"), *CITY.demand[1:])),
+        replace(CITY, demand=CITY.demand[:-1]),
+    ],
+)
+def test_what_decisions_depend_on_or_say_changes_it(other: City) -> None:
+    """Any input of the problem, and the name of a class where a node has several, makes another fingerprint."""
+    assert city_fingerprint(other) != city_fingerprint(CITY)
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        replace(CITY, name="another name"),
+        replace(CITY, nodes=(replace(FIRST_NODE, x_coord=-9.0, name="a", extra=(("b", "c"),)), *CITY.nodes[1:])),
+        replace(CITY, links=(replace(FIRST_LINK, link_id="new", length_m=7.0), *CITY.links[1:])),
+        replace(CITY, stations=(replace(FIRST_STATION, name="Central"), *CITY.stations[1:])),
+        replace(CITY, demand=(replace(FIRST_POINT, extra=(("d", "e"),)), *CITY.demand[1:])),
+        replace(CITY, demand=(replace(FIRST_POINT, trucks=CITY.trucks_per_incident), *CITY.demand[1:])),
+        replace(CITY, busy_minutes=int(CITY.busy_minutes)),
+    ],
+)
+def test_what_changes_nothing_is_left_out(same: City) -> None:
+    """Names, coordinates, unused columns, what is said twice, and 60 for 60.0 keep the fingerprint."""
+    assert city_fingerprint(same) == city_fingerprint(CITY)
+
+
+def test_a_problem_that_was_changed_by_hand_is_another() -> None:
+    """With other numbers a problem is not that of the city any more, and says so by its own numbers."""
+    problem = dispatch_problem(CITY)
+    busier = replace(problem, incidents_per_day=1.01 * problem.incidents_per_day)
+    assert busier.source is None
+    assert busier.fingerprint != problem.fingerprint
+    assert replace(busier).fingerprint == busier.fingerprint

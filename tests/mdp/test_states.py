@@ -1,0 +1,70 @@
+"""Tests of the states of a problem, and of what is kept for it and for how long."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from runcard.mdp.evaluate import evaluate_rule
+from runcard.mdp.rows import OrderRule
+from runcard.mdp.solve import solve_optimal
+
+from .problems import make_problem
+from .reference import Dense
+
+
+def test_levels_count_the_idle_trucks() -> None:
+    """The level of a state is its number of idle trucks, for stations of any size."""
+    problem = make_problem([2, 1, 3], [1])
+    assert np.array_equal(problem.states.level, np.array(Dense(problem).states).sum(axis=1))
+
+
+@pytest.mark.parametrize("needed", [[1], [2, 3], [1, 2, 3], [4], [4, 2, 1]])
+def test_the_start_has_the_right_total_at_every_level(needed: list[int]) -> None:
+    """Even probabilities add up to the distribution of idle trucks, and their dispatches to what leaves each level."""
+    problem = make_problem([2, 1, 3], needed, load=0.5)
+    states, idle_distribution = problem.states, problem.levels.idle_distribution
+    totals = np.bincount(states.level, weights=states.even_probability)
+    np.testing.assert_allclose(totals, idle_distribution, rtol=1e-12)
+    arrivals = np.bincount(states.level, weights=states.even_arrivals)
+    expected = np.zeros(7)
+    for n in range(1, 7):
+        for rate, k in zip(problem.incidents_per_day, problem.trucks_needed, strict=True):
+            expected[n - min(n, k)] += rate * idle_distribution[n]
+    np.testing.assert_allclose(arrivals, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_single_trucks_have_their_own_probabilities() -> None:
+    """With one truck at each station, states of a level are not equally likely: the closest truck is busier."""
+    problem = make_problem([1, 1, 1], [1], load=0.5)
+    first, *_, last = evaluate_rule(problem, OrderRule(problem.order)).busy_fractions[problem.order[0]]
+    assert first > last + 0.05
+
+
+def test_what_policies_share_is_made_once_and_read_only() -> None:
+    """Policies of one problem share its states, its levels and its layout, and nobody can write to them."""
+    problem = make_problem([1, 2], [2])
+    found = evaluate_rule(problem, OrderRule(problem.order))
+    assert problem.states is problem.states
+    assert problem.layout is problem.layout
+    states, levels = problem.states, problem.levels
+    shared = [states.level, states.even_probability, states.even_arrivals, states.weights, levels.idle_distribution,
+              levels.generator, levels.arrivals, problem.layout.offset, problem.teams.counts]  # fmt: skip
+    for array in (*shared, found.idle_distribution, found.value, found.probability):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+
+
+def test_nothing_outlives_its_problem() -> None:
+    """A solved and evaluated problem is freed with its last reference, so that studies of many cities do not grow."""
+    problem = make_problem([1, 2, 1], [2, 1])
+    solve_optimal(problem)
+    evaluate_rule(problem, OrderRule(problem.order))
+    alive = weakref.ref(problem)
+    gc.disable()  # what a problem holds does not hold the problem, so that nobody has to look for circles
+    try:
+        del problem
+        assert alive() is None
+    finally:
+        gc.enable()
