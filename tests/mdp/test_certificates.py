@@ -33,12 +33,14 @@ from .reference import Dense
 def test_converged_means_within_the_tolerance(side: int, num_stations: int, gamma: float, load: float) -> None:
     """From one late incident in 10^16 to a city that is overrun: what converged is within its tolerance, or never late.
 
+    The error of the costs comes on top, and no solver can make it smaller.
     And what did not is said to have not; the bounds hold either way, and no policy beats the lower one.
     """
     problem = dispatch_problem(generate_grid(side=side, num_stations=num_stations, load=load, seed=3, gamma=gamma))
     found = solve_optimal(problem, tolerance=1e-9)
     if found.converged:
-        assert found.upper - found.lower <= 1e-9 * found.upper or found.upper <= 1e-15
+        width = found.upper - found.lower - 2.0 * problem.cost_error
+        assert width <= 1e-9 * found.upper or found.upper <= 1e-15 + problem.cost_error
     closest = evaluate_rule(problem, OrderRule(problem.order))
     optimal = evaluate_rule(problem, ValueRule(found.value))
     assert found.lower <= optimal.upper

@@ -112,7 +112,7 @@ def test_pruning_changes_nothing(seed: int) -> None:
     """The same with random costs, where a later team is as likely to be better."""
     problem = random_problem(seed)
     for horizon in (None, 3.0):
-        policy = solve_queueing(problem, horizon_busy_times=horizon)
+        policy = solve_queueing(problem, SolveOptions(horizon_busy_times=horizon))
         for idle in states(problem)[:: max(1, problem.num_states // 20)]:
             for point in range(problem.num_points):
                 assert policy.decide(idle, point) == decide_without_pruning(policy, idle, point)

@@ -74,8 +74,7 @@ class RowsOnDemand(Sequence[PolicyRows]):
 def cpu_backend(problem: DispatchProblem, threads: int | None = None) -> "CpuBackend":
     """The backend for a problem; a SizeError where its states do not fit in memory."""
     threads, values = checked_threads(threads), bytes_of_values(problem.num_states)
-    if values > SMALL_BYTES:
-        check_states(problem.trucks)
+    check_states(problem.trucks)
     at_most = values + BYTES_OF_ENTRY * problem.num_states * problem.layout.most_teams_per_state
     keeps_rows = at_most <= SMALL_BYTES or values + bytes_of_rows(problem) <= available_bytes()
     return CpuBackend(problem, threads, keeps_rows)

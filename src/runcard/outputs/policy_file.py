@@ -89,7 +89,9 @@ def _problem_parts(problem: DispatchProblem, *, measured: bool) -> tuple[dict[st
         "source": problem.source,
         "returns_per_day": problem.returns_per_day,
         "cost_error": problem.cost_error,
-        "measure_errors": dict(problem.measure_errors),
+        "measure_errors": {
+            name: error for name, error in problem.measure_errors.items() if f"{_MEASURE}{name}" in arrays
+        },
         "station_ids": problem.station_ids,
         "point_ids": problem.point_ids,
     }
@@ -116,9 +118,7 @@ def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
         order=stored.array("order", np.int64, (num_points, num_stations)),
         measures={name.removeprefix(_MEASURE): stored.array(name, np.float64, by_team) for name in measures},
         cost_error=_number(about["cost_error"]),
-        measure_errors={
-            name: _number(error) for name, error in about["measure_errors"].items() if f"{_MEASURE}{name}" in measures
-        },
+        measure_errors={name: _number(error) for name, error in about["measure_errors"].items()},
         objective=Objective(**about.get("objective", {})),
         returns_per_day=_number(about["returns_per_day"]),
         station_ids=_names(about["station_ids"]),

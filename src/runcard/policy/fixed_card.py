@@ -111,12 +111,12 @@ def improve_card(
 
 def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> FixedCard:
     """The best card found; its certificate bounds its late fraction where its states could be evaluated."""
-    total = problem.total_incidents_per_day
 
     def accepted(step: int, card: CardModel) -> None:
         # The bounds of a card are always close; what moves from step to step is where they are.
         if options.progress is not None:
-            options.progress(Progress(step=step, lower=card.lower / total, upper=card.upper / total, tolerance=1e-9))
+            lower, upper = problem.proven(card.lower, card.upper)
+            options.progress(Progress(step=step, lower=lower, upper=upper, tolerance=1e-9))
 
     if problem.num_states <= MOST_STATES and num_sums(problem) <= MOST_SUMS:
         start = closest_first_value(problem, options).value

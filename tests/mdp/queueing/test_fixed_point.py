@@ -114,6 +114,6 @@ def test_the_smallest_fixed_point(seed: int, kind: str, horizon: float) -> None:
         np.testing.assert_allclose(state.demand, demand, rtol=1e-8, atol=1e-12)
         assert late[number] == pytest.approx(expected, rel=1e-8, abs=1e-13 * problem.total_incidents_per_day)
         assert late[number] == state.late
-        teams = np.flatnonzero((problem.teams <= idle).all(axis=1))
-        without = late[number - problem.teams[teams] @ stride]
+        teams = np.flatnonzero((problem.teams.counts <= idle).all(axis=1))
+        without = late[number - problem.teams.counts[teams] @ stride]
         np.testing.assert_allclose(queues.late_without(state, idle, teams), without, rtol=1e-7)

@@ -15,7 +15,7 @@ def test_trucks_of_one_station() -> None:
     problem = make_problem([3, 1, 2], [3], seed=0)
     queues, idle = queues_of(problem), np.array([2, 1, 1])
     np.testing.assert_array_equal(queues.idle_trucks(idle), [1, 1, 0, 1, 1, 0])
-    stations = problem.team_stations.tolist()
+    stations = problem.teams.stations.tolist()
     teams = np.array([stations.index([0, 0, 2]), stations.index([1, 2, -1]), stations.index([0, -1, -1])])
     np.testing.assert_array_equal(queues.taken_trucks(idle, teams), [[1, 0, 4], [3, 4, -1], [1, -1, -1]])
 
@@ -25,7 +25,7 @@ def test_trucks_of_one_station() -> None:
 def test_the_best_are_not_left_out(kind: str, num_best: int) -> None:
     """Teams that are left out are not among the best ones; where the bound is not proven none is left out."""
     problem = make_problem([1] * 9, [2] * 12, load=0.05, seed=4)
-    queues, idle, teams = queues_of(problem, kind), problem.trucks, np.flatnonzero(problem.team_sizes == 2)
+    queues, idle, teams = queues_of(problem, kind), problem.trucks, np.flatnonzero(problem.teams.sizes == 2)
     state = queues.fixed_point(idle)
     every, left_out = queues.late_without(state, idle, teams), 0
     for point in range(problem.num_points):

@@ -18,14 +18,14 @@ def test_savings(seed: int) -> None:
     problem = random_problem(seed)
     queues, num = queues_of(problem), problem.num_trucks
     busy = queues.independent.with_outside(np.random.default_rng(seed).uniform(0.01, 0.9, num))
-    station, number = queues.independent.walks.station, problem.team_numbers
+    station, teams = queues.independent.walks.station, problem.teams
     least, expected = problem.cost.min(axis=0), np.zeros(len(busy))
     for j, (own, k) in enumerate(zip(orders(problem), problem.trucks_needed.tolist(), strict=True)):
         order = [*own, *range(num, num + k)]
         for places in combinations(range(len(order)), k):
             team = [order[place] for place in places]
             others = [order[place] for place in range(places[-1]) if place not in places]
-            cost = problem.cost[number[tuple(sorted(int(station[n]) for n in team if n < num))], j]
+            cost = problem.cost[teams.number([int(station[n]) for n in team if n < num]), j]
             for n in team:
                 chance = np.prod(busy[others]) * np.prod([1.0 - busy[m] for m in team if m != n])
                 expected[n] += problem.incidents_per_day[j] * chance * (cost - least[j])
@@ -44,7 +44,7 @@ def test_prices_are_not_below_their_bounds(seed: int, kind: str, horizon: float)
         idle = rng.integers(0, problem.trucks + 1)
         state, teams = (
             queues.fixed_point(idle),
-            np.flatnonzero((problem.teams <= rng.integers(0, idle + 1)).all(axis=1)),
+            np.flatnonzero((problem.teams.counts <= rng.integers(0, idle + 1)).all(axis=1)),
         )
         saved = queues._most_saved(state)[queues.taken_trucks(idle, teams)].sum(axis=1)
         assert (queues.late_without(state, idle, teams) >= state.late - saved - NEGLIGIBLE / queues.horizon_days).all()
