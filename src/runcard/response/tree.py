@@ -208,18 +208,9 @@ class PointTree:
         if self.travel.turnout_shared:
             moved[of_one_station] *= times.turnout
         places, depths = np.nonzero(meetings.rows[teams] >= 0)
-        # What lies between a junction and a depth is the same for many teams.
-        most = int(road.shared.max()) + 1
-        keys, which = np.unique(
-            (lead[places].astype(np.int64) * most + depths) * most + start[places], return_inverse=True
-        )
-        between = np.ones((len(keys), lattice.num_frequencies), np.complex128)
-        for key, product in zip(keys.tolist(), between, strict=True):
-            i, low, high = key // most**2, key // most % most, key % most
-            kernels.multiply_links(road, i, low, high, True, times.together, product)
-        arrived[meetings.rows[teams][places, depths], : met.shape[1]] = lattice.arrived(
-            moved[places] * between[which][:, None, :]
-        )
+        further = np.empty((len(places), met.shape[1], lattice.num_frequencies), np.complex128)
+        kernels.move_on(road, lead[places], depths, start[places], times.together, moved, places, further)
+        arrived[meetings.rows[teams][places, depths], : met.shape[1]] = lattice.arrived(further)
 
 
 @dataclass(frozen=True, eq=False)

@@ -231,6 +231,27 @@ def meet_all(teams: Longs, meetings: Meetings, sizes: Longs, arrived: Floats, fo
 
 
 @njit(cache=True, nogil=True)
+def move_on(
+    road: Road, lead: Ints, depths: Longs, start: Ints, of_kind: Complex, moved: Complex, places: Longs, found: Complex
+) -> None:
+    """Set found[row] to moved[places[row]], moved on from depth start[row] to depths[row] of the road of lead[row].
+
+    Rows of a team that come one after another and lie further and further back have links in common.
+    """
+    links = np.empty(found.shape[2], np.complex128)
+    for row in range(len(found) - 1, -1, -1):
+        high = start[row]
+        if row + 1 < len(found) and places[row + 1] == places[row]:
+            high = depths[row + 1]
+        else:
+            links[:] = 1.0
+        multiply_links(road, lead[row], depths[row], high, True, of_kind, links)
+        for n in range(found.shape[1]):
+            for f in range(len(links)):
+                found[row, n, f] = moved[places[row], n, f] * links[f]
+
+
+@njit(cache=True, nogil=True)
 def several(own: Floats, num: int, found: Floats) -> None:
     """Set found[n-1] to the chance that at least n of `num` trucks have arrived, each with the chance own."""
     for n in range(1, len(found) + 1):
