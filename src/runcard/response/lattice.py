@@ -130,12 +130,6 @@ def lattice_masses(law: Law, means: Vector, times: Vector) -> tuple[Floats, Vect
     return masses, 2.0 * (trapezoids - integral) / step**2
 
 
-def by_and_before(arrived: Floats, end: int) -> Floats:
-    """[...] the mean of the chances of "by T" and "before T"."""
-    found: Floats = 0.5 * (arrived[..., end] + arrived[..., end - 1])
-    return found
-
-
 At = Callable[[int, NDArray[np.int64]], Floats]
 """What a lattice of so many steps gives at some demand points, [row, place in points]."""
 

@@ -65,27 +65,14 @@ def route_key(seed: np.uint64, destination: int) -> np.uint64:
     return mix(mix(seed) + np.uint64(destination))
 
 
-@njit(cache=True, nogil=True)
 def compress(from_node: Ints, to_node: Ints, directed: NDArray[np.bool_], num_nodes: int) -> Arcs:
     """The arcs that leave each node, if links lead from `from_node` to `to_node`."""
-    start = np.zeros(num_nodes + 1, dtype=np.int32)
-    for link in range(len(from_node)):
-        start[from_node[link] + 1] += 1
-        if not directed[link]:
-            start[to_node[link] + 1] += 1
-    for node in range(num_nodes):
-        start[node + 1] += start[node]
-    place = start[:-1].copy()
-    end = np.empty(start[-1], dtype=np.int32)
-    links = np.empty(start[-1], dtype=np.int32)
-    for link in range(len(from_node)):
-        u, w = from_node[link], to_node[link]
-        end[place[u]], links[place[u]] = w, link
-        place[u] += 1
-        if not directed[link]:
-            end[place[w]], links[place[w]] = u, link
-            place[w] += 1
-    return Arcs(start, end, links)
+    (both,) = np.nonzero(~directed)
+    links = np.concatenate([np.arange(len(from_node)), both])
+    begin, end = np.concatenate([from_node, to_node[both]]), np.concatenate([to_node, from_node[both]])
+    order = np.lexsort((links, begin))
+    start = np.searchsorted(begin[order], np.arange(num_nodes + 1))
+    return Arcs(start.astype(np.int32), end[order], links[order].astype(np.int32))
 
 
 @njit(cache=True, nogil=True)
