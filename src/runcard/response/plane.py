@@ -26,7 +26,7 @@ to the other.
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -35,18 +35,18 @@ from numpy.typing import NDArray
 from scipy.fft import rfft
 
 from runcard.response import tree_kernels as kernels
-from runcard.response.lattice import Floats, Lattice, Transforms, refined
-from runcard.response.laws import DrivingLaws, Vector
+from runcard.response.lattice import Floats, Lattice, Transforms
+from runcard.response.laws import Vector
 from runcard.response.routes import TwoRoads
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
 from runcard.response.tree import (
     Found,
     Points,
-    Tree,
+    by_target,
     each_point,
-    first_steps,
     late_of,
+    minutes_between,
     outside_transform,
     road_to,
     teams_on_two_roads,
@@ -134,8 +134,11 @@ class Plane:
         Only of teams of up to two trucks.
         """
         num = len(self.teams.trucks)
-        alone, error = self._by_target(points, self._alone_on, ALONE_TOLERANCE)
-        covariance, off = self._by_target(points, self._covariances_on, TOLERANCE, settled)
+        travel, needs = self.travel, self.needs
+        alone, error = by_target(travel, needs, points, self._alone_on, lambda _: np.array([ALONE_TOLERANCE]))
+        covariance, off = by_target(
+            travel, needs, points, self._covariances_on, lambda _: np.array([TOLERANCE]), settled
+        )
         covariance = covariance.reshape(num, num, -1)
         found = np.zeros((len(self.teams), 2, len(points)))
         one, two = self.teams.of_size(1), self.teams.of_size(2)
@@ -147,20 +150,13 @@ class Plane:
                 q[t - two.start, place] = alone[num + 1 + self.teams.stations[t, 0], place]
         both = np.clip(p * q + covariance[first, second], np.maximum(0.0, p + q - 1.0), np.minimum(p, q))
         found[two, 0], found[two, 1] = p + q - both, both
-        return found, alone[num], 2.0 * error + off
+        return found, alone[num], 2.0 * float(error.max()) + float(off.max())
 
     def means(self, points: Points) -> Found:
         """The mean minutes until the first truck of every team at some demand points."""
-        alone = self.travel.laws.alone
-        (none, off), (every, also_off) = (
-            Tree(replace(self.travel, laws=DrivingLaws(alone, alone, alone, chance)), self.teams, self.needs).means(
-                points
-            )
-            for chance in (0.0, 1.0)
-        )
+        none, between, off = minutes_between(self.travel, self.teams, self.needs, points)
         shares, _, error = self.shares(points)
-        between = np.where(np.isfinite(none), every, 0.0) - np.where(np.isfinite(none), none, 0.0)
-        return none + shares * between, max(off, also_off) + error
+        return none + shares * between, off + error
 
     def shares(self, points: Points) -> tuple[Floats, Floats, float]:
         """How far minutes are on the way from no link met together to every one, how long that way is, and the error.
@@ -207,30 +203,6 @@ class Plane:
                 kernels.multiply_kinds(kind[roads.both], of_kind, product)
             found[:, t] = times.distances(*own, *both)
         return found
-
-    def _by_target(
-        self,
-        points: Points,
-        on: Callable[[Lattice, Points], Floats],
-        tolerance: float,
-        settled: Callable[[int], None] | None = None,
-    ) -> Found:
-        """What lattices give that end at the target of each demand point."""
-        parts, error = [], 0.0
-        for target in np.unique(self.needs.targets[points]).tolist():
-            (places,) = np.nonzero(self.needs.targets[points] == target)
-
-            def at(num_steps: int, part: Points, target: float = target) -> Floats:
-                return on(Lattice(target, num_steps), part)
-
-            first = first_steps(self.travel, target, points[places])
-            part, off = refined(at, points[places], np.array([tolerance]), first=first, settled=settled)
-            parts.append((places, part))
-            error = max(error, float(off.max()))
-        found = np.empty((len(parts[0][1]), len(points)))
-        for places, part in parts:
-            found[:, places] = part
-        return found, error
 
     def _alone_on(self, lattice: Lattice, points: Points) -> Floats:
         """[I + 1 + I, place in points] the chance that a truck of each station is there by the horizon, one from

@@ -29,7 +29,7 @@ from scipy.stats import binom
 
 from runcard.response import tree_kernels as kernels
 from runcard.response.lattice import Floats, Lattice
-from runcard.response.laws import DrivingLaws, Vector
+from runcard.response.laws import Vector
 from runcard.response.plane import Plane
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
@@ -38,10 +38,10 @@ from runcard.response.tree import (
     Points,
     PointTree,
     Times,
-    Tree,
     each_point,
     first_steps,
     late_of,
+    minutes_between,
     road_to,
     times_on,
     too_large,
@@ -134,13 +134,7 @@ class Sets:
 
     def means(self, points: Points) -> Found:
         """The mean minutes until the first truck of every team at some demand points."""
-        alone = self.travel.laws.alone
-        (none, off), (every, also_off) = (
-            Tree(replace(self.travel, laws=DrivingLaws(alone, alone, alone, chance)), self.teams, self.needs).means(
-                points
-            )
-            for chance in (0.0, 1.0)
-        )
+        none, between, off = minutes_between(self.travel, self.teams, self.needs, points)
         shares, gaps, error = self._pairs.shares(points)
         weight = np.zeros((len(self.teams), len(points)))
         total = np.full_like(weight, 1e-12)
@@ -148,10 +142,9 @@ class Sets:
             there = pair >= 0
             weight[there] += (shares * gaps)[pair[there]]
             total[there] += gaps[pair[there]]
-        between = np.where(np.isfinite(none), every, 0.0) - np.where(np.isfinite(none), none, 0.0)
         part = MINUTES_ERROR if self._num_sets == NUM_SETS else COUPLED_MINUTES_ERROR
         error += part * float(np.abs(between).max())
-        return none + weight / total * between, max(off, also_off) + error
+        return none + weight / total * between, off + error
 
     @cached_property
     def _pairs(self) -> Plane:

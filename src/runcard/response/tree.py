@@ -18,7 +18,7 @@ P(late) is found anyway; beyond the target there is little left, for which a coa
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 import numpy as np
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from runcard.response import tree_kernels as kernels
 from runcard.response.lattice import FIRST_STEPS, MOST_STEPS, PAD, Floats, Lattice, Transforms, refined
-from runcard.response.laws import Vector
+from runcard.response.laws import DrivingLaws, Vector
 from runcard.response.routes import TwoRoads
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
@@ -227,9 +227,15 @@ class Tree:
         """P(late) of every team at some demand points."""
         if self.travel.fixed:
             return self._fixed_late(points), 0.0
-        late, waits = late_and_waits(self.travel, self.teams, self.needs, points, self._late_on, settled)
-        self._waits[points.tobytes()] = waits
-        return late
+        num = len(self.teams)
+        both, error = by_target(
+            self.travel, self.needs, points, self._late_on,
+            lambda target: np.repeat([TOLERANCE, MINUTES_TOLERANCE * target], num), settled,
+        )  # fmt: skip
+        late, (late_error, waits_error) = np.clip(both[:num], 0.0, 1.0), error.reshape(2, -1).max(axis=1).tolist()
+        late[too_large(self.teams, self.needs, points)] = np.inf
+        self._waits[points.tobytes()] = both[num:], waits_error
+        return late, late_error
 
     def means(self, points: Points) -> Found:
         """The mean minutes until the first truck of every team at some demand points."""
@@ -238,7 +244,7 @@ class Tree:
         if points.tobytes() not in self._waits:
             self.late(points)
         waits, behind = self._waits[points.tobytes()], each_point(points, len(self.teams), self._minutes_behind)
-        return with_tails(self.travel, self.teams, self.needs, points, behind, waits, self._tails_on)
+        return self._with_tails(points, behind, waits)
 
     def point_tree(self, j: int) -> PointTree:
         """The tree of one demand point."""
@@ -281,6 +287,45 @@ class Tree:
             return found
 
         return each_point(points, len(self.teams), at)
+
+    def _with_tails(self, points: Points, behind: Floats, waits: Found) -> Found:
+        """Mean minutes at some demand points, given those behind the junction and those before it and the target.
+
+        Those after the target are from long lattices. The first of several trucks is there when the quickest is, so
+        slow stations do not make the lattice coarse. If it has no place for the target, all is from the long lattice.
+        """
+        longest = (self.travel.minutes[:, points] + LONG_DEVIATIONS * self.travel.deviations[:, points]).max(axis=1)
+        reach = np.maximum(longest, 1e-9)  # a station may be at every demand point
+        scale = np.floor(np.log(reach / reach.min()) / np.log(SAME_SCALE)).astype(np.int64)
+        of_team = np.append(scale, 99)[self.teams.stations].min(axis=1)[:, None]
+        allowed = ~too_large(self.teams, self.needs, points)
+        found, error = np.where(allowed, behind + waits[0], np.inf), 0.0
+        for target in np.unique(self.needs.targets[points]).tolist():
+            for one in np.unique(scale).tolist():
+                wanted = allowed & (of_team == one) & (self.needs.targets[points] == target)
+                (places,) = np.nonzero(wanted.any(axis=0))
+                horizon = float(reach[scale == one].max())
+                if horizon <= target or not len(places):
+                    continue
+                # The horizon is a whole number of targets, and a target a whole number of steps.
+                times = ceil(horizon / target)
+                split = times <= LONG_STEPS
+                first = times * ceil(LONG_STEPS / times) if split else LONG_STEPS
+
+                def at(num_steps: int, part: Points, times: int = times, length: float = times * target) -> Floats:
+                    low = PAD + num_steps // times if times <= LONG_STEPS else 0
+                    return self._tails_on(Lattice(length, num_steps), low, part)
+
+                tolerance = np.full(len(self.teams), MINUTES_TOLERANCE * horizon)
+                tails, off = refined(at, points[places], tolerance, first=first, wanted=wanted[:, places])
+                before = found[:, places] if split else behind[:, places]
+                found[:, places] = np.where(wanted[:, places], before + tails, found[:, places])
+                error = max(error, float(off.max()) + _beyond(self.travel, horizon))
+        for needed in np.unique(self.needs.trucks[points]).tolist():
+            minutes, of_outside = minutes_of_outside(self.travel, needed)
+            found[0, self.needs.trucks[points] == needed] = minutes
+            error = max(error, of_outside)
+        return found, waits[1] + error
 
     def _minutes_behind(self, j: int) -> Vector:
         """[T] the mean minutes that trucks meet together."""
@@ -384,29 +429,30 @@ def first_steps(
     return min(max(least, 16 * ceil(wanted / 16)), MOST_STEPS // 16)
 
 
-def late_and_waits(
+def by_target(
     travel: Travel,
-    teams: Teams,
     needs: Needs,
     points: Points,
-    late_on: Callable[[Lattice, Points], Floats],
+    on: Callable[[Lattice, Points], Floats],
+    tolerance: Callable[[float], Vector],
     settled: Callable[[int], None] | None = None,
-) -> tuple[Found, Found]:
-    """P(late) at some demand points, and minutes before the target, from lattices that end at the target."""
-    found, error = np.empty((2 * len(teams), len(points))), np.zeros(2)
+) -> tuple[Floats, Vector]:
+    """[row, place in points] what lattices give that end at the target of each demand point, and the errors [row]."""
+    parts, error = [], np.zeros(1)
     for target in np.unique(needs.targets[points]).tolist():
         (places,) = np.nonzero(needs.targets[points] == target)
 
         def at(num_steps: int, part: Points, target: float = target) -> Floats:
-            return late_on(Lattice(target, num_steps), part)
+            return on(Lattice(target, num_steps), part)
 
-        tolerance = np.repeat([TOLERANCE, MINUTES_TOLERANCE * target], len(teams))
         first = first_steps(travel, target, points[places])
-        found[:, places], off = refined(at, points[places], tolerance, first=first, settled=settled)
-        error = np.maximum(error, off.reshape(2, -1).max(axis=1))
-    late, waits = np.clip(found[: len(teams)], 0.0, 1.0), found[len(teams) :]
-    late[too_large(teams, needs, points)] = np.inf
-    return (late, float(error[0])), (waits, float(error[1]))
+        part, off = refined(at, points[places], tolerance(target), first=first, settled=settled)
+        parts.append((places, part))
+        error = np.maximum(error, off)
+    found = np.empty((len(parts[0][1]), len(points)))
+    for places, part in parts:
+        found[:, places] = part
+    return found, error
 
 
 def too_large(teams: Teams, needs: Needs, points: Points) -> NDArray[np.bool_]:
@@ -415,52 +461,14 @@ def too_large(teams: Teams, needs: Needs, points: Points) -> NDArray[np.bool_]:
     return found
 
 
-def with_tails(
-    travel: Travel,
-    teams: Teams,
-    needs: Needs,
-    points: Points,
-    behind: Floats,
-    waits: Found,
-    tails_on: Callable[[Lattice, int, Points], Floats],
-) -> Found:
-    """Mean minutes at some demand points, given those behind the junction and those before it and the target.
-
-    Those after the target are from long lattices. The first of several trucks is there when the quickest is, so that
-    slow stations do not make the lattice coarse. If it has no place for the target, all is from the long lattice.
-    """
-    longest = (travel.minutes[:, points] + LONG_DEVIATIONS * travel.deviations[:, points]).max(axis=1)
-    reach = np.maximum(longest, 1e-9)  # a station may be at every demand point
-    scale = np.floor(np.log(reach / reach.min()) / np.log(SAME_SCALE)).astype(np.int64)
-    of_team = np.append(scale, 99)[teams.stations].min(axis=1)[:, None]
-    allowed = ~too_large(teams, needs, points)
-    found, error = np.where(allowed, behind + waits[0], np.inf), 0.0
-    for target in np.unique(needs.targets[points]).tolist():
-        for one in np.unique(scale).tolist():
-            wanted = allowed & (of_team == one) & (needs.targets[points] == target)
-            (places,) = np.nonzero(wanted.any(axis=0))
-            horizon = float(reach[scale == one].max())
-            if horizon <= target or not len(places):
-                continue
-            # The horizon is a whole number of targets, and a target a whole number of steps.
-            times = ceil(horizon / target)
-            split = times <= LONG_STEPS
-            first = times * ceil(LONG_STEPS / times) if split else LONG_STEPS
-
-            def at(num_steps: int, part: Points, times: int = times, length: float = times * target) -> Floats:
-                low = PAD + num_steps // times if times <= LONG_STEPS else 0
-                return tails_on(Lattice(length, num_steps), low, part)
-
-            tolerance = np.full(len(teams), MINUTES_TOLERANCE * horizon)
-            tails, off = refined(at, points[places], tolerance, first=first, wanted=wanted[:, places])
-            before = found[:, places] if split else behind[:, places]
-            found[:, places] = np.where(wanted[:, places], before + tails, found[:, places])
-            error = max(error, float(off.max()) + _beyond(travel, horizon))
-    for needed in np.unique(needs.trucks[points]).tolist():
-        minutes, of_outside = minutes_of_outside(travel, needed)
-        found[0, needs.trucks[points] == needed] = minutes
-        error = max(error, of_outside)
-    return found, waits[1] + error
+def minutes_between(travel: Travel, teams: Teams, needs: Needs, points: Points) -> tuple[Floats, Floats, float]:
+    """Mean minutes with no link met together, how many more they are with every one, and the stated error of each."""
+    alone = travel.laws.alone
+    (none, off), (every, also_off) = (
+        Tree(replace(travel, laws=DrivingLaws(alone, alone, alone, chance)), teams, needs).means(points)
+        for chance in (0.0, 1.0)
+    )
+    return none, np.where(np.isfinite(none), every, 0.0) - np.where(np.isfinite(none), none, 0.0), max(off, also_off)
 
 
 def _beyond(travel: Travel, horizon: float) -> float:
