@@ -55,3 +55,11 @@ def test_states_without_weight_do_not_count() -> None:
     rng = np.random.default_rng(1)
     spoilt = [np.append(iterate[:-8], rng.random(8)) for iterate in iterates]
     np.testing.assert_allclose(extrapolated(spoilt, weights)[:-8], limit[:-8], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e-160, 1e150])
+def test_tiny_and_huge_iterates(size: float) -> None:
+    """Iterates whose squares are no numbers are extrapolated like others."""
+    iterates, limit = iterates_of([0.95, -0.4], 6)
+    found = extrapolated([size * one for one in iterates], np.ones(len(limit)))
+    assert np.abs(found / size - limit).max() <= 1e-4 * np.abs(iterates[-1] - limit).max()

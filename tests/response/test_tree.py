@@ -9,7 +9,7 @@ import pytest
 from scipy.special import gammaincc
 from tests.response.oracles import check_by_simulation, delta, fork, line, ring, smaller_teams, words
 
-from runcard.city import City, Driving, Outside, Turnout
+from runcard.city import City, DemandPoint, Driving, Link, Node, Outside, Station, Turnout
 from runcard.errors import InputError, NotConvergedError
 from runcard.response import response_table
 from runcard.response.erlang import Erlang
@@ -47,6 +47,37 @@ def test_the_closed_form_of_equal_links(make_grid: Any, q: float) -> None:
     assert np.abs(found - expected).max() <= error < 1e-6
     (expected, _), (found, error) = erlang.means(points), tree.means(points)
     assert np.abs(found - expected).max() <= error < 1e-3
+
+
+@pytest.mark.parametrize("minutes", [1.0, 100.0, 1000.0, 1e6])
+@pytest.mark.parametrize("law", LAWS[:2], ids=words)
+def test_a_slow_link_elsewhere_changes_no_minutes(law: Driving, minutes: float) -> None:
+    """The minutes of a pair are right within their stated error, however long a link is that the pair does not use.
+
+    Beyond that link the two meet it together: they are as many minutes later as it takes.
+    """
+    city = City(
+        name="a bridge",
+        busy_minutes=60.0,
+        target_minutes=3.0,
+        driving=law,
+        nodes=tuple(Node(node, float(x), 0.0) for x, node in enumerate("abcd")),
+        links=(
+            Link("ab", "a", "b", False, 1.0),
+            Link("bc", "b", "c", False, 1.5),
+            Link("cd", "c", "d", False, minutes),
+        ),
+        stations=(Station("s0", "a", 1), Station("s1", "c", 1)),
+        demand=(DemandPoint("b", 1.0), DemandPoint("d", 1.0)),
+        outside=Outside(links=4, link_minutes=1.0),
+    )
+    table = response_table(city)
+    near, far = table.mean_minutes[table.teams.number([0, 1])]
+    shape = 1.0 if law.cv is None else law.cv**-2
+    places = np.arange(5e-5, 60.0, 1e-4)
+    first = gammaincc(shape, shape * places) * gammaincc(shape, shape * places / 1.5)
+    assert abs(near - 1e-4 * first.sum()) <= table.minutes_error < 1e-2
+    assert abs(far - minutes) <= table.minutes_error  # s1 is at the bridge before s0, always
 
 
 def test_hypoexponential_routes(make_city: Any) -> None:

@@ -83,6 +83,12 @@ class Travel:
         return self.routes.drive_minutes + self.turnout_minutes
 
     @property
+    def shared_turnout(self) -> Floats:
+        """The mean, and the variance, of the turnout that trucks of one station have together."""
+        shared = self.turnout_minutes if self.turnout_shared else 0.0
+        return np.array([shared, (self.turnout.deviation * shared) ** 2])
+
+    @property
     def outside_mean(self) -> float:
         """The mean time of a truck from outside."""
         return self.outside_links * self.outside_minutes + self.turnout_minutes

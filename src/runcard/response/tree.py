@@ -19,7 +19,7 @@ P(late) is found anyway; beyond the target there is little left, for which a coa
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from math import ceil
+from math import ceil, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +39,8 @@ MINUTES_TOLERANCE = 1e-5
 LONG_DEVIATIONS = 8.0
 """A long lattice reaches that many standard deviations beyond the mean of the longest route."""
 LONG_STEPS = 96
-SAME_SCALE = 8.0
-"""Stations whose routes take up to so many times as long share a long lattice."""
+SCALE = log(8.0)
+"""Teams whose reach is 1 to 8 targets share a long lattice, so do those of 8 to 64, and so on."""
 UNSURE_DEVIATIONS = 4.0
 """A truck whose mean is further from the target than this is there in time, or not, for sure."""
 ROUNDING = 1e-12
@@ -147,19 +147,21 @@ class PointTree:
             found[t] = (1.0 - first[0, low:high]).sum() - before
         return found * times.lattice.step
 
-    def minutes_behind(self) -> Vector:
-        """[T] the mean minutes that the trucks of a team meet together, or those of a single truck; 0 with others."""
-        teams, travel = self.teams, self.travel
-        minutes = (travel.link_means * travel.laws.together.mean)[self.road.kind] * self.road.together
-        behind = kernels.sums_behind(self.road, minutes[None])[0]
-        found, (whole,) = np.zeros(len(teams)), np.nonzero(teams.sizes == self.needed)
+    def behind(self) -> Floats:
+        """[2, T] the mean minutes that the trucks of a team meet together, or those of a single truck; 0 with others.
+
+        And the variance of that time.
+        """
+        teams, travel, law = self.teams, self.travel, self.travel.laws.together
+        means = travel.link_means[self.road.kind] * self.road.together
+        sums = kernels.sums_behind(self.road, np.stack([law.mean * means, (law.deviation * means) ** 2]))
+        found, (whole,) = np.zeros((2, len(teams))), np.nonzero(teams.sizes == self.needed)
         lead, junction = teams.stations[whole, 0], self.meetings.junction[whole]
-        found[whole] = behind[lead, np.maximum(junction, 0)]
+        found[:, whole] = sums[:, lead, np.maximum(junction, 0)]
         if self.needed == 1:
-            found[whole] = travel.minutes[lead, self.point]
+            found[:, whole] = travel.minutes[lead, self.point], travel.deviations[lead, self.point] ** 2
         for t in self._of_one_station():
-            shared = travel.turnout_minutes if travel.turnout_shared else 0.0
-            found[t] = shared + behind[teams.stations[t, 0]].max()
+            found[:, t] = travel.shared_turnout + sums[:, teams.stations[t, 0]].max(axis=1)
         return found
 
     def _of_one_station(self) -> list[int]:
@@ -243,8 +245,8 @@ class Tree:
             return self._fixed_arrivals(points)[0], 0.0
         if points.tobytes() not in self._waits:
             self.late(points)
-        waits, behind = self._waits[points.tobytes()], each_point(points, len(self.teams), self._minutes_behind)
-        return self._with_tails(points, behind, waits)
+        behind, variance = each_point(points, 2 * len(self.teams), self._behind).reshape(2, len(self.teams), -1)
+        return self._with_tails(points, behind, variance, self._waits[points.tobytes()])
 
     def point_tree(self, j: int) -> PointTree:
         """The tree of one demand point."""
@@ -288,52 +290,58 @@ class Tree:
 
         return each_point(points, len(self.teams), at)
 
-    def _with_tails(self, points: Points, behind: Floats, waits: Found) -> Found:
+    def _with_tails(self, points: Points, behind: Floats, variance: Floats, waits: Found) -> Found:
         """Mean minutes at some demand points, given those behind the junction and those before it and the target.
 
-        Those after the target are from long lattices. The first of several trucks is there when the quickest is, so
-        slow stations do not make the lattice coarse. If it has no place for the target, all is from the long lattice.
+        Those after the target are from long lattices, one for teams of about the same reach: that of the quickest
+        truck, up to the junction. If it has no place for the target, all is from the long lattice.
         """
-        longest = (self.travel.minutes[:, points] + LONG_DEVIATIONS * self.travel.deviations[:, points]).max(axis=1)
-        reach = np.maximum(longest, 1e-9)  # a station may be at every demand point
-        scale = np.floor(np.log(reach / reach.min()) / np.log(SAME_SCALE)).astype(np.int64)
-        of_team = np.append(scale, 99)[self.teams.stations].min(axis=1)[:, None]
-        allowed = ~too_large(self.teams, self.needs, points)
+        travel, needs, teams = self.travel, self.needs, self.teams
+        minutes, deviations = (np.pad(of, ((0, 1), (0, 0))) for of in (travel.minutes, travel.deviations))
+        minutes[-1] = np.inf  # no truck
+        with_outside = teams.sizes[:, None] < needs.trucks[points]
+        mean = np.where(with_outside, travel.outside_mean, np.inf)
+        reach = mean + LONG_DEVIATIONS * travel.outside_deviation
+        for place in teams.stations.T:
+            own = np.sqrt(np.maximum(deviations[place][:, points] ** 2 - variance, 0.0))
+            mean = np.minimum(mean, minutes[place][:, points] - behind)
+            reach = np.minimum(reach, minutes[place][:, points] - behind + LONG_DEVIATIONS * own)
+        allowed, targets = ~too_large(teams, needs, points), np.broadcast_to(needs.targets[points], reach.shape)
+        allowed[0] = False  # nobody of ours
         found, error = np.where(allowed, behind + waits[0], np.inf), 0.0
-        for target in np.unique(self.needs.targets[points]).tolist():
-            for one in np.unique(scale).tolist():
-                wanted = allowed & (of_team == one) & (self.needs.targets[points] == target)
-                (places,) = np.nonzero(wanted.any(axis=0))
-                horizon = float(reach[scale == one].max())
-                if horizon <= target or not len(places):
-                    continue
-                # The horizon is a whole number of targets, and a target a whole number of steps.
-                times = ceil(horizon / target)
-                split = times <= LONG_STEPS
-                first = times * ceil(LONG_STEPS / times) if split else LONG_STEPS
+        scale = np.ceil(np.log(np.where(allowed, np.maximum(reach / targets, 1.0), 1.0)) / SCALE)
+        for target, one in sorted({*zip(targets[scale > 0].tolist(), scale[scale > 0].tolist(), strict=True)}):
+            wanted = allowed & (scale == one) & (targets == target)
+            (places,) = np.nonzero(wanted.any(axis=0))
+            horizon = float(reach[wanted].max())
+            # The horizon is a whole number of targets, and a target a whole number of steps.
+            times = ceil(horizon / target)
+            split = times <= LONG_STEPS
+            first = times * ceil(LONG_STEPS / times) if split else LONG_STEPS
 
-                def at(num_steps: int, part: Points, times: int = times, length: float = times * target) -> Floats:
-                    low = PAD + num_steps // times if times <= LONG_STEPS else 0
-                    return self._tails_on(Lattice(length, num_steps), low, part)
+            def at(num_steps: int, part: Points, times: int = times, length: float = times * target) -> Floats:
+                low = PAD + num_steps // times if times <= LONG_STEPS else 0
+                return self._tails_on(Lattice(length, num_steps), low, part)
 
-                tolerance = np.full(len(self.teams), MINUTES_TOLERANCE * horizon)
-                tails, off = refined(at, points[places], tolerance, first=first, wanted=wanted[:, places])
-                before = found[:, places] if split else behind[:, places]
-                found[:, places] = np.where(wanted[:, places], before + tails, found[:, places])
-                error = max(error, float(off.max()) + _beyond(self.travel, horizon))
-        for needed in np.unique(self.needs.trucks[points]).tolist():
-            minutes, of_outside = minutes_of_outside(self.travel, needed)
-            found[0, self.needs.trucks[points] == needed] = minutes
+            tolerance = np.full(len(teams), MINUTES_TOLERANCE * horizon)
+            tails, off = refined(at, points[places], tolerance, first=first, wanted=wanted[:, places])
+            before = found[:, places] if split else behind[:, places]
+            found[:, places] = np.where(wanted[:, places], before + tails, found[:, places])
+            error = max(error, float(off.max()) + _beyond(travel, points[places], mean[wanted].max(), horizon))
+        for needed in np.unique(needs.trucks[points]).tolist():
+            outside, of_outside = minutes_of_outside(travel, needed)
+            found[0, needs.trucks[points] == needed] = outside
             error = max(error, of_outside)
         return found, waits[1] + error
 
-    def _minutes_behind(self, j: int) -> Vector:
-        """[T] the mean minutes that trucks meet together."""
-        travel, found = self.travel, self.point_tree(j).minutes_behind()
+    def _behind(self, j: int) -> Vector:
+        """[2 T] the mean minutes that trucks meet together, and the variances."""
+        travel, found = self.travel, self.point_tree(j).behind()
         for t, roads in self._on_two_roads(j):
-            shared = travel.turnout_minutes if travel.turnout_shared else 0.0
-            found[t] = shared + travel.laws.chance * float(travel.routes.roads.minutes[roads.both].sum())
-        return found
+            means = travel.laws.chance * travel.routes.roads.minutes[roads.both]
+            shared = means.sum(), (travel.laws.together.deviation * means) ** 2 @ np.ones(len(means))
+            found[:, t] = travel.shared_turnout + np.array(shared)
+        return found.ravel()
 
     def _on_two_roads(self, j: int) -> Iterator[tuple[int, TwoRoads]]:
         """The teams of two trucks of one station that take different roads to a demand point, and those."""
@@ -471,10 +479,15 @@ def minutes_between(travel: Travel, teams: Teams, needs: Needs, points: Points) 
     return none, np.where(np.isfinite(none), every, 0.0) - np.where(np.isfinite(none), none, 0.0), max(off, also_off)
 
 
-def _beyond(travel: Travel, horizon: float) -> float:
-    """About the mean minutes of a truck beyond a horizon, if one of its links is slow: heavy tails come from that."""
-    roads, rest = travel.routes.roads, np.array([horizon - min(travel.minutes.max(), horizon)])
-    return float(travel.routes.sums(travel.laws.alone.excess(rest, roads.minutes)[:, 0]).max())
+def _beyond(travel: Travel, points: Points, mean: float, horizon: float) -> float:
+    """About the mean minutes beyond a horizon of a part of a route that it reaches, if one of its links is slow.
+
+    Heavy tails come from that. The mean of the part is at most `mean`.
+    """
+    law, minutes = travel.laws.alone, travel.routes.roads.minutes
+    reached = (law.mean + LONG_DEVIATIONS * law.deviation) * minutes <= horizon
+    excess = law.excess(np.array([horizon - mean]), minutes)[:, 0]
+    return float(travel.routes.sums(np.where(reached, excess, 0.0))[:, points].max())
 
 
 def minutes_of_outside(travel: Travel, needed: int) -> tuple[float, float]:
