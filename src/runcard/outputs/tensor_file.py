@@ -1,4 +1,4 @@
-"""Safetensors files, written in one go and read with care.
+"""Safetensors files, read with care.
 
 Whoever wrote a file, it is refused in a sentence, or it is what it says.
 
@@ -15,7 +15,6 @@ import json
 import math
 import os
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -31,26 +30,6 @@ DTYPES: Final = {
     "F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
     "U8": np.uint8, "BOOL": np.bool_,
 }  # fmt: skip
-
-
-def write_tensors(path: Path, words: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a file; the library would write another one beside it first, which a kill leaves behind."""
-    names = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-    # Wide numbers come first, so that all of them lie where a machine wants them.
-    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
-    header: dict[str, Any] = {"__metadata__": dict(words)}
-    end = 0
-    for name in order:
-        first, end = end, end + arrays[name].nbytes
-        array = arrays[name]
-        header[name] = {"dtype": names[array.dtype], "shape": list(array.shape), "data_offsets": [first, end]}
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for name in order:
-            if arrays[name].size:
-                file.write(np.ascontiguousarray(arrays[name]).data)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -75,15 +54,12 @@ def read_json(text: str | bytes) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise PolicyFileError(f"damaged: expected JSON in its header, found {_short(error)}") from error
+        found = "a nest that is too deep" if isinstance(error, RecursionError) else f"other words ({str(error)[:80]})"
+        raise PolicyFileError(f"damaged: expected JSON in its header, found {found}") from error
 
 
 def _refuse(word: str) -> NoReturn:
     raise ValueError(word)
-
-
-def _short(error: Exception) -> str:
-    return "a nest that is too deep" if isinstance(error, RecursionError) else f"other words ({str(error)[:80]})"
 
 
 def _content(path: Path) -> NDArray[np.uint8]:
