@@ -3,18 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from runcard.cli.parameters import named_path
+from runcard.cli.parameters import path_option
 
 
 def demo(
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", parser=named_path, metavar="FOLDER", help="Where the map and the city are written."
-        ),
-    ] = Path("runcard-demo"),
+    output: Annotated[Path, path_option("FOLDER", "Where the map and the city are written.", "--output", "-o")] = Path(
+        "runcard-demo"
+    ),
 ) -> None:
     """Solve the built-in city and draw its map.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runcard.cli.parameters import Seed, named_path, unset, whole_number
+from runcard.cli.parameters import Seed, option, path_option, whole_option
 
 if TYPE_CHECKING:
     from runcard.study.run import StudyRun
@@ -14,28 +14,20 @@ if TYPE_CHECKING:
 def study(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[NAME]...", help="Experiments or findings; all experiments if left out.", show_default=False
-        ),
+        typer.Argument(metavar="[NAME]...", help="Experiments or findings; all experiments if left out."),
     ] = None,
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", parser=named_path, metavar="FOLDER", help="Where results and the report are written."
-        ),
+        Path, path_option("FOLDER", "Where results and the report are written.", "--output", "-o")
     ] = Path("runcard-study"),
     graphs: Annotated[
-        int | None,
-        unset("N", "Random graphs for each setting; as in the paper if left out.", parser=whole_number(1, 10**6)),
+        int | None, whole_option("Random graphs for each setting; as in the paper if left out.", least=1, most=10**6)
     ] = None,
     jobs: Annotated[
-        int | None, unset("N", "Worker processes; one for each processor if left out.", parser=whole_number(1, 10_000))
+        int | None, whole_option("Worker processes; one for each processor if left out.", least=1, most=10_000)
     ] = None,
     seed: Seed = 1,
-    backend: Annotated[
-        str, typer.Option(metavar="NAME", help="Where workers run: loky (this machine) or dask (a cluster).")
-    ] = "loky",
-    address: Annotated[str | None, unset("ADDRESS", "The Dask scheduler, such as tcp://10.0.0.1:8786.")] = None,
+    backend: Annotated[str, option("NAME", "Where workers run: loky (this machine) or dask (a cluster).")] = "loky",
+    address: Annotated[str | None, option("ADDRESS", "The Dask scheduler, such as tcp://10.0.0.1:8786.")] = None,
     list_names: Annotated[bool, typer.Option("--list", help="List the experiments and findings, and stop.")] = False,
 ) -> None:
     """Run the paper's numerical study, and write a report.

@@ -15,20 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.errors import MissingExtraError
-from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, picture_format, write_picture
+from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, check_picture_file, write_picture
 from runcard.outputs.weights import Curve, WeightComparison, WeightResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NOUN: Final = "a curve"
 UNREACHED: Final = "#ECEEF1"
-LINES: Final[tuple[tuple[str, str], ...]] = tuple(
-    (PALETTE[number], marker)
-    for number, marker in ((0, "o"), (6, "s"), (2, "^"), (4, "D"), (5, "v"), (1, "P"), (3, "X"))
-)
+LINES: Final = tuple(zip((PALETTE[number] for number in (0, 6, 2, 4, 5, 1, 3)), "os^DvPX", strict=True))
 """A colour and a marker for each policy, in the order in which they were asked for."""
 
 TOGETHER: Final = 0.025
@@ -46,28 +41,17 @@ LOOK: Final[dict[Any, Any]] = STYLE | {
 }
 
 
-def check_curve_file(path: Path) -> None:
-    """Raise an error now if the curve could not be drawn after a long solve: a wrong name, or no matplotlib."""
-    picture_format(path, NOUN)
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("the curve", "matplotlib", "report") from error
-
-
 def draw_curve(comparison: WeightComparison, path: Path) -> Path:
     """The file that now holds the curve of every policy, as .png, .svg or .pdf."""
-    check_curve_file(path)
-    return write_picture(weight_figure(comparison), path, NOUN)
+    check_picture_file(path, "curve")
+    return write_picture(weight_figure(comparison), path)
 
 
 def weight_figure(comparison: WeightComparison) -> "Figure":
     """Late fraction against mean response minutes, as a matplotlib figure."""
-    try:
-        from matplotlib import style
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("the curve", "matplotlib", "report") from error
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
     with style.context(["default", LOOK]):
         figure = Figure(figsize=(9.0, 6.0), layout="constrained", facecolor="white")
         axes = figure.subplots()

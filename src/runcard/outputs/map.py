@@ -20,7 +20,7 @@ from runcard.city.model import City, Objective
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import Box, borders, box_around, free_spot, territories
-from runcard.outputs.files import write_whole
+from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
 from runcard.policy.base import Policy
 
@@ -115,34 +115,28 @@ def draw_map(
 ) -> None:
     """Write the maps of policies to each path, as .png, .svg or .pdf; `results` are their evaluations where known."""
     for path in paths:
-        check_map_file(Path(path))
+        check_picture_file(Path(path), "map")
     figure = map_figure(city, policies, results)
     for path in paths:
-        write_picture(figure, Path(path), "a map")
+        write_picture(figure, Path(path))
 
 
-def check_map_file(path: Path) -> None:
-    """Raise an error now if a map could not be drawn after a long solve: a wrong name, or no matplotlib."""
-    picture_format(path, "a map")
+def check_picture_file(path: Path, noun: str) -> None:
+    """Raise an error now if a picture could not be written after a long solve: a wrong name, or no matplotlib."""
+    if path.suffix[1:].lower() not in METADATA:
+        raise InputError(f"{path}: expected a {noun} to end in .{', .'.join(METADATA)}, got {path.suffix!r}")
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("the map", "matplotlib", "report") from error
+        raise MissingExtraError(f"the {noun}", "matplotlib", "report") from error
+    check_output_file(path)
 
 
-def picture_format(path: Path, noun: str) -> str:
-    """The format that the name of a picture asks for; an InputError if there is none."""
-    ending = path.suffix[1:].lower()
-    if ending not in METADATA:
-        raise InputError(f"{path}: expected {noun} to end in .{', .'.join(METADATA)}, got {path.suffix!r}")
-    return ending
-
-
-def write_picture(figure: "Figure", path: Path, noun: str) -> Path:
+def write_picture(figure: "Figure", path: Path) -> Path:
     """The file that now holds a figure, in the format of its name; the same figure is the same bytes."""
     import matplotlib
 
-    content, ending = BytesIO(), picture_format(path, noun)
+    content, ending = BytesIO(), path.suffix[1:].lower()
     with matplotlib.rc_context(STYLE):
         figure.savefig(content, format=ending, dpi=140, metadata=dict(METADATA[ending]))
     return write_whole(path, content.getvalue())
