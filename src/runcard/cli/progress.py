@@ -11,7 +11,6 @@ import sys
 import time
 from math import log
 from threading import Event, Thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn
@@ -20,6 +19,7 @@ from rich.progress import Progress as Display
 from runcard.city.model import LATE, Objective
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
+from runcard.outputs.steps import Steps
 
 if TYPE_CHECKING:
     from runcard.mdp.progress import Progress
@@ -43,9 +43,7 @@ class Live:
             self._lines.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._display.stop()
         self._end.set()
         if self._lines is not None:
@@ -65,14 +63,12 @@ class Live:
                 return
 
 
-class Report(Live):
+class Report(Live, Steps):
     """The steps of some work, one at a time."""
 
     def __init__(self, objective: Objective = LATE) -> None:
         self._minimise = objective.minimise
-        self._step, self._done, self._words = "reading", 0.0, ""
-        self._known = False
-        """Whether it is known how much of the step is done."""
+        self._step, self._words = "reading", ""
         self._first_gap: float | None = None
         super().__init__(
             TextColumn("{task.description}", markup=False),
@@ -84,13 +80,14 @@ class Report(Live):
 
     def begin(self, words: str) -> None:
         """Show a new step."""
-        self._step, self._done, self._words, self._known = visible(words), 0.0, "", False
-        self._first_gap = None
+        self._step, self._words, self._first_gap = visible(words), "", None
         self._display.reset(self._task, total=None, description=self._step, words="")
 
-    def part(self, part: float) -> None:
+    def part(self, part: float, words: str = "") -> None:
         """Show how much of the step is done, from 0 to 1."""
-        self._show(part)
+        done = f"{100.0 * part:.0f} %"
+        self._words = f": {done}, {words}" if words else f": {done}"
+        self._display.update(self._task, total=1.0, completed=part, words=f"{done:>5}  {words}".rstrip())
 
     def bounds(self, progress: "Progress") -> None:
         """Show how far the bounds of a solve have closed."""
@@ -98,30 +95,19 @@ class Report(Live):
         if self._first_gap is None:
             self._first_gap = gap
         lower, upper = max(0.0, progress.lower), progress.upper
-        of_late = self._minimise == "late"
-        words = (
-            f"late {100.0 * lower:.4f} to {100.0 * upper:.4f} %"
-            if of_late
-            else f"{self._minimise} {lower:.5f} to {upper:.5f}"
-        )
-        self._show(closed_part(self._first_gap, gap, progress.tolerance), words)
+        words = f"{self._minimise} {lower:.5f} to {upper:.5f}"
+        if self._minimise == "late":
+            words = f"late {100.0 * lower:.4f} to {100.0 * upper:.4f} %"
+        self.part(closed_part(self._first_gap, gap, progress.tolerance), words)
 
     def simulated(self, progress: "SimulationProgress") -> None:
         """Show how far a simulation is."""
-        self._show(progress.part, f"late ± {100.0 * progress.precision:.2f} % of it")
-
-    def _show(self, part: float, words: str = "") -> None:
-        self._done, self._known, self._words = min(1.0, max(0.0, part)), True, words
-        percent = f"{100.0 * self._done:3.0f} %"
-        self._display.update(
-            self._task, total=1.0, completed=self._done, words=f"{percent}  {words}" if words else percent
-        )
+        self.part(min(1.0, progress.part), f"late ± {100.0 * progress.precision:.2f} % of it")
 
     @property
     def line(self) -> str:
         """The step and how far it is, in one line."""
-        part = f": {100.0 * self._done:.0f} %" if self._known else ""
-        return f"{self._step}{part}" + (f", {self._words}" if self._words else "")
+        return self._step + self._words
 
 
 def relative_gap(progress: "Progress") -> float:

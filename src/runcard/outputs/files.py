@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from runcard.errors import InputError, RuncardError
+from runcard.memory import in_words
 
 DRAFT_ENDING: Final = ".runcard-draft"
 OLD_SECONDS: Final = 3600.0
@@ -86,9 +87,4 @@ def clear_old_drafts(target: Path) -> None:
 
 def size_in_words(path: Path) -> str:
     """The size of a file, such as "8.2 kB"."""
-    size = float(path.stat().st_size)
-    for unit in ("B", "kB", "MB"):
-        if size < 1000.0:
-            return f"{size:.3g} {unit}"
-        size /= 1000.0
-    return f"{size:.3g} GB"
+    return in_words(path.stat().st_size, base=1000)

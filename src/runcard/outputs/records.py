@@ -1,9 +1,10 @@
 """One flat Parquet record for each simulated incident: what happened, who went, and when they were there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,18 @@ COLUMNS = {
 """Every column with its type. `minutes` count from the start of the batch, `demand_row` from 1 as in `demand.csv`."""
 
 
+FIELDS = {
+    "minutes": "minutes",
+    "first_minutes": "first",
+    "last_minutes": "last",
+    "late": "late",
+    "from_outside": "outside",
+    "turned_back": "turned",
+    "idle_after": "idle",
+}
+"""The columns that are a field of a record as it is."""
+
+
 class RecordFile:
     """A Parquet file that is written when it is left: whole, or not at all."""
 
@@ -49,38 +62,22 @@ class RecordFile:
 
     def keeper(self, scenario: str) -> Callable[[str, int, NDArray[np.void]], None]:
         """A function that keeps the records of one scenario (see `simulate_policies`)."""
-
-        def keep(policy: str, batch: int, records: NDArray[np.void]) -> None:
-            self._add(scenario, policy, batch, records)
-
-        return keep
+        return partial(self._add, scenario)
 
     def _add(self, scenario: str, policy: str, batch: int, records: NDArray[np.void]) -> None:
         num = len(records)
         nodes = np.array([point.node_id for point in self._city.demand], dtype=object)
-        rows = {
+        rows = {  # noqa: F841  duckdb finds it by its name
             "scenario": np.full(num, scenario, dtype=object),
             "policy": np.full(num, policy, dtype=object),
             "batch": np.full(num, batch),
             "incident": np.arange(num),
-            "minutes": np.ascontiguousarray(records["minutes"]),
             "node_id": nodes[records["point"]],
             "demand_row": records["point"] + 1,
             "team": self._teams(records),
-            "first_minutes": np.ascontiguousarray(records["first"]),
-            "last_minutes": np.ascontiguousarray(records["last"]),
-            "late": np.ascontiguousarray(records["late"]),
-            "from_outside": np.ascontiguousarray(records["outside"]),
-            "turned_back": np.ascontiguousarray(records["turned"]),
-            "idle_after": np.ascontiguousarray(records["idle"]),
-        }
-        assert list(rows) == list(COLUMNS)
-
-        def insert(rows: dict[str, NDArray[Any]]) -> None:
-            # duckdb finds `rows` by its name
-            self._database.execute("INSERT INTO records SELECT * FROM rows")
-
-        self._try(lambda: insert(rows))
+        } | {column: np.ascontiguousarray(records[field]) for column, field in FIELDS.items()}
+        with self._our_errors():
+            self._database.execute("INSERT INTO records BY NAME SELECT * FROM rows")
 
     def _teams(self, records: NDArray[np.void]) -> NDArray[np.object_]:
         """The station ids of each team with commas between, "outside" for trucks from there."""
@@ -95,17 +92,16 @@ class RecordFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._database:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._database, self._our_errors():
             if kind is None:
-                self._try(lambda: fill_whole(self._path, self._copy))
+                fill_whole(self._path, self._copy)
 
-    def _try(self, work: Callable[[], object]) -> None:
-        """Let the database do some work, and raise its errors as ours."""
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        """Raise errors of the database as ours."""
         try:
-            work()
+            yield
         except self._error as error:  # a full disk, say
             raise RuncardError(f"{self._path}: could not be written: {first_line(error)}") from error
         except RuntimeError as error:

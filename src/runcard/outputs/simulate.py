@@ -4,9 +4,6 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from runcard.city.model import City
 from runcard.simulate.result import Interval, SimulatedPolicy, Simulation
 from runcard.simulate.scenario import PAPER
@@ -85,20 +82,16 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
 
 def _trucks(simulation: Simulation, result: SimulatedPolicy) -> list[dict[str, Any]]:
     """What each truck does."""
-    busy, sent = result.busy_fractions, result.dispatches_per_day
-    numbers: dict[str, int] = {}
-    found = []
-    for n, station in enumerate(simulation.station_of):
-        numbers[station] = numbers.get(station, 0) + 1
-        found.append(
-            {
-                "station_id": station,
-                "truck": numbers[station],
-                "busy_fraction": float(busy[n]),
-                "dispatches_per_day": float(sent[n]),
-            }
-        )
-    return found
+    stations = simulation.station_of
+    return [
+        {
+            "station_id": station,
+            "truck": stations[: n + 1].count(station),
+            "busy_fraction": float(result.busy_fractions[n]),
+            "dispatches_per_day": float(result.dispatches_per_day[n]),
+        }
+        for n, station in enumerate(stations)
+    ]
 
 
 def _interval(given: Interval) -> dict[str, float | None]:
@@ -108,11 +101,3 @@ def _interval(given: Interval) -> dict[str, float | None]:
 def _finite(number: float) -> float | None:
     """A number that JSON has; None for others."""
     return float(number) if isfinite(number) else None
-
-
-def by_station(simulation: Simulation, values: NDArray[np.float64]) -> dict[str, float]:
-    """The sum over the trucks of each station."""
-    found: dict[str, float] = {}
-    for station, value in zip(simulation.station_of, values, strict=True):
-        found[station] = found.get(station, 0.0) + float(value)
-    return found
