@@ -20,21 +20,14 @@ from runcard.errors import CityError
 if TYPE_CHECKING:
     from runcard.city.model import City, Objective
 
-DRIVING_MODELS: Final = ("exponential", "gamma", "lognormal", "hyperexponential", "pareto")
-BRANCHES: Final = ("short", "long")
-SECOND_ROUTES: Final = ("same", "disjoint")
-TURNOUT_MODELS: Final = ("exponential", "gamma", "lognormal")
 LEAST_CV: Final = {"gamma": 0.0, "lognormal": 0.0, "hyperexponential": 1.0}
 """The models that have a coefficient of variation, and the smallest that each can have."""
 
 MAX_CV: Final = 10.0
-OBJECTIVES: Final = ("late", "minutes", "late+minutes")
 MAX_WEIGHT: Final = 1000.0
 """Late incidents per minute. Far above 1 the minutes alone decide; far above this, the late ones drown in rounding."""
 
 MAX_TRUCKS_PER_INCIDENT: Final = 4
-MAX_TRUCKS_PER_STATION: Final = 1000
-MAX_OUTSIDE_LINKS: Final = 10_000
 MAX_SEED: Final = 10**100
 MAX_COORDINATE: Final = 1e12
 LEAST_MINUTES: Final = 1e-12
@@ -143,8 +136,13 @@ def find_faults(
     faults += _arrival_faults(settings, tables.get("demand", ()))
     known = {node.node_id for node in tables.get("node", ())}
     if known and UNREAD not in known:
-        for table, rows in tables.items():
-            faults += _reference_faults(table, rows, known)
+        faults += [
+            Fault(table, index, f"expected {field} {_REFERENCE.words}, got {shown(value)}")
+            for table, rows in tables.items()
+            for field, condition in COLUMN_CONDITIONS[table].items()
+            for index, value in enumerate(getattr(row, field) for row in rows if condition is _REFERENCE)
+            if value not in known and value is not UNREAD
+        ]
     if routes and not faults:
         faults += [
             Fault("station", *fault) for fault in route_faults(tables["link"], tables["station"], tables["demand"])
@@ -215,22 +213,22 @@ SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
     "trucks_per_incident": _TEAM_SIZE,
     "arrivals_per_incident": _TEAM_SIZE,
     "shared_delay": Condition(float, "from 0 to 1", lambda value: 0.0 <= value <= 1.0),
-    "driving.model": one_of(DRIVING_MODELS),
+    "driving.model": one_of(("exponential", "gamma", "lognormal", "hyperexponential", "pareto")),
     "driving.route_seed": Condition(int, ">= 0", lambda value: value >= 0, 0, MAX_SEED),
     "driving.cv": _CV,
     "driving.tail_index": Condition(
         float, "> 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf, optional=True
     ),
     "driving.fixed_part": Condition(float, "from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
-    "driving.coupled_branch": _optional(one_of(BRANCHES)),
-    "driving.second_route": one_of(SECOND_ROUTES),
+    "driving.coupled_branch": _optional(one_of(("short", "long"))),
+    "driving.second_route": one_of(("same", "disjoint")),
     "turnout.mean_minutes": _not_negative(MAX_MINUTES),
-    "turnout.model": one_of(TURNOUT_MODELS),
+    "turnout.model": one_of(("exponential", "gamma", "lognormal")),
     "turnout.cv": _CV,
     "turnout.shared": Condition(bool, "to be true or false", lambda value: isinstance(value, bool)),
-    "outside.links": _COUNT._replace(least=1, most=MAX_OUTSIDE_LINKS, optional=True),
+    "outside.links": _COUNT._replace(least=1, most=10_000, optional=True),
     "outside.link_minutes": _optional(_MINUTES),
-    "objective.minimise": one_of(OBJECTIVES),
+    "objective.minimise": one_of(("late", "minutes", "late+minutes")),
     "objective.weight": Condition(
         float, f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT, optional=True
     ),
@@ -253,7 +251,7 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
             lambda value: _is_id(value) and "," not in value and value not in RESERVED_IDS,
         ),
         "node_id": _REFERENCE,
-        "trucks": _COUNT._replace(least=1, most=MAX_TRUCKS_PER_STATION),
+        "trucks": _COUNT._replace(least=1, most=1000),
         "name": _TEXT,
     },
     "demand": {
@@ -348,12 +346,3 @@ def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
             yield Fault(table, None, "expected at least one incidents_per_day > 0, got none")
         elif all(isinstance(rate, float | int) and 0.0 <= rate < LEAST_RATE for rate in rates):
             yield Fault(table, None, f"expected at least one incidents_per_day >= {LEAST_RATE:g}, got {max(rates)!r}")
-
-
-def _reference_faults(table: str, rows: Sequence[Any], known: set[Any]) -> Iterator[Fault]:
-    """A fault for every field that names a node that is not there."""
-    for field in (name for name, condition in COLUMN_CONDITIONS[table].items() if condition is _REFERENCE):
-        for index, row in enumerate(rows):
-            value = getattr(row, field)
-            if value not in known and value is not UNREAD:
-                yield Fault(table, index, f"expected {field} {_REFERENCE.words}, got {shown(value)}")

@@ -109,13 +109,8 @@ def format_settings(city: City) -> str:
         if section != begun:
             lines += ["", f"[{section}]"]
             begun = section
-        lines.append(f"{name} = {_toml(key, value)}")
+        of = SETTING_CONDITIONS[key].of
+        # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
+        text = repr(of(value)) if of in (float, int) else json.dumps(value, ensure_ascii=False)
+        lines.append(f"{name} = {text}")
     return "\n".join(lines) + "\n"
-
-
-def _toml(key: str, value: Any) -> str:
-    of = SETTING_CONDITIONS[key].of
-    if of in (float, int):
-        return repr(of(value))
-    # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
-    return json.dumps(value, ensure_ascii=False)

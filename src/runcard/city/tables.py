@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from difflib import SequenceMatcher
-from math import nan
 from typing import Any, Final
 
 from runcard.city.check import COLUMN_CONDITIONS, UNREAD, Fault, UnreadableError, near, plain, shown
@@ -56,7 +55,9 @@ class Table:
         of = self.types[column]
         if of is str:
             return cell.strip() if column in self.required else cell
-        return None if column in self.optional and not cell.strip() else _READERS.get(of, of)(cell)
+        if column in self.optional and not cell.strip():
+            return None
+        return _read_cell(of, cell) if isinstance(of, type) else of(cell)
 
     def write(self, column: str, value: Any) -> str:
         """The cell of a value."""
@@ -75,28 +76,14 @@ class ReadTable:
     faults: tuple[Fault, ...]
 
 
-def _read_number(cell: str) -> float:
-    if not _NUMBER.fullmatch(cell.strip()):
-        raise ValueError("a number")
-    return float(cell)
-
-
-def _read_whole(cell: str) -> int:
-    """The whole number in a cell; 2.0 is one too, because spreadsheets and data frames write it so."""
-    number = float(cell) if _NUMBER.fullmatch(cell.strip()) else nan
-    if not number.is_integer():
-        raise ValueError("a whole number")
-    return int(number)
-
-
-def _read_boolean(cell: str) -> bool:
-    value = _BOOLEANS.get(cell.strip().lower())
-    if value is None:
-        raise ValueError("0 or 1")
-    return value
-
-
-_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {float: _read_number, int: _read_whole, bool: _read_boolean}
+def _read_cell(of: type, cell: str) -> Any:
+    """The value of a cell of a type; 2.0 is a whole number too, because spreadsheets and data frames write it so."""
+    text = cell.strip().lower()
+    if of is bool and text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if of is not bool and _NUMBER.fullmatch(text) and (of is float or float(text).is_integer()):
+        return of(float(text))
+    raise ValueError({float: "a number", int: "a whole number", bool: "0 or 1"}[of])
 
 
 def _city_table(row: type[Any], name: str) -> Table:

@@ -1,6 +1,5 @@
 """`runcard map`: which stations send trucks to each area."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -42,7 +41,15 @@ def draw_map(
 
     asked = [] if policies is None else some_words(policies, "--policies")
     check_picture_file(output, "map")
-    _check_source(path, city, asked)
+    is_city = path.is_dir()
+    for wrong, reason in (
+        (not path.exists(), "expected a city folder or a policy file, found none"),
+        (is_city and city, "expected --city only with a policy file, got a city folder and --city"),
+        (not is_city and not city, "a policy file does not say where its city lies: name the city folder with --city"),
+        (not is_city and asked, "expected --policies only with a city folder; they may be policy files, too"),
+    ):
+        if wrong:
+            raise InputError(f"{path}: {reason}")
     options = solve_options(1e-9, None, threads)
     given = read_city(path if city is None else city)
     words, exact = policies_to_draw(given, asked if city is None else ["closest-first", str(path.absolute())])
@@ -62,15 +69,3 @@ def draw_map(
         )
     names = " and ".join(policy.name for policy in shown)
     console.print(f"Wrote {output} ({size_in_words(output)}): {names}", soft_wrap=True)
-
-
-def _check_source(path: Path, city: Path | None, policies: Sequence[str]) -> None:
-    """Raise an error if it is not clear which city and which policies a map is of."""
-    if not path.exists():
-        raise InputError(f"{path}: expected a city folder or a policy file, found none")
-    if path.is_dir() and city is not None:
-        raise InputError(f"{path}: expected --city only with a policy file, got a city folder and --city")
-    if not path.is_dir() and city is None:
-        raise InputError(f"{path}: a policy file does not say where its city lies: name the city folder with --city")
-    if not path.is_dir() and policies:
-        raise InputError(f"{path}: expected --policies only with a city folder; they may be policy files, too")

@@ -72,9 +72,9 @@ def words_of(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def some_words(text: str, option: str) -> list[str]:
-    """The words between commas, of which there has to be one."""
+def some_words(text: str, name: str) -> list[str]:
+    """The words between commas, at least one; `name` is that of the option."""
     words = words_of(text)
     if not words:
-        raise typer.BadParameter("expected names with commas between, got none", param_hint=f"'{option}'")
+        raise typer.BadParameter("expected names with commas between, got none", param_hint=f"'{name}'")
     return words

@@ -68,7 +68,6 @@ class Report(Live, Steps):
 
     def __init__(self, objective: Objective = LATE) -> None:
         self._minimise = objective.minimise
-        self._step, self._words = "reading", ""
         self._first_gap: float | None = None
         super().__init__(
             TextColumn("{task.description}", markup=False),
@@ -76,18 +75,17 @@ class Report(Live, Steps):
             TextColumn("{task.fields[words]}", markup=False),
             TimeElapsedColumn(),
         )
-        self._task = self._display.add_task(self._step, total=None, words="")
+        self._task = self._display.add_task("reading", total=None, words="")
 
     def begin(self, words: str) -> None:
         """Show a new step."""
-        self._step, self._words, self._first_gap = visible(words), "", None
-        self._display.reset(self._task, total=None, description=self._step, words="")
+        self._first_gap = None
+        self._display.reset(self._task, total=None, description=visible(words), words="")
 
     def part(self, part: float, words: str = "") -> None:
         """Show how much of the step is done, from 0 to 1."""
-        done = f"{100.0 * part:.0f} %"
-        self._words = f": {done}, {words}" if words else f": {done}"
-        self._display.update(self._task, total=1.0, completed=part, words=f"{done:>5}  {words}".rstrip())
+        shown = f"{100.0 * part:3.0f} %" + (f"  {words}" if words else "")
+        self._display.update(self._task, total=1.0, completed=part, words=shown)
 
     def bounds(self, progress: "Progress") -> None:
         """Show how far the bounds of a solve have closed."""
@@ -107,7 +105,9 @@ class Report(Live, Steps):
     @property
     def line(self) -> str:
         """The step and how far it is, in one line."""
-        return self._step + self._words
+        task = self._display.tasks[0]
+        words = task.fields["words"].strip().replace("%  ", "%, ", 1)
+        return f"{task.description}: {words}" if words else task.description
 
 
 def relative_gap(progress: "Progress") -> float:

@@ -1,7 +1,7 @@
 """`runcard simulate` and `runcard stress`: policies in one scenario, or in every one."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -155,9 +155,7 @@ def _simulated(
     from runcard.simulate.engine import prepare_policies, simulate_policies
 
     found = []
-    with ExitStack() as stack:
-        report = stack.enter_context(Report(city.objective))
-        file = None if records is None else stack.enter_context(RecordFile(records, city))
+    with Report(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
         solved, times = policies_for(city, choices, replace(options, progress=report.bounds), report), len(scenarios)
         prepare_policies(city, solved, incidents=incidents, precision=precision, times=times, begin=report.begin)
         for number, scenario in enumerate(scenarios, start=1):

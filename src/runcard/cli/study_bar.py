@@ -23,19 +23,17 @@ class StudyBar(Live):
             TimeRemainingColumn(elapsed_when_finished=False),
             speed_estimate_period=120.0,
         )
-        self._total, self._weight_done = sum(task.weight for task in tasks), weight_done
-        self._task = self._display.add_task("the first task", total=self._total)
+        total = sum(task.weight for task in tasks)
+        self._task = self._display.add_task("the first task", total=total)
         self._display.update(self._task, completed=weight_done)
 
     def done(self, task: Task) -> None:
         """Count a task that is done."""
         self.num_done += 1
-        self._weight_done += task.weight
         where = f"{task.setting.trucks} trucks, side {task.setting.side}, load {task.setting.load:g}"
         self._display.update(self._task, advance=task.weight, description=f"{where:32}")
 
     @property
     def line(self) -> str:
         """The tasks that are done, and the part of the work that they are."""
-        part = self._weight_done / self._total if self._total > 0.0 else 1.0
-        return f"{self.num_done} of {self.num_tasks} tasks, {100.0 * part:.0f} %"
+        return f"{self.num_done} of {self.num_tasks} tasks, {self._display.tasks[0].percentage:.0f} %"

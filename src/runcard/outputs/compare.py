@@ -57,11 +57,13 @@ class ComparedPolicy:
     def entry(self) -> dict[str, Any]:
         """What it achieves as plain values."""
         return {
+            "name": self.name,
             "late_fraction": self.evaluation.late_fraction,
             "late_per_day": self.evaluation.late_per_day,
             "mean_response_minutes": self.evaluation.mean_response_minutes,
             "lower": self.lower,
             "upper": self.upper,
+            "improvement_over_first": self.improvement_over_first,
             "seconds": self.seconds,
             "converged": self.converged,
         }
@@ -101,9 +103,7 @@ class Comparison:
         evaluation = result.evaluation
         shares, busy = evaluation.dispatch_share.tolist(), evaluation.busy_fractions.tolist()
         stations = zip(self.problem.station_ids, shares, busy, strict=True)
-        entry = {"name": result.name} | result.entry()
-        entry |= {
-            "improvement_over_first": result.improvement_over_first,
+        entry = result.entry() | {
             "gap_to_optimum": result.gap_to_optimum,
             "stations": [
                 dict(zip(("station_id", "dispatch_share", "busy_fraction"), of, strict=True)) for of in stations
@@ -132,7 +132,10 @@ def compare_policies(
     for choice in choices:
         first = results[0].evaluation if results else None
         results.append(solved_result(problem, choice, options, first=first, steps=steps, late_of_rules=late_of_rules))
-    return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
+    lower = next((result.cost_lower for result in results if result.policy.name == "optimal"), 0.0)
+    if lower > 0.0:
+        results = [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]
+    return Comparison(city=city, problem=problem, results=tuple(results))
 
 
 def _late_of_rules(city: City, problem: DispatchProblem) -> dict[str, NDArray[np.float64]]:
@@ -190,11 +193,3 @@ def solved_result(
         seconds=seconds,
         late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()},
     )
-
-
-def _with_gaps(results: Sequence[ComparedPolicy]) -> list[ComparedPolicy]:
-    """The results with their distances to the optimum, if that is among them."""
-    lower = next((result.cost_lower for result in results if result.policy.name == "optimal"), 0.0)
-    if lower <= 0.0:
-        return list(results)
-    return [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]

@@ -29,16 +29,11 @@ LINES: Final = tuple(zip((PALETTE[number] for number in (0, 6, 2, 4, 5, 1, 3)), 
 TOGETHER: Final = 0.025
 """Points of a line that are closer than this part of the picture share a label."""
 
-LOOK: Final[dict[Any, Any]] = STYLE | {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "text.color": INK,
-    "font.size": 11.0,
-}
+LOOK: Final[dict[Any, Any]] = (
+    STYLE
+    | dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color"), INK)
+    | {"axes.spines.top": False, "axes.spines.right": False, "font.size": 11.0}
+)
 
 
 def draw_curve(comparison: WeightComparison, path: Path) -> Path:
@@ -76,14 +71,10 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
         title = f"{comparison.city.name}\nWhat a shorter mean response costs in late incidents"
         axes.set_title(title, loc="left", fontweight="bold", fontsize=13, pad=10)
         figure.legend(frameon=False, loc="outside right upper")
-        figure.supxlabel(_caption(shaded=optimal is not None), x=0.01, ha="left", fontsize=10)
+        words = "Numbers are weights: how many late incidents a minute of mean response counts as. 0 counts late only."
+        proven = "\nGrey: no policy whatever can be there; proven." if optimal else ""
+        figure.supxlabel(words + proven, x=0.01, ha="left", fontsize=10)
     return figure
-
-
-def _caption(*, shaded: bool) -> str:
-    """How the figure is read."""
-    words = "Numbers are weights: how many late incidents a minute of mean response counts as. 0 counts late ones only."
-    return words + ("\nGrey: no policy whatever can be there; proven." if shaded else "")
 
 
 def _places(points: Sequence[WeightResult]) -> NDArray[np.float64]:

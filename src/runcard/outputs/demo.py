@@ -33,14 +33,16 @@ def write_demo(comparison: Comparison, folder: Path) -> list[Path]:
 
 def next_commands(comparison: Comparison, folder: Path) -> list[str]:
     """Commands that show more of the demonstration's city, as they can be typed here."""
-    node_id = _telling_node(comparison)
+    node_id, called = _telling_node(comparison), Path(sys.argv[0])
+    # This program may be in a virtual environment that is not active.
+    program = relpath(called) if called.name == "runcard" and not shutil.which("runcard") else "runcard"
     commands: Sequence[Sequence[str]] = (
         ("decide", str(folder / POLICY_FILE), "--at", node_id, "--idle", "all"),
         ("lateness", str(folder / CITY_FOLDER), "--at", node_id),
         ("compare", str(folder / CITY_FOLDER), "--policies", "closest-first,optimal", "--json"),
         ("map", str(folder / CITY_FOLDER), "--policies", "fixed-card", "-o", str(folder / "fixed-card.png")),
     )
-    return [join([_program(), *words]) for words in commands]
+    return [join([program, *words]) for words in commands]
 
 
 def _telling_node(comparison: Comparison) -> str:
@@ -53,12 +55,6 @@ def _telling_node(comparison: Comparison) -> str:
         if optimal.decide(problem.trucks, point).team != closest.decide(problem.trucks, point).team
     )
     return problem.point_ids[max(differing, key=problem.incidents_per_day.__getitem__, default=0)]
-
-
-def _program() -> str:
-    """How this program can be called from here: it may be in a virtual environment that is not active."""
-    called = Path(sys.argv[0])
-    return relpath(called) if called.name == "runcard" and not shutil.which("runcard") else "runcard"
 
 
 def make_folder(folder: Path) -> None:

@@ -116,12 +116,9 @@ class Explanation:
 
     def _sum_of(self, option: Option) -> str:
         """The cost of a team now, its price and their sum, as the objective counts them."""
-        if self.objective.minimise == "late":
-            return f"P(late now) {percent(option.p_late)} + price {percent(option.price)} = {percent(option.total)}"
-        now = f"{option.minutes:.3f} min"
-        if self.objective.minimise == "minutes":
-            return f"{now} now + price {self._price(option.price)} = {self._price(option.total)}"
-        now = f"P(late now) {self._price(option.p_late)} + {self.objective.weight:g} × {now}"
+        late, minutes = f"P(late now) {self._price(option.p_late)}", f"{option.minutes or 0.0:.3f} min"
+        now = {"late": late, "minutes": f"{minutes} now"}.get(self.objective.minimise)
+        now = now or f"{late} + {self.objective.weight:g} × {minutes}"
         return f"{now} + price {self._price(option.price)} = {self._price(option.total)}"
 
     @property

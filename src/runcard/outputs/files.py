@@ -10,6 +10,8 @@ import secrets
 import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Final
 
@@ -27,16 +29,15 @@ def check_output_file(path: Path) -> Path:
     """
     target = path.resolve()
     folder = target.parent
-    if target.is_dir():
-        raise InputError(f"{path}: expected the name of a file to write, got a folder")
-    if target.exists() and not target.is_file():
-        raise InputError(f"{path}: expected the name of a file to write, got a device or a pipe")
-    if not folder.is_dir():
-        raise InputError(
-            f"{path}: expected an existing folder to write to, got {'a file' if folder.exists() else 'none'}"
-        )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: its folder cannot be written to")
+    for wrong, words in (
+        (target.is_dir(), "expected the name of a file to write, got a folder"),
+        (target.exists() and not target.is_file(), "expected the name of a file to write, got a device or a pipe"),
+        (not folder.exists(), "expected an existing folder to write to, got none"),
+        (not folder.is_dir(), "expected an existing folder to write to, got a file"),
+        (not os.access(folder, os.W_OK | os.X_OK), "its folder cannot be written to"),
+    ):
+        if wrong:
+            raise InputError(f"{path}: {words}")
     return target
 
 
@@ -73,16 +74,11 @@ def _new_draft(target: Path) -> tuple[Path, int]:
 
 def clear_old_drafts(target: Path) -> None:
     """Remove the drafts of a file that nobody has written to for long."""
-    for draft in target.parent.glob(f".*{DRAFT_ENDING}"):
-        name, _, token = draft.name.removesuffix(DRAFT_ENDING).rpartition(".")
-        if name != f".{target.name}" or len(token) != 8:
-            continue
-        try:
+    for draft in target.parent.glob(f".{escape(target.name)}.????????{DRAFT_ENDING}"):
+        with suppress(OSError):  # somebody else was quicker, or it is not ours to remove
             status = draft.lstat()
             if stat.S_ISREG(status.st_mode) and time.time() - status.st_mtime > OLD_SECONDS:
                 draft.unlink()
-        except OSError:  # somebody else was quicker, or it is not ours to remove
-            continue
 
 
 def size_in_words(path: Path) -> str:

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from runcard.city.check import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import InputError
-from runcard.outputs.words import expected_one_of, team_ids
+from runcard.outputs.words import expected_one_of
 from runcard.response.table import ResponseTable, response_table
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TeamLateness:
     """One team: station ids ("outside" for the rest), P(late), mean minutes to the first arrival, and shared links.
 
@@ -75,31 +76,19 @@ def _class_lateness(city: City, table: ResponseTable, index: int, place: int) ->
     """The teams for a demand point, which is at a place of the table."""
     point = city.demand[index]
     trucks = point.trucks or city.trucks_per_incident
-    station_ids = [station.station_id for station in city.stations]
-    p_late, mean_minutes = table.p_late[:, place], table.mean_minutes[:, place]
-    possible = np.flatnonzero(np.isfinite(p_late))
-    ranked = possible[np.argsort(p_late[possible], kind="stable")].tolist()
+    p_late, mean_minutes = table.p_late[:, place].tolist(), table.mean_minutes[:, place].tolist()
+    teams = []
+    for number in np.flatnonzero(np.isfinite(p_late)).tolist():
+        going = [i for i in table.teams.stations[number].tolist() if i >= 0]
+        alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
+        team = (*(city.stations[i].station_id for i in going), *[OUTSIDE_ID] * (trucks - len(going)))
+        shared_links = int(table.routes.shared_links[going[0], going[1], index]) if alike else None
+        teams.append(TeamLateness(team, p_late[number], mean_minutes[number], shared_links))
     return ClassLateness(
         name=point.name,
         trucks=trucks,
         arrivals=point.arrivals or city.arrivals_per_incident,
         target_minutes=point.target_minutes or city.target_minutes,
         incidents_per_day=point.incidents_per_day,
-        teams=tuple(
-            TeamLateness(
-                team=team_ids(station_ids, table.teams.counts[number].tolist(), trucks),
-                p_late=float(p_late[number]),
-                mean_minutes=float(mean_minutes[number]),
-                shared_links=_shared_links(city, table, number, index),
-            )
-            for number in ranked
-        ),
+        teams=tuple(sorted(teams, key=lambda team: team.p_late)),
     )
-
-
-def _shared_links(city: City, table: ResponseTable, number: int, index: int) -> int | None:
-    team = table.teams.counts[number]
-    places = np.repeat(np.arange(len(team)), team).tolist()
-    if len(places) != 2 or (places[0] == places[1] and city.driving.second_route != "same"):
-        return None
-    return int(table.routes.shared_links[places[0], places[1], index])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from runcard.city.model import City, Objective
+from runcard.city.model import City
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import Box, borders, box_around, free_spot, territories
@@ -195,16 +195,15 @@ def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[st
     from matplotlib.collections import PolyCollection
 
     def lines(segments: Iterable[tuple[complex, complex]], colour: str, width: float, zorder: int) -> None:
-        broken = np.array(
-            [place for segment in segments for place in (*segment, complex("nan"))]
-        )  # one line: small files
+        # One line with gaps instead of many lines: small files.
+        broken = np.array([place for segment in segments for place in (*segment, complex("nan"))])
         axes.plot(broken.real, broken.imag, color=colour, lw=width, zorder=zorder, solid_capstyle="round")
 
     areas, numbers = ground.areas, range(len(ground.points))
     pitch = areas.spacing * plan.scale * 72.0  # lines are thinner where cells are small
     axes.set_xlim(plan.frame[0], plan.frame[2])
     axes.set_ylim(plan.frame[1], plan.frame[3])
-    cells = [_pairs(corners) for corners in areas.corners]
+    cells = [np.column_stack([np.real(corners), np.imag(corners)]) for corners in areas.corners]
     filled = ["white" if owner == NOBODY else colours[owner] for owner in panel.owners]
     axes.add_collection(PolyCollection(cells, fc=filled, ec="white", lw=min(0.35, 0.04 * pitch), zorder=1, gid="areas"))
     lines(ground.roads, "#7F889073", min(0.7, 0.045 * pitch), 2)
@@ -262,7 +261,13 @@ def _draw_stations(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence
 
 def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequence[str], plan: Plan) -> None:
     """Draw a bar for the price of one truck of each station, the highest on top, with its label and name."""
-    times, unit = _price_unit(policy.problem.objective)
+    objective = policy.problem.objective
+    times = 1.0 if objective.minimise == "minutes" else 100.0
+    unit = {
+        "late": "late incidents later, per 100 times it is sent now",
+        "minutes": "extra response minutes later, each time it is sent now",
+    }.get(objective.minimise)
+    unit = unit or f"late incidents later, a minute of response as {objective.weight:g}, per 100 times sent"
     prices = times * policy.prices(policy.problem.trucks, np.arange(1, policy.problem.num_stations + 1))
     least, most, size = min(0.0, prices.min()), max(0.0, prices.max()), 72.0 * min(0.13, 0.6 * plan.row)
     left, top = plan.table
@@ -286,35 +291,20 @@ def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequ
         left += NAME_INCHES + BAR_INCHES + GAP_INCHES
 
 
-def _price_unit(objective: Objective) -> tuple[float, str]:
-    """How many times the price a bar shows, and what that is."""
-    match objective.minimise:
-        case "late":
-            return 100.0, "late incidents later, per 100 times it is sent now"
-        case "minutes":
-            return 1.0, "extra response minutes later, each time it is sent now"
-        case _:
-            return 100.0, f"late incidents later, a minute of response as {objective.weight:g}, per 100 times sent"
-
-
 def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], plan: Plan) -> None:
     """Write the title, and below the maps how they are read."""
     width, height = plan.size
     title = f"{ground.city.name}: who is sent when every truck is idle"
     size = min(18.0, 100.0 * (width - 0.5) / len(title))
     plan.write(figure, GAP_INCHES, height - 0.12, title, size, fontweight="bold")
+    several_kinds = len(ground.city.demand) > len(ground.points)
     facts = {
         "Each area is what lies nearest to a demand point, in the colour of the station that sends the truck.": True,
         "Triangles are stations. A dot is larger where there are more incidents.": True,
         "Hatched: closest-first sends another truck.": any(panel.departing for panel in panels),
         "Grey: a truck from outside.": any(len(ground.stations) in panel.owners for panel in panels),
         "White: no such truck is needed.": any(NOBODY in panel.owners for panel in panels),
-        "Of several kinds of incidents in one place the most frequent is shown.": len(ground.city.demand)
-        > len(ground.points),
+        "Of several kinds of incidents in one place the most frequent is shown.": several_kinds,
     }
     caption = textwrap.fill(" ".join(fact for fact, holds in facts.items() if holds), int(12.0 * (width - 0.5)))
     plan.write(figure, GAP_INCHES, CAPTION_INCHES - 0.1, caption, 10.5)
-
-
-def _pairs(places: Iterable[complex]) -> list[tuple[float, float]]:
-    return [(place.real, place.imag) for place in places]

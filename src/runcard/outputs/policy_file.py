@@ -85,7 +85,7 @@ def _problem_parts(problem: DispatchProblem, *, measured: bool) -> tuple[dict[st
     arrays = {name: getattr(problem, name) for name in _OF_PROBLEM}
     if measured:
         arrays |= {f"{_MEASURE}{name}": array for name, array in problem.measures.items() if array is not problem.cost}
-    about: dict[str, Any] = {
+    about = {
         "problem": problem.fingerprint,
         "source": problem.source,
         "returns_per_day": problem.returns_per_day,
@@ -95,11 +95,9 @@ def _problem_parts(problem: DispatchProblem, *, measured: bool) -> tuple[dict[st
         },
         "station_ids": problem.station_ids,
         "point_ids": problem.point_ids,
+        "class_names": problem.class_names,
+        "objective": asdict(problem.objective),
     }
-    if problem.class_names:
-        about["class_names"] = problem.class_names
-    if problem.objective != LATE:
-        about["objective"] = asdict(problem.objective)
     return about, arrays
 
 
@@ -191,11 +189,8 @@ def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if about.pop("digest", None) != _digest(about, arrays):
         raise PolicyFileError("damaged: its contents do not match their digest")
     for name, array in arrays.items():
-        if (
-            array.dtype.kind == "f"
-            and array.size
-            and not _are_numbers(array, infinite=name == "cost" or name.startswith(_MEASURE))
-        ):
+        infinite = name == "cost" or name.startswith(_MEASURE)
+        if array.dtype.kind == "f" and array.size and not _are_numbers(array, infinite=infinite):
             raise PolicyFileError(f"damaged: expected numbers in the array {name[:80]!r}, up to {LARGEST:g}")
     return about, arrays
 

@@ -16,34 +16,23 @@ from runcard.outputs.files import check_output_file, fill_whole
 from runcard.outputs.words import first_line
 
 COLUMNS = {
-    "scenario": "VARCHAR",
-    "policy": "VARCHAR",
-    "batch": "BIGINT",
-    "incident": "BIGINT",
-    "minutes": "DOUBLE",
-    "node_id": "VARCHAR",
-    "demand_row": "BIGINT",
-    "team": "VARCHAR",
-    "first_minutes": "DOUBLE",
-    "last_minutes": "DOUBLE",
-    "late": "BOOLEAN",
-    "from_outside": "BIGINT",
-    "turned_back": "BIGINT",
-    "idle_after": "BIGINT",
+    "scenario": ("VARCHAR", None),
+    "policy": ("VARCHAR", None),
+    "batch": ("BIGINT", None),
+    "incident": ("BIGINT", None),
+    "minutes": ("DOUBLE", "minutes"),
+    "node_id": ("VARCHAR", None),
+    "demand_row": ("BIGINT", None),
+    "team": ("VARCHAR", None),
+    "first_minutes": ("DOUBLE", "first"),
+    "last_minutes": ("DOUBLE", "last"),
+    "late": ("BOOLEAN", "late"),
+    "from_outside": ("BIGINT", "outside"),
+    "turned_back": ("BIGINT", "turned"),
+    "idle_after": ("BIGINT", "idle"),
 }
-"""Every column with its type. `minutes` count from the start of the batch, `demand_row` from 1 as in `demand.csv`."""
-
-
-FIELDS = {
-    "minutes": "minutes",
-    "first_minutes": "first",
-    "last_minutes": "last",
-    "late": "late",
-    "from_outside": "outside",
-    "turned_back": "turned",
-    "idle_after": "idle",
-}
-"""The columns that are a field of a record as it is."""
+"""Every column with its type, and the field of a record that it shows as it is. `minutes` count from the start of the
+batch, `demand_row` from 1 as in `demand.csv`."""
 
 
 class RecordFile:
@@ -57,7 +46,7 @@ class RecordFile:
             raise MissingExtraError("--records", "duckdb", "report") from error
         self._path, self._city, self._error = path, city, duckdb.Error
         self._database: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"threads": 1})
-        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
         self._database.execute(f"CREATE TABLE records ({columns})")
 
     def keeper(self, scenario: str) -> Callable[[str, int, NDArray[np.void]], None]:
@@ -75,7 +64,7 @@ class RecordFile:
             "node_id": nodes[records["point"]],
             "demand_row": records["point"] + 1,
             "team": self._teams(records),
-        } | {column: np.ascontiguousarray(records[field]) for column, field in FIELDS.items()}
+        } | {column: np.ascontiguousarray(records[field]) for column, (_, field) in COLUMNS.items() if field}
         with self._our_errors():
             self._database.execute("INSERT INTO records BY NAME SELECT * FROM rows")
 

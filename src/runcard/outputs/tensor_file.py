@@ -66,18 +66,16 @@ def _content(path: Path) -> NDArray[np.uint8]:
     """The bytes of a plain file, copied or mapped."""
     try:
         # A pipe would wait for somebody who writes to it.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+            status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                found = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
-                raise PolicyFileError(f"expected a policy file, found {found}")
+                raise PolicyFileError("expected a policy file, found a device or a pipe")
             if status.st_size > MOST_COPIED:
                 return np.memmap(file, np.uint8, mode="r").view(np.ndarray)
             return np.frombuffer(file.read(MOST_COPIED), np.uint8)
     except FileNotFoundError as error:
         raise PolicyFileError("expected a policy file, found none") from error
-    except IsADirectoryError as error:  # where a folder cannot even be opened
+    except IsADirectoryError as error:
         raise PolicyFileError("expected a policy file, found a folder") from error
     except OSError as error:
         raise PolicyFileError(f"could not be read: {error.strerror or error}") from error
@@ -103,11 +101,7 @@ def _arrays(header: dict[str, Any], data: NDArray[np.uint8]) -> dict[str, NDArra
             array.flags.writeable = False
         found[name] = array.view(dtype).reshape(shape)
         ends.append((first, last))
-    at = 0
-    for first, last in sorted(ends):
-        if first != at:
-            raise PolicyFileError("damaged: its arrays overlap, or leave a gap")
-        at = last
-    if at != len(data):
-        raise PolicyFileError("damaged: there is something behind its arrays")
+    ends.sort()
+    if [0, *(last for _, last in ends)] != [*(first for first, _ in ends), len(data)]:
+        raise PolicyFileError("damaged: its arrays overlap, or leave a gap, or there is something behind them")
     return found

@@ -100,10 +100,11 @@ def compare_weights(
         problem = with_objective(by_late, Objective("late+minutes", weight) if weight > 0.0 else LATE)
         for name in names:
             choice, words = PolicyChoice(label=name, name=name), f", weight {weight:g}"
-            result = solved_result(problem, choice, options, steps=steps, words=words)
+            first = found[name][0] if found[name] else None
+            before = first.result.evaluation if first else None
+            result = solved_result(problem, choice, options, first=before, steps=steps, words=words)
             late, minutes = result.evaluation.late_fraction, result.evaluation.mean_response_minutes
             assert minutes is not None  # the problem of a city has them unless they are left out
-            first = found[name][0] if found[name] else None
             more_late, saved = (late - first.late_fraction, first.mean_minutes - minutes) if first else (0.0, 0.0)
             found[name].append(WeightResult(weight, result, late, minutes, more_late, saved))
     return WeightComparison(city=city, curves=tuple(Curve(name, tuple(points)) for name, points in found.items()))
