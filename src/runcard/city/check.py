@@ -175,10 +175,6 @@ def is_text(value: str) -> bool:
     return value.isprintable() or not _NOT_TEXT.search(value)
 
 
-def _is_id(value: str) -> bool:
-    return bool(value) and value == value.strip() and is_text(value)
-
-
 def _is_team_size(value: Any) -> bool:
     return isinstance(value, Integral) and 1 <= int(value) <= MAX_TRUCKS_PER_INCIDENT
 
@@ -188,12 +184,12 @@ def one_of(names: Sequence[str]) -> Condition:
     return Condition(str, f"to be {' or '.join(names)}", lambda value: value in names)
 
 
-def _optional(condition: Condition) -> Condition:
-    return condition._replace(optional=True)
-
-
 _TEXT: Final = Condition(str, "without control characters", is_text)
-_ID: Final = Condition(str, "not empty, without control characters or spaces around it", _is_id)
+_ID: Final = Condition(
+    str,
+    "not empty, without control characters or spaces around it",
+    lambda value: bool(value) and value == value.strip() and is_text(value),
+)
 _REFERENCE: Final = Condition(str, "to be a known node", lambda value: True)
 _COORDINATE: Final = Condition(float, "to be a number", lambda value: value == value, -MAX_COORDINATE, MAX_COORDINATE)
 _MINUTES: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUTES, MAX_MINUTES)
@@ -220,14 +216,14 @@ SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
         float, "> 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf, optional=True
     ),
     "driving.fixed_part": Condition(float, "from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
-    "driving.coupled_branch": _optional(one_of(("short", "long"))),
+    "driving.coupled_branch": one_of(("short", "long"))._replace(optional=True),
     "driving.second_route": one_of(("same", "disjoint")),
     "turnout.mean_minutes": _not_negative(MAX_MINUTES),
     "turnout.model": one_of(("exponential", "gamma", "lognormal")),
     "turnout.cv": _CV,
     "turnout.shared": Condition(bool, "to be true or false", lambda value: isinstance(value, bool)),
     "outside.links": _COUNT._replace(least=1, most=10_000, optional=True),
-    "outside.link_minutes": _optional(_MINUTES),
+    "outside.link_minutes": _MINUTES._replace(optional=True),
     "objective.minimise": one_of(("late", "minutes", "late+minutes")),
     "objective.weight": Condition(
         float, f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT, optional=True
@@ -242,13 +238,13 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
         "to_node_id": _REFERENCE,
         "directed": Condition(bool, "to be true or false", lambda value: value in (False, True)),
         "mean_minutes": _MINUTES,
-        "length_m": _optional(_not_negative(MAX_COORDINATE)),
+        "length_m": _not_negative(MAX_COORDINATE)._replace(optional=True),
     },
     "station": {
         "station_id": Condition(
             str,
             f"not empty, without commas, and not one of {', '.join(RESERVED_IDS)}",
-            lambda value: _is_id(value) and "," not in value and value not in RESERVED_IDS,
+            lambda value: _ID.holds(value) and "," not in value and value not in RESERVED_IDS,
         ),
         "node_id": _REFERENCE,
         "trucks": _COUNT._replace(least=1, most=1000),
@@ -257,9 +253,9 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
     "demand": {
         "node_id": _REFERENCE,
         "incidents_per_day": _not_negative(MAX_RATE),
-        "trucks": _optional(_TEAM_SIZE),
-        "arrivals": _optional(_TEAM_SIZE),
-        "target_minutes": _optional(_MINUTES),
+        "trucks": _TEAM_SIZE._replace(optional=True),
+        "arrivals": _TEAM_SIZE._replace(optional=True),
+        "target_minutes": _MINUTES._replace(optional=True),
         "name": _TEXT,
     },
 }

@@ -1,10 +1,4 @@
-"""Cities as folders: `city.toml` and four CSV tables that open in a spreadsheet and diff in git.
-
-    city.toml     the settings: schema, name, busy_minutes, target_minutes, ...
-    node.csv      node_id, x_coord, y_coord
-    link.csv      link_id, from_node_id, to_node_id, directed, mean_minutes
-    station.csv   station_id, node_id, trucks
-    demand.csv    node_id, incidents_per_day
+"""Cities as folders: `city.toml` and four CSV tables (see `tables.py`) that open in a spreadsheet and diff in git.
 
 Reading finds every fault of all five files before it raises one `CityError`.
 
@@ -47,10 +41,17 @@ def read_city(folder: str | Path) -> City:
     if not folder.is_dir():
         raise CityError(str(folder), ["expected a city folder, got " + ("a file" if folder.exists() else "nothing")])
     settings, read, faults = _read_files(folder)
+
+    def place(table: str, index: int | None) -> str:
+        if table == "city":
+            return SETTINGS_FILE
+        return f"{table}.csv" if index is None else f"{table}.csv row {read[table].row_numbers[index]}"
+
     # The settings and tables that could be read are checked further, so that one run shows everything.
     faults += find_faults(settings, {name: table.rows for name, table in read.items()}, routes=not faults)
     if faults:
-        raise CityError(str(folder), _in_words(faults, read))
+        faults.sort(key=lambda fault: (_TABLE_ORDER[fault.table], -1 if fault.index is None else fault.index))
+        raise CityError(str(folder), [described(fault, place) for fault in faults])
     tables: dict[str, Any] = {attribute: read[name].rows for name, attribute in TABLE_ATTRIBUTES.items()}
     return City(**tables, **city_fields(settings))
 
@@ -189,15 +190,3 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         row = content.count(b"\n", 0, error.start) + 1
         raise UnreadableError(f"row {row} is not UTF-8 text: got byte 0x{content[error.start]:02x}") from error
-
-
-def _in_words(faults: list[Fault], read: dict[str, ReadTable]) -> list[str]:
-    """The faults as lines, by file and row."""
-
-    def place(table: str, index: int | None) -> str:
-        if table == "city":
-            return SETTINGS_FILE
-        return f"{table}.csv" if index is None else f"{table}.csv row {read[table].row_numbers[index]}"
-
-    in_order = sorted(faults, key=lambda fault: (_TABLE_ORDER[fault.table], -1 if fault.index is None else fault.index))
-    return [described(fault, place) for fault in in_order]

@@ -65,7 +65,11 @@ def compare(
     if curve is not None and weights is None:
         raise typer.BadParameter("expected --weights with it: the curve has a point for each", param_hint="'--curve'")
     names = None if policies is None else words_of(policies)
-    numbers = None if weights is None else _numbers_of(weights)
+    try:
+        numbers = None if weights is None else [float(word) for word in words_of(weights)]
+    except ValueError as error:
+        expected = f"expected numbers with commas between, got {weights!r}"
+        raise typer.BadParameter(expected, param_hint="'--weights'") from error
     if curve is not None:
         check_picture_file(curve, "curve")
     given = read_city(city)
@@ -90,12 +94,3 @@ def compare(
     if found.failed:
         failed = ", ".join(found.failed)
         raise NotConvergedError(f"{given.name}: not converged: {failed}; the proven intervals still hold")
-
-
-def _numbers_of(weights: str) -> list[float]:
-    """The numbers between commas."""
-    try:
-        return [float(word) for word in words_of(weights)]
-    except ValueError as error:
-        expected = f"expected numbers with commas between, got {weights!r}"
-        raise typer.BadParameter(expected, param_hint="'--weights'") from error

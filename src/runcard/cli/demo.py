@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from runcard.cli.parameters import path_option
+from runcard.errors import InputError
 
 
 def demo(
@@ -20,10 +21,12 @@ def demo(
     from runcard.cli.show_comparison import print_comparison
     from runcard.cli.terminal import make_console
     from runcard.outputs.compare import DEFAULT_POLICIES, compare_policies
-    from runcard.outputs.demo import make_folder, next_commands, write_demo
+    from runcard.outputs.demo import next_commands, write_demo
     from runcard.policy.solve_options import SolveOptions
 
-    make_folder(output)
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output}: expected a folder for the demonstration, got a file")
+    output.mkdir(parents=True, exist_ok=True)
     city = demo_city()
     console = make_console()
     console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.")
@@ -34,10 +37,5 @@ def demo(
     with Report() as report:
         report.begin("drawing the map")
         written = write_demo(comparison, output)
-    console.print("Written:")
-    for path in written:
-        console.print(f"  {path}", soft_wrap=True)
-    console.print()
-    console.print("Try next:")
-    for command in next_commands(comparison, output):
-        console.print(f"  {command}", soft_wrap=True)
+    files, commands = ([f"  {one}" for one in lines] for lines in (written, next_commands(comparison, output)))
+    console.print("Written:", *files, "", "Try next:", *commands, sep="\n", soft_wrap=True)

@@ -9,11 +9,12 @@ All of it goes to standard error. If that is no terminal, a plain line is printe
 
 import sys
 import time
+from collections.abc import Sequence
 from math import log
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Display
 
 from runcard.city.model import LATE, Objective
@@ -24,6 +25,7 @@ from runcard.outputs.steps import Steps
 if TYPE_CHECKING:
     from runcard.mdp.progress import Progress
     from runcard.simulate.engine import SimulationProgress
+    from runcard.study.tasks import Task
 
 EVERY_SECONDS: Final = 10.0
 
@@ -108,6 +110,37 @@ class Report(Live, Steps):
         task = self._display.tasks[0]
         words = task.fields["words"].strip().replace("%  ", "%, ", 1)
         return f"{task.description}: {words}" if words else task.description
+
+
+class StudyBar(Live):
+    """The progress of a study: a bar that fills with the weights of the tasks that are done, and the time left."""
+
+    def __init__(self, tasks: "Sequence[Task]", num_done: int, weight_done: float) -> None:
+        self.num_tasks, self.num_done = len(tasks), num_done
+        super().__init__(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=32),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            # The speed of the last minutes, because tasks are of different kinds.
+            TimeRemainingColumn(elapsed_when_finished=False),
+            speed_estimate_period=120.0,
+        )
+        total = sum(task.weight for task in tasks)
+        self._task = self._display.add_task("the first task", total=total)
+        self._display.update(self._task, completed=weight_done)
+
+    def done(self, task: "Task") -> None:
+        """Count a task that is done."""
+        self.num_done += 1
+        where = f"{task.setting.trucks} trucks, side {task.setting.side}, load {task.setting.load:g}"
+        self._display.update(self._task, advance=task.weight, description=f"{where:32}")
+
+    @property
+    def line(self) -> str:
+        """The tasks that are done, and the part of the work that they are."""
+        return f"{self.num_done} of {self.num_tasks} tasks, {self._display.tasks[0].percentage:.0f} %"
 
 
 def relative_gap(progress: "Progress") -> float:

@@ -30,13 +30,12 @@ def print_stress(stress: Stress) -> None:
     console.print(city_line(stress.city), style="bold")
     console.print(f"Does the gain over {first.policies[0].name} survive?", style="bold")
     console.print(stress_table(stress))
-    for one in stress.simulations:
-        console.print(f"{one.scenario.name}: {one.scenario.title}.")
-    for name, reason in stress.not_possible:
-        console.print(f"{name}: not possible here: {reason}.")
     console.print(
+        *(f"{one.scenario.name}: {one.scenario.title}." for one in stress.simulations),
+        *(f"{name}: not possible here: {reason}." for name, reason in stress.not_possible),
         "± is half of a 95 % interval; every policy met the same incidents and delays. "
-        "Per cent beside yes: what is left of the gain in the paper's model."
+        "Per cent beside yes: what is left of the gain in the paper's model.",
+        sep="\n",
     )
     others = range(1, len(first.policies))
     if any(survives(one.improvement(number)) == "not clear" for one in stress.simulations for number in others):

@@ -16,9 +16,7 @@ WIDTH = 140
 
 def print_experiments() -> None:
     """Print the name and title of every experiment and finding."""
-    table = Table(box=None, pad_edge=False)
-    for head in ("name", "in the paper", "what"):
-        table.add_column(head)
+    table = Table("name", "in the paper", "what", box=None, pad_edge=False)
     for one in experiments():
         table.add_row(one.name, one.paper, one.title)
     for finding in FINDINGS:
@@ -69,9 +67,7 @@ def print_derivation(derivation: Derivation, *, few: bool) -> None:
     """Print a finding, and what was found again; `few`: with fewer graphs than it takes to judge."""
     console, finding = make_console(), derivation.finding
     console.print(f"{finding.number}. {finding.title}", style="bold", soft_wrap=True)
-    console.print(finding.claim, soft_wrap=True)
-    for line in derivation.lines:
-        console.print(f"  {line}", soft_wrap=True)
+    console.print(finding.claim, *(f"  {line}" for line in derivation.lines), sep="\n", soft_wrap=True)
     verdict = "It holds." if derivation.holds else "It does NOT hold here."
     if few and not derivation.holds:
         verdict = f"With so few graphs it cannot be said whether it holds: take {MANY_GRAPHS} or more."

@@ -54,8 +54,9 @@ class ComparedPolicy:
         """What it is called: the name of the policy, or the file that holds it."""
         return self.choice.label
 
-    def entry(self) -> dict[str, Any]:
-        """What it achieves as plain values."""
+    def entry(self, *, with_cost: bool) -> dict[str, Any]:
+        """What it achieves as plain values; its mean cost, too, if wanted."""
+        cost = {"cost": self.evaluation.cost, "cost_lower": self.cost_lower, "cost_upper": self.cost_upper}
         return {
             "name": self.name,
             "late_fraction": self.evaluation.late_fraction,
@@ -66,11 +67,7 @@ class ComparedPolicy:
             "improvement_over_first": self.improvement_over_first,
             "seconds": self.seconds,
             "converged": self.converged,
-        }
-
-    def cost_entry(self) -> dict[str, float]:
-        """Its mean cost and the proven bounds as plain values."""
-        return {"cost": self.evaluation.cost, "cost_lower": self.cost_lower, "cost_upper": self.cost_upper}
+        } | (cost if with_cost else {})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -103,7 +100,7 @@ class Comparison:
         evaluation = result.evaluation
         shares, busy = evaluation.dispatch_share.tolist(), evaluation.busy_fractions.tolist()
         stations = zip(self.problem.station_ids, shares, busy, strict=True)
-        entry = result.entry() | {
+        entry = result.entry(with_cost=self.problem.objective != LATE) | {
             "gap_to_optimum": result.gap_to_optimum,
             "stations": [
                 dict(zip(("station_id", "dispatch_share", "busy_fraction"), of, strict=True)) for of in stations
@@ -112,7 +109,7 @@ class Comparison:
         }
         if result.late_by_rule:
             entry["late_by_rule"] = dict(result.late_by_rule)
-        return entry if self.problem.objective == LATE else entry | result.cost_entry()
+        return entry
 
 
 def compare_policies(

@@ -62,12 +62,15 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
             _write_weights(axes, curve, colour)
         optimal = next((curve for curve in comparison.curves if curve.policy == "optimal"), None)
         if optimal is not None:
-            _shade(axes, optimal)
+            (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+            minutes = np.linspace(left, right, 801)
+            lines = [100.0 * (point.result.cost_lower - point.weight * minutes) for point in optimal.points]
+            axes.fill_between(minutes, bottom, np.max(lines, axis=0), color=UNREACHED, linewidth=0.0, zorder=1)
+            axes.set(xlim=(left, right), ylim=(bottom, top))
         axes.grid(color=ROAD_COLOUR, linewidth=0.7, zorder=0)
         axes.set_axisbelow(True)
         axes.tick_params(length=0)
-        axes.set_xlabel("mean response, minutes")
-        axes.set_ylabel("late incidents, %")
+        axes.set(xlabel="mean response, minutes", ylabel="late incidents, %")
         title = f"{comparison.city.name}\nWhat a shorter mean response costs in late incidents"
         axes.set_title(title, loc="left", fontweight="bold", fontsize=13, pad=10)
         figure.legend(frameon=False, loc="outside right upper")
@@ -90,7 +93,8 @@ def _write_weights(axes: "Axes", curve: Curve, colour: str) -> None:
     points, below = curve.points, curve.policy == "optimal"
     offset, side = ((-4.0, -7.0), "right") if below else ((4.0, 7.0), "left")
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    places = (_places(points) - (left, bottom)) / (right - left, top - bottom)
+    at = _places(points)
+    places = (at - (left, bottom)) / (right - left, top - bottom)
     groups: list[list[int]] = []
     for number, place in enumerate(places):
         if groups and np.hypot(*(place - places[groups[-1][0]])) < TOGETHER:
@@ -100,18 +104,7 @@ def _write_weights(axes: "Axes", curve: Curve, colour: str) -> None:
     for group in groups:
         first, last = points[group[0]], points[group[-1]]
         words = f"{first.weight:g}" + (f" to {last.weight:g}" if last is not first else "")
-        at = (first.mean_minutes, 100.0 * first.late_fraction)
         axes.annotate(
-            words, at, xytext=offset, textcoords="offset points", ha=side, va="center", rotation=45.0,
+            words, at[group[0]], xytext=offset, textcoords="offset points", ha=side, va="center", rotation=45.0,
             rotation_mode="anchor", fontsize=10, color=colour, zorder=4, annotation_clip=False,
         )  # fmt: skip
-
-
-def _shade(axes: "Axes", optimal: Curve) -> None:
-    """Shade what lies below the line of some weight, within the picture as it is."""
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    minutes = np.linspace(left, right, 801)
-    lines = [100.0 * (point.result.cost_lower - point.weight * minutes) for point in optimal.points]
-    axes.fill_between(minutes, bottom, np.max(lines, axis=0), color=UNREACHED, linewidth=0.0, zorder=1)
-    axes.set_xlim(left, right)
-    axes.set_ylim(bottom, top)

@@ -134,13 +134,9 @@ class Explanation:
 
     def _price(self, price: float) -> str:
         """A price or a sum in the unit of the objective."""
-        match self.objective.minimise:
-            case "late":
-                return percent(price)
-            case "minutes":
-                return f"{in_decimals(price, 3)} min"
-            case _:
-                return in_decimals(price, 4)
+        if self.objective.minimise == "late":
+            return percent(price)
+        return f"{in_decimals(price, 3)} min" if self.objective.minimise == "minutes" else in_decimals(price, 4)
 
 
 def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:

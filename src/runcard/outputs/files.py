@@ -50,8 +50,12 @@ def fill_whole(path: Path, write: Callable[[Path], object]) -> Path:
     """The same for a file that `write` fills, given the name of a draft beside it."""
     target = check_output_file(path)
     clear_old_drafts(target)
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{DRAFT_ENDING}")
     try:
-        draft, mode = _new_draft(target)
+        mode = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else None
+        # A draft never has wider permissions than the file will have.
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
+        mode = stat.S_IMODE(draft.stat().st_mode) if mode is None else mode
         try:
             write(draft)
             draft.chmod(mode)  # some writers make the file anew
@@ -62,14 +66,6 @@ def fill_whole(path: Path, write: Callable[[Path], object]) -> Path:
     except OSError as error:
         raise RuncardError(f"{path}: could not be written: {error.strerror or error}") from error
     return path
-
-
-def _new_draft(target: Path) -> tuple[Path, int]:
-    """An empty draft, and the permissions that the file will have; the draft never has wider ones."""
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{DRAFT_ENDING}")
-    kept = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else None
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if kept is None else 0o600))
-    return draft, stat.S_IMODE(draft.stat().st_mode) if kept is None else kept
 
 
 def clear_old_drafts(target: Path) -> None:

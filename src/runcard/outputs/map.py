@@ -201,8 +201,7 @@ def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[st
 
     areas, numbers = ground.areas, range(len(ground.points))
     pitch = areas.spacing * plan.scale * 72.0  # lines are thinner where cells are small
-    axes.set_xlim(plan.frame[0], plan.frame[2])
-    axes.set_ylim(plan.frame[1], plan.frame[3])
+    axes.set(xlim=(plan.frame[0], plan.frame[2]), ylim=(plan.frame[1], plan.frame[3]))
     cells = [np.column_stack([np.real(corners), np.imag(corners)]) for corners in areas.corners]
     filled = ["white" if owner == NOBODY else colours[owner] for owner in panel.owners]
     axes.add_collection(PolyCollection(cells, fc=filled, ec="white", lw=min(0.35, 0.04 * pitch), zorder=1, gid="areas"))

@@ -37,7 +37,7 @@ class WeightResult:
     def document(self) -> dict[str, Any]:
         """The result as plain values, ready for JSON."""
         own = {"weight": self.weight, "more_late": self.more_late, "minutes_saved": self.minutes_saved}
-        return own | self.result.entry() | self.result.cost_entry()
+        return own | self.result.entry(with_cost=True)
 
 
 @dataclass(frozen=True, eq=False)
