@@ -24,8 +24,10 @@ def available_bytes() -> float:
     return found
 
 
-def in_words(size: float) -> str:
-    """A size in bytes, such as "3.2 GiB"."""
-    units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-    power = min(len(units) - 1, int(math.log(max(size, 1.0), 1024)))
-    return f"{size / 1024**power:.3g} {units[power]}"
+def in_words(size: float, *, base: int = 1024) -> str:
+    """A size in bytes, such as "3.2 GiB", or "3.2 GB" with base 1000."""
+    letters, end = ("KMGTPE", "iB") if base == 1024 else ("kMGTPE", "B")
+    power = 0
+    while size >= base and power < len(letters):
+        size, power = size / base, power + 1
+    return f"{size:.3g} {letters[power - 1] + end if power else 'B'}"

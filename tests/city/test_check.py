@@ -64,7 +64,7 @@ def faults_with(**changes: Any) -> tuple[str, ...]:
         ),
         (
             {"driving": Driving("gamma", cv=1.0, coupled_branch="short")},
-            "expected no driving.coupled_branch for the model gamma, which has no branches, got 'short'",
+            "expected no driving.coupled_branch for the model gamma, which does not use it, got 'short'",
         ),
         (
             {"driving": Driving("hyperexponential", cv=2.0, coupled_branch="middle")},
@@ -82,7 +82,7 @@ def faults_with(**changes: Any) -> tuple[str, ...]:
         ({"driving": Driving("gamma", cv=-1.0)}, "expected driving.cv from 0 to 10, got -1.0"),
         (
             {"driving": Driving("exponential", cv=0.5)},
-            "expected no driving.cv for the model exponential, which has none to choose, got 0.5",
+            "expected no driving.cv for the model exponential, which does not use it, got 0.5",
         ),
         (
             {"driving": Driving("hyperexponential", cv=0.5)},
@@ -95,7 +95,7 @@ def faults_with(**changes: Any) -> tuple[str, ...]:
         ),
         (
             {"driving": Driving("gamma", cv=1.0, tail_index=2.0)},
-            "expected no driving.tail_index for the model gamma, got 2.0",
+            "expected no driving.tail_index for the model gamma, which does not use it, got 2.0",
         ),
         ({"driving": Driving(fixed_part=1.0)}, "expected driving.fixed_part from 0 to less than 1, got 1.0"),
         ({"turnout": Turnout(mean_minutes=-1.0)}, "expected turnout.mean_minutes >= 0, got -1.0"),
@@ -126,11 +126,11 @@ def faults_with(**changes: Any) -> tuple[str, ...]:
         ),
         (
             {"objective": Objective("minutes", 0.1)},
-            "expected no objective.weight where only minutes is minimised, got 0.1",
+            "expected no objective.weight for minimising minutes, which does not use it, got 0.1",
         ),
         (
             {"objective": Objective("late", 0.1)},
-            "expected no objective.weight where only late is minimised, got 0.1",
+            "expected no objective.weight for minimising late, which does not use it, got 0.1",
         ),
         ({"name": "a\nb"}, "expected name without control characters, got 'a\\nb'"),
         ({"links": ()}, "links: expected at least one row, got none"),

@@ -9,7 +9,7 @@ from runcard.city import City, Objective, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.progress import Progress
 from runcard.outputs.compare import compare_policies
-from runcard.outputs.steps import NoSteps
+from runcard.outputs.steps import Steps
 from runcard.policy.solve import evaluate
 from runcard.policy.solve_options import SolveOptions
 
@@ -62,7 +62,7 @@ def test_a_horizon_is_for_queueing_only(grid: City) -> None:
         compare_policies(grid, ["closest-first"], SolveOptions(horizon_busy_times=2.0))
 
 
-class Heard(NoSteps):
+class Heard(Steps):
     """Writes down the steps, each with what is heard while it lasts."""
 
     def __init__(self, heard: dict[str, list[Progress]]) -> None:

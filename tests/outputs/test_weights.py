@@ -9,7 +9,7 @@ from runcard.city import City, Objective, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
-from runcard.outputs.steps import NoSteps
+from runcard.outputs.steps import Steps
 from runcard.outputs.weights import WeightComparison, compare_weights
 from runcard.policy.solve import evaluate, solve
 from runcard.policy.solve_options import SolveOptions
@@ -82,7 +82,7 @@ def test_the_document_has_every_point(comparison: WeightComparison) -> None:
             assert entry["converged"] is True
 
 
-class Heard(NoSteps):
+class Heard(Steps):
     """Writes down the steps, each with what is heard while it lasts."""
 
     def __init__(self, heard: dict[str, list[Progress]]) -> None:

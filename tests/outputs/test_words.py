@@ -7,16 +7,8 @@ from runcard.outputs.words import (
     expected_one_of,
     incidents_a_day,
     percent,
-    team_ids,
     team_words,
 )
-
-
-def test_a_team_has_one_id_for_each_truck() -> None:
-    """Stations in their order, once for each truck, then trucks from outside up to the number needed."""
-    assert team_ids(["a", "b", "c"], [0, 2, 1], 3) == ("b", "b", "c")
-    assert team_ids(["a", "b", "c"], [1, 0, 0], 2) == ("a", "outside")
-    assert team_ids(["a", "b", "c"], [0, 0, 0], 2) == ("outside", "outside")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ in it. Whoever raises the error turns that into words: `stations[1]` here, `stat
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf
@@ -20,21 +20,14 @@ from runcard.errors import CityError
 if TYPE_CHECKING:
     from runcard.city.model import City, Objective
 
-DRIVING_MODELS: Final = ("exponential", "gamma", "lognormal", "hyperexponential", "pareto")
-BRANCHES: Final = ("short", "long")
-SECOND_ROUTES: Final = ("same", "disjoint")
-TURNOUT_MODELS: Final = ("exponential", "gamma", "lognormal")
 LEAST_CV: Final = {"gamma": 0.0, "lognormal": 0.0, "hyperexponential": 1.0}
 """The models that have a coefficient of variation, and the smallest that each can have."""
 
 MAX_CV: Final = 10.0
-OBJECTIVES: Final = ("late", "minutes", "late+minutes")
 MAX_WEIGHT: Final = 1000.0
 """Late incidents per minute. Far above 1 the minutes alone decide; far above this, the late ones drown in rounding."""
 
 MAX_TRUCKS_PER_INCIDENT: Final = 4
-MAX_TRUCKS_PER_STATION: Final = 1000
-MAX_OUTSIDE_LINKS: Final = 10_000
 MAX_SEED: Final = 10**100
 MAX_COORDINATE: Final = 1e12
 LEAST_MINUTES: Final = 1e-12
@@ -93,7 +86,7 @@ class Condition(NamedTuple):
             return None
         words = self.words
         try:
-            if self.holds(value):
+            if self.holds(value) and (self.of is not int or isinstance(value, Integral)):
                 if (self.least, self.most) == (-inf, inf) or self.least <= value <= self.most:
                     return None
                 words = f"from {self.least:g} to {self.most:g}"
@@ -143,8 +136,13 @@ def find_faults(
     faults += _arrival_faults(settings, tables.get("demand", ()))
     known = {node.node_id for node in tables.get("node", ())}
     if known and UNREAD not in known:
-        for table, rows in tables.items():
-            faults += _reference_faults(table, rows, known)
+        faults += [
+            Fault(table, index, f"expected {field} {_REFERENCE.words}, got {shown(value)}")
+            for table, rows in tables.items()
+            for field, condition in COLUMN_CONDITIONS[table].items()
+            for index, value in enumerate(getattr(row, field) for row in rows if condition is _REFERENCE)
+            if value not in known and value is not UNREAD
+        ]
     if routes and not faults:
         faults += [
             Fault("station", *fault) for fault in route_faults(tables["link"], tables["station"], tables["demand"])
@@ -177,24 +175,8 @@ def is_text(value: str) -> bool:
     return value.isprintable() or not _NOT_TEXT.search(value)
 
 
-def _is_id(value: str) -> bool:
-    return bool(value) and value == value.strip() and is_text(value)
-
-
-def _is_station_id(value: str) -> bool:
-    return _is_id(value) and "," not in value and value not in RESERVED_IDS
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral)
-
-
-def _is_count(value: int) -> bool:
-    return _is_whole(value) and value >= 1
-
-
-def _is_team_size(value: int) -> bool:
-    return _is_count(value) and value <= MAX_TRUCKS_PER_INCIDENT
+def _is_team_size(value: Any) -> bool:
+    return isinstance(value, Integral) and 1 <= int(value) <= MAX_TRUCKS_PER_INCIDENT
 
 
 def one_of(names: Sequence[str]) -> Condition:
@@ -202,15 +184,16 @@ def one_of(names: Sequence[str]) -> Condition:
     return Condition(str, f"to be {' or '.join(names)}", lambda value: value in names)
 
 
-def _optional(condition: Condition) -> Condition:
-    return condition._replace(optional=True)
-
-
 _TEXT: Final = Condition(str, "without control characters", is_text)
-_ID: Final = Condition(str, "not empty, without control characters or spaces around it", _is_id)
+_ID: Final = Condition(
+    str,
+    "not empty, without control characters or spaces around it",
+    lambda value: bool(value) and value == value.strip() and is_text(value),
+)
 _REFERENCE: Final = Condition(str, "to be a known node", lambda value: True)
 _COORDINATE: Final = Condition(float, "to be a number", lambda value: value == value, -MAX_COORDINATE, MAX_COORDINATE)
 _MINUTES: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUTES, MAX_MINUTES)
+_COUNT: Final = Condition(int, ">= 1", lambda value: value >= 1)
 _TEAM_SIZE: Final = Condition(int, f"to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", _is_team_size)
 _CV: Final = Condition(float, f"from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV, optional=True)
 
@@ -226,22 +209,22 @@ SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
     "trucks_per_incident": _TEAM_SIZE,
     "arrivals_per_incident": _TEAM_SIZE,
     "shared_delay": Condition(float, "from 0 to 1", lambda value: 0.0 <= value <= 1.0),
-    "driving.model": one_of(DRIVING_MODELS),
-    "driving.route_seed": Condition(int, ">= 0", lambda value: _is_whole(value) and value >= 0, 0, MAX_SEED),
+    "driving.model": one_of(("exponential", "gamma", "lognormal", "hyperexponential", "pareto")),
+    "driving.route_seed": Condition(int, ">= 0", lambda value: value >= 0, 0, MAX_SEED),
     "driving.cv": _CV,
     "driving.tail_index": Condition(
         float, "> 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf, optional=True
     ),
     "driving.fixed_part": Condition(float, "from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
-    "driving.coupled_branch": _optional(one_of(BRANCHES)),
-    "driving.second_route": one_of(SECOND_ROUTES),
+    "driving.coupled_branch": one_of(("short", "long"))._replace(optional=True),
+    "driving.second_route": one_of(("same", "disjoint")),
     "turnout.mean_minutes": _not_negative(MAX_MINUTES),
-    "turnout.model": one_of(TURNOUT_MODELS),
+    "turnout.model": one_of(("exponential", "gamma", "lognormal")),
     "turnout.cv": _CV,
     "turnout.shared": Condition(bool, "to be true or false", lambda value: isinstance(value, bool)),
-    "outside.links": Condition(int, ">= 1", _is_count, 1, MAX_OUTSIDE_LINKS, optional=True),
-    "outside.link_minutes": _optional(_MINUTES),
-    "objective.minimise": one_of(OBJECTIVES),
+    "outside.links": _COUNT._replace(least=1, most=10_000, optional=True),
+    "outside.link_minutes": _MINUTES._replace(optional=True),
+    "objective.minimise": one_of(("late", "minutes", "late+minutes")),
     "objective.weight": Condition(
         float, f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT, optional=True
     ),
@@ -255,22 +238,24 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
         "to_node_id": _REFERENCE,
         "directed": Condition(bool, "to be true or false", lambda value: value in (False, True)),
         "mean_minutes": _MINUTES,
-        "length_m": _optional(_not_negative(MAX_COORDINATE)),
+        "length_m": _not_negative(MAX_COORDINATE)._replace(optional=True),
     },
     "station": {
         "station_id": Condition(
-            str, "not empty, without commas, and not one of " + ", ".join(RESERVED_IDS), _is_station_id
+            str,
+            f"not empty, without commas, and not one of {', '.join(RESERVED_IDS)}",
+            lambda value: _ID.holds(value) and "," not in value and value not in RESERVED_IDS,
         ),
         "node_id": _REFERENCE,
-        "trucks": Condition(int, ">= 1", _is_count, 1, MAX_TRUCKS_PER_STATION),
+        "trucks": _COUNT._replace(least=1, most=1000),
         "name": _TEXT,
     },
     "demand": {
         "node_id": _REFERENCE,
         "incidents_per_day": _not_negative(MAX_RATE),
-        "trucks": _optional(_TEAM_SIZE),
-        "arrivals": _optional(_TEAM_SIZE),
-        "target_minutes": _optional(_MINUTES),
+        "trucks": _TEAM_SIZE._replace(optional=True),
+        "arrivals": _TEAM_SIZE._replace(optional=True),
+        "target_minutes": _MINUTES._replace(optional=True),
         "name": _TEXT,
     },
 }
@@ -279,52 +264,45 @@ UNIQUE: Final[Mapping[str, str]] = {"node": "node_id", "link": "link_id", "stati
 """The column of each table that may hold a value only once; a node may have several demand points."""
 
 
+_USES: Final[Mapping[str, tuple[str, str, Collection[str], bool]]] = {
+    "driving.cv": ("driving.model", "the model", LEAST_CV, True),
+    "driving.tail_index": ("driving.model", "the model", ("pareto",), True),
+    "driving.coupled_branch": ("driving.model", "the model", ("hyperexponential",), False),
+    "turnout.cv": ("turnout.model", "the model", LEAST_CV, True),
+    "objective.weight": ("objective.minimise", "minimising", ("late+minutes",), True),
+}
+"""The settings that only some choices of another one use: that other one, words for it, these choices, and whether they
+need it."""
+
+_UNSTATED: Final = {"driving.model": "exponential", "turnout.model": "exponential", "objective.minimise": "late"}
+
+
 def _setting_faults(settings: Mapping[str, Any]) -> Iterator[str]:
-    unsound = {key for key, value in settings.items() if value is UNREAD}
+    """The faults of each setting on its own, and of those that do not fit together, if each of them is sound."""
+    sound = {key: value for key, value in settings.items() if value is not UNREAD}
     for key, value in settings.items():
         if fault := SETTING_CONDITIONS[key].fault(key, value):
-            unsound.add(key)
+            del sound[key]
             yield fault
-    # A section is checked as a whole if each of its keys is sound.
-    for section, faults in (("driving", _driving_faults), ("turnout", _turnout_faults), ("objective", _weight_faults)):
-        if not any(key.startswith(f"{section}.") for key in unsound):
-            yield from faults(settings)
-
-
-def _cv_faults(section: str, settings: Mapping[str, Any]) -> Iterator[str]:
-    """The fault of a coefficient of variation that the model of a section lacks and needs, or cannot have."""
-    model, cv = settings.get(f"{section}.model", "exponential"), settings.get(f"{section}.cv")
-    if model in LEAST_CV and cv is None:
-        yield f"expected {section}.cv, which the model {model} needs, got none"
-    elif model in LEAST_CV and cv is not None and cv < LEAST_CV[model]:
-        yield f"expected {section}.cv >= {LEAST_CV[model]:g} for the model {model}, got {cv!r}"
-    elif model not in LEAST_CV and cv is not None:
-        yield f"expected no {section}.cv for the model {model}, which has none to choose, got {cv!r}"
-
-
-def _driving_faults(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The faults of the law of driving times as a whole: a parameter that its model lacks and needs, or cannot have."""
-    yield from _cv_faults("driving", settings)
-    model, tail_index = settings.get("driving.model", "exponential"), settings.get("driving.tail_index")
-    if model == "pareto" and tail_index is None:
-        yield "expected driving.tail_index, which the model pareto needs, got none"
-    elif model != "pareto" and tail_index is not None:
-        yield f"expected no driving.tail_index for the model {model}, got {tail_index!r}"
-    branch, shared_delay = settings.get("driving.coupled_branch"), settings.get("shared_delay", 1.0)
-    if branch is not None and model != "hyperexponential":
-        yield f"expected no driving.coupled_branch for the model {model}, which has no branches, got {branch!r}"
-    if branch is not None and shared_delay != 1.0 and shared_delay is not UNREAD:
+    unsound = settings.keys() - sound
+    known = _UNSTATED | sound
+    for key, (chooser, words, users, needed) in _USES.items():
+        choice, value = known[chooser], known.get(key)
+        if unsound & {chooser, key}:
+            continue
+        if value is not None and choice not in users:
+            yield f"expected no {key} for {words} {choice}, which does not use it, got {value!r}"
+        elif value is None and choice in users and needed:
+            yield f"expected {key}, which {words} {choice} needs, got none"
+        elif value is not None and users is LEAST_CV and value < LEAST_CV[choice]:
+            yield f"expected {key} >= {LEAST_CV[choice]:g} for the model {choice}, got {value!r}"
+    if known.get("driving.coupled_branch") is not None and (shared := known.get("shared_delay", 1.0)) != 1.0:
         yield (
             "expected no shared_delay beside driving.coupled_branch, whose chance is that of its branch, "
-            f"got {shown(shared_delay)}"
+            f"got {shown(shared)}"
         )
-
-
-def _turnout_faults(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The faults of the law of turnout times as a whole."""
-    yield from _cv_faults("turnout", settings)
-    varied = settings.get("turnout.cv") is not None or settings.get("turnout.model", "exponential") != "exponential"
-    if varied and settings.get("turnout.mean_minutes", 0.0) == 0.0:
+    varied = known.get("turnout.cv") is not None or known["turnout.model"] != "exponential"
+    if varied and known.get("turnout.mean_minutes", 0.0) == 0.0 and "turnout.mean_minutes" not in unsound:
         yield "expected turnout.mean_minutes > 0 beside turnout.model or turnout.cv, got 0"
 
 
@@ -334,24 +312,14 @@ def _arrival_faults(settings: Mapping[str, Any], demand: Sequence[Any]) -> Itera
     if not (_is_team_size(sent) and _is_team_size(wanted)):
         return
     if wanted > sent:
-        yield Fault(
-            "city", None, f"expected arrivals_per_incident <= trucks_per_incident, got {wanted} of {sent} trucks"
-        )
+        words = "expected arrivals_per_incident <= trucks_per_incident"
+        yield Fault("city", None, f"{words}, got {wanted} of {sent} trucks")
         return
     for index, point in enumerate(demand):
         trucks = sent if point.trucks is None else point.trucks
         arrivals = wanted if point.arrivals is None else point.arrivals
         if _is_team_size(trucks) and _is_team_size(arrivals) and arrivals > trucks:
             yield Fault("demand", index, f"expected arrivals <= trucks, got {arrivals} of {trucks} trucks")
-
-
-def _weight_faults(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The fault of a weight that the objective lacks and needs, or has and does not use."""
-    minimise, weight = settings.get("objective.minimise", "late"), settings.get("objective.weight")
-    if minimise == "late+minutes" and weight is None:
-        yield "expected objective.weight, which minimising late+minutes needs, got none"
-    elif minimise != "late+minutes" and weight is not None:
-        yield f"expected no objective.weight where only {minimise} is minimised, got {weight!r}"
 
 
 def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
@@ -363,28 +331,14 @@ def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
         for index, row in enumerate(rows):
             if fault := condition.fault(field, getattr(row, field)):
                 yield Fault(table, index, fault)
-    if table in UNIQUE:
-        yield from _duplicate_faults(table, UNIQUE[table], rows)
+    first: dict[Any, int] = {}
+    for index, value in enumerate(getattr(row, UNIQUE[table]) for row in rows if table in UNIQUE):
+        if value is not UNREAD and first.setdefault(value, index) != index:
+            text = f"expected {UNIQUE[table]} to be unique, got {shown(value)} again"
+            yield Fault(table, index, text, first[value])
     if table == "demand":
         rates = [point.incidents_per_day for point in rows]
         if all(rate == 0.0 for rate in rates):
             yield Fault(table, None, "expected at least one incidents_per_day > 0, got none")
         elif all(isinstance(rate, float | int) and 0.0 <= rate < LEAST_RATE for rate in rates):
             yield Fault(table, None, f"expected at least one incidents_per_day >= {LEAST_RATE:g}, got {max(rates)!r}")
-
-
-def _duplicate_faults(table: str, field: str, rows: Sequence[Any]) -> Iterator[Fault]:
-    first: dict[Any, int] = {}
-    for index, row in enumerate(rows):
-        value = getattr(row, field)
-        if value is not UNREAD and first.setdefault(value, index) != index:
-            yield Fault(table, index, f"expected {field} to be unique, got {shown(value)} again", first[value])
-
-
-def _reference_faults(table: str, rows: Sequence[Any], known: set[Any]) -> Iterator[Fault]:
-    """A fault for every field that names a node that is not there."""
-    for field in (name for name, condition in COLUMN_CONDITIONS[table].items() if condition is _REFERENCE):
-        for index, row in enumerate(rows):
-            value = getattr(row, field)
-            if value not in known and value is not UNREAD:
-                yield Fault(table, index, f"expected {field} {_REFERENCE.words}, got {shown(value)}")

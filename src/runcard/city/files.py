@@ -1,10 +1,4 @@
-"""Cities as folders: `city.toml` and four CSV tables that open in a spreadsheet and diff in git.
-
-    city.toml     the settings: schema, name, busy_minutes, target_minutes, ...
-    node.csv      node_id, x_coord, y_coord
-    link.csv      link_id, from_node_id, to_node_id, directed, mean_minutes
-    station.csv   station_id, node_id, trucks
-    demand.csv    node_id, incidents_per_day
+"""Cities as folders: `city.toml` and four CSV tables (see `tables.py`) that open in a spreadsheet and diff in git.
 
 Reading finds every fault of all five files before it raises one `CityError`.
 
@@ -46,25 +40,18 @@ def read_city(folder: str | Path) -> City:
     folder = Path(folder)
     if not folder.is_dir():
         raise CityError(str(folder), ["expected a city folder, got " + ("a file" if folder.exists() else "nothing")])
-    texts = _read_files(folder)
-    faults: list[Fault] = []
-    settings: dict[str, Any] = {}
-    try:
-        settings, found = parse_settings(_or_raise(texts[SETTINGS_FILE]))
-        faults += [Fault("city", None, text) for text in found]
-    except UnreadableError as error:
-        faults.append(Fault("city", None, str(error)))
-    read: dict[str, ReadTable] = {}
-    for table in TABLES:
-        try:
-            read[table.name] = parse_table(table, _or_raise(texts[table.file_name]))
-            faults += read[table.name].faults
-        except UnreadableError as error:
-            faults.append(Fault(table.name, None, str(error)))
+    settings, read, faults = _read_files(folder)
+
+    def place(table: str, index: int | None) -> str:
+        if table == "city":
+            return SETTINGS_FILE
+        return f"{table}.csv" if index is None else f"{table}.csv row {read[table].row_numbers[index]}"
+
     # The settings and tables that could be read are checked further, so that one run shows everything.
     faults += find_faults(settings, {name: table.rows for name, table in read.items()}, routes=not faults)
     if faults:
-        raise CityError(str(folder), _in_words(faults, read))
+        faults.sort(key=lambda fault: (_TABLE_ORDER[fault.table], -1 if fault.index is None else fault.index))
+        raise CityError(str(folder), [described(fault, place) for fault in faults])
     tables: dict[str, Any] = {attribute: read[name].rows for name, attribute in TABLE_ATTRIBUTES.items()}
     return City(**tables, **city_fields(settings))
 
@@ -151,32 +138,32 @@ def _is_half_written(folder: Path) -> bool:
     return not (folder / SETTINGS_FILE).exists() and (folder / DRAFT).exists()
 
 
-def _read_files(folder: Path) -> dict[str, str | UnreadableError]:
-    """The text of each file, or why it has none; raises a CityError if the files may be of two cities."""
+def _read_files(folder: Path) -> tuple[dict[str, Any], dict[str, ReadTable], list[Fault]]:
+    """The settings and tables that can be read, and what is wrong; a CityError if files may be of two cities."""
     for _ in range(_NUM_TRIES):
         before = _identity(folder / SETTINGS_FILE)
-        found: dict[str, str | UnreadableError] = {}
-        for name in FILE_NAMES:
+        settings: dict[str, Any] = {}
+        read: dict[str, ReadTable] = {}
+        faults: list[Fault] = []
+        try:
+            settings, found = parse_settings(read_text(folder / SETTINGS_FILE))
+            faults += [Fault("city", None, text) for text in found]
+        except UnreadableError as error:
+            faults.append(Fault("city", None, str(error)))
+        for table in TABLES:
             try:
-                found[name] = read_text(folder / name)
+                read[table.name] = parse_table(table, read_text(folder / table.file_name))
+                faults += read[table.name].faults
             except UnreadableError as error:
-                found[name] = error
+                faults.append(Fault(table.name, None, str(error)))
         if before == _identity(folder / SETTINGS_FILE) and not _is_half_written(folder):
-            return found
+            return settings, read, faults
         time.sleep(_WAIT_SECONDS)  # another program may be writing the city just now
-    raise CityError(
-        str(folder),
-        [
-            f"{SETTINGS_FILE}: the file is missing, because a write of a city was interrupted here, and the tables may "
-            "be of two cities; write the city again with --overwrite"
-        ],
+    text = (
+        f"{SETTINGS_FILE}: the file is missing, because a write of a city was interrupted here, and the tables may "
+        "be of two cities; write the city again with --overwrite"
     )
-
-
-def _or_raise(text: str | UnreadableError) -> str:
-    if isinstance(text, UnreadableError):
-        raise text
-    return text
+    raise CityError(str(folder), [text])
 
 
 def _identity(path: Path) -> tuple[int, int, int] | None:
@@ -203,15 +190,3 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         row = content.count(b"\n", 0, error.start) + 1
         raise UnreadableError(f"row {row} is not UTF-8 text: got byte 0x{content[error.start]:02x}") from error
-
-
-def _in_words(faults: list[Fault], read: dict[str, ReadTable]) -> list[str]:
-    """The faults as lines, by file and row."""
-
-    def place(table: str, index: int | None) -> str:
-        if table == "city":
-            return SETTINGS_FILE
-        return f"{table}.csv" if index is None else f"{table}.csv row {read[table].row_numbers[index]}"
-
-    in_order = sorted(faults, key=lambda fault: (_TABLE_ORDER[fault.table], -1 if fault.index is None else fault.index))
-    return [described(fault, place) for fault in in_order]

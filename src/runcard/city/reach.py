@@ -1,8 +1,9 @@
 """Which nodes can be reached: every station needs a route to every demand point."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
+
+import numpy as np
 
 _MAX_NAMED: Final = 3
 
@@ -10,44 +11,26 @@ _MAX_NAMED: Final = 3
 def route_faults(links: Sequence[Any], stations: Sequence[Any], demand: Sequence[Any]) -> Iterator[tuple[int, str]]:
     """The position of every station without a route to some demand point, and what is wrong with it.
 
-    A station with a route to one that reaches everything reaches everything too. So in a sound city two searches from
-    the first station are enough, one with and one against the direction of the links.
+    Stations that can reach one another reach the same nodes, so that one search is enough for all of them.
     """
-    ahead, back = _neighbours(links)
+    from scipy.sparse import csr_array  # here, because it takes a while to import
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    ways = [(link.from_node_id, link.to_node_id) for link in links]
+    ways += [(link.to_node_id, link.from_node_id) for link in links if not link.directed]
     wanted = dict.fromkeys(point.node_id for point in demand)
-    reached = _reachable(stations[0].node_id, ahead)
-    sound = _reachable(stations[0].node_id, back) if reached.issuperset(wanted) else set()
+    names = dict.fromkeys([*(node_id for way in ways for node_id in way), *wanted, *(one.node_id for one in stations)])
+    number = {node_id: place for place, node_id in enumerate(names)}
+    ends = np.array([(number[start], number[end]) for start, end in ways]).T
+    graph = csr_array((np.ones(len(ways)), (ends[0], ends[1])), shape=(len(number), len(number)))
+    part = connected_components(graph, connection="strong")[1].tolist()
+    missed: dict[int, list[str]] = {}
     for index, station in enumerate(stations):
-        if station.node_id in sound:
-            continue
-        reached = _reachable(station.node_id, ahead)
-        missed = [node_id for node_id in wanted if node_id not in reached]
-        if missed:
-            named = ", ".join(missed[:_MAX_NAMED])
-            more = f" and {len(missed) - _MAX_NAMED} more" if len(missed) > _MAX_NAMED else ""
+        here = number[station.node_id]
+        if part[here] not in missed:
+            reached = set(breadth_first_order(graph, here, return_predecessors=False).tolist())
+            missed[part[here]] = [node_id for node_id in wanted if number[node_id] not in reached]
+        if found := missed[part[here]]:
+            named = ", ".join(found[:_MAX_NAMED])
+            more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
             yield index, f"expected a route to every demand point, got none to {named}{more}"
-
-
-def _neighbours(links: Sequence[Any]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The nodes next to each node, along the direction of the links and against it."""
-    ahead: dict[str, list[str]] = defaultdict(list)
-    back: dict[str, list[str]] = defaultdict(list)
-    for link in links:
-        start, end = link.from_node_id, link.to_node_id
-        ahead[start].append(end)
-        back[end].append(start)
-        if not link.directed:
-            ahead[end].append(start)
-            back[start].append(end)
-    return ahead, back
-
-
-def _reachable(start: str, neighbours: Mapping[str, list[str]]) -> set[str]:
-    seen = {start}
-    waiting = [start]
-    while waiting:
-        for node_id in neighbours.get(waiting.pop(), ()):
-            if node_id not in seen:
-                seen.add(node_id)
-                waiting.append(node_id)
-    return seen

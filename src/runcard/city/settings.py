@@ -5,7 +5,7 @@ Inside the program the keys of a section carry its name: `driving.model`.
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 from operator import attrgetter
 from typing import Any, Final
@@ -62,7 +62,10 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
     schema = document.pop("schema", None)
     if type(schema) is not int or schema != SCHEMA:
         raise UnreadableError(f"expected schema = {SCHEMA}, got {'none' if schema is None else shown(schema)}")
-    given = dict(_flat(document))
+    given: dict[str, Any] = {}
+    for key, value in document.items():
+        is_section = key in SECTIONS and isinstance(value, dict)
+        given |= {f"{key}.{inner}": value[inner] for inner in value} if is_section else {key: value}
     settings: dict[str, Any] = {}
     faults = [f"missing key {key}" for key in REQUIRED if key not in given]
     for key, value in given.items():
@@ -77,15 +80,6 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
                 settings[key] = UNREAD
                 faults.append(f"expected {key} to be {error}, got {shown(value)}")
     return settings, faults
-
-
-def _flat(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Each key with its value, the keys of the known sections led by the section's name."""
-    for key, value in document.items():
-        if key in SECTIONS and isinstance(value, dict):
-            yield from ((f"{key}.{inner}", inner_value) for inner, inner_value in value.items())
-        else:
-            yield key, value
 
 
 def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,13 +103,8 @@ def format_settings(city: City) -> str:
         if section != begun:
             lines += ["", f"[{section}]"]
             begun = section
-        lines.append(f"{name} = {_toml(key, value)}")
+        of = SETTING_CONDITIONS[key].of
+        # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
+        text = repr(of(value)) if of in (float, int) else json.dumps(value, ensure_ascii=False)
+        lines.append(f"{name} = {text}")
     return "\n".join(lines) + "\n"
-
-
-def _toml(key: str, value: Any) -> str:
-    of = SETTING_CONDITIONS[key].of
-    if of in (float, int):
-        return repr(of(value))
-    # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
-    return json.dumps(value, ensure_ascii=False)

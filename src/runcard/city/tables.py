@@ -8,9 +8,8 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from difflib import SequenceMatcher
-from math import nan
 from typing import Any, Final
 
 from runcard.city.check import COLUMN_CONDITIONS, UNREAD, Fault, UnreadableError, near, plain, shown
@@ -56,7 +55,9 @@ class Table:
         of = self.types[column]
         if of is str:
             return cell.strip() if column in self.required else cell
-        return None if column in self.optional and not cell.strip() else _READERS.get(of, of)(cell)
+        if column in self.optional and not cell.strip():
+            return None
+        return _read_cell(of, cell) if isinstance(of, type) else of(cell)
 
     def write(self, column: str, value: Any) -> str:
         """The cell of a value."""
@@ -75,43 +76,25 @@ class ReadTable:
     faults: tuple[Fault, ...]
 
 
-def _read_number(cell: str) -> float:
-    if not _NUMBER.fullmatch(cell.strip()):
-        raise ValueError("a number")
-    return float(cell)
+def _read_cell(of: type, cell: str) -> Any:
+    """The value of a cell of a type; 2.0 is a whole number too, because spreadsheets and data frames write it so."""
+    text = cell.strip().lower()
+    if of is bool and text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if of is not bool and _NUMBER.fullmatch(text) and (of is float or float(text).is_integer()):
+        return of(float(text))
+    raise ValueError({float: "a number", int: "a whole number", bool: "0 or 1"}[of])
 
 
-def _read_whole(cell: str) -> int:
-    """The whole number in a cell; 2.0 is one too, because spreadsheets and data frames write it so."""
-    number = float(cell) if _NUMBER.fullmatch(cell.strip()) else nan
-    if not number.is_integer():
-        raise ValueError("a whole number")
-    return int(number)
-
-
-def _read_boolean(cell: str) -> bool:
-    value = _BOOLEANS.get(cell.strip().lower())
-    if value is None:
-        raise ValueError("0 or 1")
-    return value
-
-
-_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {float: _read_number, int: _read_whole, bool: _read_boolean}
-
-
-def _city_table(name: str, row: type[Any], required: tuple[str, ...], optional: tuple[str, ...]) -> Table:
+def _city_table(row: type[Any], name: str) -> Table:
+    """The table of a city whose columns are the fields of a class; those with a default are optional."""
     types = {column: condition.of for column, condition in COLUMN_CONDITIONS[name].items()}
-    return Table(name, row, required, optional, types)
+    required = {field.name for field in fields(row) if field.default is MISSING}
+    optional = tuple(column for column in types if column not in required)
+    return Table(name, row, tuple(column for column in types if column in required), optional, types)
 
 
-TABLES: Final[tuple[Table, ...]] = (
-    _city_table("node", Node, ("node_id", "x_coord", "y_coord"), ("name",)),
-    _city_table("link", Link, ("link_id", "from_node_id", "to_node_id", "directed", "mean_minutes"), ("length_m",)),
-    _city_table("station", Station, ("station_id", "node_id", "trucks"), ("name",)),
-    _city_table(
-        "demand", DemandPoint, ("node_id", "incidents_per_day"), ("trucks", "arrivals", "target_minutes", "name")
-    ),
-)
+TABLES: Final = tuple(map(_city_table, (Node, Link, Station, DemandPoint), COLUMN_CONDITIONS))
 
 
 def parse_table(table: Table, text: str) -> ReadTable:
@@ -130,7 +113,7 @@ def parse_table(table: Table, text: str) -> ReadTable:
         if len(cells) != len(header):
             if lacking:
                 # Nobody can know which cell belongs to which column: the fault is in the header, not in the row.
-                rows.append(_unread_row(table))
+                rows.append(table.row(**dict.fromkeys(table.columns, UNREAD)))
                 continue
             faults.append(Fault(table.name, index, f"expected {len(header)} cells, got {len(cells)}"))
         rows.append(_parse_row(table, header, cells, index, faults))
@@ -192,10 +175,6 @@ def _parse_row(table: Table, header: list[str], cells: list[str], index: int, fa
             values[column] = UNREAD
     found.pop("", None)
     return table.row(**values, extra=tuple(found.items()))
-
-
-def _unread_row(table: Table) -> Any:
-    return table.row(**dict.fromkeys(table.columns, UNREAD))
 
 
 def format_table(table: Table, rows: Sequence[Any]) -> str:

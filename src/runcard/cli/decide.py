@@ -3,26 +3,22 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from runcard.cli.parameters import AsJson, Node, named_path, unset, whole_number
+from runcard.cli.parameters import AsJson, Node, option, path_argument, path_option, whole_option
 
 
 def decide(
-    file: Annotated[Path, typer.Argument(parser=named_path, metavar="FILE", help="A policy file.", show_default=False)],
+    file: Annotated[Path, path_argument("FILE", "A policy file.")],
     at: Node,
     idle: Annotated[
         str,
-        unset(
+        option(
             "STATIONS", "Stations with an idle truck, commas between, once for each truck (s1,s1,s3); or all, or none."
         ),
     ],
     incident_class: Annotated[
-        int | None, unset("N", "Which row of the node in demand.csv, from 1.", "--class", parser=whole_number(0))
+        int | None, whole_option("Which row of the node in demand.csv, from 1.", "--class")
     ] = None,
-    city: Annotated[
-        Path | None, unset("CITY", "Refuse a file that was not made for this city.", parser=named_path)
-    ] = None,
+    city: Annotated[Path | None, path_option("CITY", "Refuse a file that was not made for this city.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which trucks to send, and why."""

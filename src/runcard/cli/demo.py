@@ -3,18 +3,14 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from runcard.cli.parameters import named_path
+from runcard.cli.parameters import path_option
+from runcard.errors import InputError
 
 
 def demo(
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", parser=named_path, metavar="FOLDER", help="Where the map and the city are written."
-        ),
-    ] = Path("runcard-demo"),
+    output: Annotated[Path, path_option("FOLDER", "Where the map and the city are written.", "--output", "-o")] = Path(
+        "runcard-demo"
+    ),
 ) -> None:
     """Solve the built-in city and draw its map.
 
@@ -25,10 +21,12 @@ def demo(
     from runcard.cli.show_comparison import print_comparison
     from runcard.cli.terminal import make_console
     from runcard.outputs.compare import DEFAULT_POLICIES, compare_policies
-    from runcard.outputs.demo import make_folder, next_commands, write_demo
+    from runcard.outputs.demo import next_commands, write_demo
     from runcard.policy.solve_options import SolveOptions
 
-    make_folder(output)
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output}: expected a folder for the demonstration, got a file")
+    output.mkdir(parents=True, exist_ok=True)
     city = demo_city()
     console = make_console()
     console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.")
@@ -39,10 +37,5 @@ def demo(
     with Report() as report:
         report.begin("drawing the map")
         written = write_demo(comparison, output)
-    console.print("Written:")
-    for path in written:
-        console.print(f"  {path}", soft_wrap=True)
-    console.print()
-    console.print("Try next:")
-    for command in next_commands(comparison, output):
-        console.print(f"  {command}", soft_wrap=True)
+    files, commands = ([f"  {one}" for one in lines] for lines in (written, next_commands(comparison, output)))
+    console.print("Written:", *files, "", "Try next:", *commands, sep="\n", soft_wrap=True)

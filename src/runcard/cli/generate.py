@@ -5,40 +5,22 @@ from typing import Annotated
 
 import typer
 
-from runcard.cli.parameters import named_path, unset, whole_number
+from runcard.cli.parameters import option, path_argument, whole_option
 
 
 def generate(
-    folder: Annotated[
-        Path,
-        typer.Argument(parser=named_path, metavar="DIR", help="The folder to write the city to.", show_default=False),
-    ],
-    side: Annotated[
-        int, typer.Option(parser=whole_number(0), metavar="N", help="Nodes along each side of the grid.")
-    ] = 6,
-    stations: Annotated[int, typer.Option(parser=whole_number(0), metavar="N", help="Number of stations.")] = 5,
-    load: Annotated[float, typer.Option(metavar="X", help="Incidents per truck and busy time: the paper's ρ.")] = 0.1,
-    seed: Annotated[
-        int,
-        typer.Option(
-            parser=whole_number(0), metavar="N", help="Seed of everything random; the same seed gives the same city."
-        ),
-    ] = 1,
-    gamma: Annotated[
-        float, typer.Option(metavar="X", help="Target, as a part of the longest route's mean driving time.")
-    ] = 0.6,
+    folder: Annotated[Path, path_argument("DIR", "The folder to write the city to.")],
+    side: Annotated[int, whole_option("Nodes along each side of the grid.")] = 6,
+    stations: Annotated[int, whole_option("Number of stations.")] = 5,
+    load: Annotated[float, option("X", "Incidents per truck and busy time: the paper's ρ.")] = 0.1,
+    seed: Annotated[int, whole_option("Seed of everything random; the same seed gives the same city.")] = 1,
+    gamma: Annotated[float, option("X", "Target, as a part of the longest route's mean driving time.")] = 0.6,
     sparseness: Annotated[
-        float | None, unset("X", "Part of the links that is kept; drawn from 0.4 to 1 if left out.")
+        float | None, option("X", "Part of the links that is kept; drawn from 0.4 to 1 if left out.")
     ] = None,
-    shared_delay: Annotated[
-        float, typer.Option(metavar="X", help="Chance that trucks on one link meet the same delay.")
-    ] = 1.0,
-    busy_minutes: Annotated[
-        float, typer.Option(metavar="X", help="Mean minutes that a dispatched truck is busy.")
-    ] = 60.0,
-    trucks_per_station: Annotated[
-        int, typer.Option(parser=whole_number(0), metavar="N", help="Trucks of each station.")
-    ] = 1,
+    shared_delay: Annotated[float, option("X", "Chance that trucks on one link meet the same delay.")] = 1.0,
+    busy_minutes: Annotated[float, option("X", "Mean minutes that a dispatched truck is busy.")] = 60.0,
+    trucks_per_station: Annotated[int, whole_option("Trucks of each station.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a city that is there already.")] = False,
 ) -> None:
     """Write a random city as in the paper.

@@ -2,17 +2,13 @@
 
 from typing import Annotated
 
-import typer
-
-from runcard.cli.parameters import AsJson, CityFolder, Node, whole_number
+from runcard.cli.parameters import AsJson, CityFolder, Node, whole_option
 
 
 def lateness(
     city: CityFolder,
     at: Node,
-    top: Annotated[
-        int, typer.Option(parser=whole_number(1), metavar="N", help="Teams that the table shows; JSON has all of them.")
-    ] = 20,
+    top: Annotated[int, whole_option("Teams that the table shows; JSON has all of them.", least=1)] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Show P(late) of every team at a node, best first."""

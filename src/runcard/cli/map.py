@@ -1,30 +1,21 @@
 """`runcard map`: which stations send trucks to each area."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from runcard.cli.parameters import Threads, named_path, solve_options, some_words, unset
+from runcard.cli.parameters import Threads, option, path_argument, path_option, solve_options, some_words
 from runcard.errors import InputError
 
 
 def draw_map(
-    path: Annotated[
-        Path,
-        typer.Argument(
-            parser=named_path, metavar="CITY|FILE", help="A city folder, or a policy file.", show_default=False
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", parser=named_path, metavar="FILE", help="The map to write: .png, .svg or .pdf."),
-    ] = Path("map.png"),
+    path: Annotated[Path, path_argument("CITY|FILE", "A city folder, or a policy file.")],
+    output: Annotated[Path, path_option("FILE", "The map to write: .png, .svg or .pdf.", "--output", "-o")] = Path(
+        "map.png"
+    ),
     policies: Annotated[
         str | None,
-        unset(
+        option(
             "NAMES",
             "Policies by name, paper label or policy file, commas between; closest-first,optimal if left out, with "
             "one-step-mean-field for optimal in a large department.",
@@ -32,7 +23,7 @@ def draw_map(
             "--policy",
         ),
     ] = None,
-    city: Annotated[Path | None, unset("CITY", "The city folder of a policy file.", parser=named_path)] = None,
+    city: Annotated[Path | None, path_option("CITY", "The city folder of a policy file.")] = None,
     threads: Threads = None,
 ) -> None:
     """Draw which stations send trucks to each area.
@@ -43,15 +34,22 @@ def draw_map(
     from runcard.cli.progress import Report
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
-    from runcard.outputs.files import check_output_file, size_in_words
-    from runcard.outputs.map import check_map_file, draw_map, policies_to_draw
+    from runcard.outputs.files import size_in_words
+    from runcard.outputs.map import check_picture_file, draw_map, policies_to_draw
     from runcard.outputs.policy_choice import policies_for, policy_choices
     from runcard.policy.solve import evaluate
 
     asked = [] if policies is None else some_words(policies, "--policies")
-    check_map_file(output)
-    check_output_file(output)
-    _check_source(path, city, asked)
+    check_picture_file(output, "map")
+    is_city = path.is_dir()
+    for wrong, reason in (
+        (not path.exists(), "expected a city folder or a policy file, found none"),
+        (is_city and city, "expected --city only with a policy file, got a city folder and --city"),
+        (not is_city and not city, "a policy file does not say where its city lies: name the city folder with --city"),
+        (not is_city and asked, "expected --policies only with a city folder; they may be policy files, too"),
+    ):
+        if wrong:
+            raise InputError(f"{path}: {reason}")
     options = solve_options(1e-9, None, threads)
     given = read_city(path if city is None else city)
     words, exact = policies_to_draw(given, asked if city is None else ["closest-first", str(path.absolute())])
@@ -71,15 +69,3 @@ def draw_map(
         )
     names = " and ".join(policy.name for policy in shown)
     console.print(f"Wrote {output} ({size_in_words(output)}): {names}", soft_wrap=True)
-
-
-def _check_source(path: Path, city: Path | None, policies: Sequence[str]) -> None:
-    """Raise an error if it is not clear which city and which policies a map is of."""
-    if not path.exists():
-        raise InputError(f"{path}: expected a city folder or a policy file, found none")
-    if path.is_dir() and city is not None:
-        raise InputError(f"{path}: expected --city only with a policy file, got a city folder and --city")
-    if not path.is_dir() and city is None:
-        raise InputError(f"{path}: a policy file does not say where its city lies: name the city folder with --city")
-    if not path.is_dir() and policies:
-        raise InputError(f"{path}: expected --policies only with a city folder; they may be policy files, too")

@@ -17,8 +17,23 @@ def named_path(text: str | Path) -> Path:
     return Path(text)
 
 
-def whole_number(least: int, most: int = 10**18) -> Callable[[str | int], int]:
-    """A reader of whole numbers from `least` to `most`; anything else is refused in a sentence."""
+def option(metavar: str, words: str, *names: str, parser: Callable[[Any], Any] | None = None) -> Any:
+    """An option with a value, which its help calls `metavar`."""
+    return typer.Option(*names, parser=parser, metavar=metavar, help=words)
+
+
+def path_option(metavar: str, words: str, *names: str) -> Any:
+    """An option with a path."""
+    return option(metavar, words, *names, parser=named_path)
+
+
+def path_argument(metavar: str, words: str) -> Any:
+    """An argument that is a path."""
+    return typer.Argument(parser=named_path, metavar=metavar, help=words)
+
+
+def whole_option(words: str, *names: str, least: int = 0, most: int = 10**18) -> Any:
+    """An option with a whole number from `least` to `most`; anything else is refused in a sentence."""
 
     def read(text: str | int) -> int:
         try:
@@ -29,31 +44,20 @@ def whole_number(least: int, most: int = 10**18) -> Callable[[str | int], int]:
             raise typer.BadParameter(f"expected a whole number from {least} to {most:,}, got {text!r}")
         return number
 
-    return read
+    return option("N", words, *names, parser=read)
 
 
-def unset(
-    metavar: str, words: str, *names: str, parser: Callable[[str], Any] | Callable[[str | int], int] | None = None
-) -> Any:
-    """An option that may be left out, so that its help shows no default."""
-    return typer.Option(*names, parser=parser, metavar=metavar, help=words, show_default=False)
-
-
-CityFolder = Annotated[
-    Path, typer.Argument(parser=named_path, metavar="CITY", help="A city folder.", show_default=False)
-]
+CityFolder = Annotated[Path, path_argument("CITY", "A city folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Node = Annotated[str, unset("NODE", "The node of the incident.", "--at")]
-Tolerance = Annotated[
-    float, typer.Option(metavar="X", help="How close the proven bounds of `optimal` must come, relatively.")
-]
+Node = Annotated[str, option("NODE", "The node of the incident.", "--at")]
+Tolerance = Annotated[float, option("X", "How close the proven bounds of `optimal` must come, relatively.")]
 Horizon = Annotated[
-    float | None, unset("X", "The horizon T of one-step-queueing in busy times; from the load if left out.")
+    float | None, option("X", "The horizon T of one-step-queueing in busy times; from the load if left out.")
 ]
 Threads = Annotated[
-    int | None, unset("N", "Threads to use; one for each processor if left out.", parser=whole_number(1, 10_000))
+    int | None, whole_option("Threads to use; one for each processor if left out.", least=1, most=10_000)
 ]
-Seed = Annotated[int, typer.Option(parser=whole_number(0, 2**63 - 1), metavar="N", help="Seed of everything random.")]
+Seed = Annotated[int, whole_option("Seed of everything random.", most=2**63 - 1)]
 
 
 def solve_options(tolerance: float, horizon_busy_times: float | None, threads: int | None) -> "SolveOptions":
@@ -68,19 +72,9 @@ def words_of(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def some_words(text: str, option: str) -> list[str]:
-    """The words between commas, of which there has to be one."""
+def some_words(text: str, name: str) -> list[str]:
+    """The words between commas, at least one; `name` is that of the option."""
     words = words_of(text)
     if not words:
-        raise typer.BadParameter("expected names with commas between, got none", param_hint=f"'{option}'")
+        raise typer.BadParameter("expected names with commas between, got none", param_hint=f"'{name}'")
     return words
-
-
-def numbers_of(text: str, option: str) -> list[float]:
-    """The numbers between commas."""
-    try:
-        return [float(word) for word in words_of(text)]
-    except ValueError as error:
-        raise typer.BadParameter(
-            f"expected numbers with commas between, got {text!r}", param_hint=f"'{option}'"
-        ) from error

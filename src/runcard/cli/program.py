@@ -129,31 +129,23 @@ def _report(error: Exception) -> int:
     match error:
         case CityError(faults=[fault]):
             _say(f"{error.where}: {fault}")
-            return error.exit_code
         case CityError():
-            _say(f"{error.where}: {len(error.faults)} faults", *_listed(error.faults))
-            return error.exit_code
+            lines = [f"  - {fault}" for fault in error.faults[:MAX_FAULTS]]
+            if more := len(error.faults) - len(lines):
+                lines.append(f"  and {more} more fault{'s' if more > 1 else ''}")
+            _say(f"{error.where}: {len(error.faults)} faults", *lines)
         case RuncardError():
             _say(str(error))
-            return error.exit_code
         case typer.TyperException():
             context = getattr(error, "ctx", None)
             _say(f"{error.format_message()} (see {context.command_path if context else 'runcard'} --help)")
-            return error.exit_code
         case OSError():
             _say(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
         case MemoryError():
             _say("there is not enough memory")
         case _:
             _say(f"internal error, {type(error).__name__}: {error} (RUNCARD_DEBUG=1 shows where)")
-    return 1
-
-
-def _listed(faults: Sequence[str]) -> list[str]:
-    """The lines of a list of faults: the first ones, and the number of the others."""
-    lines = [f"  - {fault}" for fault in faults[:MAX_FAULTS]]
-    more = len(faults) - len(lines)
-    return [*lines, f"  and {more} more fault{'s' if more > 1 else ''}"] if more else lines
+    return int(getattr(error, "exit_code", 1))
 
 
 def _say(line: str, *details: str) -> None:

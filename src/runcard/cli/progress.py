@@ -9,21 +9,23 @@ All of it goes to standard error. If that is no terminal, a plain line is printe
 
 import sys
 import time
+from collections.abc import Sequence
 from math import log
 from threading import Event, Thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Display
 
 from runcard.city.model import LATE, Objective
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
+from runcard.outputs.steps import Steps
 
 if TYPE_CHECKING:
     from runcard.mdp.progress import Progress
     from runcard.simulate.engine import SimulationProgress
+    from runcard.study.tasks import Task
 
 EVERY_SECONDS: Final = 10.0
 
@@ -43,9 +45,7 @@ class Live:
             self._lines.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._display.stop()
         self._end.set()
         if self._lines is not None:
@@ -65,14 +65,11 @@ class Live:
                 return
 
 
-class Report(Live):
+class Report(Live, Steps):
     """The steps of some work, one at a time."""
 
     def __init__(self, objective: Objective = LATE) -> None:
         self._minimise = objective.minimise
-        self._step, self._done, self._words = "reading", 0.0, ""
-        self._known = False
-        """Whether it is known how much of the step is done."""
         self._first_gap: float | None = None
         super().__init__(
             TextColumn("{task.description}", markup=False),
@@ -80,17 +77,17 @@ class Report(Live):
             TextColumn("{task.fields[words]}", markup=False),
             TimeElapsedColumn(),
         )
-        self._task = self._display.add_task(self._step, total=None, words="")
+        self._task = self._display.add_task("reading", total=None, words="")
 
     def begin(self, words: str) -> None:
         """Show a new step."""
-        self._step, self._done, self._words, self._known = visible(words), 0.0, "", False
         self._first_gap = None
-        self._display.reset(self._task, total=None, description=self._step, words="")
+        self._display.reset(self._task, total=None, description=visible(words), words="")
 
-    def part(self, part: float) -> None:
+    def part(self, part: float, words: str = "") -> None:
         """Show how much of the step is done, from 0 to 1."""
-        self._show(part)
+        shown = f"{100.0 * part:3.0f} %" + (f"  {words}" if words else "")
+        self._display.update(self._task, total=1.0, completed=part, words=shown)
 
     def bounds(self, progress: "Progress") -> None:
         """Show how far the bounds of a solve have closed."""
@@ -98,30 +95,52 @@ class Report(Live):
         if self._first_gap is None:
             self._first_gap = gap
         lower, upper = max(0.0, progress.lower), progress.upper
-        of_late = self._minimise == "late"
-        words = (
-            f"late {100.0 * lower:.4f} to {100.0 * upper:.4f} %"
-            if of_late
-            else f"{self._minimise} {lower:.5f} to {upper:.5f}"
-        )
-        self._show(closed_part(self._first_gap, gap, progress.tolerance), words)
+        words = f"{self._minimise} {lower:.5f} to {upper:.5f}"
+        if self._minimise == "late":
+            words = f"late {100.0 * lower:.4f} to {100.0 * upper:.4f} %"
+        self.part(closed_part(self._first_gap, gap, progress.tolerance), words)
 
     def simulated(self, progress: "SimulationProgress") -> None:
         """Show how far a simulation is."""
-        self._show(progress.part, f"late ± {100.0 * progress.precision:.2f} % of it")
-
-    def _show(self, part: float, words: str = "") -> None:
-        self._done, self._known, self._words = min(1.0, max(0.0, part)), True, words
-        percent = f"{100.0 * self._done:3.0f} %"
-        self._display.update(
-            self._task, total=1.0, completed=self._done, words=f"{percent}  {words}" if words else percent
-        )
+        self.part(min(1.0, progress.part), f"late ± {100.0 * progress.precision:.2f} % of it")
 
     @property
     def line(self) -> str:
         """The step and how far it is, in one line."""
-        part = f": {100.0 * self._done:.0f} %" if self._known else ""
-        return f"{self._step}{part}" + (f", {self._words}" if self._words else "")
+        task = self._display.tasks[0]
+        words = task.fields["words"].strip().replace("%  ", "%, ", 1)
+        return f"{task.description}: {words}" if words else task.description
+
+
+class StudyBar(Live):
+    """The progress of a study: a bar that fills with the weights of the tasks that are done, and the time left."""
+
+    def __init__(self, tasks: "Sequence[Task]", num_done: int, weight_done: float) -> None:
+        self.num_tasks, self.num_done = len(tasks), num_done
+        super().__init__(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=32),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            # The speed of the last minutes, because tasks are of different kinds.
+            TimeRemainingColumn(elapsed_when_finished=False),
+            speed_estimate_period=120.0,
+        )
+        total = sum(task.weight for task in tasks)
+        self._task = self._display.add_task("the first task", total=total)
+        self._display.update(self._task, completed=weight_done)
+
+    def done(self, task: "Task") -> None:
+        """Count a task that is done."""
+        self.num_done += 1
+        where = f"{task.setting.trucks} trucks, side {task.setting.side}, load {task.setting.load:g}"
+        self._display.update(self._task, advance=task.weight, description=f"{where:32}")
+
+    @property
+    def line(self) -> str:
+        """The tasks that are done, and the part of the work that they are."""
+        return f"{self.num_done} of {self.num_tasks} tasks, {self._display.tasks[0].percentage:.0f} %"
 
 
 def relative_gap(progress: "Progress") -> float:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from runcard.city.model import LATE, Objective
+from runcard.city.model import LATE
 from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
@@ -23,9 +23,7 @@ def print_comparison(comparison: Comparison) -> None:
     print_files(result.choice for result in comparison.results)
     console.print(comparison_table(comparison))
     if any(result.policy.name == "optimal" for result in comparison.results):
-        console.print(limit_line(comparison))
-        console.print(gap_line(comparison))
-        console.print()
+        console.print(*optimum_lines(comparison), "", sep="\n")
     if comparison.results[0].late_by_rule:
         console.print("Late, %, by how many trucks must be there and when:", style="bold")
         console.print(rule_table(comparison))
@@ -61,14 +59,15 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     per_day = decimals_for(result.evaluation.late_per_day for result in results)
     fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
     headings = ["late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
-    counts_late = comparison.problem.objective == LATE
-    if not counts_late:
-        headings.append(_cost_heading(comparison.problem.objective))
+    objective = comparison.problem.objective
+    if objective != LATE:
+        what = "minutes" if objective.weight is None else f"late + {objective.weight:g} min"
+        headings.append(f"{what},\nproven")
     table = SplitTable("policy", headings)
     for result, mean in zip(results, minutes, strict=True):
         evaluation = result.evaluation
         table.add_row(
-            _policy_cell(result),
+            _named(result.name, result),
             Text(
                 in_decimals(100.0 * evaluation.late_fraction, decimals),
                 BEST if evaluation.late_fraction == min(late) else "",
@@ -78,32 +77,24 @@ def comparison_table(comparison: Comparison) -> SplitTable:
             "" if mean is None else Text(f"{mean:.3f}", BEST if mean == fastest else ""),
             "" if result is results[0] else _fewer_late(result.improvement_over_first),
             f"{result.seconds:.3f}",
-            *([] if counts_late else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
+            *([] if objective == LATE else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
         )
     return table
 
 
-def _cost_heading(objective: Objective) -> str:
-    return "minutes,\nproven" if objective.weight is None else f"late + {objective.weight:g} min,\nproven"
-
-
-def limit_line(comparison: Comparison) -> str:
-    """What the lower bound of the optimal policy proves of every policy."""
-    objective = comparison.problem.objective
-    if objective == LATE:
-        return "No policy can be late less often than the lower end of optimal's interval."
-    return f"No policy can bring {objective_words(objective)} below the lower end of optimal's interval of it."
-
-
-def gap_line(comparison: Comparison) -> str:
-    """By how much each policy is above the best possible at most; empty where that is not known."""
+def optimum_lines(comparison: Comparison) -> list[str]:
+    """What the lower bound of the optimal policy proves, and how much each policy is above the best at most."""
+    objective, of_late = comparison.problem.objective, comparison.problem.objective == LATE
+    limit = "No policy can be late less often than the lower end of optimal's interval."
+    if not of_late:
+        limit = f"No policy can bring {objective_words(objective)} below the lower end of optimal's interval of it."
     gaps = [
         f"{result.name} {100.0 * result.gap_to_optimum:.2f} %"
         for result in comparison.results
         if result.gap_to_optimum is not None and result.policy.name != "optimal"
     ]
-    what = "Late more often than" if comparison.problem.objective == LATE else "Above"
-    return f"{what} the best possible, at most: {', '.join(gaps)}." if gaps else ""
+    what = "Late more often than" if of_late else "Above"
+    return [limit, f"{what} the best possible, at most: {', '.join(gaps)}." if gaps else ""]
 
 
 def rule_table(comparison: Comparison) -> SplitTable:
@@ -113,7 +104,7 @@ def rule_table(comparison: Comparison) -> SplitTable:
     decimals = decimals_for(100.0 * late for result in comparison.results for late in result.late_by_rule.values())
     for result in comparison.results:
         table.add_row(
-            _policy_cell(result), *(in_decimals(100.0 * result.late_by_rule[rule], decimals) for rule in rules)
+            _named(result.name, result), *(in_decimals(100.0 * result.late_by_rule[rule], decimals) for rule in rules)
         )
     return table
 
@@ -128,7 +119,8 @@ def station_table(comparison: Comparison) -> SplitTable:
             for result in results
         )
         table.add_row(station.station_id, str(station.trucks), *cells)
-    table.foot = ("outside", "", *(f"{100.0 * result.evaluation.outside_share:6.2f}  {'':6}" for result in results))
+    table.add_row("outside", "", *(f"{100.0 * result.evaluation.outside_share:6.2f}  {'':6}" for result in results))
+    table.has_foot = True
     return table
 
 
@@ -142,9 +134,8 @@ def weight_table(curve: Curve) -> SplitTable:
         ["late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns"],
     )
     for point in points:
-        cell = Text(f"{point.weight:g}")
         table.add_row(
-            cell if point.result.converged else cell.append("\nnot converged", "bold red"),
+            _named(f"{point.weight:g}", point.result),
             in_decimals(100.0 * point.late_fraction, decimals),
             outward(point.result.lower, point.result.upper, decimals + 1),
             f"{point.mean_minutes:.3f}",
@@ -161,6 +152,6 @@ def _fewer_late(part: float) -> str:
     return f"{share:.2f}" if share > -100.0 else f"{share:.1f}" if share > -1e5 else f"{share:.1e}"
 
 
-def _policy_cell(result: ComparedPolicy) -> Text:
-    cell = Text(visible(result.name))
+def _named(name: str, result: ComparedPolicy) -> Text:
+    cell = Text(visible(name))
     return cell if result.converged else cell.append("\nnot converged", "bold red")

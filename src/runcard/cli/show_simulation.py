@@ -2,15 +2,16 @@
 
 from math import isfinite
 
+import numpy as np
 from rich.text import Text
 
 from runcard.city.model import City
 from runcard.cli.tables import BEST, SplitTable, city_line
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
-from runcard.outputs.simulate import ARRIVALS, Stress, by_station, survives
+from runcard.outputs.simulate import ARRIVALS, Stress, survives
 from runcard.outputs.words import counted, decimals_of
-from runcard.simulate.result import Interval, SimulatedPolicy, Simulation
+from runcard.simulate.result import Interval, Simulation
 
 
 def print_simulation(city: City, found: Simulation) -> None:
@@ -29,13 +30,12 @@ def print_stress(stress: Stress) -> None:
     console.print(city_line(stress.city), style="bold")
     console.print(f"Does the gain over {first.policies[0].name} survive?", style="bold")
     console.print(stress_table(stress))
-    for one in stress.simulations:
-        console.print(f"{one.scenario.name}: {one.scenario.title}.")
-    for name, reason in stress.not_possible:
-        console.print(f"{name}: not possible here: {reason}.")
     console.print(
+        *(f"{one.scenario.name}: {one.scenario.title}." for one in stress.simulations),
+        *(f"{name}: not possible here: {reason}." for name, reason in stress.not_possible),
         "± is half of a 95 % interval; every policy met the same incidents and delays. "
-        "Per cent beside yes: what is left of the gain in the paper's model."
+        "Per cent beside yes: what is left of the gain in the paper's model.",
+        sep="\n",
     )
     others = range(1, len(first.policies))
     if any(survives(one.improvement(number)) == "not clear" for one in stress.simulations for number in others):
@@ -50,10 +50,8 @@ def with_error(given: Interval, decimals: int, times: float = 1.0) -> str:
 
 def late_words(given: Interval) -> str:
     """A late fraction in percent, with as many decimals as its error asks for."""
-    decimals = (
-        decimals_of(given.half, significant=1) if isfinite(given.half) else decimals_of(given.mean, significant=3)
-    )
-    return with_error(given, decimals, 100.0)
+    least, significant = (given.half, 1) if isfinite(given.half) else (given.mean, 3)
+    return with_error(given, decimals_of(least, significant=significant), 100.0)
 
 
 def simulation_line(simulation: Simulation) -> str:
@@ -68,16 +66,14 @@ def simulation_line(simulation: Simulation) -> str:
 
 def simulation_table(simulation: Simulation) -> SplitTable:
     """The late fraction and the arrivals of each policy."""
-    table = SplitTable(
-        "policy",
-        ["late, %", "fewer late\nthan first, %", *(f"first, {of}\nmin" for of in ARRIVALS)]
-        + [f"last, {of}\nmin" for of in ARRIVALS],
-    )
+    arrivals = [(which, of) for which in ("first", "last") for of in ARRIVALS]
+    headings = ["late, %", "fewer late\nthan first, %", *(f"{which}, {of}\nmin" for which, of in arrivals)]
+    table = SplitTable("policy", headings)
     best = min(result.late_fraction.mean for result in simulation.policies)
     for number, result in enumerate(simulation.policies):
         name = Text(visible(result.name), style=BEST if result.late_fraction.mean == best else "")
         fewer = with_error(simulation.improvement(number), 1, 100.0) if number else ""
-        minutes = [with_error(result.minutes(f"{which}_{of}"), 2) for which in ("first", "last") for of in ARRIVALS]
+        minutes = [with_error(result.minutes(f"{which}_{of}"), 2) for which, of in arrivals]
         table.add_row(name, late_words(result.late_fraction), fewer, *minutes)
     return table
 
@@ -88,18 +84,13 @@ def work_table(simulation: Simulation) -> SplitTable:
     table = SplitTable(
         "station", [f"{visible(result.name)}\n{of}" for result in results for of in ("busy, %", "sent a day")]
     )
-    trucks = {station: simulation.station_of.count(station) for station in simulation.station_of}
-    columns = [_work_cells(simulation, result, trucks) for result in results]
-    for station in trucks:
-        label = station if trucks[station] == 1 else f"{station} ({trucks[station]} trucks)"
-        table.add_row(label, *(cell for column in columns for cell in column[station]))
+    stations = np.array(simulation.station_of)
+    for station in dict.fromkeys(simulation.station_of):
+        here = stations == station
+        label = station if here.sum() == 1 else f"{station} ({here.sum()} trucks)"
+        work = [(result.busy_fractions[here].mean(), result.dispatches_per_day[here].sum()) for result in results]
+        table.add_row(label, *(cell for busy, sent in work for cell in (f"{100.0 * busy:.1f}", f"{sent:.2f}")))
     return table
-
-
-def _work_cells(simulation: Simulation, result: SimulatedPolicy, trucks: dict[str, int]) -> dict[str, tuple[str, str]]:
-    """The cells of one policy for each station."""
-    busy, sent = (by_station(simulation, values) for values in (result.busy_fractions, result.dispatches_per_day))
-    return {station: (f"{100.0 * busy[station] / trucks[station]:.1f}", f"{sent[station]:.2f}") for station in trucks}
 
 
 def stress_table(stress: Stress) -> SplitTable:

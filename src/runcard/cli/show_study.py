@@ -9,16 +9,14 @@ from runcard.study.experiment import experiments
 from runcard.study.findings import FINDINGS, Derivation
 from runcard.study.result import Result
 from runcard.study.run import FINDING
-from runcard.study.tables import MANY_GRAPHS, Cell, StudyTable
+from runcard.study.tables import MANY_GRAPHS, StudyTable
 
 WIDTH = 140
 
 
 def print_experiments() -> None:
     """Print the name and title of every experiment and finding."""
-    table = Table(box=None, pad_edge=False)
-    for head in ("name", "in the paper", "what"):
-        table.add_column(head)
+    table = Table("name", "in the paper", "what", box=None, pad_edge=False)
     for one in experiments():
         table.add_row(one.name, one.paper, one.title)
     for finding in FINDINGS:
@@ -53,29 +51,23 @@ def study_table(table: StudyTable) -> Table:
     for head in ("side", "trucks", "load", "correlated", *table.columns):
         found.add_column(head, justify="right", no_wrap=True)
     for line in table.lines:
-        setting = line.setting
+        setting, cells = line.setting, []
+        for cell in line.cells:
+            words = f"{round(cell.value, 2) + 0.0:.2f}"  # no minus before a zero
+            words += "" if cell.paper is None else f" ({cell.paper:.2f})"
+            cells.append(Text(words, style="yellow" if cell.off is not None and abs(cell.off) > 3.0 else ""))
         found.add_row(
             str(setting.side), str(setting.trucks), f"{setting.load:g}", "yes" if line.shared_delay else "no",
-            *(_cell_text(cell) for cell in line.cells),
+            *cells,
         )  # fmt: skip
     return found
-
-
-def _cell_text(cell: Cell) -> Text:
-    """A number, and the paper's; standard errors are in the report."""
-    value = round(cell.value, 2) + 0.0  # no minus before a zero
-    words = f"{value:.2f}" if cell.paper is None else f"{value:.2f} ({cell.paper:.2f})"
-    far = cell.off is not None and abs(cell.off) > 3.0
-    return Text(words, style="yellow" if far else "")
 
 
 def print_derivation(derivation: Derivation, *, few: bool) -> None:
     """Print a finding, and what was found again; `few`: with fewer graphs than it takes to judge."""
     console, finding = make_console(), derivation.finding
     console.print(f"{finding.number}. {finding.title}", style="bold", soft_wrap=True)
-    console.print(finding.claim, soft_wrap=True)
-    for line in derivation.lines:
-        console.print(f"  {line}", soft_wrap=True)
+    console.print(finding.claim, *(f"  {line}" for line in derivation.lines), sep="\n", soft_wrap=True)
     verdict = "It holds." if derivation.holds else "It does NOT hold here."
     if few and not derivation.holds:
         verdict = f"With so few graphs it cannot be said whether it holds: take {MANY_GRAPHS} or more."

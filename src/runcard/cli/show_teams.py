@@ -25,8 +25,7 @@ def print_explanation(explanation: Explanation) -> None:
     """Print which trucks to send, why, and what else could be sent."""
     console = make_console()
     console.print(explanation.headline, style="bold green")
-    for reason in explanation.reasons:
-        console.print(reason)
+    console.print(*explanation.reasons, sep="\n")
     if explanation.decision.alternatives:
         console.print(decision_table(explanation))
         console.print(explanation.price_words)

@@ -1,12 +1,10 @@
 """`runcard simulate` and `runcard stress`: policies in one scenario, or in every one."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from runcard.cli.parameters import (
     AsJson,
@@ -15,34 +13,38 @@ from runcard.cli.parameters import (
     Seed,
     Threads,
     Tolerance,
-    named_path,
+    option,
+    path_option,
     solve_options,
     some_words,
-    unset,
-    whole_number,
+    whole_option,
     words_of,
 )
 from runcard.errors import NotConvergedError
 
 if TYPE_CHECKING:
     from runcard.city.model import City
+    from runcard.outputs.policy_choice import PolicyChoice
+    from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.result import Simulation
+    from runcard.simulate.scenario import Scenario
 
 
 Policies = Annotated[
     str,
-    typer.Option(
-        metavar="NAMES",
-        help="Policies by name, paper label (CF, OSI, OSIA, OPT) or policy file, commas between; "
-        "gains are over the first.",
+    option(
+        "NAMES",
+        "Policies by name, paper label (CF, OSI, OSIA, OPT) or policy file, commas between; gains are over the first.",
     ),
 ]
 Incidents = Annotated[
-    int | None, unset("N", "Incidents to simulate for each policy, instead of a precision.", parser=whole_number(1))
+    int | None, whole_option("Incidents to simulate for each policy, instead of a precision.", least=1)
 ]
 Precision = Annotated[
     float | None,
-    unset("X", "Simulate until each late fraction is known to this part; 0.01 if left out, 0.05 in large departments."),
+    option(
+        "X", "Simulate until each late fraction is known to this part; 0.01 if left out, 0.05 in large departments."
+    ),
 ]
 
 
@@ -50,14 +52,12 @@ def simulate(
     city: CityFolder,
     policies: Policies = "closest-first,optimal",
     scenario: Annotated[
-        str, typer.Option(metavar="NAME", help="A built-in scenario or a TOML file, or several with + between.")
+        str, option("NAME", "A built-in scenario or a TOML file, or several with + between.")
     ] = "paper",
     incidents: Incidents = None,
     precision: Precision = None,
     seed: Seed = 1,
-    records: Annotated[
-        Path | None, unset("FILE", "Write a Parquet file with a row for each incident.", parser=named_path)
-    ] = None,
+    records: Annotated[Path | None, path_option("FILE", "Write a Parquet file with a row for each incident.")] = None,
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,
@@ -68,40 +68,20 @@ def simulate(
     Shows the late fraction and the arrivals of the first and the last truck, with intervals, and what stations do.
     """
     from runcard.city.files import read_city
-    from runcard.cli.progress import Report
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_simulation
     from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.files import size_in_words
-    from runcard.outputs.policy_choice import policies_for, policy_choices
-    from runcard.outputs.records import RecordFile
+    from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.simulate import simulation_document
-    from runcard.simulate.engine import check_scenario, prepare_policies, simulate_policies
+    from runcard.simulate.engine import check_scenario
     from runcard.simulate.scenario import read_scenario
 
     options = solve_options(tolerance, horizon_busy_times, threads)
     choices = policy_choices(words_of(policies), options)
     happens, given = read_scenario(scenario), read_city(city)
     check_scenario(given, happens)
-    with ExitStack() as stack:
-        report = stack.enter_context(Report(given.objective))
-        file = None if records is None else stack.enter_context(RecordFile(records, given))
-        solved = policies_for(given, choices, replace(options, progress=report.bounds), report)
-        prepare_policies(given, solved, incidents=incidents, precision=precision, begin=report.begin)
-        report.begin(happens.name)
-        found = simulate_policies(
-            given,
-            solved,
-            happens,
-            incidents=incidents,
-            precision=precision,
-            seed=seed,
-            names=[choice.label for choice in choices],
-            threads=threads,
-            progress=report.simulated,
-            keep_records=None if file is None else file.keeper(happens.name),
-        )
-        report.begin("writing the records")
+    (found,) = _simulated(given, choices, [happens], options, incidents, precision, seed, records)
     if as_json:
         print_json(simulation_document(given, found))
     else:
@@ -116,9 +96,9 @@ def stress(
     city: CityFolder,
     policies: Policies = "closest-first,optimal",
     scenarios: Annotated[
-        str | None, unset("NAMES", "Scenarios, commas between; all built-in ones if left out.")
+        str | None, option("NAMES", "Scenarios, commas between; all built-in ones if left out.")
     ] = None,
-    log: Annotated[Path | None, unset("FILE", "Also replay this incident log.", parser=named_path)] = None,
+    log: Annotated[Path | None, path_option("FILE", "Also replay this incident log.")] = None,
     incidents: Incidents = None,
     precision: Precision = None,
     seed: Seed = 1,
@@ -129,13 +109,12 @@ def stress(
 ) -> None:
     """Simulate policies in every scenario: does the gain survive?"""
     from runcard.city.files import read_city
-    from runcard.cli.progress import Report
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_stress
     from runcard.cli.terminal import print_json
-    from runcard.outputs.policy_choice import policies_for, policy_choices
+    from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.simulate import Stress
-    from runcard.simulate.engine import check_scenario, possible_scenarios, prepare_policies, simulate_policies
+    from runcard.simulate.engine import check_scenario, possible_scenarios
     from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
     options = solve_options(tolerance, horizon_busy_times, threads)
@@ -149,27 +128,7 @@ def stress(
     if scenarios is None:
         built_in, not_possible = possible_scenarios(given, [read_scenario(name) for name in built_in_names()])
         asked_for = [*built_in, *asked_for]
-    found = []
-    with Report(given.objective) as report:
-        solved = policies_for(given, choices, replace(options, progress=report.bounds), report)
-        prepare_policies(
-            given, solved, incidents=incidents, precision=precision, times=len(asked_for), begin=report.begin
-        )
-        for number, one in enumerate(asked_for, start=1):
-            report.begin(f"{one.name}, {number} of {len(asked_for)}")
-            found.append(
-                simulate_policies(
-                    given,
-                    solved,
-                    one,
-                    incidents=incidents,
-                    precision=precision,
-                    seed=seed,
-                    names=[choice.label for choice in choices],
-                    threads=threads,
-                    progress=report.simulated,
-                )
-            )
+    found = _simulated(given, choices, asked_for, options, incidents, precision, seed)
     stressed = Stress(given, tuple(found), tuple(not_possible))
     if as_json:
         print_json(stressed.document())
@@ -177,6 +136,45 @@ def stress(
         print_stress(stressed)
         print_files(choices)
     _check_precise(given, found)
+
+
+def _simulated(
+    city: "City",
+    choices: "Sequence[PolicyChoice]",
+    scenarios: "Sequence[Scenario]",
+    options: "SolveOptions",
+    incidents: int | None,
+    precision: float | None,
+    seed: int,
+    records: Path | None = None,
+) -> "list[Simulation]":
+    """What policies do in each scenario; `records` is a file for the records of all incidents."""
+    from runcard.cli.progress import Report
+    from runcard.outputs.policy_choice import policies_for
+    from runcard.outputs.records import RecordFile
+    from runcard.simulate.engine import prepare_policies, simulate_policies
+
+    found = []
+    with Report(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
+        solved, times = policies_for(city, choices, replace(options, progress=report.bounds), report), len(scenarios)
+        prepare_policies(city, solved, incidents=incidents, precision=precision, times=times, begin=report.begin)
+        for number, scenario in enumerate(scenarios, start=1):
+            report.begin(scenario.name if times == 1 else f"{scenario.name}, {number} of {times}")
+            one = simulate_policies(
+                city,
+                solved,
+                scenario,
+                incidents=incidents,
+                precision=precision,
+                seed=seed,
+                names=[choice.label for choice in choices],
+                threads=options.threads,
+                progress=report.simulated,
+                keep_records=None if file is None else file.keeper(scenario.name),
+            )
+            found.append(one)
+        report.begin("writing the records")
+    return found
 
 
 def _check_precise(city: "City", found: "Sequence[Simulation]") -> None:

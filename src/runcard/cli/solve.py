@@ -5,15 +5,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Annotated
 
-import typer
-
-from runcard.cli.parameters import CityFolder, Horizon, Threads, Tolerance, named_path, solve_options, unset
+from runcard.cli.parameters import CityFolder, Horizon, Threads, Tolerance, option, path_option, solve_options
 
 
 def solve(
     city: CityFolder,
-    output: Annotated[Path, unset("FILE", "The policy file to write.", "--output", "-o", parser=named_path)],
-    policy: Annotated[str, typer.Option(metavar="NAME", help="A policy by name or paper label.")] = "optimal",
+    output: Annotated[Path, path_option("FILE", "The policy file to write.", "--output", "-o")],
+    policy: Annotated[str, option("NAME", "A policy by name or paper label.")] = "optimal",
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,
     threads: Threads = None,

@@ -26,17 +26,14 @@ MIN_NAME: Final = 6
 
 def city_line(city: City) -> str:
     """A city in one line: its size, its load and its target."""
+    targets = sorted({point.target_minutes or city.target_minutes for point in city.demand})
+    target = f"{targets[0]:g}" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g}"
     return (
         f"{city.name}: {counted(len(city.stations), 'station')}, {counted(city.num_trucks, 'truck')}, "
         f"{counted(len(city.demand), 'demand point')}, {incidents_a_day(city.incidents_per_day)}, "
-        f"load {city.load:.2g}, target {_target_words(city)}"
+        f"load {city.load:.2g}, target {target} min"
         + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
     )
-
-
-def _target_words(city: City) -> str:
-    targets = sorted({point.target_minutes or city.target_minutes for point in city.demand})
-    return f"{targets[0]:g} min" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g} min"
 
 
 class SplitTable:
@@ -45,8 +42,8 @@ class SplitTable:
     def __init__(self, first: str, others: Iterable[str]) -> None:
         self.headings = (first, *others)
         self.rows: list[tuple[str | Text, ...]] = []
-        self.foot: tuple[str | Text, ...] | None = None
-        """A last row, below a line."""
+        self.has_foot = False
+        """Whether the last row stands below a line."""
 
     def add_row(self, *cells: str | Text) -> None:
         """Add a row of one cell for each column."""
@@ -70,7 +67,7 @@ class SplitTable:
 
     def _columns(self) -> Iterator[tuple[str | Text, ...]]:
         """The cells of each column, its heading first."""
-        return zip(self.headings, *self.rows, *([self.foot] if self.foot else []), strict=True)
+        return zip(self.headings, *self.rows, strict=True)
 
     def _table(self, columns: Iterable[int], *, min_width: int) -> Table:
         """The first column, of at least that width, and some of the others."""
@@ -80,10 +77,9 @@ class SplitTable:
         for column in columns:
             table.add_column(Text(self.headings[column]), justify="right", no_wrap=True)
         for row in self.rows:
+            if self.has_foot and row is self.rows[-1]:
+                table.add_section()
             table.add_row(row[0], *(row[column] for column in columns))
-        if self.foot:
-            table.add_section()
-            table.add_row(self.foot[0], *(self.foot[column] for column in columns))
         return table
 
 

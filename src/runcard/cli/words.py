@@ -23,13 +23,9 @@ def outward(lower: float, upper: float, decimals: int, *, times: int = 100) -> s
 
 def objective_words(objective: Objective) -> str:
     """What an objective makes smallest, such as "late fraction + 0.05 × mean response minutes"."""
-    match objective.minimise:
-        case "late":
-            return "late fraction"
-        case "minutes":
-            return "mean response minutes"
-        case _:
-            return f"late fraction + {objective.weight:g} × mean response minutes"
+    alone = {"late": "late fraction", "minutes": "mean response minutes"}
+    both = f"late fraction + {objective.weight or 0.0:g} × mean response minutes"
+    return alone.get(objective.minimise, both)
 
 
 def proven_words(objective: Objective, lower: float, upper: float) -> str:

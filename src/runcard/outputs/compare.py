@@ -54,6 +54,21 @@ class ComparedPolicy:
         """What it is called: the name of the policy, or the file that holds it."""
         return self.choice.label
 
+    def entry(self, *, with_cost: bool) -> dict[str, Any]:
+        """What it achieves as plain values; its mean cost, too, if wanted."""
+        cost = {"cost": self.evaluation.cost, "cost_lower": self.cost_lower, "cost_upper": self.cost_upper}
+        return {
+            "name": self.name,
+            "late_fraction": self.evaluation.late_fraction,
+            "late_per_day": self.evaluation.late_per_day,
+            "mean_response_minutes": self.evaluation.mean_response_minutes,
+            "lower": self.lower,
+            "upper": self.upper,
+            "improvement_over_first": self.improvement_over_first,
+            "seconds": self.seconds,
+            "converged": self.converged,
+        } | (cost if with_cost else {})
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
@@ -83,35 +98,18 @@ class Comparison:
 
     def _entry(self, result: ComparedPolicy) -> dict[str, Any]:
         evaluation = result.evaluation
-        stations = zip(
-            self.problem.station_ids,
-            evaluation.dispatch_share.tolist(),
-            evaluation.busy_fractions.tolist(),
-            strict=True,
-        )
-        return {
-            "name": result.name,
-            "late_fraction": evaluation.late_fraction,
-            "late_per_day": evaluation.late_per_day,
-            "mean_response_minutes": evaluation.mean_response_minutes,
-            "lower": result.lower,
-            "upper": result.upper,
-            "improvement_over_first": result.improvement_over_first,
-            "seconds": result.seconds,
-            "converged": result.converged,
+        shares, busy = evaluation.dispatch_share.tolist(), evaluation.busy_fractions.tolist()
+        stations = zip(self.problem.station_ids, shares, busy, strict=True)
+        entry = result.entry(with_cost=self.problem.objective != LATE) | {
             "gap_to_optimum": result.gap_to_optimum,
             "stations": [
-                {"station_id": station_id, "dispatch_share": share, "busy_fraction": busy}
-                for station_id, share, busy in stations
+                dict(zip(("station_id", "dispatch_share", "busy_fraction"), of, strict=True)) for of in stations
             ],
             "outside_share": evaluation.outside_share,
-            **({"late_by_rule": dict(result.late_by_rule)} if result.late_by_rule else {}),
-        } | ({} if self.problem.objective == LATE else cost_entry(result))
-
-
-def cost_entry(result: ComparedPolicy) -> dict[str, float]:
-    """The mean cost of a policy and its proven bounds as plain values."""
-    return {"cost": result.evaluation.cost, "cost_lower": result.cost_lower, "cost_upper": result.cost_upper}
+        }
+        if result.late_by_rule:
+            entry["late_by_rule"] = dict(result.late_by_rule)
+        return entry
 
 
 def compare_policies(
@@ -129,9 +127,12 @@ def compare_policies(
     load_kernels(problem, [choice.name for choice in choices])
     results: list[ComparedPolicy] = []
     for choice in choices:
-        first = results[0] if results else None
+        first = results[0].evaluation if results else None
         results.append(solved_result(problem, choice, options, first=first, steps=steps, late_of_rules=late_of_rules))
-    return Comparison(city=city, problem=problem, results=tuple(_with_gaps(results)))
+    lower = next((result.cost_lower for result in results if result.policy.name == "optimal"), 0.0)
+    if lower > 0.0:
+        results = [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]
+    return Comparison(city=city, problem=problem, results=tuple(results))
 
 
 def _late_of_rules(city: City, problem: DispatchProblem) -> dict[str, NDArray[np.float64]]:
@@ -153,7 +154,7 @@ def solved_result(
     choice: PolicyChoice,
     options: SolveOptions,
     *,
-    first: ComparedPolicy | None,
+    first: Evaluation | None = None,
     steps: Steps = NO_STEPS,
     words: str = "",
     late_of_rules: Mapping[str, NDArray[np.float64]] | None = None,
@@ -165,22 +166,7 @@ def solved_result(
     steps.begin(f"{choice.label}{words}, evaluated")
     evaluation = evaluate(policy, measures=late_of_rules, threads=options.threads, progress=options.progress)
     seconds = time.perf_counter() - began
-    result = _result(choice, policy, evaluation, evaluation if first is None else first.evaluation, seconds)
-    return replace(result, late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()})
-
-
-def _with_gaps(results: Sequence[ComparedPolicy]) -> list[ComparedPolicy]:
-    """The results with their distances to the optimum, if that is among them."""
-    lower = next((result.cost_lower for result in results if result.policy.name == "optimal"), 0.0)
-    if lower <= 0.0:
-        return list(results)
-    return [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]
-
-
-def _result(
-    choice: PolicyChoice, policy: Policy, evaluation: Evaluation, first: Evaluation, seconds: float
-) -> ComparedPolicy:
-    late, cost, certificate = evaluation.late_fraction, evaluation.cost, policy.certificate
+    cost, certificate = evaluation.cost, policy.certificate
     lower, upper, converged = evaluation.cost_lower, evaluation.cost_upper, evaluation.converged
     if certificate is not None:
         if max(lower, certificate.lower) > min(upper, certificate.upper):
@@ -189,7 +175,8 @@ def _result(
         lower, upper = certificate.lower, min(upper, certificate.upper)
         converged = converged and certificate.converged
     cost_lower, cost_upper = min(max(lower, 0.0), cost), max(upper, cost)
-    of_late = policy.problem.objective == LATE
+    of_late = problem.objective == LATE
+    late_before = (first or evaluation).late_fraction
     return ComparedPolicy(
         choice=choice,
         policy=policy,
@@ -198,7 +185,8 @@ def _result(
         upper=cost_upper if of_late else evaluation.upper,
         cost_lower=cost_lower,
         cost_upper=cost_upper,
-        improvement_over_first=1.0 - late / first.late_fraction if first.late_fraction > 0.0 else 0.0,
+        improvement_over_first=1.0 - evaluation.late_fraction / late_before if late_before > 0.0 else 0.0,
         converged=converged,
         seconds=seconds,
+        late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()},
     )

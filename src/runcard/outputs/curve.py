@@ -15,59 +15,38 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.errors import MissingExtraError
-from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, picture_format, write_picture
+from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, check_picture_file, write_picture
 from runcard.outputs.weights import Curve, WeightComparison, WeightResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NOUN: Final = "a curve"
 UNREACHED: Final = "#ECEEF1"
-LINES: Final[tuple[tuple[str, str], ...]] = tuple(
-    (PALETTE[number], marker)
-    for number, marker in ((0, "o"), (6, "s"), (2, "^"), (4, "D"), (5, "v"), (1, "P"), (3, "X"))
-)
+LINES: Final = tuple(zip((PALETTE[number] for number in (0, 6, 2, 4, 5, 1, 3)), "os^DvPX", strict=True))
 """A colour and a marker for each policy, in the order in which they were asked for."""
 
 TOGETHER: Final = 0.025
 """Points of a line that are closer than this part of the picture share a label."""
 
-LOOK: Final[dict[Any, Any]] = STYLE | {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "text.color": INK,
-    "font.size": 11.0,
-}
-
-
-def check_curve_file(path: Path) -> None:
-    """Raise an error now if the curve could not be drawn after a long solve: a wrong name, or no matplotlib."""
-    picture_format(path, NOUN)
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("the curve", "matplotlib", "report") from error
+LOOK: Final[dict[Any, Any]] = (
+    STYLE
+    | dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color"), INK)
+    | {"axes.spines.top": False, "axes.spines.right": False, "font.size": 11.0}
+)
 
 
 def draw_curve(comparison: WeightComparison, path: Path) -> Path:
     """The file that now holds the curve of every policy, as .png, .svg or .pdf."""
-    check_curve_file(path)
-    return write_picture(weight_figure(comparison), path, NOUN)
+    check_picture_file(path, "curve")
+    return write_picture(weight_figure(comparison), path)
 
 
 def weight_figure(comparison: WeightComparison) -> "Figure":
     """Late fraction against mean response minutes, as a matplotlib figure."""
-    try:
-        from matplotlib import style
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("the curve", "matplotlib", "report") from error
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
     with style.context(["default", LOOK]):
         figure = Figure(figsize=(9.0, 6.0), layout="constrained", facecolor="white")
         axes = figure.subplots()
@@ -83,23 +62,22 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
             _write_weights(axes, curve, colour)
         optimal = next((curve for curve in comparison.curves if curve.policy == "optimal"), None)
         if optimal is not None:
-            _shade(axes, optimal)
+            (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+            minutes = np.linspace(left, right, 801)
+            lines = [100.0 * (point.result.cost_lower - point.weight * minutes) for point in optimal.points]
+            axes.fill_between(minutes, bottom, np.max(lines, axis=0), color=UNREACHED, linewidth=0.0, zorder=1)
+            axes.set(xlim=(left, right), ylim=(bottom, top))
         axes.grid(color=ROAD_COLOUR, linewidth=0.7, zorder=0)
         axes.set_axisbelow(True)
         axes.tick_params(length=0)
-        axes.set_xlabel("mean response, minutes")
-        axes.set_ylabel("late incidents, %")
+        axes.set(xlabel="mean response, minutes", ylabel="late incidents, %")
         title = f"{comparison.city.name}\nWhat a shorter mean response costs in late incidents"
         axes.set_title(title, loc="left", fontweight="bold", fontsize=13, pad=10)
         figure.legend(frameon=False, loc="outside right upper")
-        figure.supxlabel(_caption(shaded=optimal is not None), x=0.01, ha="left", fontsize=10)
+        words = "Numbers are weights: how many late incidents a minute of mean response counts as. 0 counts late only."
+        proven = "\nGrey: no policy whatever can be there; proven." if optimal else ""
+        figure.supxlabel(words + proven, x=0.01, ha="left", fontsize=10)
     return figure
-
-
-def _caption(*, shaded: bool) -> str:
-    """How the figure is read."""
-    words = "Numbers are weights: how many late incidents a minute of mean response counts as. 0 counts late ones only."
-    return words + ("\nGrey: no policy whatever can be there; proven." if shaded else "")
 
 
 def _places(points: Sequence[WeightResult]) -> NDArray[np.float64]:
@@ -115,7 +93,8 @@ def _write_weights(axes: "Axes", curve: Curve, colour: str) -> None:
     points, below = curve.points, curve.policy == "optimal"
     offset, side = ((-4.0, -7.0), "right") if below else ((4.0, 7.0), "left")
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    places = (_places(points) - (left, bottom)) / (right - left, top - bottom)
+    at = _places(points)
+    places = (at - (left, bottom)) / (right - left, top - bottom)
     groups: list[list[int]] = []
     for number, place in enumerate(places):
         if groups and np.hypot(*(place - places[groups[-1][0]])) < TOGETHER:
@@ -125,18 +104,7 @@ def _write_weights(axes: "Axes", curve: Curve, colour: str) -> None:
     for group in groups:
         first, last = points[group[0]], points[group[-1]]
         words = f"{first.weight:g}" + (f" to {last.weight:g}" if last is not first else "")
-        at = (first.mean_minutes, 100.0 * first.late_fraction)
         axes.annotate(
-            words, at, xytext=offset, textcoords="offset points", ha=side, va="center", rotation=45.0,
+            words, at[group[0]], xytext=offset, textcoords="offset points", ha=side, va="center", rotation=45.0,
             rotation_mode="anchor", fontsize=10, color=colour, zorder=4, annotation_clip=False,
         )  # fmt: skip
-
-
-def _shade(axes: "Axes", optimal: Curve) -> None:
-    """Shade what lies below the line of some weight, within the picture as it is."""
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    minutes = np.linspace(left, right, 801)
-    lines = [100.0 * (point.result.cost_lower - point.weight * minutes) for point in optimal.points]
-    axes.fill_between(minutes, bottom, np.max(lines, axis=0), color=UNREACHED, linewidth=0.0, zorder=1)
-    axes.set_xlim(left, right)
-    axes.set_ylim(bottom, top)

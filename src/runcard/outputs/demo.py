@@ -2,45 +2,42 @@
 
 import shutil
 import sys
-from collections.abc import Sequence
 from os.path import relpath
 from pathlib import Path
 from shlex import join
 from typing import Final
 
 from runcard.city.files import write_city
-from runcard.errors import InputError, RuncardError
 from runcard.outputs.compare import Comparison
 from runcard.outputs.map import draw_map
 from runcard.outputs.policy_file import save_policy
 
 CITY_FOLDER: Final = "city"
 POLICY_FILE: Final = "optimal.policy"
-MAP_FILES: Final = ("map.png", "map.svg")
 
 
 def write_demo(comparison: Comparison, folder: Path) -> list[Path]:
     """The files of the demonstration, now written: the maps, the city folder and the policy file."""
-    optimal = comparison.result("optimal").policy
+    closest, optimal = (comparison.result(name) for name in ("closest-first", "optimal"))
     write_city(comparison.city, folder / CITY_FOLDER, overwrite=True)
-    save_policy(optimal, folder / POLICY_FILE)
-    maps = [folder / name for name in MAP_FILES]
-    drawn = [comparison.result(name) for name in ("closest-first", "optimal")]
-    policies, evaluations = [one.policy for one in drawn], [one.evaluation for one in drawn]
-    draw_map(comparison.city, policies, *maps, results=evaluations)
+    save_policy(optimal.policy, folder / POLICY_FILE)
+    maps, evaluations = [folder / "map.png", folder / "map.svg"], [closest.evaluation, optimal.evaluation]
+    draw_map(comparison.city, [closest.policy, optimal.policy], *maps, results=evaluations)
     return [*maps, folder / CITY_FOLDER, folder / POLICY_FILE]
 
 
 def next_commands(comparison: Comparison, folder: Path) -> list[str]:
     """Commands that show more of the demonstration's city, as they can be typed here."""
-    node_id = _telling_node(comparison)
-    commands: Sequence[Sequence[str]] = (
+    node_id, called = _telling_node(comparison), Path(sys.argv[0])
+    # This program may be in a virtual environment that is not active.
+    program = relpath(called) if called.name == "runcard" and not shutil.which("runcard") else "runcard"
+    commands = (
         ("decide", str(folder / POLICY_FILE), "--at", node_id, "--idle", "all"),
         ("lateness", str(folder / CITY_FOLDER), "--at", node_id),
         ("compare", str(folder / CITY_FOLDER), "--policies", "closest-first,optimal", "--json"),
         ("map", str(folder / CITY_FOLDER), "--policies", "fixed-card", "-o", str(folder / "fixed-card.png")),
     )
-    return [join([_program(), *words]) for words in commands]
+    return [join([program, *words]) for words in commands]
 
 
 def _telling_node(comparison: Comparison) -> str:
@@ -53,19 +50,3 @@ def _telling_node(comparison: Comparison) -> str:
         if optimal.decide(problem.trucks, point).team != closest.decide(problem.trucks, point).team
     )
     return problem.point_ids[max(differing, key=problem.incidents_per_day.__getitem__, default=0)]
-
-
-def _program() -> str:
-    """How this program can be called from here: it may be in a virtual environment that is not active."""
-    called = Path(sys.argv[0])
-    return relpath(called) if called.name == "runcard" and not shutil.which("runcard") else "runcard"
-
-
-def make_folder(folder: Path) -> None:
-    """Make the folder of the demonstration, if it is not there."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder for the demonstration, got a file")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RuncardError(f"{folder}: the folder could not be made: {error.strerror}") from error

@@ -116,12 +116,9 @@ class Explanation:
 
     def _sum_of(self, option: Option) -> str:
         """The cost of a team now, its price and their sum, as the objective counts them."""
-        if self.objective.minimise == "late":
-            return f"P(late now) {percent(option.p_late)} + price {percent(option.price)} = {percent(option.total)}"
-        now = f"{option.minutes:.3f} min"
-        if self.objective.minimise == "minutes":
-            return f"{now} now + price {self._price(option.price)} = {self._price(option.total)}"
-        now = f"P(late now) {self._price(option.p_late)} + {self.objective.weight:g} × {now}"
+        late, minutes = f"P(late now) {self._price(option.p_late)}", f"{option.minutes or 0.0:.3f} min"
+        now = {"late": late, "minutes": f"{minutes} now"}.get(self.objective.minimise)
+        now = now or f"{late} + {self.objective.weight:g} × {minutes}"
         return f"{now} + price {self._price(option.price)} = {self._price(option.total)}"
 
     @property
@@ -137,13 +134,9 @@ class Explanation:
 
     def _price(self, price: float) -> str:
         """A price or a sum in the unit of the objective."""
-        match self.objective.minimise:
-            case "late":
-                return percent(price)
-            case "minutes":
-                return f"{in_decimals(price, 3)} min"
-            case _:
-                return in_decimals(price, 4)
+        if self.objective.minimise == "late":
+            return percent(price)
+        return f"{in_decimals(price, 3)} min" if self.objective.minimise == "minutes" else in_decimals(price, 4)
 
 
 def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:

@@ -10,10 +10,13 @@ import secrets
 import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Final
 
 from runcard.errors import InputError, RuncardError
+from runcard.memory import in_words
 
 DRAFT_ENDING: Final = ".runcard-draft"
 OLD_SECONDS: Final = 3600.0
@@ -26,16 +29,15 @@ def check_output_file(path: Path) -> Path:
     """
     target = path.resolve()
     folder = target.parent
-    if target.is_dir():
-        raise InputError(f"{path}: expected the name of a file to write, got a folder")
-    if target.exists() and not target.is_file():
-        raise InputError(f"{path}: expected the name of a file to write, got a device or a pipe")
-    if not folder.is_dir():
-        raise InputError(
-            f"{path}: expected an existing folder to write to, got {'a file' if folder.exists() else 'none'}"
-        )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: its folder cannot be written to")
+    for wrong, words in (
+        (target.is_dir(), "expected the name of a file to write, got a folder"),
+        (target.exists() and not target.is_file(), "expected the name of a file to write, got a device or a pipe"),
+        (not folder.exists(), "expected an existing folder to write to, got none"),
+        (not folder.is_dir(), "expected an existing folder to write to, got a file"),
+        (not os.access(folder, os.W_OK | os.X_OK), "its folder cannot be written to"),
+    ):
+        if wrong:
+            raise InputError(f"{path}: {words}")
     return target
 
 
@@ -48,8 +50,12 @@ def fill_whole(path: Path, write: Callable[[Path], object]) -> Path:
     """The same for a file that `write` fills, given the name of a draft beside it."""
     target = check_output_file(path)
     clear_old_drafts(target)
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{DRAFT_ENDING}")
     try:
-        draft, mode = _new_draft(target)
+        mode = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else None
+        # A draft never has wider permissions than the file will have.
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
+        mode = stat.S_IMODE(draft.stat().st_mode) if mode is None else mode
         try:
             write(draft)
             draft.chmod(mode)  # some writers make the file anew
@@ -62,33 +68,15 @@ def fill_whole(path: Path, write: Callable[[Path], object]) -> Path:
     return path
 
 
-def _new_draft(target: Path) -> tuple[Path, int]:
-    """An empty draft, and the permissions that the file will have; the draft never has wider ones."""
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{DRAFT_ENDING}")
-    kept = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else None
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if kept is None else 0o600))
-    return draft, stat.S_IMODE(draft.stat().st_mode) if kept is None else kept
-
-
 def clear_old_drafts(target: Path) -> None:
     """Remove the drafts of a file that nobody has written to for long."""
-    for draft in target.parent.glob(f".*{DRAFT_ENDING}"):
-        name, _, token = draft.name.removesuffix(DRAFT_ENDING).rpartition(".")
-        if name != f".{target.name}" or len(token) != 8:
-            continue
-        try:
+    for draft in target.parent.glob(f".{escape(target.name)}.????????{DRAFT_ENDING}"):
+        with suppress(OSError):  # somebody else was quicker, or it is not ours to remove
             status = draft.lstat()
             if stat.S_ISREG(status.st_mode) and time.time() - status.st_mtime > OLD_SECONDS:
                 draft.unlink()
-        except OSError:  # somebody else was quicker, or it is not ours to remove
-            continue
 
 
 def size_in_words(path: Path) -> str:
     """The size of a file, such as "8.2 kB"."""
-    size = float(path.stat().st_size)
-    for unit in ("B", "kB", "MB"):
-        if size < 1000.0:
-            return f"{size:.3g} {unit}"
-        size /= 1000.0
-    return f"{size:.3g} GB"
+    return in_words(path.stat().st_size, base=1000)

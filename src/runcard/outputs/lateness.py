@@ -1,17 +1,18 @@
 """P(late) of every team at one place, best first: what a choice is made from when nothing else matters."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from runcard.city.model import City, DemandPoint
+from runcard.city.check import OUTSIDE_ID
+from runcard.city.model import City
 from runcard.errors import InputError
-from runcard.outputs.words import expected_one_of, team_ids
+from runcard.outputs.words import expected_one_of
 from runcard.response.table import ResponseTable, response_table
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TeamLateness:
     """One team: station ids ("outside" for the rest), P(late), mean minutes to the first arrival, and shared links.
 
@@ -51,20 +52,9 @@ class Lateness:
         `teams` are those of the node's incident class. A node with several has `classes` as well, with the teams of
         each, and `teams` are those of the first.
         """
-        by_class = [
-            {
-                "name": one.name,
-                "trucks": one.trucks,
-                "arrivals": one.arrivals,
-                "target_minutes": one.target_minutes,
-                "incidents_per_day": one.incidents_per_day,
-                "teams": [
-                    {"team": list(team.team), "p_late": team.p_late, "mean_minutes": team.mean_minutes}
-                    for team in one.teams
-                ],
-            }
-            for one in self.classes
-        ]
+        by_class = [asdict(one) for one in self.classes]
+        for team in (team for one in by_class for team in one["teams"]):
+            del team["shared_links"]
         document = {"node": self.node_id, "teams": by_class[0]["teams"]}
         return document if len(by_class) == 1 else document | {"classes": by_class}
 
@@ -73,48 +63,32 @@ def lateness_at(city: City, node_id: str) -> Lateness:
     """P(late) of every team that could be sent to a node."""
     points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
     if not points:
-        raise InputError(_no_demand_point(city, node_id))
+        if any(node.node_id == node_id for node in city.nodes):
+            raise InputError(f"node {node_id!r} of {city.name} is no demand point: no row of demand.csv names it")
+        nodes = (point.node_id for point in city.demand)
+        raise InputError(expected_one_of(f"demand point of {city.name}", nodes, node_id))
     table = response_table(city, points=points)
     classes = tuple(_class_lateness(city, table, point, place) for place, point in enumerate(points))
     return Lateness(node_id=node_id, classes=classes)
 
 
-def _no_demand_point(city: City, node_id: str) -> str:
-    if any(node.node_id == node_id for node in city.nodes):
-        return f"node {node_id!r} of {city.name} is no demand point: no row of demand.csv names it"
-    return expected_one_of(f"demand point of {city.name}", (point.node_id for point in city.demand), node_id)
-
-
 def _class_lateness(city: City, table: ResponseTable, index: int, place: int) -> ClassLateness:
     """The teams for a demand point, which is at a place of the table."""
-    point: DemandPoint = city.demand[index]
+    point = city.demand[index]
     trucks = point.trucks or city.trucks_per_incident
-    station_ids = [station.station_id for station in city.stations]
-    p_late, mean_minutes = table.p_late[:, place], table.mean_minutes[:, place]
-    possible = np.flatnonzero(np.isfinite(p_late))
-    ranked = possible[np.argsort(p_late[possible], kind="stable")].tolist()
-    teams = tuple(
-        TeamLateness(
-            team=team_ids(station_ids, table.teams.counts[number].tolist(), trucks),
-            p_late=float(p_late[number]),
-            mean_minutes=float(mean_minutes[number]),
-            shared_links=_shared_links(city, table, number, index),
-        )
-        for number in ranked
-    )
+    p_late, mean_minutes = table.p_late[:, place].tolist(), table.mean_minutes[:, place].tolist()
+    teams = []
+    for number in np.flatnonzero(np.isfinite(p_late)).tolist():
+        going = [i for i in table.teams.stations[number].tolist() if i >= 0]
+        alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
+        team = (*(city.stations[i].station_id for i in going), *[OUTSIDE_ID] * (trucks - len(going)))
+        shared_links = int(table.routes.shared_links[going[0], going[1], index]) if alike else None
+        teams.append(TeamLateness(team, p_late[number], mean_minutes[number], shared_links))
     return ClassLateness(
         name=point.name,
         trucks=trucks,
         arrivals=point.arrivals or city.arrivals_per_incident,
         target_minutes=point.target_minutes or city.target_minutes,
         incidents_per_day=point.incidents_per_day,
-        teams=teams,
+        teams=tuple(sorted(teams, key=lambda team: team.p_late)),
     )
-
-
-def _shared_links(city: City, table: ResponseTable, number: int, index: int) -> int | None:
-    team = table.teams.counts[number]
-    places = np.repeat(np.arange(len(team)), team).tolist()
-    if len(places) != 2 or (places[0] == places[1] and city.driving.second_route != "same"):
-        return None
-    return int(table.routes.shared_links[places[0], places[1], index])

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from runcard.city.model import City, Objective
+from runcard.city.model import City
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import Box, borders, box_around, free_spot, territories
-from runcard.outputs.files import write_whole
+from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
 from runcard.policy.base import Policy
 
@@ -115,34 +115,28 @@ def draw_map(
 ) -> None:
     """Write the maps of policies to each path, as .png, .svg or .pdf; `results` are their evaluations where known."""
     for path in paths:
-        check_map_file(Path(path))
+        check_picture_file(Path(path), "map")
     figure = map_figure(city, policies, results)
     for path in paths:
-        write_picture(figure, Path(path), "a map")
+        write_picture(figure, Path(path))
 
 
-def check_map_file(path: Path) -> None:
-    """Raise an error now if a map could not be drawn after a long solve: a wrong name, or no matplotlib."""
-    picture_format(path, "a map")
+def check_picture_file(path: Path, noun: str) -> None:
+    """Raise an error now if a picture could not be written after a long solve: a wrong name, or no matplotlib."""
+    if path.suffix[1:].lower() not in METADATA:
+        raise InputError(f"{path}: expected a {noun} to end in .{', .'.join(METADATA)}, got {path.suffix!r}")
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("the map", "matplotlib", "report") from error
+        raise MissingExtraError(f"the {noun}", "matplotlib", "report") from error
+    check_output_file(path)
 
 
-def picture_format(path: Path, noun: str) -> str:
-    """The format that the name of a picture asks for; an InputError if there is none."""
-    ending = path.suffix[1:].lower()
-    if ending not in METADATA:
-        raise InputError(f"{path}: expected {noun} to end in .{', .'.join(METADATA)}, got {path.suffix!r}")
-    return ending
-
-
-def write_picture(figure: "Figure", path: Path, noun: str) -> Path:
+def write_picture(figure: "Figure", path: Path) -> Path:
     """The file that now holds a figure, in the format of its name; the same figure is the same bytes."""
     import matplotlib
 
-    content, ending = BytesIO(), picture_format(path, noun)
+    content, ending = BytesIO(), path.suffix[1:].lower()
     with matplotlib.rc_context(STYLE):
         figure.savefig(content, format=ending, dpi=140, metadata=dict(METADATA[ending]))
     return write_whole(path, content.getvalue())
@@ -201,16 +195,14 @@ def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[st
     from matplotlib.collections import PolyCollection
 
     def lines(segments: Iterable[tuple[complex, complex]], colour: str, width: float, zorder: int) -> None:
-        broken = np.array(
-            [place for segment in segments for place in (*segment, complex("nan"))]
-        )  # one line: small files
+        # One line with gaps instead of many lines: small files.
+        broken = np.array([place for segment in segments for place in (*segment, complex("nan"))])
         axes.plot(broken.real, broken.imag, color=colour, lw=width, zorder=zorder, solid_capstyle="round")
 
     areas, numbers = ground.areas, range(len(ground.points))
     pitch = areas.spacing * plan.scale * 72.0  # lines are thinner where cells are small
-    axes.set_xlim(plan.frame[0], plan.frame[2])
-    axes.set_ylim(plan.frame[1], plan.frame[3])
-    cells = [_pairs(corners) for corners in areas.corners]
+    axes.set(xlim=(plan.frame[0], plan.frame[2]), ylim=(plan.frame[1], plan.frame[3]))
+    cells = [np.column_stack([np.real(corners), np.imag(corners)]) for corners in areas.corners]
     filled = ["white" if owner == NOBODY else colours[owner] for owner in panel.owners]
     axes.add_collection(PolyCollection(cells, fc=filled, ec="white", lw=min(0.35, 0.04 * pitch), zorder=1, gid="areas"))
     lines(ground.roads, "#7F889073", min(0.7, 0.045 * pitch), 2)
@@ -268,7 +260,13 @@ def _draw_stations(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence
 
 def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequence[str], plan: Plan) -> None:
     """Draw a bar for the price of one truck of each station, the highest on top, with its label and name."""
-    times, unit = _price_unit(policy.problem.objective)
+    objective = policy.problem.objective
+    times = 1.0 if objective.minimise == "minutes" else 100.0
+    unit = {
+        "late": "late incidents later, per 100 times it is sent now",
+        "minutes": "extra response minutes later, each time it is sent now",
+    }.get(objective.minimise)
+    unit = unit or f"late incidents later, a minute of response as {objective.weight:g}, per 100 times sent"
     prices = times * policy.prices(policy.problem.trucks, np.arange(1, policy.problem.num_stations + 1))
     least, most, size = min(0.0, prices.min()), max(0.0, prices.max()), 72.0 * min(0.13, 0.6 * plan.row)
     left, top = plan.table
@@ -292,35 +290,20 @@ def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequ
         left += NAME_INCHES + BAR_INCHES + GAP_INCHES
 
 
-def _price_unit(objective: Objective) -> tuple[float, str]:
-    """How many times the price a bar shows, and what that is."""
-    match objective.minimise:
-        case "late":
-            return 100.0, "late incidents later, per 100 times it is sent now"
-        case "minutes":
-            return 1.0, "extra response minutes later, each time it is sent now"
-        case _:
-            return 100.0, f"late incidents later, a minute of response as {objective.weight:g}, per 100 times sent"
-
-
 def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], plan: Plan) -> None:
     """Write the title, and below the maps how they are read."""
     width, height = plan.size
     title = f"{ground.city.name}: who is sent when every truck is idle"
     size = min(18.0, 100.0 * (width - 0.5) / len(title))
     plan.write(figure, GAP_INCHES, height - 0.12, title, size, fontweight="bold")
+    several_kinds = len(ground.city.demand) > len(ground.points)
     facts = {
         "Each area is what lies nearest to a demand point, in the colour of the station that sends the truck.": True,
         "Triangles are stations. A dot is larger where there are more incidents.": True,
         "Hatched: closest-first sends another truck.": any(panel.departing for panel in panels),
         "Grey: a truck from outside.": any(len(ground.stations) in panel.owners for panel in panels),
         "White: no such truck is needed.": any(NOBODY in panel.owners for panel in panels),
-        "Of several kinds of incidents in one place the most frequent is shown.": len(ground.city.demand)
-        > len(ground.points),
+        "Of several kinds of incidents in one place the most frequent is shown.": several_kinds,
     }
     caption = textwrap.fill(" ".join(fact for fact, holds in facts.items() if holds), int(12.0 * (width - 0.5)))
     plan.write(figure, GAP_INCHES, CAPTION_INCHES - 0.1, caption, 10.5)
-
-
-def _pairs(places: Iterable[complex]) -> list[tuple[float, float]]:
-    return [(place.real, place.imag) for place in places]

@@ -110,28 +110,16 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
             if len(departing):
                 words += f": not as closest-first in {len(departing)} of {len(owners)} areas"
             if rank == 0:
-                known = results[number] if number < len(results) else None
-                title, words = title + _late_words(policy, known), words + _day_words(known)
+                known, proven = results[number] if number < len(results) else None, policy.certificate
+                if known is not None:
+                    title += f": {percent(known.late_fraction)} late"
+                    words += f"\n{known.late_per_day:#.3g} late incidents a day"
+                    if known.mean_response_minutes is not None:
+                        words += f", first truck after {known.mean_response_minutes:.2f} min on average"
+                elif proven is not None and proven.converged and problem.objective.minimise == "late":
+                    title += f": {percent(proven.upper)} late"
             panels.append(Panel(title, words, rank, tuple(owners.tolist()), tuple(departing.tolist())))
     return panels
-
-
-def _late_words(policy: Policy, known: Evaluation | None) -> str:
-    """The late fraction for a title, if it is known from an evaluation or proven."""
-    if known is not None:
-        return f": {percent(known.late_fraction)} late"
-    proven = policy.certificate
-    if proven is not None and proven.converged and policy.problem.objective.minimise == "late":
-        return f": {percent(proven.upper)} late"
-    return ""
-
-
-def _day_words(known: Evaluation | None) -> str:
-    if known is None:
-        return ""
-    minutes = known.mean_response_minutes
-    mean = "" if minutes is None else f", first truck after {minutes:.2f} min on average"
-    return f"\n{known.late_per_day:#.3g} late incidents a day{mean}"
 
 
 def _sent(ground: Ground, policy: Policy) -> NDArray[np.int64]:

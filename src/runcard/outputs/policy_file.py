@@ -20,12 +20,13 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from runcard.city.model import LATE, Objective
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.files import fill_whole
-from runcard.outputs.tensor_file import read_json, read_tensors, write_tensors
+from runcard.outputs.files import write_whole
+from runcard.outputs.tensor_file import read_json, read_tensors
 from runcard.policy.base import Certificate, Policy, Stored
 from runcard.policy.solve import RECIPES
 
@@ -46,7 +47,7 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     # cost is not P(late).
     measured = "value" in stored.arrays or policy.problem.objective != LATE
     about, arrays = _problem_parts(policy.problem, measured=measured)
-    arrays |= stored.arrays
+    arrays = {name: np.asarray(array, order="C") for name, array in {**arrays, **stored.arrays}.items()}
     certificate = stored.certificate
     about |= {
         "format": FORMAT,
@@ -55,8 +56,8 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         "settings": dict(stored.settings),
     }
     about["digest"] = _digest(about, arrays)
-    words = {"runcard": json.dumps(about)}
-    return fill_whole(Path(path), lambda draft: write_tensors(draft, words, arrays))
+    # Not save_file: it writes a file of its own beside the draft, which a kill would leave behind.
+    return write_whole(Path(path), save(arrays, {"runcard": json.dumps(about)}))
 
 
 def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | str | None = None) -> Policy:
@@ -84,7 +85,7 @@ def _problem_parts(problem: DispatchProblem, *, measured: bool) -> tuple[dict[st
     arrays = {name: getattr(problem, name) for name in _OF_PROBLEM}
     if measured:
         arrays |= {f"{_MEASURE}{name}": array for name, array in problem.measures.items() if array is not problem.cost}
-    about: dict[str, Any] = {
+    about = {
         "problem": problem.fingerprint,
         "source": problem.source,
         "returns_per_day": problem.returns_per_day,
@@ -94,12 +95,10 @@ def _problem_parts(problem: DispatchProblem, *, measured: bool) -> tuple[dict[st
         },
         "station_ids": problem.station_ids,
         "point_ids": problem.point_ids,
+        "class_names": problem.class_names,
+        "objective": asdict(problem.objective),
     }
-    if problem.class_names:
-        about["class_names"] = problem.class_names
-    if problem.objective != LATE:
-        about["objective"] = asdict(problem.objective)
-    return about, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return about, arrays
 
 
 def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> DispatchProblem:
@@ -190,11 +189,8 @@ def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if about.pop("digest", None) != _digest(about, arrays):
         raise PolicyFileError("damaged: its contents do not match their digest")
     for name, array in arrays.items():
-        if (
-            array.dtype.kind == "f"
-            and array.size
-            and not _are_numbers(array, infinite=name == "cost" or name.startswith(_MEASURE))
-        ):
+        infinite = name == "cost" or name.startswith(_MEASURE)
+        if array.dtype.kind == "f" and array.size and not _are_numbers(array, infinite=infinite):
             raise PolicyFileError(f"damaged: expected numbers in the array {name[:80]!r}, up to {LARGEST:g}")
     return about, arrays
 

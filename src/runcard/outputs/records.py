@@ -1,9 +1,10 @@
 """One flat Parquet record for each simulated incident: what happened, who went, and when they were there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +16,23 @@ from runcard.outputs.files import check_output_file, fill_whole
 from runcard.outputs.words import first_line
 
 COLUMNS = {
-    "scenario": "VARCHAR",
-    "policy": "VARCHAR",
-    "batch": "BIGINT",
-    "incident": "BIGINT",
-    "minutes": "DOUBLE",
-    "node_id": "VARCHAR",
-    "demand_row": "BIGINT",
-    "team": "VARCHAR",
-    "first_minutes": "DOUBLE",
-    "last_minutes": "DOUBLE",
-    "late": "BOOLEAN",
-    "from_outside": "BIGINT",
-    "turned_back": "BIGINT",
-    "idle_after": "BIGINT",
+    "scenario": ("VARCHAR", None),
+    "policy": ("VARCHAR", None),
+    "batch": ("BIGINT", None),
+    "incident": ("BIGINT", None),
+    "minutes": ("DOUBLE", "minutes"),
+    "node_id": ("VARCHAR", None),
+    "demand_row": ("BIGINT", None),
+    "team": ("VARCHAR", None),
+    "first_minutes": ("DOUBLE", "first"),
+    "last_minutes": ("DOUBLE", "last"),
+    "late": ("BOOLEAN", "late"),
+    "from_outside": ("BIGINT", "outside"),
+    "turned_back": ("BIGINT", "turned"),
+    "idle_after": ("BIGINT", "idle"),
 }
-"""Every column with its type. `minutes` count from the start of the batch, `demand_row` from 1 as in `demand.csv`."""
+"""Every column with its type, and the field of a record that it shows as it is. `minutes` count from the start of the
+batch, `demand_row` from 1 as in `demand.csv`."""
 
 
 class RecordFile:
@@ -44,43 +46,27 @@ class RecordFile:
             raise MissingExtraError("--records", "duckdb", "report") from error
         self._path, self._city, self._error = path, city, duckdb.Error
         self._database: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"threads": 1})
-        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
         self._database.execute(f"CREATE TABLE records ({columns})")
 
     def keeper(self, scenario: str) -> Callable[[str, int, NDArray[np.void]], None]:
         """A function that keeps the records of one scenario (see `simulate_policies`)."""
-
-        def keep(policy: str, batch: int, records: NDArray[np.void]) -> None:
-            self._add(scenario, policy, batch, records)
-
-        return keep
+        return partial(self._add, scenario)
 
     def _add(self, scenario: str, policy: str, batch: int, records: NDArray[np.void]) -> None:
         num = len(records)
         nodes = np.array([point.node_id for point in self._city.demand], dtype=object)
-        rows = {
+        rows = {  # noqa: F841  duckdb finds it by its name
             "scenario": np.full(num, scenario, dtype=object),
             "policy": np.full(num, policy, dtype=object),
             "batch": np.full(num, batch),
             "incident": np.arange(num),
-            "minutes": np.ascontiguousarray(records["minutes"]),
             "node_id": nodes[records["point"]],
             "demand_row": records["point"] + 1,
             "team": self._teams(records),
-            "first_minutes": np.ascontiguousarray(records["first"]),
-            "last_minutes": np.ascontiguousarray(records["last"]),
-            "late": np.ascontiguousarray(records["late"]),
-            "from_outside": np.ascontiguousarray(records["outside"]),
-            "turned_back": np.ascontiguousarray(records["turned"]),
-            "idle_after": np.ascontiguousarray(records["idle"]),
-        }
-        assert list(rows) == list(COLUMNS)
-
-        def insert(rows: dict[str, NDArray[Any]]) -> None:
-            # duckdb finds `rows` by its name
-            self._database.execute("INSERT INTO records SELECT * FROM rows")
-
-        self._try(lambda: insert(rows))
+        } | {column: np.ascontiguousarray(records[field]) for column, (_, field) in COLUMNS.items() if field}
+        with self._our_errors():
+            self._database.execute("INSERT INTO records BY NAME SELECT * FROM rows")
 
     def _teams(self, records: NDArray[np.void]) -> NDArray[np.object_]:
         """The station ids of each team with commas between, "outside" for trucks from there."""
@@ -95,17 +81,16 @@ class RecordFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._database:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._database, self._our_errors():
             if kind is None:
-                self._try(lambda: fill_whole(self._path, self._copy))
+                fill_whole(self._path, self._copy)
 
-    def _try(self, work: Callable[[], object]) -> None:
-        """Let the database do some work, and raise its errors as ours."""
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        """Raise errors of the database as ours."""
         try:
-            work()
+            yield
         except self._error as error:  # a full disk, say
             raise RuncardError(f"{self._path}: could not be written: {first_line(error)}") from error
         except RuntimeError as error:

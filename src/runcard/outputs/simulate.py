@@ -1,14 +1,11 @@
 """Simulations of one city as documents for programs: one scenario with all that was found, or many side by side."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from runcard.city.model import City
-from runcard.simulate.result import Interval, SimulatedPolicy, Simulation
+from runcard.simulate.result import Interval, Simulation
 from runcard.simulate.scenario import PAPER
 
 ARRIVALS = ("mean", "median", "p90")
@@ -50,12 +47,12 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
     """What a simulation found as plain values, for JSON; with what each truck does, if wanted."""
     policies = []
     for number, result in enumerate(simulation.policies):
-        late = result.late_fraction
+        late = _interval(result.late_fraction)
         document: dict[str, Any] = {
             "name": result.name,
-            "late_fraction": late.mean,
-            "low": _finite(late.low),
-            "high": _finite(late.high),
+            "late_fraction": late["mean"],
+            "low": late["low"],
+            "high": late["high"],
             "incidents": result.num_incidents,
         }
         if number > 0:
@@ -71,7 +68,16 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
         document["outside_per_incident"] = result.outside_per_incident
         document["turned_back_per_incident"] = result.turned_per_incident
         if trucks:
-            document["trucks"] = _trucks(simulation, result)
+            stations = simulation.station_of
+            document["trucks"] = [
+                {
+                    "station_id": station,
+                    "truck": stations[: n + 1].count(station),
+                    "busy_fraction": float(result.busy_fractions[n]),
+                    "dispatches_per_day": float(result.dispatches_per_day[n]),
+                }
+                for n, station in enumerate(stations)
+            ]
         policies.append(document)
     return {
         "city": city.name,
@@ -83,36 +89,6 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
     }
 
 
-def _trucks(simulation: Simulation, result: SimulatedPolicy) -> list[dict[str, Any]]:
-    """What each truck does."""
-    busy, sent = result.busy_fractions, result.dispatches_per_day
-    numbers: dict[str, int] = {}
-    found = []
-    for n, station in enumerate(simulation.station_of):
-        numbers[station] = numbers.get(station, 0) + 1
-        found.append(
-            {
-                "station_id": station,
-                "truck": numbers[station],
-                "busy_fraction": float(busy[n]),
-                "dispatches_per_day": float(sent[n]),
-            }
-        )
-    return found
-
-
 def _interval(given: Interval) -> dict[str, float | None]:
-    return {"mean": _finite(given.mean), "low": _finite(given.low), "high": _finite(given.high)}
-
-
-def _finite(number: float) -> float | None:
-    """A number that JSON has; None for others."""
-    return float(number) if isfinite(number) else None
-
-
-def by_station(simulation: Simulation, values: NDArray[np.float64]) -> dict[str, float]:
-    """The sum over the trucks of each station."""
-    found: dict[str, float] = {}
-    for station, value in zip(simulation.station_of, values, strict=True):
-        found[station] = found.get(station, 0.0) + float(value)
-    return found
+    """An interval as plain values; None for a number that JSON does not have."""
+    return {name: float(number) if isfinite(number) else None for name, number in asdict(given).items()}

@@ -1,36 +1,22 @@
 """Who is told what long work is doing, and how far it is."""
 
-from typing import Protocol
-
 from runcard.city.model import City
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.words import counted
 
 
-class Steps(Protocol):
-    """What is told of the steps of long work."""
+class Steps:
+    """Is told what long work is doing; this one tells nobody."""
 
     def begin(self, words: str) -> None:
         """A step begins, which these words name."""
-        ...
 
     def part(self, part: float) -> None:
         """So much of the step is done, from 0 to 1."""
-        ...
 
 
-class NoSteps:
-    """Nobody is told."""
-
-    def begin(self, words: str) -> None:
-        """Nothing."""
-
-    def part(self, part: float) -> None:
-        """Nothing."""
-
-
-NO_STEPS = NoSteps()
+NO_STEPS = Steps()
 
 
 def city_problem(city: City, *, minutes: bool = True, steps: Steps = NO_STEPS) -> DispatchProblem:

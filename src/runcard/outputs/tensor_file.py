@@ -1,4 +1,4 @@
-"""Safetensors files, written in one go and read with care.
+"""Safetensors files, read with care.
 
 Whoever wrote a file, it is refused in a sentence, or it is what it says.
 
@@ -15,7 +15,6 @@ import json
 import math
 import os
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -31,26 +30,6 @@ DTYPES: Final = {
     "F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
     "U8": np.uint8, "BOOL": np.bool_,
 }  # fmt: skip
-
-
-def write_tensors(path: Path, words: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a file; the library would write another one beside it first, which a kill leaves behind."""
-    names = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-    # Wide numbers come first, so that all of them lie where a machine wants them.
-    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
-    header: dict[str, Any] = {"__metadata__": dict(words)}
-    end = 0
-    for name in order:
-        first, end = end, end + arrays[name].nbytes
-        array = arrays[name]
-        header[name] = {"dtype": names[array.dtype], "shape": list(array.shape), "data_offsets": [first, end]}
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for name in order:
-            if arrays[name].size:
-                file.write(np.ascontiguousarray(arrays[name]).data)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -75,33 +54,28 @@ def read_json(text: str | bytes) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise PolicyFileError(f"damaged: expected JSON in its header, found {_short(error)}") from error
+        found = "a nest that is too deep" if isinstance(error, RecursionError) else f"other words ({str(error)[:80]})"
+        raise PolicyFileError(f"damaged: expected JSON in its header, found {found}") from error
 
 
 def _refuse(word: str) -> NoReturn:
     raise ValueError(word)
 
 
-def _short(error: Exception) -> str:
-    return "a nest that is too deep" if isinstance(error, RecursionError) else f"other words ({str(error)[:80]})"
-
-
 def _content(path: Path) -> NDArray[np.uint8]:
     """The bytes of a plain file, copied or mapped."""
     try:
         # A pipe would wait for somebody who writes to it.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+            status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                found = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
-                raise PolicyFileError(f"expected a policy file, found {found}")
+                raise PolicyFileError("expected a policy file, found a device or a pipe")
             if status.st_size > MOST_COPIED:
                 return np.memmap(file, np.uint8, mode="r").view(np.ndarray)
             return np.frombuffer(file.read(MOST_COPIED), np.uint8)
     except FileNotFoundError as error:
         raise PolicyFileError("expected a policy file, found none") from error
-    except IsADirectoryError as error:  # where a folder cannot even be opened
+    except IsADirectoryError as error:
         raise PolicyFileError("expected a policy file, found a folder") from error
     except OSError as error:
         raise PolicyFileError(f"could not be read: {error.strerror or error}") from error
@@ -127,11 +101,7 @@ def _arrays(header: dict[str, Any], data: NDArray[np.uint8]) -> dict[str, NDArra
             array.flags.writeable = False
         found[name] = array.view(dtype).reshape(shape)
         ends.append((first, last))
-    at = 0
-    for first, last in sorted(ends):
-        if first != at:
-            raise PolicyFileError("damaged: its arrays overlap, or leave a gap")
-        at = last
-    if at != len(data):
-        raise PolicyFileError("damaged: there is something behind its arrays")
+    ends.sort()
+    if [0, *(last for _, last in ends)] != [*(first for first, _ in ends), len(data)]:
+        raise PolicyFileError("damaged: its arrays overlap, or leave a gap, or there is something behind them")
     return found

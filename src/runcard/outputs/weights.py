@@ -13,7 +13,7 @@ from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
 from runcard.mdp.memory import check_states
 from runcard.mdp.objective import with_objective
-from runcard.outputs.compare import ComparedPolicy, cost_entry, solved_result
+from runcard.outputs.compare import ComparedPolicy, solved_result
 from runcard.outputs.policy_choice import PolicyChoice, names_file
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.solve import policy_names
@@ -21,41 +21,26 @@ from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class WeightResult:
     """What the policy for one weight achieves, and what that costs and saves against the policy for weight 0."""
 
     weight: float
     result: ComparedPolicy
+    late_fraction: float
     mean_minutes: float
     more_late: float
     """The late fraction, less that of weight 0."""
     minutes_saved: float
     """The mean response minutes of weight 0, less these."""
 
-    @property
-    def late_fraction(self) -> float:
-        """The late fraction."""
-        return self.result.evaluation.late_fraction
-
     def document(self) -> dict[str, Any]:
         """The result as plain values, ready for JSON."""
-        result = self.result
-        return {
-            "weight": self.weight,
-            "late_fraction": self.late_fraction,
-            "lower": result.lower,
-            "upper": result.upper,
-            "mean_response_minutes": self.mean_minutes,
-            "more_late": self.more_late,
-            "minutes_saved": self.minutes_saved,
-            **cost_entry(result),
-            "seconds": result.seconds,
-            "converged": result.converged,
-        }
+        own = {"weight": self.weight, "more_late": self.more_late, "minutes_saved": self.minutes_saved}
+        return own | self.result.entry(with_cost=True)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """The results of one policy, by rising weight; the first weight is 0."""
 
@@ -88,16 +73,6 @@ class WeightComparison:
         return {"city": self.city.name, "policies": curves}
 
 
-def chosen_weights(weights: Sequence[float]) -> list[float]:
-    """The weights by size, each once, 0 always among them."""
-    if not weights:
-        raise InputError("expected at least one weight to compare, got none")
-    for weight in weights:
-        if not 0.0 <= weight <= MAX_WEIGHT:
-            raise InputError(f"expected weights from 0 to {MAX_WEIGHT:g} late incidents per minute, got {weight!r}")
-    return sorted({0.0, *map(float, weights)})
-
-
 def compare_weights(
     city: City,
     weights: Sequence[float],
@@ -110,34 +85,26 @@ def compare_weights(
     for word in policies:
         if names_file(word):
             raise InputError(f"expected names of policies to solve for each weight, got the file {word}")
-    names, ordered = policy_names(policies, options), chosen_weights(weights)
+    names = policy_names(policies, options)
+    if not weights:
+        raise InputError("expected at least one weight to compare, got none")
+    for weight in weights:
+        if not 0.0 <= weight <= MAX_WEIGHT:
+            raise InputError(f"expected weights from 0 to {MAX_WEIGHT:g} late incidents per minute, got {weight!r}")
     check_states(station.trucks for station in city.stations)
     by_late = city_problem(replace(city, objective=LATE), steps=steps)
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}
-    for weight in ordered:
+    for weight in sorted({0.0, *map(float, weights)}):
         # One problem at a time: whatever is kept with it goes when it does.
         problem = with_objective(by_late, Objective("late+minutes", weight) if weight > 0.0 else LATE)
         for name in names:
-            choice, first = PolicyChoice(label=name, name=name), found[name][0].result if found[name] else None
-            words = f", weight {weight:g}"
-            result = solved_result(problem, choice, options, first=first, steps=steps, words=words)
-            found[name].append(_against_first(weight, result, found[name]))
-    return WeightComparison(
-        city=city, curves=tuple(Curve(policy=name, points=tuple(points)) for name, points in found.items())
-    )
-
-
-def _against_first(weight: float, result: ComparedPolicy, before: Sequence[WeightResult]) -> WeightResult:
-    """The result of a weight, with what it costs and saves against the first of the results before it."""
-    minutes = result.evaluation.mean_response_minutes
-    assert minutes is not None  # the problem of a city has them unless they are left out
-    late = result.evaluation.late_fraction
-    first_late, first_minutes = (before[0].late_fraction, before[0].mean_minutes) if before else (late, minutes)
-    return WeightResult(
-        weight=weight,
-        result=result,
-        mean_minutes=minutes,
-        more_late=late - first_late,
-        minutes_saved=first_minutes - minutes,
-    )
+            choice, words = PolicyChoice(label=name, name=name), f", weight {weight:g}"
+            first = found[name][0] if found[name] else None
+            before = first.result.evaluation if first else None
+            result = solved_result(problem, choice, options, first=before, steps=steps, words=words)
+            late, minutes = result.evaluation.late_fraction, result.evaluation.mean_response_minutes
+            assert minutes is not None  # the problem of a city has them unless they are left out
+            more_late, saved = (late - first.late_fraction, first.mean_minutes - minutes) if first else (0.0, 0.0)
+            found[name].append(WeightResult(weight, result, late, minutes, more_late, saved))
+    return WeightComparison(city=city, curves=tuple(Curve(name, tuple(points)) for name, points in found.items()))

@@ -15,12 +15,6 @@ TINY: Final = 1e-4
 """Numbers that are nearer to zero are shown in scientific notation: as decimals they would be rows of zeros."""
 
 
-def team_ids(station_ids: Sequence[str], taken: Sequence[int], trucks_needed: int) -> tuple[str, ...]:
-    """The station ids of a team that takes `taken` [I] trucks, one for each truck, "outside" for those still needed."""
-    ids = [station_id for station_id, number in zip(station_ids, taken, strict=True) for _ in range(number)]
-    return (*ids, *[OUTSIDE_ID] * (trucks_needed - len(ids)))
-
-
 def team_words(team: Sequence[str]) -> str:
     """A team as a phrase: "s1 and s3", "two from s1", "s1 and one from outside"."""
     counts = Counter(team)
