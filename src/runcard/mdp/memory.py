@@ -48,6 +48,6 @@ def check_states(trucks: Iterable[int]) -> None:
         raise SizeError(
             f"{sum(by_station)} trucks at {len(by_station)} stations make {num_states:,} states; to solve them exactly "
             f"takes at least {in_words(needed)} of memory and {in_words(available)} are free: expected fewer trucks, a "
-            "machine with more memory, or a policy that decides online, such as one-step-mean-field, which solve and "
-            "decide take for departments of any size"
+            "machine with more memory, or a policy that decides online, such as one-step-mean-field, which solve, "
+            "decide and simulate take for departments of any size"
         )

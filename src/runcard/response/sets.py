@@ -47,9 +47,9 @@ from runcard.response.tree import (
     too_large,
 )
 
-NUM_SETS = 48
-COUPLED_SETS = 256
-"""With a coupled branch the time of one truck depends on the set, too, and P(late) varies far more."""
+LEAST_SETS, MOST_SETS = 48, 256
+SETS_TIMES_ENTRIES = 34e6
+"""The work that is done: as many sets as that allows for teams × demand points. More sets are more exact."""
 FINER_SETS = 8
 RARE = 1e-6
 """Numbers of links met together with a smaller chance are left out."""
@@ -142,7 +142,7 @@ class Sets:
             there = pair >= 0
             weight[there] += (shares * gaps)[pair[there]]
             total[there] += gaps[pair[there]]
-        part = MINUTES_ERROR if self._num_sets == NUM_SETS else COUPLED_MINUTES_ERROR
+        part = COUPLED_MINUTES_ERROR if self._coupled else MINUTES_ERROR
         error += part * float(np.abs(between).max())
         return none + weight / total * between, off + error
 
@@ -179,9 +179,15 @@ class Sets:
         return _Together(together[:, where], weights, drawn)
 
     @property
+    def _coupled(self) -> bool:
+        """Whether the time of one truck depends on the set, too. P(late) then varies far more."""
+        return self.travel.laws.together is not self.travel.laws.alone
+
+    @property
     def _num_sets(self) -> int:
         """How many sets are drawn."""
-        return NUM_SETS if self.travel.laws.together is self.travel.laws.alone else COUPLED_SETS
+        few = SETS_TIMES_ENTRIES / (len(self.teams) * len(self.needs.trucks))
+        return MOST_SETS if self._coupled else int(np.clip(few, LEAST_SETS, MOST_SETS))
 
     def _late_at(self, j: int, known_at: Mapping[int, tuple[Floats, float]], times: tuple[Times, ...]) -> Vector:
         """[2 T] P(late) at a demand point, and what it may be off.
@@ -257,7 +263,7 @@ class Sets:
             part = self.teams.of_size(size)
             of_team = self._pairs_of[part]
             of_team = of_team[:, (of_team >= 0).all(axis=0)]
-            if self._num_sets == COUPLED_SETS:  # single trucks, too
+            if self._coupled:  # single trucks, too
                 of_team = np.concatenate([of_team, 1 + self.teams.stations[part, :size]], axis=1)
             x = np.concatenate([pairs[:, of_team], powers[0][:, part]], axis=2)
             expected = np.concatenate([known[of_team], powers[1][part]], axis=1)
