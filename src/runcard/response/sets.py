@@ -200,14 +200,16 @@ class Sets:
         trees = [replace(tree, road=tree.road._replace(together=one)) for one in together.links]
         late, pairs = np.empty((len(trees), len(teams))), np.empty((len(trees), len(known)))
         late_finer, pairs_finer = np.zeros(len(teams)), np.zeros(len(known))
-        finer = range(0, len(trees), max(1, len(trees) // FINER_SETS))
+        weights = together.weights
+        # Some sets, spread evenly over the chances of all
+        finer = np.searchsorted(np.cumsum(weights) / weights.sum(), (np.arange(FINER_SETS) + 0.5) / FINER_SETS)
         for place, tree in enumerate(trees):
             late[place], pairs[place] = self._given(tree, times[0], len(known), outside)
-            if place in finer:
+            if share := np.count_nonzero(finer == place) / FINER_SETS:
                 one, of_pairs = self._given(tree, times[1], len(known), outside)
-                late_finer += (one - late[place]) / len(finer)
-                pairs_finer += (of_pairs - pairs[place]) / len(finer)
-        powers, weights = self._powers(tree, together.links), together.weights
+                late_finer += share * (one - late[place])
+                pairs_finer += share * (of_pairs - pairs[place])
+        powers = self._powers(tree, together.links)
         (fine, _), (best, by_chance) = (
             self._estimate(late + part * late_finer, pairs + part * pairs_finer, known[:, 0], powers, weights)
             for part in (1.0, 4.0 / 3.0)
