@@ -69,7 +69,7 @@ def _run_experiments(run: "StudyRun", *, in_full: bool) -> None:
     from runcard.cli.show_study import print_result
     from runcard.cli.study_bar import StudyBar
     from runcard.cli.terminal import make_console
-    from runcard.study.result import agreement_of
+    from runcard.study.tables import agreement_of
 
     study, console = run.prepare(), make_console()
     bar = StudyBar(study.tasks, len(study.done_before), sum(task.weight for task in study.done_before))

@@ -8,7 +8,7 @@ error and, where they are known, the paper's number and how many standard errors
     far      more than 3, at most 4
     apart    more than 4
 
-The words of settings files are text here, never markup: the template escapes everything except figures.
+The words of `experiments.toml` are text here, never markup: the template escapes everything except figures.
 """
 
 import os
@@ -26,9 +26,8 @@ from jinja2 import Environment, StrictUndefined
 from runcard.outputs.files import write_whole
 from runcard.outputs.words import counted
 from runcard.study.experiment import Experiment, Setting
-from runcard.study.figures import CAPTIONS, figure_svg, words_of_correlation
-from runcard.study.result import Result, agreement_of
-from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, Cell, Line
+from runcard.study.figures import CAPTIONS, figure_svg, look_of
+from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, Cell, Line, Result, agreement_of
 
 PACKAGES: Final = ("runcard", "numpy", "scipy", "numba", "joblib", "duckdb", "matplotlib")
 MINUS: Final = "\N{MINUS SIGN}"
@@ -144,7 +143,7 @@ def _settings(result: Result) -> tuple[tuple[str, str], ...]:
         ("Loads (ρ)", _listed(experiment.loads)),
         ("Targets (γ)", _listed(experiment.gammas)),
         ("Shared delays (q)", _listed(experiment.shared_delays)),
-        ("Graphs", str(found) if found == asked else f"{found} (the settings file has {asked})"),
+        ("Graphs", str(found) if found == asked else f"{found} (the experiment has {asked})"),
         ("Seed", str(result.seed)),
     )
 
@@ -167,7 +166,7 @@ def _table(result: Result) -> dict[str, Any]:
     return {
         "caption": TABLE_CAPTIONS[experiment.kind],
         "last_setting": last,
-        "halves": [words_of_correlation(one).capitalize() for one in experiment.shared_delays],
+        "halves": [look_of(one)[0].capitalize() for one in experiment.shared_delays],
         "columns": [
             {"head": head, "is_ours": _is_ours(head), "has_footnote": has_flar and head == CF_LATE}
             for head in table.columns
