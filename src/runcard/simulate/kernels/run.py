@@ -74,8 +74,8 @@ def count(state: Any, found: Any) -> None:
     found.sums[0].turned += result.turned
     found.sums[0].first_sum += result.first
     found.sums[0].last_sum += result.last
-    found.first_bins[bin_of(result.first)] += 1
-    found.last_bins[bin_of(result.last)] += 1
+    found.bins[0, bin_of(result.first)] += 1
+    found.bins[1, bin_of(result.last)] += 1
 
 
 @inlined_kernel
