@@ -5,9 +5,10 @@ either. The interval of a mean over batches is Student's. For a ratio Σx / Σy 
 which is right to first order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,19 +111,20 @@ def _minutes(which: str, result: "SimulatedPolicy", other: "SimulatedPolicy | No
     """One of `ARRIVALS` of a policy, or by how much it is larger than that of another one."""
     if which not in ARRIVALS:
         raise InputError(f"expected one of {', '.join(ARRIVALS)}, got {which!r}")
-    results = [result] if other is None else [result, other]
     truck, of = which.split("_")
+
+    def more(found: Callable[[SimulatedPolicy], Any]) -> Any:
+        return found(result) if other is None else found(result) - found(other)
+
     if of == "mean":
-        sums = [one._of_batches(which) * one.incidents for one in results]
-        return ratio_interval(sums[0] - sums[1] if other else sums[0], result.incidents)
-    bins, chance = [one.bins[:, 0 if truck == "first" else 1] for one in results], CHANCES[of]
-    whole = [quantile(one.sum(axis=0), chance) for one in bins]
-    mean = whole[0] - whole[1] if other else whole[0]
-    sections = [part for part in range(len(bins[0])) if bins[0][part].sum() > 0]
-    if min((bins[0][part].sum() for part in sections), default=0) < LEAST_IN_SECTION:
+        return ratio_interval(more(lambda one: one._of_batches(which) * one.incidents), result.incidents)
+    rank, chance = 0 if truck == "first" else 1, CHANCES[of]
+    mean = more(lambda one: quantile(one.bins[:, rank].sum(axis=0), chance))
+    in_section = result.bins[:, rank].sum(axis=1)
+    sections = np.flatnonzero(in_section)
+    if min(in_section[sections], default=0) < LEAST_IN_SECTION:
         return Interval(mean, -np.inf, np.inf)
-    parts = [[quantile(one[part], chance) for part in sections] for one in bins]
-    half = interval_of(np.subtract(parts[0], parts[1]) if other else parts[0]).half
+    half = interval_of(more(lambda one: np.array([quantile(one.bins[part, rank], chance) for part in sections]))).half
     return Interval(mean, mean - half, mean + half)
 
 

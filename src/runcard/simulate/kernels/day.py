@@ -232,7 +232,7 @@ def _depart(model: Any, state: Any, n: int, place: int) -> None:
         who, link = (i, -1) if model.turnout_shared else (n, 0)
         sent.start_at = clock.now + _turnout(model, key, who, link)
         sent.start_node, sent.by_tree = model.stations[i].node, False
-        drive, _ = drive_route(model.roads, _route(model, i, j, place, state), sent.start_node, key, n, np.inf)
+        drive = drive_route(model.roads, _route(model, i, j, place, state), key, n)
     sent.truck, sent.there_at = n, sent.start_at + drive
 
 
