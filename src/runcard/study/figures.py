@@ -54,22 +54,16 @@ LOOK: Final[dict[Any, Any]] = STYLE | {
     "grid.color": ROAD_COLOUR,
     "grid.linewidth": 0.7,
     "legend.frameon": False,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
 }
 
+_CURVES: Final = (
+    "Improvement δ over closest-first in percent against {}, each panel one random graph. Broad lines: OPT. Thin "
+    "dashed lines: mean field, which is ours."
+)
 CAPTIONS: Final[Mapping[str, str]] = {
-    "against-load": (
-        "Improvement δ over closest-first in percent against the load ρ, each panel one random graph. Broad lines: "
-        "OPT. Thin dashed lines: mean field, which is ours."
-    ),
-    "against-gamma": (
-        "Improvement δ over closest-first in percent against γ, the target as a part of the longest route, each panel "
-        "one random graph. Broad lines: OPT. Thin dashed lines: mean field, which is ours."
-    ),
+    "against-load": _CURVES.format("the load ρ"),
+    "against-gamma": _CURVES.format("γ, the target as a part of the longest route"),
     "late": (
         "Late incidents under OPT in percent, means over random graphs with 95 % confidence intervals, each panel one "
         "number of trucks."
