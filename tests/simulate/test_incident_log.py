@@ -238,13 +238,13 @@ def test_a_log_is_replayed_as_it_is(tmp_path: Path) -> None:
         replays = records.reshape(-1, 500)
         assert len(replays) > 1
         for replay in replays:
-            assert np.array_equal(replay["minutes"], log.minutes - log.minutes[0])
-            assert np.array_equal(replay["point"], log.points)
+            assert np.array_equal(replay["minutes"], log["minutes"] - log["minutes"][0])
+            assert np.array_equal(replay["point"], log["point"])
         assert not np.array_equal(replays[0]["first"], replays[1]["first"])
     found = simulate_policies(city, policies, scenario, threads=1)
     for result in found.policies:
         assert {batch.incidents for batch in result.batches} == {500}
-        assert {batch.minutes for batch in result.batches} == {log.minutes[-1] - log.minutes[0]}
+        assert {batch.minutes for batch in result.batches} == {log["minutes"][-1] - log["minutes"][0]}
 
 
 def test_a_log_of_one_incident_is_replayed(tmp_path: Path) -> None:
