@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks.cases import THREADS, Row
 from runcard.study.experiment import experiment_named
-from runcard.study.result import Result, agreement_of
 from runcard.study.store import StudyFolder
+from runcard.study.tables import Result, agreement_of
 
 RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 COMPARED = ("table2", "table3", "table4")

@@ -27,9 +27,9 @@ from runcard.simulate.kernels.day import begin
 from runcard.simulate.kernels.run import run_batch
 from runcard.simulate.model import build_model
 from runcard.simulate.result import interval_of
-from runcard.simulate.rules import array_rule, strides
+from runcard.simulate.rules import array_rule
 from runcard.simulate.scenario import Scenario, Shift, built_in_names, read_scenario
-from runcard.simulate.state import empty_records, new_state, no_counts
+from runcard.simulate.state import RECORD, new_state, no_counts
 
 Choose = Callable[[NDArray[np.int64], NDArray[np.int8]], int]
 Step = tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]
@@ -140,10 +140,10 @@ def test_a_seed_is_an_episode() -> None:
 def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> None:
     """Without warming up, the simulation's records of a policy are those of the environment, number by number."""
     policy = runcard.solve(runcard.dispatch_problem(city), "optimal")
-    rule, model = array_rule(policy), build_model(city, read_scenario(scenario), strides(policy.problem), None)
+    rule, model = array_rule(policy), build_model(city, read_scenario(scenario))
     env = DispatchEnv(city, scenario, episode_incidents=300)
     for number in range(2):
-        state, records, team = new_state(model), empty_records(300), np.empty(model.most_needed, np.int64)
+        state, records, team = new_state(model), np.zeros(300, RECORD), np.empty(model.most_needed, np.int64)
         begin(model, state, batch_key(11, number), 0.0)
         state.clock["measured_from"] = 0.0
         run_batch(model, state, rule, no_counts(), records, team, 0, 300, 1e9)

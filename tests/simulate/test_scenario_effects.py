@@ -126,7 +126,7 @@ def test_trucks_are_out_of_service_as_long_as_said(tmp_path: Path) -> None:
     """Each truck is broken repair / (time between breakdowns + repair) of the time, from the first minute on."""
     city = small_city()
     scenario = scenario_of(tmp_path, "out_of_service = {breakdowns_per_year = 100, repair_hours = 30}")
-    model = build_model(city, scenario, np.zeros(4, np.int64), None)
+    model = build_model(city, scenario)
     down = 30.0 / (8766.0 / 100.0 + 30.0)
     broken = {0.0: 0, 600.0: 0, 20_000.0: 0}
     for number in range(1_000):
@@ -244,7 +244,7 @@ def test_the_way_home_has_a_law_of_its_own(tmp_path: Path) -> None:
 def test_every_fourth_truck_is_off_at_night() -> None:
     """Of nine trucks the fourth and the eighth are out of service for eight hours of each day of the week."""
     city = small_city(num_stations=3, trucks_per_station=3)
-    model = build_model(city, read_scenario("night-shift"), np.zeros(3, np.int64), None)
+    model = build_model(city, read_scenario("night-shift"))
     assert sorted(set(zip(model.shifts["first_truck"].tolist(), model.shifts["last_truck"].tolist(), strict=True))) == [
         (3, 4),
         (7, 8),

@@ -1,13 +1,12 @@
 """The settings of the experiments."""
 
 from dataclasses import replace
-from importlib.resources import files
 
 import pytest
 
 from runcard.errors import InputError
 from runcard.policy.solve import POLICY_NAMES
-from runcard.study.experiment import IGNORING, ORDER, Experiment, experiment_named, experiments
+from runcard.study.experiment import IGNORING, Experiment, experiment_named, experiments
 from runcard.study.tables import OURS, read_paper
 
 NEEDED = {
@@ -24,11 +23,12 @@ NEEDED = {
 """By kind: the policies that it cannot do without."""
 
 
-def test_every_settings_file_is_an_experiment() -> None:
-    """Each file of the settings folder is listed, and each listed name has a file."""
-    found = {entry.name.removesuffix(".toml") for entry in (files("runcard.study") / "settings").iterdir()}
-    assert found == set(ORDER)
-    assert [one.name for one in experiments()] == list(ORDER)
+def test_the_order_of_the_report() -> None:
+    """The paper's tables come first, then its figures, its appendix and what it does not have; times come last."""
+    names = [one.name.partition("-")[0] for one in experiments()]
+    assert list(dict.fromkeys(names[:-2])) == ["table1", "table2", "table3", "table4", "figure", "appendix", "larger"]
+    assert [one.kind for one in experiments()[-2:]] == ["seconds", "seconds"]
+    assert len({one.name for one in experiments()}) == len(experiments()) == 15
 
 
 @pytest.mark.parametrize("one", experiments(), ids=lambda one: one.name)

@@ -14,7 +14,7 @@ from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.study.experiment import Experiment, experiment_named
 from runcard.study.figures import CAPTIONS, POLICY_LOOKS, figure_svg
-from runcard.study.result import Result
+from runcard.study.tables import Result
 from runcard.study.tasks import city_of, solved
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,8 +14,7 @@ import pytest
 
 from runcard.study.experiment import Experiment, experiment_named, experiments
 from runcard.study.report import FLAR_NOTE, shade_of, write_report
-from runcard.study.result import Result, agreement_of
-from runcard.study.tables import HEADS, OURS, read_paper
+from runcard.study.tables import HEADS, OURS, Result, agreement_of, read_paper
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 SHADES = {"near", "fair", "far", "apart"}
@@ -277,13 +276,13 @@ def test_few_graphs_come_with_a_warning(table3: Result, tmp_path: Path) -> None:
 
 
 def test_settings_say_how_many_graphs_there_are(table3: Result, tmp_path: Path) -> None:
-    """A number of graphs that is not that of the settings file is shown beside it."""
+    """A number of graphs that is not that of the experiment is shown beside it."""
     page = page_of(tmp_path, table3, made(small(experiment_named("table4")), num_graphs=5))
     first, second = (
         {row[0][2]: row[1][2] for row in table if len(row) == 2} for table in (page.tables[0], page.tables[2])
     )
     assert first["Graphs"] == "150"
-    assert second["Graphs"] == "5 (the settings file has 150)"
+    assert second["Graphs"] == "5 (the experiment has 150)"
     assert first["Loads (ρ)"] == "0.02, 0.04, 0.1, 0.4, 0.6"
     assert (first["Seed"], first["Shared delays (q)"]) == ("7", "0, 1")
 
@@ -299,6 +298,7 @@ def test_late_fractions_that_are_not_certain_are_counted(table3: Result, tmp_pat
 def test_the_summary_says_how_well_it_agrees(table3: Result, whole: Page, tmp_path: Path) -> None:
     """In words, for one experiment and for all; a figure alone has nothing to agree with."""
     assert agreement_of([table3]).words in page_of(tmp_path, table3).text
+    assert agreement_of([table3, table3]).num_cells == 2 * agreement_of([table3]).num_cells > 0
     assert "9 tables and 6 figures" in whole.text
     figure = page_of(tmp_path, made(small(experiment_named("figure-load")), num_graphs=2))
     assert "has 1 figure with our own numbers" in figure.text

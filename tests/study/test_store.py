@@ -1,10 +1,13 @@
 """The folder of a study."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from runcard.errors import InputError
+from runcard.outputs.files import DRAFT_ENDING
 from runcard.study.experiment import experiment_named
 from runcard.study.store import StudyFolder
 from runcard.study.tasks import run_task, tasks_of
@@ -28,9 +31,9 @@ def test_rows_come_back(tmp_path: Path) -> None:
     assert not folder.has(EXPERIMENT)
     folder.finish(EXPERIMENT, TASKS)
     rows = folder.rows(EXPERIMENT)
-    expected = sorted(row for task in TASKS for row in run_task(task))
-    found = sorted(zip(*(rows[name].tolist() for name in expected[0]._fields), strict=True))
-    assert found == [tuple(row) for row in expected]
+    added = [row for task in TASKS for row in run_task(task)]
+    found = sorted(zip(*(rows[name].tolist() for name in added[0]), strict=True))
+    assert found == sorted(tuple(row.values()) for row in added)
 
 
 def test_the_file_of_an_experiment_does_not_depend_on_the_order(tmp_path: Path) -> None:
@@ -70,10 +73,30 @@ def test_a_study_that_was_killed_at_once_goes_on(tmp_path: Path) -> None:
     """A folder with no more than drafts in it is as good as empty, and drafts are cleared away."""
     path = tmp_path / "study"
     path.mkdir()
-    (path / ".study.json.abc").write_text("{")
     folder = StudyFolder(path, 1)
+    first = path / f".study.json.0123abcd{DRAFT_ENDING}"
+    first.write_text("{")
     folder.prepare("1.0")
-    draft = folder.parts / ".key.parquet.abc"
-    draft.write_text("half")
+    assert not first.exists()
+    drafts = [
+        where / f".{name}.0123abcd{DRAFT_ENDING}"
+        for where, name in ((path, "report.html"), (path, "table2.parquet"), (folder.parts, "key.parquet"))
+    ]
+    for draft in drafts:
+        draft.write_text("half")
+    folder.prepare("1.0")
+    assert not any(draft.exists() for draft in drafts)
+
+
+def test_a_kill_while_a_file_is_written_leaves_a_draft_that_the_next_run_clears(tmp_path: Path) -> None:
+    """The draft of a process that died in the middle has the name that is looked for."""
+    folder = filled(tmp_path / "study")
+    code = f"""
+import os, pathlib
+from runcard.outputs.files import fill_whole
+fill_whole(pathlib.Path({str(folder.parts / "key.parquet")!r}), lambda draft: os._exit(1))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 1
+    (draft,) = folder.parts.glob(".*")
     folder.prepare("1.0")
     assert not draft.exists()

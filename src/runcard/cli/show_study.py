@@ -7,9 +7,8 @@ from runcard.cli.terminal import make_console
 from runcard.outputs.words import counted
 from runcard.study.experiment import experiments
 from runcard.study.findings import FINDINGS, Derivation
-from runcard.study.result import Result
 from runcard.study.run import FINDING
-from runcard.study.tables import MANY_GRAPHS, StudyTable
+from runcard.study.tables import MANY_GRAPHS, Result, StudyTable
 
 WIDTH = 140
 

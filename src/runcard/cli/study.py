@@ -35,9 +35,8 @@ def study(
     from runcard.cli.show_study import print_derivation, print_experiments, print_result
     from runcard.cli.terminal import make_console
     from runcard.study.findings import derive
-    from runcard.study.result import agreement_of
     from runcard.study.run import StudyRun, chosen_work
-    from runcard.study.tables import MANY_GRAPHS
+    from runcard.study.tables import MANY_GRAPHS, agreement_of
     from runcard.threads import available_threads
 
     if list_names:

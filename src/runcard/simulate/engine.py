@@ -7,7 +7,8 @@ their order nor the number of threads changes anything.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import product
 from math import ceil
 
 import numpy as np
@@ -17,14 +18,15 @@ from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.policy.base import Policy
 from runcard.response.route_kernels import mix
+from runcard.response.routes import find_routes
 from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, tally
-from runcard.simulate.model import Model, build_model, check_model
+from runcard.simulate.model import Model, build_model, shifts_of, ways_home
 from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, batch_of
-from runcard.simulate.rules import ArrayRule, array_rule, check_fits, strides
+from runcard.simulate.rules import ArrayRule, array_rule, check_fits
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
-from runcard.simulate.state import Counts, State, empty_records, new_state, no_counts
+from runcard.simulate.state import RECORD, Counts, State, new_state, no_counts
 from runcard.threads import checked_threads, run_each
 
 NUM_BATCHES = 32
@@ -53,26 +55,24 @@ class SimulationProgress:
 
 @dataclass(frozen=True)
 class _Run:
-    """A city in a scenario with the policies that are simulated."""
+    """What the batches of a simulation have in common."""
 
     model: Model
     policies: Sequence[Policy]
     rules: Sequence[ArrayRule | None]
+    """None: the policy has to be asked for every decision."""
     seed: int
-    warm_minutes: float
     incidents: int | None
     """Of all batches together, where that is asked for."""
     num_batches: int
     """At first, or all there are."""
     most_incidents: int
     """Of a batch."""
-    length_minutes: float
-    """Of a batch, where it is not known by its incidents; else inf."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether a policy has to be asked for every decision."""
-        return any(rule is None for rule in self.rules)
+    start: float
+    measured_from: float
+    """In minutes; inf where a batch is measured from its incident `first_counted` on."""
+    end: float
+    first_counted: int
 
     def size(self, number: int) -> int:
         """The most incidents of a batch; those that are asked for are spread evenly."""
@@ -80,41 +80,31 @@ class _Run:
             return self.most_incidents
         return self.incidents * (number + 1) // self.num_batches - self.incidents * number // self.num_batches
 
-    def batch(self, number: int, policy: int, records: NDArray[np.void] | None) -> tuple[Batch, NDArray[np.int64]]:
-        """One batch of a policy, and its arrivals [first or last truck, bin]."""
-        model, rule = self.model, self.rules[policy]
+    def batch(self, number: int, policy: int, records: NDArray[np.void]) -> tuple[Batch, NDArray[np.int64]]:
+        """One batch of a policy, and its arrivals [first or last truck, bin]; fills `records` if it has room."""
+        model, rule, most = self.model, self.rules[policy], self.size(number)
         state, found = new_state(model), no_counts()
-        kept = empty_records(0) if records is None else records
-        start, end, measured_from = -self.warm_minutes, self.length_minutes, 0.0
-        if len(model.log):
-            start = measured_from = float(model.log["minutes"][0])
-            end = float(model.log["minutes"][-1])
-        begin(model, state, batch_key(self.seed, number), start)
-        state.clock["measured_from"] = measured_from if end < np.inf else np.inf
+        begin(model, state, batch_key(self.seed, number), self.start)
+        state.clock["measured_from"] = self.measured_from
         if rule is not None:
             stations = np.empty(model.most_needed, np.int64)
-            run_batch(model, state, rule, found, kept, stations, self._first_counted, self.size(number), end)
+            run_batch(model, state, rule, found, records, stations, self.first_counted, most, self.end)
         else:
-            self._ask(policy, state, found, kept, self.size(number), end)
-        return batch_of(found, state), np.array([found.first_bins, found.last_bins])
+            self._ask(self.policies[policy], state, found, records, most)
+        return batch_of(found, state), found.bins
 
-    @property
-    def _first_counted(self) -> int:
-        """The incidents before what is counted, where batches are so many incidents."""
-        return LEAST_WARM_INCIDENTS + ceil(self.warm_minutes * self.model.incidents_per_minute)
-
-    def _ask(self, policy: int, state: State, found: Counts, records: NDArray[np.void], most: int, end: float) -> None:
+    def _ask(self, policy: Policy, state: State, found: Counts, records: NDArray[np.void], most: int) -> None:
         """The same as `run_batch`, with the policy asked for each decision."""
-        model, asked, clock, sums = self.model, self.policies[policy], state.clock[0], found.sums[0]
-        ids = {station: i for i, station in enumerate(asked.problem.station_ids)}
+        model, clock, sums = self.model, state.clock[0], found.sums[0]
+        ids = {station: i for i, station in enumerate(policy.problem.station_ids)}
         stations = np.empty(model.most_needed, np.int64)
-        while sums["incidents"] < most and advance(model, state, end):
+        while sums["incidents"] < most and advance(model, state, self.end):
             stations[:] = -1
-            team = asked.decide(state.idle.copy(), int(clock["point"])).team
+            team = policy.decide(state.idle.copy(), int(clock["point"])).team
             sent = [ids[name] for name in team if name in ids]
             stations[: len(sent)] = sent
             send(model, state, stations)
-            tally(state, found, records, stations, self._first_counted)
+            tally(state, found, records, stations, self.first_counted)
         finish(state)
         sums["minutes"] = clock["now"] - clock["measured_from"]
 
@@ -123,7 +113,10 @@ def check_scenario(city: City, scenario: Scenario) -> None:
     """Raise an error if a scenario cannot be simulated on a city: its log, its shifts, or ways home."""
     if scenario.log is not None:
         read_log(scenario.log, city)
-    check_model(city, scenario)
+    city = scenario.changed(city)
+    shifts_of(city, scenario)
+    if scenario.drives_home:
+        ways_home(city, find_routes(city))
 
 
 def possible_scenarios(city: City, scenarios: Sequence[Scenario]) -> tuple[list[Scenario], list[tuple[str, str]]]:
@@ -170,65 +163,49 @@ def simulate_policies(
     for name, one in zip(names, policies, strict=True):
         check_fits(city, scenario, one.problem, name, other_city=other_city)
     run = _prepared(city, policies, scenario, incidents, precision, seed)
+    asks = None in run.rules
     if incidents is None and precision is None:
-        precision = ASKED_PRECISION if run.asks else PRECISION
+        precision = ASKED_PRECISION if asks else PRECISION
     # A policy that is asked may be anybody's function: one at a time.
-    alone = keep_records is not None or run.asks
-    threads = 1 if alone else checked_threads(threads)
-    found = [_SoFar(name) for name in names]
-    wanted, precise = run.num_batches, False
+    threads = 1 if keep_records is not None or asks else checked_threads(threads)
+    batches: list[list[Batch]] = [[] for _ in policies]
+    bins = np.zeros((len(policies), NUM_SECTIONS, 2, NUM_BINS), np.int64)
+    wanted = run.num_batches
 
     def work(job: tuple[int, int]) -> tuple[Batch, NDArray[np.int64]]:
         number, policy = job
-        records = None if keep_records is None else empty_records(run.size(number))
-        batch, bins = run.batch(number, policy, records)
-        if keep_records is not None and records is not None:
+        records = np.zeros(0 if keep_records is None else run.size(number), RECORD)
+        batch, arrivals = run.batch(number, policy, records)
+        if keep_records is not None:
             keep_records(names[policy], number, records[: batch.incidents])
-        return batch, bins
+        return batch, arrivals
+
+    def results() -> tuple[SimulatedPolicy, ...]:
+        found = zip(names, batches, bins, strict=True)
+        return tuple(SimulatedPolicy(name, tuple(own), arrivals) for name, own, arrivals in found)
 
     while True:
         # A few batches at a time, so that progress is seen and Ctrl-C is heard.
-        while (first := len(found[0].batches)) < wanted:
+        while (first := len(batches[0])) < wanted:
             numbers = range(first, min(first + threads, wanted))
-            jobs = [(number, policy) for number in numbers for policy in range(len(policies))]
-            for (number, policy), (batch, bins) in zip(jobs, run_each(work, jobs, threads), strict=True):
-                found[policy].add(number, batch, bins)
+            jobs = list(product(numbers, range(len(policies))))
+            for (number, policy), (batch, arrivals) in zip(jobs, run_each(work, jobs, threads), strict=True):
+                batches[policy].append(batch)
+                bins[policy, number % NUM_SECTIONS] += arrivals
             if progress is not None:
-                reached = _precision([one.result() for one in found])
-                part = (first + len(numbers)) / wanted
+                reached = _precision(results())
                 # An interval shrinks with the root of what was simulated.
-                progress(
-                    SimulationProgress(part if precision is None else min(1.0, (precision / reached) ** 2), reached)
-                )
-        results = tuple(one.result() for one in found)
-        reached = _precision(results)
+                part = len(batches[0]) / wanted if precision is None else min(1.0, (precision / reached) ** 2)
+                progress(SimulationProgress(part, reached))
+        reached = _precision(results())
         precise = precision is None or reached <= precision
-        if precise or wanted >= MOST_BATCHES:
+        if precision is None or precise or wanted >= MOST_BATCHES:
             break
         # As many as the present spread asks for, and a few more, but at most four times as many at once.
-        assert precision is not None
         needed = 4.0 * wanted if reached > 2.0 * precision else 1.1 * wanted * (reached / precision) ** 2
         wanted = min(MOST_BATCHES, max(wanted + NUM_BATCHES // 2, ceil(needed)))
     station_of = tuple(city.stations[i].station_id for i in run.model.station_of)
-    return Simulation(scenario, results, station_of, seed, precise)
-
-
-@dataclass
-class _SoFar:
-    """What was found for one policy so far."""
-
-    name: str
-    batches: list[Batch] = field(default_factory=list)
-    bins: NDArray[np.int64] = field(default_factory=lambda: np.zeros((NUM_SECTIONS, 2, NUM_BINS), np.int64))
-
-    def add(self, number: int, batch: Batch, bins: NDArray[np.int64]) -> None:
-        """Add a batch."""
-        self.batches.append(batch)
-        self.bins[number % NUM_SECTIONS] += bins
-
-    def result(self) -> SimulatedPolicy:
-        """All of it."""
-        return SimulatedPolicy(self.name, tuple(self.batches), self.bins)
+    return Simulation(scenario, results(), station_of, seed, precise)
 
 
 def batch_key(seed: int, number: int) -> np.uint64:
@@ -238,11 +215,8 @@ def batch_key(seed: int, number: int) -> np.uint64:
 
 def _precision(results: Sequence[SimulatedPolicy]) -> float:
     """Half the width of the widest interval, relatively to its late fraction; inf if nothing is late."""
-    found = 0.0
-    for result in results:
-        late = result.late_fraction
-        found = max(found, late.half / late.mean if late.mean > 0.0 else np.inf)
-    return found
+    found = [result.late_fraction for result in results]
+    return max(late.half / late.mean if late.mean > 0.0 else np.inf for late in found)
 
 
 def expected_decisions(city: City, incidents: int | None, precision: float | None) -> float:
@@ -295,26 +269,26 @@ def _prepared(
     precision: float | None,
     seed: int,
 ) -> _Run:
-    """What the batches of a simulation have in common."""
-    log = None if scenario.log is None else read_log(scenario.log, city)
+    """A simulation that can begin."""
     decisions = expected_decisions(city, incidents, precision)
     rules = [array_rule(policy, decisions) for policy in policies]
-    numbered = any(rule is not None and len(rule.order) == 0 for rule in rules)
-    stride: NDArray[np.int64] = strides(policies[0].problem) if numbered else np.zeros(len(city.stations), np.int64)
-    model = build_model(city, scenario, stride, log)
-    num_batches = NUM_BATCHES
+    model = build_model(city, scenario)
+    warm_minutes = WARM_BUSY_TIMES * max(city.busy_minutes, model.busy_minutes + model.away_minutes)
+    first_counted = LEAST_WARM_INCIDENTS + ceil(warm_minutes * model.incidents_per_minute)
+    num_batches, most = NUM_BATCHES, ASKED_BATCH_INCIDENTS if None in rules else BATCH_INCIDENTS
+    start, measured_from, end = -warm_minutes, np.inf, np.inf
     if incidents is not None:
         num_batches = max(min(NUM_BATCHES, incidents), ceil(incidents / MOST_IN_BATCH))
-    most, length = ASKED_BATCH_INCIDENTS if any(rule is None for rule in rules) else BATCH_INCIDENTS, np.inf
-    if log is not None:
+    if num_in_log := len(model.log):
         if incidents is not None:
-            num_batches = min(MOST_BATCHES, max(2, ceil(incidents / len(log.minutes))))
-        incidents, most = None, len(log.minutes)
+            num_batches = min(MOST_BATCHES, max(2, ceil(incidents / num_in_log)))
+        start, end = model.log["minutes"][[0, -1]].tolist()
+        measured_from, incidents, most = start, None, num_in_log
     elif len(model.hour_share) or len(model.shifts):
         per_week = city.incidents_per_day * MINUTES_PER_WEEK / MINUTES_PER_DAY
         wanted = most if incidents is None else incidents / num_batches
         weeks = max(1.0, round(wanted / per_week))
         # Far more than there will be: the batch ends with its last week.
-        length, incidents, most = MINUTES_PER_WEEK * weeks, None, int(2.0 * weeks * per_week) + 1000
-    warm_minutes = WARM_BUSY_TIMES * max(city.busy_minutes, model.busy_minutes + model.away_minutes)
-    return _Run(model, policies, rules, seed, warm_minutes, incidents, num_batches, most, length)
+        incidents, most = None, int(2.0 * weeks * per_week) + 1000
+        measured_from, end = 0.0, MINUTES_PER_WEEK * weeks
+    return _Run(model, policies, rules, seed, incidents, num_batches, most, start, measured_from, end, first_counted)

@@ -25,7 +25,6 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.policy.options import first_in_order, idle_teams
 from runcard.simulate.engine import batch_key
-from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, send
 from runcard.simulate.model import build_model
 from runcard.simulate.rules import check_fits
@@ -84,16 +83,16 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         check_fits(city, self.scenario, self.problem, "DispatchEnv", other_city=other_city)
         self.episode_incidents = episode_incidents
         self.reward = reward
-        log = None if self.scenario.log is None else read_log(self.scenario.log, city)
-        self._model = build_model(city, self.scenario, np.zeros(len(city.stations), np.int64), log)
+        self._model = build_model(city, self.scenario)
         self._state = new_state(self._model)
-        self._start, self._end = (0.0, np.inf) if log is None else (float(log.minutes[0]), float(log.minutes[-1]))
+        times = self._model.log["minutes"]
+        self._start, self._end = (float(times[0]), float(times[-1])) if len(times) else (0.0, np.inf)
         self._team = np.empty(self._model.most_needed, np.int64)
         self._mask = np.zeros(self.problem.num_teams, np.int8)
         self._seed: int | None = None
         self._episode = self._num_sent = 0
         self._waits = False
-        by_week = len(self._model.shifts) > 0 or log is not None
+        by_week = len(self._model.shifts) > 0 or len(times) > 0
         self._num_hours = HOURS_PER_WEEK if by_week else len(self._model.hour_share)
         hours = [self._num_hours] if self._num_hours else []
         self.action_space = Discrete(self.problem.num_teams)

@@ -6,8 +6,8 @@
 node has several. A gap of more than a month is an error. Minutes count from the Monday before the first incident.
 """
 
+from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
@@ -25,14 +25,8 @@ MAX_GAP_DAYS = 31.0
 EARLIEST_YEAR, LATEST_YEAR = 1900, 2200
 
 
-@dataclass(frozen=True, eq=False)
-class IncidentLog:
-    """Incidents in the order of their times."""
-
-    minutes: NDArray[np.float64]
-    """From Monday 0:00 before the first of them on."""
-    points: NDArray[np.int64]
-    begins: datetime
+INCIDENT = np.dtype([("minutes", np.float64), ("point", np.int64)])
+"""An incident of a log."""
 
 
 def _read_time(cell: str) -> datetime:
@@ -52,8 +46,8 @@ def _read_time(cell: str) -> datetime:
 LOG_TABLE = Table("log", dict, ("time", "node_id"), ("class",), {"time": _read_time, "node_id": str, "class": int})
 
 
-def read_log(path: Path, city: City) -> IncidentLog:
-    """The incidents of a log; raises an error that names the first row that is not sound."""
+def read_log(path: Path, city: City) -> NDArray[np.void]:
+    """The incidents of a log as records; raises an error that names the first row that is not sound."""
     try:
         read = parse_table(LOG_TABLE, read_text(path))
     except UnreadableError as error:
@@ -63,33 +57,24 @@ def read_log(path: Path, city: City) -> IncidentLog:
         raise InputError(f"{path.name}: {unread[None]}")
     if not read.rows:
         raise InputError(f"{path.name}: expected at least one incident, got none")
-    points_at: dict[str, list[int]] = {}
+    points_at: dict[str, list[int]] = defaultdict(list)
     for j, demand_point in enumerate(city.demand):
-        points_at.setdefault(demand_point.node_id, []).append(j)
-    times: list[datetime] = []
-    points: list[int] = []
-    seen: dict[tuple[datetime, int], int] = {}
+        points_at[demand_point.node_id].append(j)
+    rows_of: dict[tuple[datetime, int], int] = {}
+    before: datetime | None = None
     for index, (number, row) in enumerate(zip(read.row_numbers, read.rows, strict=True)):
         where = f"{path.name} row {number}"
         if index in unread:
             raise InputError(f"{where}: {unread[index]}")
         _check_cells(where, row["extra"])
         time, point = row["time"], _find_point(where, row["node_id"], row.get("class"), points_at)
-        if times:
-            _check_order(where, times[-1], time)
-        if (time, point) in seen:
-            raise InputError(
-                f"{where}: expected each incident once, got the same time and node as in row {seen[time, point]}"
-            )
-        if times and time != times[-1]:
-            seen.clear()
-        seen[time, point] = number
-        times.append(time)
-        points.append(point)
-    first = times[0].replace(hour=0, minute=0, second=0, microsecond=0)
-    begins = first - timedelta(days=first.weekday())
-    minutes = np.array([(time - begins).total_seconds() / 60.0 for time in times])
-    return IncidentLog(minutes, np.array(points, np.int64), begins)
+        _check_order(where, before or time, time)
+        if (first_row := rows_of.setdefault((time, point), number)) != number:
+            raise InputError(f"{where}: expected each incident once, got the same time and node as in row {first_row}")
+        before = time
+    first = next(iter(rows_of))[0]
+    monday = first.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=first.weekday())
+    return np.array([((time - monday).total_seconds() / 60.0, point) for time, point in rows_of], INCIDENT)
 
 
 def _check_cells(where: str, extra: tuple[tuple[str, str], ...]) -> None:

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from runcard.city.check import near
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
+from runcard.mdp.layout import strides
 from runcard.response.routes import Routes, find_routes
 from runcard.response.travel import outside_route
-from runcard.simulate.incident_log import IncidentLog
+from runcard.simulate.incident_log import INCIDENT, read_log
 from runcard.simulate.sampling import LinkLaws, SampledLaw, link_laws, sampled_law
 from runcard.simulate.scenario import Scenario
 
@@ -21,15 +22,13 @@ LEAST_SCENE = 0.1
 LINK = np.dtype([("minutes", np.float64), ("ends", np.int64), ("one_way", np.bool_)])
 """A link: its mean, the sum of the numbers of its two nodes (minus one of them: the other), and if it is one-way."""
 STATION = np.dtype([("node", np.int64), ("stride", np.int64), ("first_truck", np.int64), ("last_truck", np.int64)])
-"""A station: `stride` is what a truck adds to the number of a state (0 where states have none)."""
+"""A station: `stride` is what a truck adds to the number of a state. (With many stations it overflows, unused.)"""
 POINT = np.dtype(
     [("node", np.int64), ("row", np.int64), ("needed", np.int64), ("arrivals", np.int64), ("target", np.float64)]
 )
 """A demand point; those at one node have the same `row` of routes."""
 SHIFT = np.dtype([("start", np.float64), ("minutes", np.float64), ("first_truck", np.int64), ("last_truck", np.int64)])
 """When in the week which trucks are out of service."""
-INCIDENT = np.dtype([("minutes", np.float64), ("point", np.int64)])
-"""An incident that is replayed."""
 
 
 class RoadModel(NamedTuple):
@@ -92,23 +91,15 @@ class Model(NamedTuple):
     repair_minutes: float
 
 
-def check_model(city: City, scenario: Scenario) -> None:
-    """Raise an error if a city does not allow a scenario: its laws, its shifts, or ways home."""
-    city = scenario.changed(city)
-    _shifts(city, scenario)
-    if scenario.drives_home:
-        _ways_home(city, find_routes(city))
-
-
-def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: IncidentLog | None) -> Model:
-    """The model of a city in a scenario; `stride` [I] numbers the states where a policy needs that."""
+def build_model(city: City, scenario: Scenario) -> Model:
+    """The model of a city in a scenario."""
     city = scenario.changed(city)
     routes = find_routes(city)
     roads = routes.roads
     point_links, no_links = [], np.empty((0, roads.num_nodes), np.int32)
     for _, nodes, minutes in roads.minutes_to(routes.nodes) if scenario.redirect else ():
         point_links.append(roads.next_links(nodes, minutes))
-    home_links, back = _ways_home(city, routes) if scenario.drives_home else (no_links, np.empty((0, 0)))
+    home_links, back = ways_home(city, routes) if scenario.drives_home else (no_links, np.empty((0, 0)))
     first_link, listed, second = _with_second_routes(city, routes)
     links, link_minutes = outside_route(city, routes)
     rates = np.array([point.incidents_per_day for point in city.demand])
@@ -130,16 +121,28 @@ def build_model(city: City, scenario: Scenario, stride: NDArray[np.int64], log: 
         first_link,
         listed,
     )
+    trucks = np.array([station.trucks for station in city.stations])
+    last = np.cumsum(trucks)
+    needed = [point.trucks or city.trucks_per_incident for point in city.demand]
     away = _away_minutes(city, scenario, routes.drive_minutes.T, back.T, rates)
     return Model(
         roads=on_roads,
         home_roads=on_roads if home_laws is None else on_roads._replace(laws=home_laws, alike=False),
-        stations=_stations(city, routes, stride),
-        points=_points(city, routes),
-        shifts=_shifts(city, scenario),
-        log=np.empty(0, INCIDENT) if log is None else _records(INCIDENT, minutes=log.minutes, point=log.points),
-        station_of=np.repeat(np.arange(len(city.stations)), [station.trucks for station in city.stations]),
-        most_needed=max(point.trucks or city.trucks_per_incident for point in city.demand),
+        stations=_records(
+            STATION, node=routes.stations, stride=strides(trucks), first_truck=last - trucks, last_truck=last
+        ),
+        points=_records(
+            POINT,
+            node=routes.nodes[routes.row],
+            row=routes.row,
+            needed=needed,
+            arrivals=[point.arrivals or city.arrivals_per_incident for point in city.demand],
+            target=[point.target_minutes or city.target_minutes for point in city.demand],
+        ),
+        shifts=shifts_of(city, scenario),
+        log=np.empty(0, INCIDENT) if scenario.log is None else read_log(scenario.log, city),
+        station_of=np.repeat(np.arange(len(trucks)), trucks),
+        most_needed=max(needed),
         incidents_per_minute=float(rates.sum() / MINUTES_PER_DAY * (shares.max() if len(shares) else 1.0)),
         rate_below=np.cumsum(rates),
         hour_share=shares / shares.max() if len(shares) else shares,
@@ -173,25 +176,6 @@ def _records(kind: np.dtype[np.void], **columns: Any) -> NDArray[np.void]:
     return found
 
 
-def _stations(city: City, routes: Routes, stride: NDArray[np.int64]) -> NDArray[np.void]:
-    """The stations as records."""
-    last = np.cumsum([station.trucks for station in city.stations])
-    first = last - [station.trucks for station in city.stations]
-    return _records(STATION, node=routes.stations, stride=stride, first_truck=first, last_truck=last)
-
-
-def _points(city: City, routes: Routes) -> NDArray[np.void]:
-    """The demand points as records."""
-    return _records(
-        POINT,
-        node=routes.nodes[routes.row],
-        row=routes.row,
-        needed=[point.trucks or city.trucks_per_incident for point in city.demand],
-        arrivals=[point.arrivals or city.arrivals_per_incident for point in city.demand],
-        target=[point.target_minutes or city.target_minutes for point in city.demand],
-    )
-
-
 def _with_second_routes(city: City, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Where each route begins and the links of all, second ones behind; and [first route] the second, or -1."""
     num_stations = len(city.stations)
@@ -204,7 +188,7 @@ def _with_second_routes(city: City, routes: Routes) -> tuple[NDArray[np.int64], 
     return np.concatenate([routes.first_link, ends]), np.concatenate([routes.links, *found.values()]), second
 
 
-def _ways_home(city: City, routes: Routes) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def ways_home(city: City, routes: Routes) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """[I, node] the next link on the way home, and [I, J] the mean minutes; an error where there is no way."""
     links, back = [], []
     for _, nodes, minutes in routes.roads.minutes_to(routes.stations):
@@ -246,7 +230,7 @@ def _busy_minutes(city: City, scenario: Scenario, away: float) -> float:
     return max(city.busy_minutes - away, LEAST_SCENE * city.busy_minutes)
 
 
-def _shifts(city: City, scenario: Scenario) -> NDArray[np.void]:
+def shifts_of(city: City, scenario: Scenario) -> NDArray[np.void]:
     """When trucks are off, and which: the last ones of a station, or every n-th truck of the city."""
     ids = [station.station_id for station in city.stations]
     last = np.cumsum([station.trucks for station in city.stations])

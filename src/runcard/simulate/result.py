@@ -5,7 +5,7 @@ either. The interval of a mean over batches is Student's. For a ratio Σx / Σy 
 which is right to first order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -111,19 +111,20 @@ def _minutes(which: str, result: "SimulatedPolicy", other: "SimulatedPolicy | No
     """One of `ARRIVALS` of a policy, or by how much it is larger than that of another one."""
     if which not in ARRIVALS:
         raise InputError(f"expected one of {', '.join(ARRIVALS)}, got {which!r}")
-    results = [result] if other is None else [result, other]
     truck, of = which.split("_")
+
+    def more(found: Callable[[SimulatedPolicy], Any]) -> Any:
+        return found(result) if other is None else found(result) - found(other)
+
     if of == "mean":
-        sums = [np.array([getattr(batch, which) for batch in one.batches]) * one.incidents for one in results]
-        return ratio_interval(sums[0] - sums[1] if other else sums[0], result.incidents)
-    bins, chance = [one.bins[:, 0 if truck == "first" else 1] for one in results], CHANCES[of]
-    whole = [quantile(one.sum(axis=0), chance) for one in bins]
-    mean = whole[0] - whole[1] if other else whole[0]
-    sections = [part for part in range(len(bins[0])) if bins[0][part].sum() > 0]
-    if min((bins[0][part].sum() for part in sections), default=0) < LEAST_IN_SECTION:
+        return ratio_interval(more(lambda one: one._of_batches(which) * one.incidents), result.incidents)
+    rank, chance = 0 if truck == "first" else 1, CHANCES[of]
+    mean = more(lambda one: quantile(one.bins[:, rank].sum(axis=0), chance))
+    in_section = result.bins[:, rank].sum(axis=1)
+    sections = np.flatnonzero(in_section)
+    if min(in_section[sections], default=0) < LEAST_IN_SECTION:
         return Interval(mean, -np.inf, np.inf)
-    parts = [[quantile(one[part], chance) for part in sections] for one in bins]
-    half = interval_of(np.subtract(parts[0], parts[1]) if other else parts[0]).half
+    half = interval_of(more(lambda one: np.array([quantile(one.bins[part, rank], chance) for part in sections]))).half
     return Interval(mean, mean - half, mean + half)
 
 
@@ -136,6 +137,12 @@ class SimulatedPolicy:
     bins: NDArray[np.int64]
     """[section, first or last truck, bin] the number of arrivals; batches go to the sections in turn."""
 
+    def _of_batches(self, which: str) -> NDArray[np.float64]:
+        """[batch, ...] one of their numbers, in an array that cannot be written to."""
+        found = np.array([getattr(batch, which) for batch in self.batches], np.float64)
+        found.setflags(write=False)
+        return found
+
     @cached_property
     def late(self) -> NDArray[np.float64]:
         """[batch] the late incidents."""
@@ -145,12 +152,6 @@ class SimulatedPolicy:
     def incidents(self) -> NDArray[np.float64]:
         """[batch] the incidents."""
         return self._of_batches("incidents")
-
-    def _of_batches(self, which: str) -> NDArray[np.float64]:
-        """[batch] one of their numbers, in an array that cannot be written to."""
-        found = np.array([getattr(batch, which) for batch in self.batches], np.float64)
-        found.setflags(write=False)
-        return found
 
     @property
     def num_incidents(self) -> int:
@@ -174,26 +175,25 @@ class SimulatedPolicy:
         found = _minutes(which, self, None)
         return Interval(found.mean, max(0.0, found.low), found.high)
 
-    def _by_time(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    def _by_time(self, which: str) -> NDArray[np.float64]:
         """The sum over batches, divided by their minutes; 0 if all incidents of a log are at one moment."""
-        minutes = sum(batch.minutes for batch in self.batches)
-        found: NDArray[np.float64] = np.sum(values, axis=0) / (minutes or np.inf)
+        found: NDArray[np.float64] = self._of_batches(which).sum(axis=0) / (self._of_batches("minutes").sum() or np.inf)
         return found
 
     @property
     def busy_fractions(self) -> NDArray[np.float64]:
         """[truck] the part of the time that each truck is away."""
-        return self._by_time([batch.busy_minutes for batch in self.batches])
+        return self._by_time("busy_minutes")
 
     @property
     def dispatches_per_day(self) -> NDArray[np.float64]:
         """[truck] how often each truck is sent."""
-        return MINUTES_PER_DAY * self._by_time([batch.dispatches for batch in self.batches])
+        return MINUTES_PER_DAY * self._by_time("dispatches")
 
     @property
     def idle_chances(self) -> NDArray[np.float64]:
         """[trucks + 1] the part of the time with each number of idle trucks."""
-        return self._by_time([batch.idle_minutes for batch in self.batches])
+        return self._by_time("idle_minutes")
 
     @property
     def outside_per_incident(self) -> float:

@@ -1,7 +1,7 @@
 """How a policy decides inside the simulation: as arrays where it can, else by asking it."""
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +49,28 @@ def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | None:
     bulk, problem = policy.in_bulk(decisions), policy.problem
     if bulk is None:
         return None
-    if bulk.order is not None:
-        return _rule(problem, BY_ORDER, order=bulk.order)
-    if bulk.value is not None:
-        return _rule(problem, BY_VALUE, value=bulk.value)
-    return _rule(problem, BY_TABLE, table=bulk.table)
+    kind = BY_ORDER if bulk.order is not None else BY_VALUE if bulk.value is not None else BY_TABLE
+    remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
+    known = np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else None
+    by_order = kind == BY_ORDER
+
+    def array(found: NDArray[Any] | None, of: type, dimensions: int = 1) -> NDArray[Any]:
+        return np.empty((0,) * dimensions, of) if found is None else np.ascontiguousarray(found)
+
+    return ArrayRule(
+        kind,
+        array(bulk.order, np.int64, 2),
+        array(bulk.value, np.float64),
+        array(bulk.table, np.int64, 2),
+        array(problem.cost.T if kind == BY_VALUE else None, np.float64, 2),
+        array(None if by_order else np.array(problem.teams.stations), np.int32, 2),
+        array(None if by_order else np.array(problem.layout.offset), np.int64),
+        array(None if by_order else np.array(problem.teams.first_of_size), np.int64),
+        array(known, np.int16, 2),
+        array(None if by_order else np.array(problem.teams.masks), np.uint64),
+        array(None if by_order else np.array(problem.teams.bits), np.int64),
+        array(None if by_order else np.array(problem.teams.first_bit), np.int64),
+    )
 
 
 def check_fits(city: City, scenario: Scenario, problem: DispatchProblem, name: str, *, other_city: bool) -> None:
@@ -72,35 +89,3 @@ def check_fits(city: City, scenario: Scenario, problem: DispatchProblem, name: s
             f"{name}: expected what was made for {city.name} as it is now, got what was made for another city with the "
             "same stations, or by hand; other_city=True allows it"
         )
-
-
-def strides(problem: DispatchProblem) -> NDArray[np.int64]:
-    """[I] what a truck of each station adds to the number of a state."""
-    return problem.layout.states.stride
-
-
-def _rule(
-    problem: DispatchProblem,
-    kind: int,
-    *,
-    order: NDArray[np.int64] | None = None,
-    value: NDArray[np.float64] | None = None,
-    table: NDArray[np.int64] | None = None,
-) -> ArrayRule:
-    """A rule with the arrays that its kind needs."""
-    by_team = kind != BY_ORDER
-    remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
-    return ArrayRule(
-        kind,
-        np.ascontiguousarray(order) if order is not None else np.empty((0, 0), np.int64),
-        np.ascontiguousarray(value) if value is not None else np.empty(0),
-        np.ascontiguousarray(table) if table is not None else np.empty((0, 0), np.int64),
-        np.ascontiguousarray(problem.cost.T) if kind == BY_VALUE else np.empty((0, 0)),
-        np.array(problem.teams.stations) if by_team else np.empty((0, 0), np.int32),
-        np.array(problem.layout.offset) if by_team else np.empty(0, np.int64),
-        np.array(problem.teams.first_of_size) if by_team else np.empty(0, np.int64),
-        np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else np.empty((0, 0), np.int16),
-        np.array(problem.teams.masks) if by_team else np.empty(0, np.uint64),
-        np.array(problem.teams.bits) if by_team else np.empty(0, np.int64),
-        np.array(problem.teams.first_bit) if by_team else np.empty(0, np.int64),
-    )

@@ -1,20 +1,20 @@
 """The laws of times as the kernels draw from them: X = fixed m + loose m Y with Y of mean 1."""
 
+from collections.abc import Callable, Mapping
 from math import log1p, sqrt
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from runcard.city.model import Driving
 from runcard.response.laws import LEAST_CV, branches
-from runcard.simulate.kernels.draws import EXPONENTIAL, FIXED, GAMMA, HYPEREXPONENTIAL, LOGNORMAL, PARETO
+from runcard.simulate.kernels.draws import EXPONENTIAL, FIXED, LAWS
 
-KINDS = {
-    "fixed": FIXED,
-    "exponential": EXPONENTIAL,
-    "gamma": GAMMA,
-    "lognormal": LOGNORMAL,
-    "hyperexponential": HYPEREXPONENTIAL,
-    "pareto": PARETO,
+SHAPES: Final[Mapping[str, Callable[[Any, Any], float]]] = {
+    "gamma": lambda cv, _: 1.0 / cv**2,
+    "lognormal": lambda cv, _: sqrt(log1p(cv**2)),
+    "hyperexponential": lambda cv, _: branches(cv)[0][0],
+    "pareto": lambda _, tail_index: tail_index,
 }
+"""The parameter of a law by its coefficient of variation and its tail index; other laws have none."""
 
 
 class SampledLaw(NamedTuple):
@@ -33,20 +33,8 @@ def sampled_law(model: str, cv: float | None = None, tail_index: float | None = 
     loose = 1.0 - fixed
     if model == "fixed" or (cv is not None and cv < LEAST_CV):
         return SampledLaw(FIXED, 1.0, fixed, loose)
-    shape = 1.0
-    if model == "gamma":
-        assert cv is not None
-        shape = 1.0 / cv**2
-    elif model == "lognormal":
-        assert cv is not None
-        shape = sqrt(log1p(cv**2))
-    elif model == "hyperexponential":
-        assert cv is not None
-        shape = branches(cv)[0][0]
-    elif model == "pareto":
-        assert tail_index is not None
-        shape = tail_index
-    return SampledLaw(KINDS[model], shape, fixed, loose)
+    shape = SHAPES[model](cv, tail_index) if model in SHAPES else 1.0
+    return SampledLaw(LAWS.index(model), shape, fixed, loose)
 
 
 class LinkLaws(NamedTuple):
@@ -65,9 +53,5 @@ def link_laws(driving: Driving, shared_delay: float) -> LinkLaws:
     assert driving.cv is not None
     short, long = branches(driving.cv)
     (chance, together), (_, apart) = (short, long) if driving.coupled_branch == "short" else (long, short)
-    exponential = SampledLaw(EXPONENTIAL, 1.0, driving.fixed_part, 1.0 - driving.fixed_part)
-    return LinkLaws(
-        chance,
-        exponential._replace(loose=exponential.loose * together),
-        exponential._replace(loose=exponential.loose * apart),
-    )
+    fixed, loose = driving.fixed_part, 1.0 - driving.fixed_part
+    return LinkLaws(chance, *(SampledLaw(EXPONENTIAL, 1.0, fixed, loose * mean) for mean in (together, apart)))

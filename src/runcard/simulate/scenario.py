@@ -12,19 +12,21 @@ What a scenario does not name is as in the city and in the paper's model. Scenar
 error.
 """
 
-import tomllib
+import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from math import inf
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from runcard.city.check import (
     LEAST_CV,
     LEAST_MINUTES,
     MAX_CV,
+    SETTING_CONDITIONS,
     Condition,
     UnreadableError,
     is_text,
@@ -44,7 +46,6 @@ DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TIME_MODELS: Final = ("exponential", "fixed", "gamma", "lognormal", "hyperexponential")
 KINDS: Final = ("total", "parts")
 PAPER: Final = "paper"
-SHIFT_KEYS: Final = ("station", "trucks", "every", "off_hours", "days")
 REPAIR_HOURS: Final = 24.0
 MOST: Final = 1e6
 """Minutes, hours or breakdowns: far more than makes sense, and few enough to be simulated."""
@@ -143,8 +144,12 @@ class Scenario:
 
 def _scenario_faults(scenario: Scenario) -> Iterator[str]:
     """What is wrong with a scenario in any city."""
-    for key, (attribute, condition) in CONDITIONS.items():
-        if fault := condition.fault(key, attrgetter(attribute)(scenario)):
+    for key, condition in KEYS.items():
+        section, _, name = key.rpartition(".")
+        field = key if section == "busy" else "call_minutes" if section == "call" else name
+        if key in CITY_KEYS or section in ("rates", "replay"):  # checked where they are used
+            continue
+        if fault := condition.fault(key, attrgetter(field)(scenario)):
             yield fault
     busy = scenario.busy
     yield from _law_faults("busy.", busy.model, busy.cv)
@@ -194,14 +199,17 @@ def read_scenario(words: str) -> Scenario:
     given: dict[str, tuple[Any, str]] = {}
     titles, folder = [], Path()
     for word in (part.strip() for part in words.split("+")):
-        part = _read_part(word)
-        titles.append(_title(part.document.pop("title", word), part.where))
-        for key, value in _flat(part.document, part.where).items():
+        path, document = _read_part(word)
+        title = document.pop("title", word)
+        if not isinstance(title, str) or not is_text(title):
+            raise InputError(f"{word}: expected title to be text without control characters, got {shown(title)}")
+        titles.append(title)
+        for key, value in _flat(document, word).items():
             if key in given and given[key][0] != value:
-                raise InputError(f"scenario {words}: {given[key][1]} and {part.where} both say what {key} is")
-            given[key] = (value, part.where)
+                raise InputError(f"scenario {words}: {given[key][1]} and {word} both say what {key} is")
+            given[key] = (value, word)
             if key == "replay.log":
-                folder = part.folder
+                folder = path.parent
     return _scenario(words, "; ".join(titles), given, folder)
 
 
@@ -209,93 +217,61 @@ def _folder() -> Any:
     return files("runcard.simulate") / "scenarios"
 
 
-class _Part(NamedTuple):
-    """What a built-in scenario or a file says, how it is called in messages, and the folder that it is in."""
-
-    document: dict[str, Any]
-    where: str
-    folder: Path
-
-
-def _read_part(word: str) -> _Part:
-    """The part of a scenario that has that name."""
-    if word in built_in_names():
-        return _Part(tomllib.loads((_folder() / f"{word}.toml").read_text("utf-8")), word, Path())
+def _read_part(word: str) -> tuple[Path, dict[str, Any]]:
+    """The file of a built-in scenario or of that name, and what it says."""
     path = Path(word)
-    if not word or not (path.suffix == ".toml" or _exists(path)):
+    if word in built_in_names():
+        return path, parse_toml((_folder() / f"{word}.toml").read_text("utf-8"))
+    # Unlike Path.exists, this is no error if the name is too long for a file.
+    if not word or not (path.suffix == ".toml" or os.path.exists(word)):  # noqa: PTH110
         names = ", ".join(built_in_names())
         raise InputError(
             f"expected a scenario, got {shown(word)}{near(word, built_in_names())}; there are {names}, or a file"
         )
     try:
-        return _Part(parse_toml(read_text(path)), str(path), path.parent)
+        return path, parse_toml(read_text(path))
     except UnreadableError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{word}: {error}") from error
 
-
-def _exists(path: Path) -> bool:
-    """Whether there is such a file; not if the name is too long for one."""
-    try:
-        return path.exists()
-    except OSError:
-        return False
-
-
-def _title(title: Any, where: str) -> str:
-    if not isinstance(title, str) or not is_text(title):
-        raise InputError(f"{where}: expected title to be text without control characters, got {shown(title)}")
-    return title
-
-
-KEYS: Final[Mapping[str, type]] = {
-    "busy.kind": str,
-    "busy.model": str,
-    "busy.cv": float,
-    "busy.mean_minutes": float,
-    "busy.back_factor": float,
-    "busy.back_model": str,
-    "busy.back_cv": float,
-    "dispatch.turn_back": float,
-    "dispatch.redirect": bool,
-    "rates.by_hour_of_day": list,
-    "rates.by_hour_of_week": list,
-    "rates.swing": float,
-    "replay.log": str,
-    "out_of_service.breakdowns_per_year": float,
-    "out_of_service.repair_hours": float,
-    "call.minutes": float,
-    "turnout.mean_minutes": float,
-    "turnout.model": str,
-    "turnout.cv": float,
-    "turnout.shared": bool,
-    "driving.model": str,
-    "driving.cv": float,
-    "driving.tail_index": float,
-    "driving.fixed_part": float,
-    "shared_delay": float,
-}
-"""Every key of a scenario besides `title` and the list `shift`, with the type of its value."""
 
 _CHANCE: Final = Condition(float, "from 0 to 1", lambda value: 0.0 <= value <= 1.0)
 _NOT_NEGATIVE: Final = Condition(float, ">= 0", lambda value: value >= 0.0, 0.0, MOST)
 _POSITIVE: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUTES, MOST)
+_CV: Final = Condition(float, "", lambda value: True, optional=True)
+"""What it may be depends on the model."""
+_HOURS: Final = Condition(list, "", lambda value: True)
+"""What they may be depends on what else is said about rates."""
 
-CONDITIONS: Final[Mapping[str, tuple[str, Condition]]] = {
-    "busy.kind": ("busy.kind", one_of(KINDS)),
-    "busy.model": ("busy.model", one_of(TIME_MODELS)),
-    "busy.mean_minutes": ("busy.mean_minutes", _POSITIVE._replace(optional=True)),
-    "busy.back_factor": ("busy.back_factor", _NOT_NEGATIVE),
-    "busy.back_model": ("busy.back_model", one_of(TIME_MODELS)._replace(optional=True)),
-    "dispatch.turn_back": ("turn_back", _CHANCE),
-    "out_of_service.breakdowns_per_year": ("breakdowns_per_year", _NOT_NEGATIVE),
-    "out_of_service.repair_hours": ("repair_hours", _POSITIVE),
-    "call.minutes": ("call_minutes", _NOT_NEGATIVE),
-    "shared_delay": ("shared_delay", _CHANCE._replace(optional=True)),
+CITY_KEYS: Final = (
+    "turnout.mean_minutes", "turnout.model", "turnout.cv", "turnout.shared",
+    "driving.model", "driving.cv", "driving.tail_index", "driving.fixed_part",
+)  # fmt: skip
+"""The same as in `city.toml`: the city checks them when it is changed."""
+
+KEYS: Final[Mapping[str, Condition]] = {
+    "busy.kind": one_of(KINDS),
+    "busy.model": one_of(TIME_MODELS),
+    "busy.cv": _CV,
+    "busy.mean_minutes": _POSITIVE._replace(optional=True),
+    "busy.back_factor": _NOT_NEGATIVE,
+    "busy.back_model": one_of(TIME_MODELS)._replace(optional=True),
+    "busy.back_cv": _CV,
+    "dispatch.turn_back": _CHANCE,
+    "dispatch.redirect": SETTING_CONDITIONS["turnout.shared"],
+    "rates.by_hour_of_day": _HOURS,
+    "rates.by_hour_of_week": _HOURS,
+    "rates.swing": _CHANCE,
+    "replay.log": Condition(str, "", lambda value: True),
+    "out_of_service.breakdowns_per_year": _NOT_NEGATIVE,
+    "out_of_service.repair_hours": _POSITIVE,
+    "call.minutes": _NOT_NEGATIVE,
+    **{f"turnout.{name}": SETTING_CONDITIONS[f"turnout.{name}"] for name in ("mean_minutes", "model", "cv", "shared")},
+    **{
+        f"driving.{name}": SETTING_CONDITIONS[f"driving.{name}"] for name in ("model", "cv", "tail_index", "fixed_part")
+    },
+    "shared_delay": _CHANCE._replace(optional=True),
 }
-"""The keys whose values are checked here, where a scenario holds each, and what must hold for it.
-
-The city checks turnout and driving times, when it is changed.
-"""
+"""Every key of a scenario besides `title` and the list `shift`, and what must hold for its value."""
 
 
 def _flat(document: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -314,34 +290,27 @@ def _flat(document: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 def _scenario(name: str, title: str, given: Mapping[str, tuple[Any, str]], folder: Path) -> Scenario:
     """A scenario of keys and values, each with where it was said."""
-    values: dict[str, Any] = {}
+    sections: dict[str, dict[str, Any]] = defaultdict(dict)
     for key, (value, where) in given.items():
-        if key == "shift":
-            continue
+        section, _, inner = key.rpartition(".")
         try:
-            values[key] = typed(value, KEYS[key])
+            sections[section][inner] = value if key == "shift" else typed(value, KEYS[key].of)
         except TypeError as error:
             raise InputError(f"{where}: expected {key} to be {error}, got {shown(value)}") from error
-
-    def section(of: str) -> dict[str, Any]:
-        return {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{of}.")}
-
-    fields = section("dispatch") | section("out_of_service")
-    if "replay.log" in values:
-        fields["log"] = folder / values["replay.log"]
-    if "call.minutes" in values:
-        fields["call_minutes"] = values["call.minutes"]
-    shifts, shifts_where = given.get("shift", ([], name))
+    log = sections["replay"].get("log")
     return Scenario(
         name=name,
         title=title,
-        busy=Busy(**section("busy")),
-        rates=_rates(name, section("rates")),
-        shifts=_shifts(shifts, shifts_where),
-        turnout=tuple(section("turnout").items()),
-        driving=tuple(section("driving").items()),
-        shared_delay=values.get("shared_delay"),
-        **fields,
+        busy=Busy(**sections["busy"]),
+        rates=_rates(name, sections["rates"]),
+        log=None if log is None else folder / log,
+        shifts=_shifts(*given.get("shift", ([], name))),
+        call_minutes=sections["call"].get("minutes", 0.0),
+        turnout=tuple(sections["turnout"].items()),
+        driving=tuple(sections["driving"].items()),
+        shared_delay=sections[""].get("shared_delay"),
+        **sections["dispatch"],
+        **sections["out_of_service"],
     )
 
 
@@ -368,41 +337,53 @@ def _rates(name: str, given: Mapping[str, Any]) -> tuple[float, ...]:
     return ()
 
 
+def _are_hours(value: Any) -> bool:
+    return len(value) == 2 and all(type(hour) in (int, float) and 0 <= hour <= HOURS_PER_DAY for hour in value)
+
+
+_COUNT: Final = Condition(int, "to be a whole number from 1 up", lambda value: type(value) is int and value >= 1)
+SHIFT_KEYS: Final[Mapping[str, tuple[Any, Condition]]] = {
+    "station": (None, Condition(str, "to be the id of a station", lambda value: isinstance(value, str), optional=True)),
+    "trucks": (1, _COUNT),
+    "every": (None, _COUNT._replace(optional=True)),
+    "off_hours": (None, Condition(list, "= [from, to], hours from 0 to 24", _are_hours)),
+    "days": (
+        DAYS,
+        Condition(list, f"among {', '.join(DAYS)}, each once", lambda days: 0 < len(days) == len({*days} & {*DAYS})),
+    ),
+}
+"""Every key of a shift with its default, and what must hold for its value."""
+
+
+def _shift_faults(given: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with a shift, as it is given and with the defaults."""
+    for key in given:
+        if key not in SHIFT_KEYS:
+            yield f"unknown key {plain(key)}; expected {', '.join(SHIFT_KEYS)}"
+    for key, (_, condition) in SHIFT_KEYS.items():
+        if fault := condition.fault(key, values[key]):
+            yield fault
+    station, every = values["station"], values["every"]
+    if (station is None) == (every is None):
+        yield f"expected the id of a station, or every = n, got {shown(station)} and {shown(every)}"
+    if station is None and "trucks" in given:
+        yield "expected no trucks with every, which says itself how many trucks are off"
+    if len({*values["off_hours"]}) == 1:
+        yield f"expected off_hours that differ, got {shown(values['off_hours'])}; [0, 24] is all day"
+
+
 def _shifts(given: Any, where: str) -> tuple[Shift, ...]:
     """The hours at which trucks are out of service, one shift for each day."""
     if not isinstance(given, list) or not all(isinstance(entry, dict) for entry in given):
         raise InputError(f"{where}: expected shifts as [[shift]] sections, got {shown(given)}")
     found = []
     for number, entry in enumerate(given, start=1):
-        at = f"{where}: shift {number}"
-        unknown = [key for key in entry if key not in SHIFT_KEYS]
-        if unknown:
-            raise InputError(f"{at}: unknown key {plain(unknown[0])}; expected {', '.join(SHIFT_KEYS)}")
-        start, length = _off_hours(at, entry.get("off_hours"))
-        days = entry.get("days", list(DAYS))
-        if not isinstance(days, list) or not days or any(day not in DAYS or days.count(day) > 1 for day in days):
-            raise InputError(f"{at}: expected days among {', '.join(DAYS)}, each once, got {shown(days)}")
-        station, every = entry.get("station"), entry.get("every")
-        if (station is None) == (every is None) or (station is not None and not isinstance(station, str)):
-            raise InputError(
-                f"{at}: expected the id of a station, or every = n, got {shown(station)} and {shown(every)}"
-            )
-        if station is None and "trucks" in entry:
-            raise InputError(f"{at}: expected no trucks with every, which says itself how many trucks are off")
-        counts = {key: entry.get(key, 1) for key in ("trucks", "every")}
-        for key, count in counts.items():
-            if type(count) is not int or count < 1:
-                raise InputError(f"{at}: expected {key} to be a whole number from 1 up, got {shown(count)}")
-        found += [Shift(station, HOURS_PER_DAY * DAYS.index(day) + start, length, **counts) for day in days]
+        values = {key: entry.get(key, default) for key, (default, _) in SHIFT_KEYS.items()}
+        for fault in _shift_faults(entry, values):
+            raise InputError(f"{where}: shift {number}: {fault}")
+        start, stop = map(float, values["off_hours"])
+        length = (stop - start) % HOURS_PER_DAY or float(HOURS_PER_DAY)
+        for day in values["days"]:
+            start_hour = HOURS_PER_DAY * DAYS.index(day) + start
+            found.append(Shift(values["station"], start_hour, length, values["trucks"], values["every"] or 1))
     return tuple(found)
-
-
-def _off_hours(at: str, hours: Any) -> tuple[float, float]:
-    """When a shift begins in a day, and how many hours it takes."""
-    sound = isinstance(hours, list) and len(hours) == 2
-    if not sound or not all(type(hour) in (int, float) and 0 <= hour <= HOURS_PER_DAY for hour in hours):
-        raise InputError(f"{at}: expected off_hours = [from, to], hours from 0 to 24, got {shown(hours)}")
-    start, stop = (float(hour) for hour in hours)
-    if start == stop:
-        raise InputError(f"{at}: expected off_hours that differ, got {shown(hours)}; [0, 24] is all day")
-    return start, (stop - start) % HOURS_PER_DAY or float(HOURS_PER_DAY)

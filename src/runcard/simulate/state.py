@@ -110,30 +110,27 @@ class State(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What is counted: sums, and arrivals of the first and the last truck by bin."""
+    """What is counted."""
 
     sums: NDArray[np.void]
-    first_bins: NDArray[np.int64]
-    last_bins: NDArray[np.int64]
+    bins: NDArray[np.int64]
+    """[first or last truck, bin] their arrivals."""
 
 
 def new_state(model: Model) -> State:
-    """A department that has not begun."""
+    """A department that has not begun: every truck is idle, and nothing is noted."""
     num_trucks = len(model.station_of)
     num_slots = 3 * num_trucks + len(model.shifts)
-    return State(
-        np.zeros(1, CLOCK), np.zeros(num_trucks, TRUCK), np.zeros(len(model.stations), np.int64),
+    state = State(
+        np.zeros(1, CLOCK), np.zeros(num_trucks, TRUCK), np.bincount(model.station_of),
         np.zeros(num_slots, SLOT), np.zeros(num_slots, np.int64), np.zeros(model.most_needed, SENT),
         np.zeros(len(model.shifts), np.bool_), np.zeros(num_trucks + 1),
     )  # fmt: skip
+    state.slots["place"], state.trucks["ready"] = -1, True
+    state.clock["num_idle"], state.clock["code"] = num_trucks, state.idle @ model.stations["stride"]
+    return state
 
 
 def no_counts() -> Counts:
     """Counts of nothing."""
-    first, last = np.zeros((2, NUM_BINS), np.int64)
-    return Counts(np.zeros(1, SUMS), first, last)
-
-
-def empty_records(num_incidents: int) -> NDArray[np.void]:
-    """Records of so many incidents, to be filled."""
-    return np.zeros(num_incidents, RECORD)
+    return Counts(np.zeros(1, SUMS), np.zeros((2, NUM_BINS), np.int64))

@@ -1,1 +1,1 @@
-"""The paper's numerical study: its experiments as settings files, what they compute, and the report on them."""
+"""The paper's numerical study: its experiments and their settings, what they compute, and the report on them."""

@@ -10,15 +10,16 @@ import importlib.metadata
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
+from itertools import chain
 from typing import Any, Final
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
 from runcard.outputs.words import counted, first_line
 from runcard.study.store import StudyFolder
-from runcard.study.tasks import LateRow, SecondsRow, Task, run_task
+from runcard.study.tasks import Row, Task, run_task
 
 BACKENDS: Final = ("loky", "dask")
 CONNECT_SECONDS: Final = 10
@@ -53,30 +54,22 @@ def run_tasks(
             done(task)
         else:
             open_tasks.append(task)
-    shared = [task for task in open_tasks if not task.timed]
     # The longest first, so that no worker is left with one at the end.
-    shared.sort(key=lambda task: -task.weight)
+    shared = sorted((task for task in open_tasks if not task.timed), key=lambda task: -task.weight)
+    timed = ((task, run_task(task)) for task in open_tasks if task.timed)
     failed: list[str] = []
-    if shared:
-        with _engine(backend, jobs, address) as run:
-            for task, rows in run(shared):
-                if isinstance(rows, RuncardError):
-                    failed.append(f"{task.key}: {rows}")
-                    continue
+    with closing(_run_shared(shared, backend, jobs, address)) as found:
+        for task, rows in chain(found if shared else (), timed):
+            if isinstance(rows, RuncardError):
+                failed.append(f"{task.key}: {rows}")
+            else:
                 folder.add(task, rows)
                 done(task)
-    for task in open_tasks:
-        if task.timed:
-            folder.add(task, run_task(task))
-            done(task)
     if failed:
         raise RuncardError(f"{counted(len(failed), 'task')} could not be done: {'; '.join(failed)}")
 
 
-TaskRows = list[LateRow] | list[SecondsRow]
-
-
-def _with_task(task: Task) -> tuple[Task, TaskRows | RuncardError]:
+def _with_task(task: Task) -> tuple[Task, list[Row] | RuncardError]:
     """A task and its rows, or what went wrong with it; runs on a worker."""
     try:
         return task, run_task(task)
@@ -84,14 +77,20 @@ def _with_task(task: Task) -> tuple[Task, TaskRows | RuncardError]:
         return task, error
 
 
-@contextmanager
-def _engine(
-    backend: str, jobs: int, address: str | None
-) -> Iterator[Callable[[Sequence[Task]], Iterator[tuple[Task, TaskRows | RuncardError]]]]:
-    """A function that runs tasks and yields each with its rows, in any order."""
+def _run_shared(
+    tasks: Sequence[Task], backend: str, jobs: int, address: str | None
+) -> Generator[tuple[Task, list[Row] | RuncardError]]:
+    """Each task with its rows, in any order."""
     from joblib import Parallel, delayed, parallel_config
 
-    def run(tasks: Sequence[Task]) -> Iterator[tuple[Task, TaskRows | RuncardError]]:
+    check_engine(backend, address)
+    with ExitStack() as engine:
+        if backend == "loky":
+            engine.enter_context(parallel_config(backend="loky", n_jobs=jobs))
+            engine.enter_context(_quietly())
+        else:
+            _check_workers(engine.enter_context(closing(_client(address))))
+            engine.enter_context(parallel_config(backend="dask", wait_for_workers_timeout=WORKER_SECONDS))
         calls = [delayed(_with_task)(task) for task in tasks]
         found = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")(calls)
         try:
@@ -99,15 +98,6 @@ def _engine(
         except Exception as error:
             # Both engines have many errors for this, some of several lines, and none in common.
             raise RuncardError(f"the workers stopped: {type(error).__name__}: {first_line(error)}") from error
-
-    check_engine(backend, address)
-    if backend == "loky":
-        with parallel_config(backend="loky", n_jobs=jobs), _quietly():
-            yield run
-        return
-    with _client(address) as client, parallel_config(backend="dask", wait_for_workers_timeout=WORKER_SECONDS):
-        _check_workers(client)
-        yield run
 
 
 @contextmanager
@@ -148,8 +138,7 @@ def _check_workers(client: Any) -> None:
         raise RuncardError(f"the worker at {address} has runcard {other}: expected {wanted}, as here")
 
 
-@contextmanager
-def _client(address: str | None) -> Iterator[Any]:
+def _client(address: str | None) -> Any:
     """A connection to the scheduler of a Dask cluster."""
     try:
         from distributed import Client
@@ -157,14 +146,10 @@ def _client(address: str | None) -> Iterator[Any]:
         raise MissingExtraError("--backend dask", "distributed", "cluster") from error
     try:
         make_client: Any = Client  # not typed
-        client = make_client(address, timeout=CONNECT_SECONDS)
+        return make_client(address, timeout=CONNECT_SECONDS)
     except ValueError as error:
         raise InputError(
             f"expected the address of a Dask scheduler, such as tcp://10.0.0.1:8786, got {address!r}: {error}"
         ) from error
     except OSError as error:
         raise RuncardError(f"no Dask scheduler answers at {address}") from error
-    try:
-        yield client
-    finally:
-        client.close()

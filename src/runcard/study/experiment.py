@@ -1,4 +1,4 @@
-"""The experiments: one settings file each, in `settings/`.
+"""The experiments: their settings are in `experiments.toml`, in the order of the report.
 
 An experiment takes `graphs` random cities of every combination of its sides, numbers of trucks, loads and values of γ
 (the target as a part of the longest route), with and without correlation, and evaluates its policies in each. `kind` is
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from runcard.city.check import near
 from runcard.errors import InputError
@@ -29,28 +29,8 @@ from runcard.errors import InputError
 IGNORING: Final = "-ignoring-correlation"
 """Ends the name of a policy that is made for the same city without correlation, and used with it."""
 
-ORDER: Final = (
-    "table1",
-    "table2",
-    "table3",
-    "table4",
-    "figure-load",
-    "figure-gamma",
-    "figure-late",
-    "figure-map",
-    "appendix-load-002",
-    "appendix-load-004",
-    "appendix-load-01",
-    "appendix-seven-trucks",
-    "larger",
-    "figure-seconds-trucks",
-    "figure-seconds-points",
-)
-"""The experiments in the order of the report."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """What random cities have in common."""
 
     side: int
@@ -88,28 +68,26 @@ class Experiment:
     @property
     def settings(self) -> tuple[Setting, ...]:
         """Every combination of sides, trucks, loads and gammas, the last varying fastest."""
-        return tuple(
-            Setting(side=side, trucks=trucks, load=load, gamma=gamma)
-            for side, trucks, load, gamma in product(self.sides, self.trucks, self.loads, self.gammas)
-        )
+        return tuple(Setting(*each) for each in product(self.sides, self.trucks, self.loads, self.gammas))
 
 
 @cache
 def experiments() -> tuple[Experiment, ...]:
     """Every experiment of the package, in the order of the report."""
-    found = []
-    for name in ORDER:
-        text = (files("runcard.study") / "settings" / f"{name}.toml").read_text("utf-8")
-        values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in tomllib.loads(text).items()
-        }
-        found.append(Experiment(name=name, **values))
-    return tuple(found)
+    text = (files("runcard.study") / "experiments.toml").read_text("utf-8")
+
+    def frozen(value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+    return tuple(
+        Experiment(name=name, **{key: frozen(value) for key, value in keys.items()})
+        for name, keys in tomllib.loads(text).items()
+    )
 
 
 def experiment_named(name: str) -> Experiment:
     """The experiment of that name."""
-    for one in experiments():
-        if one.name == name:
-            return one
-    raise InputError(f"expected an experiment, one of {', '.join(ORDER)}; got {name!r}{near(name, ORDER)}")
+    by_name = {one.name: one for one in experiments()}
+    if name not in by_name:
+        raise InputError(f"expected an experiment, one of {', '.join(by_name)}; got {name!r}{near(name, by_name)}")
+    return by_name[name]

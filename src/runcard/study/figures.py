@@ -9,22 +9,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from io import StringIO
+from itertools import product
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.check import OUTSIDE_ID
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE
 from runcard.outputs.panels import Ground, ground_of
-from runcard.policy.base import Policy
 from runcard.simulate.result import interval_of
-from runcard.study.experiment import Setting
-from runcard.study.result import Result
-from runcard.study.tables import HEADS, LateFractions, improvement
+from runcard.study.tables import HEADS, Result, improvement, late_fractions
 from runcard.study.tasks import city_of, solved
 
 if TYPE_CHECKING:
@@ -32,12 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH_INCHES: Final = 9.0
-
-CORRELATION: Final[Mapping[float, str]] = {0.0: "without correlation", 1.0: "with correlation"}
-CORRELATION_LOOKS: Final[Mapping[float, tuple[str, str]]] = {0.0: (PALETTE[0], "o"), 1.0: (PALETTE[6], "s")}
-"""By shared delay: a colour and a marker."""
-BETWEEN_LOOKS: Final = (PALETTE[4], "D")
-"""Those of a shared delay between 0 and 1."""
 
 POLICY_LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "closest-first": ("#777777", "x"),
@@ -63,22 +54,16 @@ LOOK: Final[dict[Any, Any]] = STYLE | {
     "grid.color": ROAD_COLOUR,
     "grid.linewidth": 0.7,
     "legend.frameon": False,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
 }
 
+_CURVES: Final = (
+    "Improvement δ over closest-first in percent against {}, each panel one random graph. Broad lines: OPT. Thin "
+    "dashed lines: mean field, which is ours."
+)
 CAPTIONS: Final[Mapping[str, str]] = {
-    "against-load": (
-        "Improvement δ over closest-first in percent against the load ρ, each panel one random graph. Broad lines: "
-        "OPT. Thin dashed lines: mean field, which is ours."
-    ),
-    "against-gamma": (
-        "Improvement δ over closest-first in percent against γ, the target as a part of the longest route, each panel "
-        "one random graph. Broad lines: OPT. Thin dashed lines: mean field, which is ours."
-    ),
+    "against-load": _CURVES.format("the load ρ"),
+    "against-gamma": _CURVES.format("γ, the target as a part of the longest route"),
     "late": (
         "Late incidents under OPT in percent, means over random graphs with 95 % confidence intervals, each panel one "
         "number of trucks."
@@ -112,9 +97,10 @@ def figure_svg(result: Result) -> str:
     return _inline(content.getvalue(), name=experiment.name, title=experiment.title)
 
 
-def words_of_correlation(shared_delay: float) -> str:
-    """What a shared delay is called, such as "with correlation"."""
-    return CORRELATION.get(shared_delay, f"shared delay {shared_delay:g}")
+def look_of(shared_delay: float) -> tuple[str, str, str]:
+    """What a shared delay is called, such as "with correlation", and its colour and marker."""
+    known = {0.0: ("without correlation", PALETTE[0], "o"), 1.0: ("with correlation", PALETTE[6], "s")}
+    return known.get(shared_delay, (f"shared delay {shared_delay:g}", PALETTE[4], "D"))
 
 
 def _inline(document: str, *, name: str, title: str) -> str:
@@ -124,7 +110,7 @@ def _inline(document: str, *, name: str, title: str) -> str:
     return named.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
 
 
-def _panels(num_panels: int, *, height: float) -> tuple["Figure", list["Axes"]]:
+def _panels(num_panels: int, *, height: float, x: str = "", y: str = "") -> tuple["Figure", list["Axes"]]:
     """A figure of panels in rows of two that share their axes, and its panels; a row is `height` inches high."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -133,56 +119,49 @@ def _panels(num_panels: int, *, height: float) -> tuple["Figure", list["Axes"]]:
     rows = ceil(num_panels / columns)
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
     figure = Figure(figsize=(WIDTH_INCHES, height * rows + 0.5), layout=layout)
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    panels = list(grid.flat)
+    panels = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
     for unused in panels[num_panels:]:
         unused.remove()
     for column in range(columns):
         # Where the last row is not full, the panel above the gap has the labels.
         panels[column:num_panels:columns][-1].tick_params(labelbottom=True)
+    if x:
+        figure.supxlabel(x, fontsize=9.5)
+        figure.supylabel(y, fontsize=9.5)
     return figure, panels[:num_panels]
 
 
 def _legend(figure: "Figure", axes: "Axes") -> None:
     """Write the legend of all panels above them, from the lines of one."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=2)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=2)
 
 
 def _draw_curves(result: Result) -> "Figure":
     """δ of each graph against the load or γ, a panel for each of the graphs that the experiment asks for."""
-    experiment = result.experiment
+    experiment, rows = result.experiment, result.rows
     by_load = experiment.kind == "against-load"
     places = experiment.loads if by_load else experiment.gammas
-    settings, lateness = experiment.settings, LateFractions(result.rows)
-    num_panels = min(experiment.graphs, len(lateness.of(settings[0], experiment.shared_delays[0], "closest-first")))
-    figure, panels = _panels(num_panels, height=2.5)
-    for shared_delay in experiment.shared_delays:
-        colour, marker = CORRELATION_LOOKS.get(shared_delay, BETWEEN_LOOKS)
-        for policy in experiment.policies:
-            if policy == "closest-first":
-                continue
-            curves = [_improvements(lateness, setting, shared_delay, policy) for setting in settings]
-            broad = {"color": (colour, 0.35), "lw": 3.2, "marker": marker, "ms": 4.0, "mfc": colour, "mec": colour}
-            thin = {"color": colour, "lw": 1.0, "ls": "--", "zorder": 3}  # above the broad one, on which it often lies
-            looks: dict[str, Any] = broad if policy == "optimal" else thin
-            label = f"{HEADS[policy]} {words_of_correlation(shared_delay)}"
-            for graph, panel in enumerate(panels):
-                panel.plot(places, [curve[graph] for curve in curves], label=label, **looks)
-    for graph, panel in enumerate(panels):
-        panel.set_title(f"Graph {graph + 1}")
+    num_panels = min(experiment.graphs, result.num_graphs)
+    figure, panels = _panels(num_panels, height=2.5, x="load ρ" if by_load else "γ", y="improvement δ (%)")
+    for shared_delay, policy in product(experiment.shared_delays, experiment.policies):
+        if policy == "closest-first":
+            continue
+        words, colour, marker = look_of(shared_delay)
+        broad = {"color": (colour, 0.35), "lw": 3.2, "marker": marker, "ms": 4.0, "mfc": colour, "mec": colour}
+        thin = {"color": colour, "lw": 1.0, "ls": "--", "zorder": 3}  # above the broad one, on which it often lies
+        looks: dict[str, Any] = broad if policy == "optimal" else thin
+        late = [
+            [late_fractions(rows, setting, shared_delay, one) for setting in experiment.settings]
+            for one in (policy, "closest-first")
+        ]
+        for panel, curve in zip(panels, improvement(*np.array(late)).T, strict=False):
+            panel.plot(places, curve, label=f"{HEADS[policy]} {words}", **looks)
+    for number, panel in enumerate(panels, start=1):
+        panel.set_title(f"Graph {number}")
         if by_load:
             _plain_log(panel, "x")
-    figure.supxlabel("load ρ" if by_load else "γ", fontsize=9.5)
-    figure.supylabel("improvement δ (%)", fontsize=9.5)
     _legend(figure, panels[0])
     return figure
-
-
-def _improvements(lateness: LateFractions, setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
-    """[graphs] δ of a policy."""
-    closest_first = lateness.of(setting, shared_delay, "closest-first")
-    return improvement(lateness.of(setting, shared_delay, policy), closest_first)
 
 
 def _plain_log(axes: "Axes", which: str) -> None:
@@ -199,14 +178,14 @@ def _plain_log(axes: "Axes", which: str) -> None:
 def _draw_late(result: Result) -> "Figure":
     """The late fraction of the optimal policy against the side, a panel for each number of trucks."""
     experiment = result.experiment
-    lateness = LateFractions(result.rows)
-    figure, panels = _panels(len(experiment.trucks), height=2.5)
+    labels = {"x": "side of the city (nodes)", "y": "late incidents under OPT (%)"}
+    figure, panels = _panels(len(experiment.trucks), height=2.5, **labels)
     middle = (len(experiment.shared_delays) - 1) / 2.0
     for trucks, panel in zip(experiment.trucks, panels, strict=True):
         for number, shared_delay in enumerate(experiment.shared_delays):
-            colour, marker = CORRELATION_LOOKS.get(shared_delay, BETWEEN_LOOKS)
+            words, colour, marker = look_of(shared_delay)
             found = [
-                interval_of(100.0 * lateness.of(setting, shared_delay, "optimal"))
+                interval_of(100.0 * late_fractions(result.rows, setting, shared_delay, "optimal"))
                 for setting in experiment.settings
                 if setting.trucks == trucks
             ]
@@ -215,13 +194,11 @@ def _draw_late(result: Result) -> "Figure":
                 [side + 0.1 * (number - middle) for side in experiment.sides], [one.mean for one in found],
                 # Of one graph nothing is known about the error.
                 yerr=[one.half if isfinite(one.half) else 0.0 for one in found], color=colour, marker=marker, ms=4.5,
-                lw=1.2, elinewidth=1.6, capsize=3, label=words_of_correlation(shared_delay).capitalize(),
+                lw=1.2, elinewidth=1.6, capsize=3, label=words.capitalize(),
             )  # fmt: skip
         panel.set_title(f"{trucks} trucks")
         panel.set_xticks(experiment.sides)
         panel.set_ylim(bottom=0.0)
-    figure.supxlabel("side of the city (nodes)", fontsize=9.5)
-    figure.supylabel("late incidents under OPT (%)", fontsize=9.5)
     _legend(figure, panels[0])
     return figure
 
@@ -230,82 +207,64 @@ def _draw_seconds(result: Result) -> "Figure":
     """The seconds of each policy against what varies: the number of trucks, or that of demand points."""
     experiment, rows = result.experiment, result.rows
     by_trucks = len(experiment.trucks) > 1
+    numbers = rows["trucks"] if by_trucks else rows["side"] ** 2
+    places = np.unique(numbers)
+    means = {
+        policy: [float(np.mean(rows["seconds"][(rows["policy"] == policy) & (numbers == one)])) for one in places]
+        for policy in experiment.policies
+    }
     figure, (axes,) = _panels(1, height=4.2)
     # The slowest first, so that the legend has the order of the lines at their right end.
-    last = np.max(rows["trucks"] if by_trucks else rows["side"])
-    chosen = rows["trucks" if by_trucks else "side"] == last
-    slowest = {
-        policy: float(np.mean(rows["seconds"][chosen & (rows["policy"] == policy)])) for policy in experiment.policies
-    }
-    for policy in sorted(experiment.policies, key=lambda one: -slowest[one]):
-        of_policy = rows["policy"] == policy
-        numbers = rows["trucks"][of_policy] if by_trucks else rows["side"][of_policy] ** 2
-        places = np.unique(numbers)
-        means = [float(np.mean(rows["seconds"][of_policy][numbers == place])) for place in places]
+    for policy in sorted(means, key=lambda one: -means[one][-1]):
         colour, marker = POLICY_LOOKS[policy]
-        axes.plot(places, means, color=colour, marker=marker, ms=5, lw=1.5, label=HEADS[policy])
+        axes.plot(places, means[policy], color=colour, marker=marker, ms=5, lw=1.5, label=HEADS[policy])
     _plain_log(axes, "y")
-    axes.set_xticks(experiment.trucks if by_trucks else [side**2 for side in experiment.sides])
+    axes.set_xticks(places)
     axes.set_xlabel("trucks" if by_trucks else "demand points")
     axes.set_ylabel("seconds")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
     return figure
 
 
-Team = tuple[str, ...]
-
-
 def _draw_map(result: Result) -> "Figure":
     """The teams of the optimal policy with every truck idle, a map for each shared delay."""
-    experiment = result.experiment
-    cities = [
-        city_of(experiment.settings[0], 0, shared_delay=shared_delay, seed=result.seed)
-        for shared_delay in experiment.shared_delays
-    ]
-    ground = ground_of(cities[0])
-    numbers = {station.station_id: str(i + 1) for i, station in enumerate(cities[0].stations)} | {OUTSIDE_ID: "out"}
-    maps = [_teams(ground, solved(dispatch_problem(city, minutes=False), "optimal")) for city in cities]
+    experiment, maps = result.experiment, []
+    for shared_delay in experiment.shared_delays:
+        city = city_of(experiment.settings[0], 0, shared_delay=shared_delay, seed=result.seed)
+        ground = ground_of(city)
+        numbers = {station.station_id: str(i + 1) for i, station in enumerate(city.stations)} | {OUTSIDE_ID: "out"}
+        policy = solved(dispatch_problem(city, minutes=False), "optimal")
+        teams = [policy.decide(policy.problem.trucks, point).team for point in ground.points]
+        maps.append([tuple(numbers[one] for one in team) for team in teams])
     differing = [len(set(teams)) > 1 for teams in zip(*maps, strict=True)]
-    used = sorted({team for teams in maps for team in teams}, key=lambda team: [numbers[one] for one in team])
-    colours = {team: PALETTE[i % len(PALETTE)] for i, team in enumerate(used)}
-    names = {team: "+".join(numbers[one] for one in team) for team in used}
+    used = sorted({team for teams in maps for team in teams})
+    colours = {"+".join(team): PALETTE[i % len(PALETTE)] for i, team in enumerate(used)}
     figure, panels = _panels(len(maps), height=4.6)
-    for shared_delay, teams, panel in zip(experiment.shared_delays, maps, panels, strict=True):
-        _draw_cells(panel, ground, teams, colours, names, differing)
+    for shared_delay, found, panel in zip(experiment.shared_delays, maps, panels, strict=True):
+        _draw_cells(panel, ground, ["+".join(team) for team in found], colours, differing)
         _draw_stations(panel, ground)
-        panel.set_title(words_of_correlation(shared_delay).capitalize())
+        panel.set_title(look_of(shared_delay)[0].capitalize())
         panel.set_aspect("equal")
         panel.autoscale_view()
         panel.set_axis_off()
-    _write_key(figure, colours, names, f"The maps differ here ({sum(differing)} of {len(differing)})")
+    _write_key(figure, colours, f"The maps differ here ({sum(differing)} of {len(differing)})")
     return figure
 
 
-def _teams(ground: Ground, policy: Policy) -> list[Team]:
-    """The team that a policy sends to each cell with every truck idle."""
-    return [policy.decide(policy.problem.trucks, point).team for point in ground.points]
-
-
 def _draw_cells(
-    axes: "Axes",
-    ground: Ground,
-    teams: Sequence[Team],
-    colours: Mapping[Team, str],
-    names: Mapping[Team, str],
-    differing: Sequence[bool],
+    axes: "Axes", ground: Ground, teams: Sequence[str], colours: Mapping[str, str], differing: Sequence[bool]
 ) -> None:
     """Draw the cell of each demand point with its team, and the links."""
     from matplotlib.collections import LineCollection
     from matplotlib.patches import Polygon
 
-    for corners, middle, team, differs in zip(
-        ground.areas.corners, ground.areas.middles, teams, differing, strict=True
-    ):
+    areas = ground.areas
+    for corners, middle, team, differs in zip(areas.corners, areas.middles, teams, differing, strict=True):
         edge: dict[str, Any] = {"ec": "black", "lw": 2.4} if differs else {"ec": "white", "lw": 0.7}
         shape = [(corner.real, corner.imag) for corner in corners]
         axes.add_patch(Polygon(shape, fc=colours[team], zorder=2 if differs else 1, **edge))
         axes.text(
-            middle.real, middle.imag, names[team], ha="center", va="center_baseline", fontsize=7.5,
+            middle.real, middle.imag, team, ha="center", va="center_baseline", fontsize=7.5,
             color=_on(colours[team]), zorder=4,
         )  # fmt: skip
     roads = [((start.real, start.imag), (end.real, end.imag)) for start, end in ground.roads]
@@ -329,14 +288,14 @@ def _draw_stations(axes: "Axes", ground: Ground) -> None:
         )  # fmt: skip
 
 
-def _write_key(figure: "Figure", colours: Mapping[Team, str], names: Mapping[Team, str], differ: str) -> None:
+def _write_key(figure: "Figure", colours: Mapping[str, str], differ: str) -> None:
     """Write the legend of the maps below them: the teams, the triangles and the black edges."""
     from matplotlib.lines import Line2D
 
     def mark(label: str, shape: str, **looks: Any) -> Line2D:
         return Line2D([], [], ls="none", marker=shape, ms=11, label=label, **looks)
 
-    marks = [mark(names[team], "s", mfc=colour, mec="white") for team, colour in colours.items()]
+    marks = [mark(team, "s", mfc=colour, mec="white") for team, colour in colours.items()]
     figure.legend(handles=marks, loc="outside lower left", ncols=6, title="Team", alignment="left", handletextpad=0.2)
     others = [mark("Station", "^", mfc=INK, mec="white"), mark(differ, "s", mfc="none", mec="black", mew=2.0)]
     figure.legend(handles=others, loc="outside lower right", alignment="left", handletextpad=0.2)

@@ -6,12 +6,12 @@ each cell of Table 3. Its standard error e comes from the sampling of both and t
 factor is behind all cells, it is about c = Σ r e^-2 / Σ e^-2, and each r is within a few e of it.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import sqrt
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.grid import generate_grid
 from runcard.mdp.from_city import dispatch_problem
@@ -38,8 +38,7 @@ WEIGHTS: Final = ("U(0, 1)", "equal", "exponential")
 
 def derive_sparseness(graphs: Graphs) -> Evidence:
     """The evidence for finding 2."""
-    found = graphs.measure(late_of_sparseness, [(setting_of(*cell),) for cell in CELLS])
-    kept, removed = _beside_paper(found.reshape(len(CELLS), graphs.num, 2, 2))
+    kept, removed = _beside_paper(graphs, late_of_sparseness)
     return Evidence(
         heads=("trucks", "load", "paper", "s is kept", "off", "s is removed", "off"),
         rows=_rows(kept, removed),
@@ -64,8 +63,7 @@ def late_of_sparseness(setting: Setting, *, graph: int, seed: int) -> list[float
 
 def derive_rates(graphs: Graphs) -> Evidence:
     """The evidence for finding 3."""
-    found = graphs.measure(late_of_weights, [(setting_of(*cell),) for cell in CELLS])
-    columns = _beside_paper(found.reshape(len(CELLS), graphs.num, len(WEIGHTS), 2))
+    columns = _beside_paper(graphs, late_of_weights)
     farthest = [_farthest(column) for column in columns]
     agree = [weights for weights, off in zip(WEIGHTS, farthest, strict=True) if off <= FAR]
     heads = [head for weights in WEIGHTS for head in (weights, "off")]
@@ -139,8 +137,9 @@ def _late_pair(problem: DispatchProblem) -> list[float]:
     return [late(solved(problem, name)) for name in ("closest-first", "optimal")]
 
 
-def _beside_paper(found: NDArray[np.float64]) -> list[list[Cell]]:
-    """For each reading, the cells of Table 3; `found` [cells, graphs, readings, 2] are the late fractions."""
+def _beside_paper(graphs: Graphs, late_pairs: Callable[..., list[float]]) -> list[list[Cell]]:
+    """For each reading, the cells of Table 3; `late_pairs` gives a pair of late fractions for each reading in turn."""
+    found = graphs.measure(late_pairs, [(setting_of(*cell),) for cell in CELLS]).reshape(len(CELLS), graphs.num, -1, 2)
     paper = [float(read_paper(TABLE_3)[cell]["delta_opt_uncorrelated"]) for cell in CELLS]
     return [
         [

@@ -8,11 +8,12 @@ error and, where they are known, the paper's number and how many standard errors
     far      more than 3, at most 4
     apart    more than 4
 
-The words of settings files are text here, never markup: the template escapes everything except figures.
+The words of `experiments.toml` are text here, never markup: the template escapes everything except figures.
 """
 
 import os
 import platform
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
@@ -26,9 +27,8 @@ from jinja2 import Environment, StrictUndefined
 from runcard.outputs.files import write_whole
 from runcard.outputs.words import counted
 from runcard.study.experiment import Experiment, Setting
-from runcard.study.figures import CAPTIONS, figure_svg, words_of_correlation
-from runcard.study.result import Result, agreement_of
-from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, Cell, Line
+from runcard.study.figures import CAPTIONS, figure_svg, look_of
+from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, Cell, Line, Result, agreement_of
 
 PACKAGES: Final = ("runcard", "numpy", "scipy", "numba", "joblib", "duckdb", "matplotlib")
 MINUS: Final = "\N{MINUS SIGN}"
@@ -62,6 +62,7 @@ def write_report(
 ) -> Path:
     """The file that now holds the report; `seconds` is how long this run of the study took."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals |= {"ours": {HEADS[policy] for policy in OURS}, "shade_of": shade_of, "signed": signed}
     template = environment.from_string((files("runcard.study") / "report.html").read_text("utf-8"))
     page = template.render(
         sections=[_section(result) for result in results],
@@ -85,27 +86,24 @@ def _summary(results: Sequence[Result]) -> str:
     parts = [counted(num_tables, "table")] if num_tables else []
     if num_figures := len(results) - num_tables:
         parts.append(counted(num_figures, "figure"))
-    seeds = " and ".join(str(seed) for seed in sorted({result.seed for result in results}))
-    done = f"This report has {' and '.join(parts)} with our own numbers, from random cities of seed {seeds}."
+    done = f"This report has {' and '.join(parts)} with our own numbers, from random cities of seed {_seeds(results)}."
     agreement = agreement_of(results)
     return f"{done} Where the paper's numbers are known to us, {agreement.words}" if agreement.num_cells else done
 
 
-def _time_in_words(seconds: float) -> str:
-    if seconds < 60.0:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+def _seeds(results: Sequence[Result]) -> str:
+    return ", ".join(str(seed) for seed in sorted({result.seed for result in results}))
 
 
 def _facts(results: Sequence[Result], seconds: float | None, today: date) -> tuple[tuple[str, str], ...]:
     """What the numbers were made with; nothing that names a machine or a person."""
-    seeds = ", ".join(str(seed) for seed in sorted({result.seed for result in results}))
     cores = counted(os.cpu_count() or 1, "core")
+    minutes, rest = divmod(round(seconds or 0.0), 60)
+    time = f"{minutes} min {rest} s" if minutes else f"{rest} s"
     return (
         ("Date", today.isoformat()),
-        ("Seed", seeds),
-        *([] if seconds is None else [("Time of this run", _time_in_words(seconds))]),
+        ("Seed", _seeds(results)),
+        *([] if seconds is None else [("Time of this run", time)]),
         ("Python", platform.python_version()),
         *((package, version(package)) for package in PACKAGES),
         ("Platform", f"{platform.system()} on {platform.machine()}, {cores}"),
@@ -114,12 +112,12 @@ def _facts(results: Sequence[Result], seconds: float | None, today: date) -> tup
 
 def _section(result: Result) -> dict[str, Any]:
     """An experiment as the page shows it: a table, or a figure with a caption."""
-    experiment, num_open = result.experiment, result.num_open
+    experiment, num_open, where = result.experiment, result.num_open, result.experiment.paper
     open_note = f"Not proven as closely as it should be: {counted(num_open, 'late fraction')}."
     return {
         "name": experiment.name,
         "title": experiment.title,
-        "where": _where(experiment),
+        "where": _capital(where) if "paper" in where else f"{where} of the paper",
         "settings": _settings(result),
         "notes": [*experiment.notes, *([open_note] if num_open else [])],
         "table": _table(result) if result.is_table else None,
@@ -128,29 +126,22 @@ def _section(result: Result) -> dict[str, Any]:
     }
 
 
-def _where(experiment: Experiment) -> str:
-    """Where in the paper it is, or that it is not."""
-    where = experiment.paper
-    return where[:1].upper() + where[1:] if "paper" in where else f"{where} of the paper"
-
-
-def _settings(result: Result) -> tuple[tuple[str, str], ...]:
+def _settings(result: Result) -> list[tuple[str, str]]:
     """The settings of an experiment, each with its values."""
     experiment = result.experiment
     asked, found = experiment.graphs, result.num_graphs
-    return (
-        ("Sides", _listed(experiment.sides)),
-        ("Trucks (I)", _listed(experiment.trucks)),
-        ("Loads (ρ)", _listed(experiment.loads)),
-        ("Targets (γ)", _listed(experiment.gammas)),
-        ("Shared delays (q)", _listed(experiment.shared_delays)),
-        ("Graphs", str(found) if found == asked else f"{found} (the settings file has {asked})"),
+    several = {
+        "Sides": experiment.sides,
+        "Trucks (I)": experiment.trucks,
+        "Loads (ρ)": experiment.loads,
+        "Targets (γ)": experiment.gammas,
+        "Shared delays (q)": experiment.shared_delays,
+    }
+    return [
+        *((name, ", ".join(f"{number:g}" for number in numbers)) for name, numbers in several.items()),
+        ("Graphs", str(found) if found == asked else f"{found} (the experiment has {asked})"),
         ("Seed", str(result.seed)),
-    )
-
-
-def _listed(numbers: Sequence[float]) -> str:
-    return ", ".join(f"{number:g}" for number in numbers)
+    ]
 
 
 def _table(result: Result) -> dict[str, Any]:
@@ -166,59 +157,37 @@ def _table(result: Result) -> dict[str, Any]:
     last, groups = _groups(experiment, table.lines)
     return {
         "caption": TABLE_CAPTIONS[experiment.kind],
-        "last_setting": last,
-        "halves": [words_of_correlation(one).capitalize() for one in experiment.shared_delays],
-        "columns": [
-            {"head": head, "is_ours": _is_ours(head), "has_footnote": has_flar and head == CF_LATE}
-            for head in table.columns
-        ],
+        "last_setting": last.capitalize(),
+        "halves": [look_of(one)[0].capitalize() for one in experiment.shared_delays],
+        "columns": table.columns,
+        "with_footnote": CF_LATE if has_flar else None,
         "groups": groups,
+        "decimals": 1 if experiment.kind == "ignoring" else 2,
         "footnotes": footnotes,
         "agreement": table.words,
     }
 
 
-def _groups(experiment: Experiment, lines: Sequence[Line]) -> tuple[str, list[dict[str, Any]]]:
-    """What the heads of the rows are, and the rows in groups that differ only in that setting."""
-    several = {
-        "side": experiment.sides, "trucks": experiment.trucks, "load": experiment.loads, "gamma": experiment.gammas,
-    }  # fmt: skip
-    *first, last = [name for name, values in several.items() if len(values) > 1] or ["trucks"]
-    decimals = 1 if experiment.kind == "ignoring" else 2
-    groups: list[dict[str, Any]] = []
+def _groups(experiment: Experiment, lines: Sequence[Line]) -> tuple[str, dict[str, list[tuple[str, list[Cell]]]]]:
+    """The setting that heads the rows, and the rows by what the others are, such as "Side 4, 3 trucks"."""
+    several = zip(
+        Setting._fields, (experiment.sides, experiment.trucks, experiment.loads, experiment.gammas), strict=True
+    )
+    *first, last = [name for name, values in several if len(values) > 1] or ["trucks"]
+    groups: dict[str, list[tuple[str, list[Cell]]]] = defaultdict(list)
     for setting, of_setting in groupby(lines, key=lambda line: line.setting):
-        head = _group_head(setting, first)
-        if not groups or groups[-1]["head"] != head:
-            groups.append({"head": head, "lines": []})
-        cells = [_cell(cell, decimals) for line in of_setting for cell in line.cells]
-        groups[-1]["lines"].append({"head": f"{getattr(setting, last):g}", "cells": cells})
-    return last.capitalize(), groups
+        values = setting._asdict()
+        words = [f"{values[name]} trucks" if name == "trucks" else f"{name} {values[name]:g}" for name in first]
+        cells = [cell for line in of_setting for cell in line.cells]
+        groups[_capital(", ".join(words))].append((f"{values[last]:g}", cells))
+    return last, groups
 
 
-def _group_head(setting: Setting, names: Sequence[str]) -> str:
-    """What the rows of a group have in common, such as "Side 4, 3 trucks"."""
-    words = [f"{setting.trucks} trucks" if name == "trucks" else f"{name} {getattr(setting, name):g}" for name in names]
-    together = ", ".join(words)
-    return together[:1].upper() + together[1:]
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
-def _is_ours(head: str) -> bool:
-    """Whether a column is of a policy that the paper does not have."""
-    return head in {HEADS[policy] for policy in OURS}
-
-
-def _cell(cell: Cell, decimals: int) -> dict[str, Any]:
-    """A cell in words, empty where there is nothing to say; the paper's number has as many decimals as there."""
-    return {
-        "ours": _signed(f"{cell.value:.2f}"),
-        "error": "" if cell.error is None else f"± {cell.error:.2f}",
-        "paper": "" if cell.paper is None else _signed(f"{cell.paper:.{decimals}f}"),
-        "off": "" if cell.off is None else f"{_signed(f'{cell.off:+.1f}')} SE",
-        "shade": shade_of(cell.off),
-        "is_ours": _is_ours(cell.column),
-    }
-
-
-def _signed(number: str) -> str:
+def signed(number: float, form: str) -> str:
     """A number with a minus sign that is as wide as a plus; zero has no sign."""
-    return number.replace("-", MINUS) if number.strip("+-0.") else number.lstrip("+-")
+    text = format(number, form)
+    return text.replace("-", MINUS) if text.strip("+-0.") else text.lstrip("+-")

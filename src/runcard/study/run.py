@@ -12,8 +12,8 @@ from runcard.study.engine import check_engine, run_tasks
 from runcard.study.experiment import Experiment, experiment_named, experiments
 from runcard.study.findings import FINDINGS
 from runcard.study.report import write_report
-from runcard.study.result import Result
 from runcard.study.store import StudyFolder, connect
+from runcard.study.tables import Result
 from runcard.study.tasks import Task, tasks_of
 
 FINDING = "finding-"
@@ -60,7 +60,7 @@ class StudyRun:
         folder = StudyFolder(self.output, self.seed)
         folder.prepare(version("runcard"))
         tasks = {one.name: tasks_of(one, num_graphs=self.num_graphs, seed=self.seed) for one in self.experiments}
-        every = list({task.key: task for one in tasks.values() for task in one}.values())
+        every = list(dict.fromkeys(task for one in tasks.values() for task in one))
         return OpenStudy(self, folder, tasks, every, [task for task in every if folder.is_done(task)])
 
 
@@ -78,9 +78,8 @@ class OpenStudy:
     def finish(self, done: Callable[[Task], None]) -> tuple[Path, list[Result], float]:
         """The report, the results of the experiments, and the seconds; `done` is told of each task."""
         began = time.perf_counter()
-        known = {task.key for task in self.done_before}
-        rest = [task for task in self.tasks if task.key not in known]
-        run = self.run
+        run, known = self.run, set(self.done_before)
+        rest = [task for task in self.tasks if task not in known]
         run_tasks(rest, self.folder, jobs=run.jobs, backend=run.backend, address=run.address, done=done)
         for one in run.experiments:
             if self.tasks_of[one.name]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
-from runcard.outputs.files import fill_whole, write_whole
+from runcard.outputs.files import DRAFT_ENDING, fill_whole, write_whole
 from runcard.outputs.words import first_line
 from runcard.study.experiment import Experiment
-from runcard.study.tasks import LateRow, SecondsRow, Task
+from runcard.study.tasks import Row, Task
 
 if TYPE_CHECKING:
     import duckdb
@@ -67,15 +67,15 @@ class StudyFolder:
                     f"{self.path}: expected a study of {_in_words(wanted)}, got one of {_in_words(found)}; "
                     "name another folder with --output"
                 )
-        else:
-            # A study that was killed at once leaves no more than a draft behind.
-            if self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
-                raise InputError(f"{self.path}: expected an empty folder or one of a study, got other files")
-            self.path.mkdir(parents=True, exist_ok=True)
+        # A study that was killed at once leaves no more than a draft behind.
+        elif self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
+            raise InputError(f"{self.path}: expected an empty folder or one of a study, got other files")
+        self.path.mkdir(parents=True, exist_ok=True)
+        for draft in [*self.path.glob(f".*{DRAFT_ENDING}"), *self.parts.glob(f".*{DRAFT_ENDING}")]:
+            draft.unlink(missing_ok=True)
+        if not manifest.exists():
             write_whole(manifest, (json.dumps(wanted) + "\n").encode())
         self.parts.mkdir(exist_ok=True)
-        for draft in [*self.path.glob(".*.parquet.*"), *self.parts.glob(".*.parquet.*")]:
-            draft.unlink(missing_ok=True)
 
     def part(self, task: Task) -> Path:
         """The file of a task."""
@@ -85,11 +85,10 @@ class StudyFolder:
         """Whether the rows of a task are there."""
         return _is_whole(self.part(task))
 
-    def add(self, task: Task, rows: Sequence[LateRow | SecondsRow]) -> None:
+    def add(self, task: Task, rows: Sequence[Row]) -> None:
         """Write the rows of a task, whole or not at all."""
-        kind = SecondsRow if task.timed else LateRow
-        columns = ", ".join(f"unnest(?::{_TYPES[of]}[]) AS {name}" for name, of in kind.__annotations__.items())
-        by_column = [list(column) for column in zip(*rows, strict=True)]
+        columns = ", ".join(f"unnest(?::{_TYPES[type(value)]}[]) AS {name}" for name, value in rows[0].items())
+        by_column = [[row[name] for row in rows] for name in rows[0]]
         try:
             with connect() as database:
                 database.execute(f"CREATE TABLE found AS SELECT {columns}", by_column)
@@ -101,22 +100,26 @@ class StudyFolder:
 
     def finish(self, experiment: Experiment, tasks: Sequence[Task]) -> Path:
         """Write the file of an experiment from the parts of its tasks, and return its path."""
-        path = self.path / f"{experiment.name}.parquet"
+        path = self._file(experiment)
         with connect() as database:
-            sorted_rows = f"(SELECT * FROM {_files(list(map(self.part, tasks)))} ORDER BY ALL)"
+            sources = ", ".join(_quoted(self.part(task)) for task in tasks)
+            sorted_rows = f"(SELECT * FROM read_parquet([{sources}]) ORDER BY ALL)"
             fill_whole(path, lambda draft: _copy(database, sorted_rows, draft))
         return path
 
     def has(self, experiment: Experiment) -> bool:
         """Whether there is a file of an experiment."""
-        return _is_whole(self.path / f"{experiment.name}.parquet")
+        return _is_whole(self._file(experiment))
 
     def rows(self, experiment: Experiment) -> dict[str, Any]:
         """The rows of the file of an experiment as an array for each column, sorted."""
         with connect() as database:
-            source = _files([self.path / f"{experiment.name}.parquet"])
-            found: dict[str, Any] = database.execute(f"SELECT * FROM {source} ORDER BY ALL").fetchnumpy()
+            query = "SELECT * FROM read_parquet(?) ORDER BY ALL"
+            found: dict[str, Any] = database.execute(query, [str(self._file(experiment))]).fetchnumpy()
         return found
+
+    def _file(self, experiment: Experiment) -> Path:
+        return self.path / f"{experiment.name}.parquet"
 
 
 def _is_whole(path: Path) -> bool:
@@ -126,10 +129,6 @@ def _is_whole(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - len(PARQUET_END)))
         return file.read() == PARQUET_END
-
-
-def _files(paths: Sequence[Path]) -> str:
-    return f"read_parquet([{', '.join(map(_quoted, paths))}])"
 
 
 def _copy(database: "duckdb.DuckDBPyConnection", source: str, path: Path) -> None:

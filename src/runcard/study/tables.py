@@ -9,9 +9,11 @@ standard errors. If both are right, off is about normal: three cells in a thousa
 """
 
 import csv
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.resources import files
+from itertools import product
 from math import isfinite, sqrt
 from typing import Any, Final
 
@@ -31,6 +33,7 @@ HEADS: Final = {
 }
 """The head of each policy's column."""
 
+TABLE_KINDS: Final = ("improvement", "range", "gap", "ignoring")
 MANY_GRAPHS: Final = 100
 """With fewer graphs, improvements are too skewed for a standard error to mean much."""
 
@@ -61,7 +64,6 @@ class Line:
 
     setting: Setting
     shared_delay: float
-    num_graphs: int
     cells: tuple[Cell, ...]
 
 
@@ -74,15 +76,6 @@ class Agreement:
     within_4: int
     farthest: float
 
-    def __add__(self, other: "Agreement") -> "Agreement":
-        """The agreement of both together."""
-        return Agreement(
-            num_cells=self.num_cells + other.num_cells,
-            within_3=self.within_3 + other.within_3,
-            within_4=self.within_4 + other.within_4,
-            farthest=max(self.farthest, other.farthest),
-        )
-
     @property
     def words(self) -> str:
         """The agreement in a sentence."""
@@ -94,61 +87,81 @@ class Agreement:
         )
 
 
+def _agreement(lines: Iterable[Line]) -> Agreement:
+    """How well some lines agree with the paper's."""
+    off = [abs(cell.off) for line in lines for cell in line.cells if cell.off is not None]
+    within_3, within_4 = (sum(one <= most for one in off) for most in (3.0, 4.0))
+    return Agreement(num_cells=len(off), within_3=within_3, within_4=within_4, farthest=max(off, default=0.0))
+
+
 @dataclass(frozen=True, kw_only=True)
 class StudyTable:
     """The table of an experiment."""
 
     experiment: Experiment
-    columns: tuple[str, ...]
+    num_graphs: int
+    """Of each setting."""
     lines: tuple[Line, ...]
 
     @property
-    def num_graphs(self) -> int:
-        """The random graphs of each setting."""
-        return self.lines[0].num_graphs
-
-    @property
-    def words(self) -> str:
-        """How well it agrees with the paper's, in a sentence or two."""
-        if self.experiment.known is None:
-            return "The paper's numbers are not known to us."
-        if self.num_graphs == 1:
-            return "With one graph there is no standard error, so that nothing can be compared with the paper's."
-        rough = f" With {self.num_graphs} graphs the standard errors are rough: take {MANY_GRAPHS} or more to judge."
-        return self.agreement.words + (rough if self.num_graphs < MANY_GRAPHS else "")
+    def columns(self) -> tuple[str, ...]:
+        """The heads of the columns."""
+        return tuple(cell.column for cell in self.lines[0].cells)
 
     @property
     def agreement(self) -> Agreement:
         """How well it agrees with the paper's."""
-        off = [abs(cell.off) for line in self.lines for cell in line.cells if cell.off is not None]
-        return Agreement(
-            num_cells=len(off),
-            within_3=sum(one <= 3.0 for one in off),
-            within_4=sum(one <= 4.0 for one in off),
-            farthest=max(off, default=0.0),
-        )
+        return _agreement(self.lines)
+
+    @property
+    def words(self) -> str:
+        """How well it agrees with the paper's, in a sentence or two."""
+        if self.experiment.known is not None and self.num_graphs == 1:
+            return "With one graph there is no standard error, so that nothing can be compared with the paper's."
+        rough = f" With {self.num_graphs} graphs the standard errors are rough: take {MANY_GRAPHS} or more to judge."
+        return self.agreement.words + (rough if self.agreement.num_cells and self.num_graphs < MANY_GRAPHS else "")
 
 
-@dataclass(frozen=True)
-class LateFractions:
-    """The late fractions of an experiment, found by setting and policy."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """What a study has found for an experiment: its rows, as an array for each column (see `tasks.Row`)."""
 
+    experiment: Experiment
+    seed: int
     rows: dict[str, Any]
 
-    def of(self, setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
-        """[graphs] the late fractions of a policy, by number of the graph."""
-        rows = self.rows
-        chosen = (
-            (rows["side"] == setting.side)
-            & (rows["trucks"] == setting.trucks)
-            & (rows["load"] == setting.load)
-            & (rows["gamma"] == setting.gamma)
-            & (rows["shared_delay"] == shared_delay)
-            & (rows["policy"] == policy)
-        )
-        order = np.argsort(rows["graph"][chosen])
-        late: NDArray[np.float64] = np.asarray(rows["late_fraction"][chosen], np.float64)[order]
-        return late
+    @property
+    def num_graphs(self) -> int:
+        """The random graphs of each setting."""
+        return 1 + int(self.rows["graph"].max()) if "graph" in self.rows else self.experiment.graphs
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table; otherwise it is a figure."""
+        return self.experiment.kind in TABLE_KINDS
+
+    @cached_property
+    def table(self) -> StudyTable:
+        """The table, if it is one."""
+        return make_table(self.experiment, self.rows)
+
+    @property
+    def num_open(self) -> int:
+        """The rows whose bounds did not come as close as they should."""
+        return 0 if "converged" not in self.rows else int((~self.rows["converged"]).sum())
+
+
+def agreement_of(results: Sequence[Result]) -> Agreement:
+    """How well all tables together agree with the paper's."""
+    return _agreement(line for result in results if result.is_table for line in result.table.lines)
+
+
+def late_fractions(rows: dict[str, Any], setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
+    """[graphs] the late fractions of a policy in a setting, by number of the graph."""
+    wanted = setting._asdict() | {"shared_delay": shared_delay, "policy": policy}
+    chosen = np.logical_and.reduce([rows[name] == value for name, value in wanted.items()])
+    late: NDArray[np.float64] = np.asarray(rows["late_fraction"][chosen], np.float64)
+    return late[np.argsort(rows["graph"][chosen])]
 
 
 def read_paper(name: str) -> dict[tuple[int, float | None], dict[str, str]]:
@@ -172,62 +185,42 @@ def gap(late: NDArray[np.float64], optimal: NDArray[np.float64]) -> NDArray[np.f
 
 def make_table(experiment: Experiment, rows: dict[str, Any]) -> StudyTable:
     """The table of an experiment of a kind that is one, from its rows."""
-    lateness = LateFractions(rows)
     known = None if experiment.known is None else read_paper(experiment.known)
-    lines = []
-    for setting in experiment.settings:
-        for shared_delay in experiment.shared_delays:
-            cells = tuple(_cells(experiment, lateness, setting, shared_delay, known))
-            num_graphs = len(lateness.of(setting, shared_delay, experiment.policies[0]))
-            lines.append(Line(setting=setting, shared_delay=shared_delay, num_graphs=num_graphs, cells=cells))
-    columns = tuple(cell.column for cell in lines[0].cells)
-    return StudyTable(experiment=experiment, columns=columns, lines=tuple(lines))
+    places = list(product(experiment.settings, experiment.shared_delays))
+    lines = [
+        Line(setting=setting, shared_delay=delay, cells=tuple(_cells(experiment, rows, setting, delay, known)))
+        for setting, delay in places
+    ]
+    num_graphs = len(late_fractions(rows, *places[0], experiment.policies[0]))
+    return StudyTable(experiment=experiment, num_graphs=num_graphs, lines=tuple(lines))
 
 
 def _cells(
-    experiment: Experiment, lateness: LateFractions, setting: Setting, shared_delay: float, known: Any
+    experiment: Experiment, rows: dict[str, Any], setting: Setting, shared_delay: float, known: Any
 ) -> Iterator[Cell]:
     """The cells of a line."""
     kind, graphs = experiment.kind, experiment.graphs
     printed = {} if known is None else known[setting.trucks, None if kind == "ignoring" else setting.load]
-    side = CORRELATION.get(shared_delay, "")
-    late = {policy: lateness.of(setting, shared_delay, policy) for policy in experiment.policies}
+    side, ending = CORRELATION.get(shared_delay, ""), IGNORING if kind == "ignoring" else ""
+    late = {policy: late_fractions(rows, setting, shared_delay, policy) for policy in experiment.policies}
+    base, compared = ("closest-first", improvement) if kind in ("improvement", "range") else ("optimal", gap)
 
     def in_paper(column: str) -> float | None:
         return float(printed[column]) if column in printed else None
 
+    policies = experiment.policies
     if kind == "improvement":
         percent = 100.0 * late["closest-first"]
-        yield Cell(
-            column="CF late",
-            value=float(percent.mean()),
-            error=standard_error(percent),
-            paper=in_paper(f"flar_cf_{side}"),
-        )
-        for policy in experiment.policies:
-            if policy != "closest-first":
-                paper = in_paper(f"delta_{_IN_PAPER.get(policy)}_{side}")
-                yield mean_cell(HEADS[policy], improvement(late[policy], late["closest-first"]), paper, graphs)
-    elif kind == "range":
-        best = improvement(late["optimal"], late["closest-first"])
-        yield Cell(column="OPT min", value=float(best.min()))
-        yield mean_cell("OPT mean", best, None, graphs)
-        yield Cell(column="OPT max", value=float(best.max()))
-        for policy in OURS:
-            yield mean_cell(HEADS[policy], improvement(late[policy], late["closest-first"]), None, graphs)
-    elif kind == "gap":
-        for policy in experiment.policies:
-            if policy != "optimal":
-                paper = in_paper(f"{_IN_PAPER.get(policy)}_{side}")
-                yield mean_cell(HEADS[policy], gap(late[policy], late["optimal"]), paper, graphs)
-    elif kind == "ignoring":
-        more = gap(late[f"optimal{IGNORING}"], late["optimal"])
-        yield Cell(column="min", value=float(more.min()), paper=in_paper("min"))
-        yield mean_cell("mean", more, in_paper("mean"), graphs, step=0.1)
-        yield Cell(column="max", value=float(more.max()), paper=in_paper("max"))
-        for policy in OURS:
-            if f"{policy}{IGNORING}" in late:
-                yield mean_cell(HEADS[policy], gap(late[f"{policy}{IGNORING}"], late["optimal"]), None, graphs)
+        yield replace(mean_cell("CF late", percent, in_paper(f"flar_cf_{side}"), graphs), off=None)
+    elif kind in ("range", "ignoring"):
+        values, who, policies = compared(late[f"optimal{ending}"], late[base]), "" if ending else "OPT ", OURS
+        yield Cell(column=f"{who}min", value=float(values.min()), paper=in_paper("min"))
+        yield mean_cell(f"{who}mean", values, in_paper("mean"), graphs, step=0.1)
+        yield Cell(column=f"{who}max", value=float(values.max()), paper=in_paper("max"))
+    for policy in policies:
+        if policy != base and f"{policy}{ending}" in late:
+            paper = in_paper(f"{'delta_' if compared is improvement else ''}{_IN_PAPER.get(policy)}_{side}")
+            yield mean_cell(HEADS[policy], compared(late[f"{policy}{ending}"], late[base]), paper, graphs)
 
 
 def standard_error(values: NDArray[np.float64]) -> float | None:

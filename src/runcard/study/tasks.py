@@ -5,11 +5,10 @@ and correlation. A task takes one thread, so the numbers do not depend on how ma
 """
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import nan
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from runcard.errors import NotConvergedError
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule, ValueRule
+from runcard.mdp.rows import ValueRule
 from runcard.policy.base import Policy
 from runcard.policy.by_table import table_rule
 from runcard.policy.solve import solve
@@ -31,38 +30,15 @@ TOLERANCE: Final = 1e-8
 
 BLOCK_GRAPHS: Final = 10
 MANY_GRAPHS: Final = 50
-SMALL_STATES: Final = 1 << 7
-"""Cities of more states are a task each."""
+SMALL_TRUCKS: Final = 7
+"""A city of more trucks is a task of its own."""
 
 
-class LateRow(NamedTuple):
-    """The late fraction of one policy in one city, and proven bounds on it."""
-
-    side: int
-    trucks: int
-    load: float
-    gamma: float
-    graph: int
-    shared_delay: float
-    policy: str
-    late_fraction: float
-    lower: float
-    upper: float
-    converged: bool
-    """Whether the bounds are as close as they should be; if next to nothing is late, rounding may keep them apart."""
-
-
-class SecondsRow(NamedTuple):
-    """How long it took to solve a policy for one city; if it decides online, with the table of every state."""
-
-    side: int
-    trucks: int
-    load: float
-    gamma: float
-    graph: int
-    shared_delay: float
-    policy: str
-    seconds: float
+Row = dict[str, Any]
+"""One city and policy: the setting, `graph`, `shared_delay`, `policy`, and `seconds` in a timed task, otherwise
+`late_fraction` with its proven bounds `lower` and `upper`, and `converged`: whether the bounds are as close as they
+should be. If next to nothing is late, rounding may keep them apart.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,26 +77,24 @@ def tasks_of(experiment: Experiment, *, num_graphs: int | None, seed: int) -> li
     timed, graphs = experiment.kind == "seconds", experiment.graphs
     if num_graphs is not None and not timed:
         graphs = num_graphs if graphs >= MANY_GRAPHS else min(num_graphs, graphs)
-    found = []
-    for setting in experiment.settings:
-        block = BLOCK_GRAPHS if 2**setting.trucks <= SMALL_STATES else 1
-        found += [
-            Task(
-                setting=setting, first=first, stop=min(first + block, graphs),
-                shared_delays=experiment.shared_delays, policies=experiment.policies, seed=seed, timed=timed,
-            )
-            for first in range(0, graphs, block)
-        ]  # fmt: skip
-    return found
+    return [
+        Task(
+            setting=setting, first=first, stop=min(first + block, graphs),
+            shared_delays=experiment.shared_delays, policies=experiment.policies, seed=seed, timed=timed,
+        )
+        for setting in experiment.settings
+        for block in [BLOCK_GRAPHS if setting.trucks <= SMALL_TRUCKS else 1]
+        for first in range(0, graphs, block)
+    ]  # fmt: skip
 
 
 def city_of(setting: Setting, graph: int, *, shared_delay: float, seed: int) -> City:
     """One random city."""
     state = np.random.SeedSequence([seed, setting.side, setting.trucks, graph]).generate_state(1)
+    side, trucks, load, gamma = setting
     return generate_grid(
-        side=setting.side, num_stations=setting.trucks, load=setting.load, gamma=setting.gamma,
-        seed=int(state[0]), shared_delay=shared_delay,
-    )  # fmt: skip
+        side=side, num_stations=trucks, load=load, gamma=gamma, seed=int(state[0]), shared_delay=shared_delay
+    )
 
 
 def solved(problem: DispatchProblem, name: str) -> Policy:
@@ -128,53 +102,40 @@ def solved(problem: DispatchProblem, name: str) -> Policy:
     return solve(problem, name, tolerance=TOLERANCE, threads=1)
 
 
-def run_task(task: Task) -> list[LateRow] | list[SecondsRow]:
+def run_task(task: Task) -> list[Row]:
     """The rows of a task."""
-    return list(_seconds_rows(task)) if task.timed else list(_late_rows(task))
-
-
-def _problems(task: Task) -> Iterator[tuple[tuple[int, int, float, float, int, float], City, DispatchProblem]]:
-    """Every city of a task: what its rows begin with, the city, and its problem."""
-    setting = task.setting
+    rows, setting = [], task.setting
     for graph in range(task.first, task.stop):
         for shared_delay in task.shared_delays:
             city = city_of(setting, graph, shared_delay=shared_delay, seed=task.seed)
-            start = (setting.side, setting.trucks, setting.load, setting.gamma, graph, shared_delay)
-            yield start, city, dispatch_problem(city, minutes=False)
+            problem = dispatch_problem(city, minutes=False)
+            if task.timed:
+                load_kernels(problem, task.policies)
+            for name in task.policies:
+                found = _seconds(problem, name) if task.timed else _late(problem, city, name)
+                rows.append(setting._asdict() | {"graph": graph, "shared_delay": shared_delay, "policy": name} | found)
+    return rows
 
 
-def _late_rows(task: Task) -> Iterator[LateRow]:
-    for start, city, problem in _problems(task):
-        for name in task.policies:
-            yield LateRow(*start, name, *_late(problem, city, name))
+def _seconds(problem: DispatchProblem, name: str) -> Row:
+    """How long it takes to solve a policy; if it decides online, with the table of every state."""
+    began = time.perf_counter()
+    _ = solved(problem, name).rule
+    return {"seconds": time.perf_counter() - began}
 
 
-def _late(problem: DispatchProblem, city: City, name: str) -> tuple[float, float, float, bool]:
-    """The late fraction of a policy, its bounds, and whether they are certain; NaN if the policy was not found."""
+def _late(problem: DispatchProblem, city: City, name: str) -> Row:
+    """The late fraction of a policy and its bounds; NaN if the policy was not found."""
+    ignoring = name.endswith(IGNORING)
+    own = dispatch_problem(replace(city, shared_delay=0.0), minutes=False) if ignoring else problem
     try:
-        policy, rule = _policy_and_rule(problem, city, name)
+        policy = solved(own, name.removesuffix(IGNORING))
+        rule = policy.rule
+        if ignoring and isinstance(rule, ValueRule):
+            rule = table_rule(own, rule)
     except NotConvergedError:
-        return nan, nan, nan, False
+        return {"late_fraction": nan, "lower": nan, "upper": nan, "converged": False}
     found = evaluate_rule(problem, rule, threads=1)
     certain = policy.certificate is None or policy.certificate.converged
-    return found.late_fraction, found.lower, found.upper, found.converged and certain
-
-
-def _policy_and_rule(problem: DispatchProblem, city: City, name: str) -> tuple[Policy, DecisionRule]:
-    """A policy, and the rule of what it sends in the city of the problem."""
-    if not name.endswith(IGNORING):
-        policy = solved(problem, name)
-        return policy, policy.rule
-    without = dispatch_problem(replace(city, shared_delay=0.0), minutes=False)
-    policy = solved(without, name.removesuffix(IGNORING))
-    rule = policy.rule
-    return policy, table_rule(without, rule) if isinstance(rule, ValueRule) else rule
-
-
-def _seconds_rows(task: Task) -> Iterator[SecondsRow]:
-    for start, _, problem in _problems(task):
-        load_kernels(problem, task.policies)
-        for name in task.policies:
-            began = time.perf_counter()
-            _ = solved(problem, name).rule
-            yield SecondsRow(*start, name, time.perf_counter() - began)
+    numbers = {name: float(getattr(found, name)) for name in ("late_fraction", "lower", "upper")}
+    return numbers | {"converged": bool(found.converged and certain)}

@@ -23,7 +23,7 @@ Change = tuple[int, float | None]
 def empty() -> State:
     """A state in which nothing is noted."""
     city = small_city(num_stations=NUM_STATIONS)
-    return new_state(build_model(city, read_scenario("paper"), np.zeros(NUM_STATIONS, np.int64), None))
+    return new_state(build_model(city, read_scenario("paper")))
 
 
 def emptied(state: State) -> State:

@@ -12,7 +12,6 @@ from runcard.city import City
 from runcard.simulate.engine import batch_key, simulate_policies
 from runcard.simulate.kernels.day import advance, begin, finish, send
 from runcard.simulate.model import Model, build_model
-from runcard.simulate.rules import strides
 from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 from runcard.simulate.state import State, new_state
 
@@ -56,7 +55,7 @@ def copied(state: State) -> State:
 
 def department(city: City, scenario: Scenario) -> tuple[Model, State]:
     """A department at Monday 0:00."""
-    model = build_model(city, scenario, strides(policies_of(city)[0].problem), None)
+    model = build_model(city, scenario)
     state = new_state(model)
     begin(model, state, batch_key(3, 0), 0.0)
     return model, state

@@ -13,31 +13,12 @@ All times are minutes. Week 0 begins at time 0, a Monday. What is measured count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel, inlined_kernel
+from runcard.simulate.kernels import draws
 from runcard.simulate.kernels.agenda import next_time, note, strike
-from runcard.simulate.kernels.draws import (
-    BUSY,
-    EVERYBODY,
-    GAP,
-    HOME,
-    KEEP,
-    OUTAGE,
-    OUTSIDE,
-    OUTSIDE_FLAG,
-    POINT,
-    REPAIR,
-    TURN,
-    TURNOUT,
-    draw_key,
-    draw_time,
-    incident_key,
-    uniform,
-)
+from runcard.simulate.kernels.draws import draw_key, draw_time, incident_key, uniform
 from runcard.simulate.kernels.drive import drive_route, drive_tree, drive_until
-
-Ints = NDArray[np.int64]
 
 MINUTES_PER_WEEK = 10080.0
 MINUTES_PER_YEAR = 525960.0
@@ -46,26 +27,13 @@ MOMENT = 1e-6
 
 @bare_kernel
 def begin(model: Any, state: Any, key: np.uint64, start: float) -> None:
-    """Put every truck into its station at time `start`, and draw what happens first."""
-    num_trucks = len(model.station_of)
-    state.clock[0].key, state.clock[0].now, state.clock[0].changed_at = key, start, start
-    state.clock[0].number, state.clock[0].num_idle = 0, num_trucks
-    state.clock[0].num_noted = 0
-    for slot in range(len(state.slots)):
-        state.slots[slot].place = -1
-    state.idle[:] = 0
-    for n in range(num_trucks):
-        state.idle[model.station_of[n]] += 1
-        state.trucks[n].away, state.trucks[n].released, state.trucks[n].ready = False, False, True
-        state.trucks[n].out, state.trucks[n].outages = 0, 0
-    state.clock[0].code = 0
-    for i in range(len(state.idle)):
-        state.clock[0].code += state.idle[i] * model.stations[i].stride
+    """Begin at time `start` with a new state, every truck in its station, and draw what happens first."""
+    clock = state.clock[0]
+    clock.key, clock.now, clock.changed_at = key, start, start
     if model.breakdowns_per_year > 0.0:
-        for n in range(num_trucks):
+        for n in range(len(model.station_of)):
             _first_outage(model, state, n)
     for s in range(len(model.shifts)):
-        state.shift_off[s] = False
         _next_shift(model, state, s)
     _next_incident(model, state)
 
@@ -75,7 +43,7 @@ def _first_outage(model: Any, state: Any, n: int) -> None:
     """Draw whether truck n is broken at the start, as it may be at any time, and when that changes."""
     between = MINUTES_PER_YEAR / model.breakdowns_per_year
     chance = model.repair_minutes / (between + model.repair_minutes)
-    if uniform(draw_key(state.clock[0].key, OUTAGE, n, 0)) < chance:
+    if uniform(draw_key(state.clock[0].key, draws.OUTAGE, n, 0)) < chance:
         state.trucks[n].outages = 1
         _put_out(model, state, n, 1)
     _next_outage(model, state, n)
@@ -84,39 +52,48 @@ def _first_outage(model: Any, state: Any, n: int) -> None:
 @bare_kernel
 def _next_outage(model: Any, state: Any, n: int) -> None:
     """Draw when the outage of truck n begins, or when it ends."""
+    clock = state.clock[0]
     state.trucks[n].outages += 1
     begins = state.trucks[n].outages % 2 == 1
-    hashed = draw_key(state.clock[0].key, OUTAGE if begins else REPAIR, n, state.trucks[n].outages)
+    hashed = draw_key(clock.key, draws.OUTAGE if begins else draws.REPAIR, n, state.trucks[n].outages)
     mean = MINUTES_PER_YEAR / model.breakdowns_per_year if begins else model.repair_minutes
     time = draw_time(model.exponential, mean, hashed)
-    note(state, 2 * len(model.station_of) + n, state.clock[0].now + time)
+    note(state, 2 * len(model.station_of) + n, clock.now + time)
 
 
 @bare_kernel
 def _next_shift(model: Any, state: Any, s: int) -> None:
     """Put the trucks of shift s in or out of service by the time of the week, and note the next change."""
+    clock = state.clock[0]
     # A moment later, so that rounding never puts the time before a change that is due.
-    in_week = (state.clock[0].now + MOMENT - model.shifts[s].start) % MINUTES_PER_WEEK
+    in_week = (clock.now + MOMENT - model.shifts[s].start) % MINUTES_PER_WEEK
     off = in_week < model.shifts[s].minutes
     if off != state.shift_off[s]:
         for n in range(model.shifts[s].first_truck, model.shifts[s].last_truck):
             _put_out(model, state, n, 1 if off else -1)
     state.shift_off[s] = off
     rest = (model.shifts[s].minutes if off else MINUTES_PER_WEEK) - in_week
-    note(state, 3 * len(model.station_of) + s, state.clock[0].now + rest + MOMENT)
+    note(state, 3 * len(model.station_of) + s, clock.now + rest + MOMENT)
+
+
+@inlined_kernel
+def _count_minutes(state: Any) -> None:
+    """Count the minutes since the number of idle trucks changed."""
+    clock = state.clock[0]
+    since = max(clock.changed_at, clock.measured_from)
+    if clock.now > since:
+        state.idle_minutes[clock.num_idle] += clock.now - since
+    clock.changed_at = clock.now
 
 
 @inlined_kernel
 def _count_idle(model: Any, state: Any, n: int, by: int) -> None:
     """Count truck n as idle (1), or no longer (-1)."""
-    now, since = state.clock[0].now, max(state.clock[0].changed_at, state.clock[0].measured_from)
-    if now > since:
-        state.idle_minutes[state.clock[0].num_idle] += now - since
-    state.clock[0].changed_at = now
-    i = model.station_of[n]
+    _count_minutes(state)
+    clock, i = state.clock[0], model.station_of[n]
     state.idle[i] += by
-    state.clock[0].num_idle += by
-    state.clock[0].code += by * model.stations[i].stride
+    clock.num_idle += by
+    clock.code += by * model.stations[i].stride
     state.trucks[n].ready = by > 0
 
 
@@ -133,59 +110,60 @@ def _put_out(model: Any, state: Any, n: int, by: int) -> None:
 @inlined_kernel
 def _next_incident(model: Any, state: Any) -> None:
     """Draw the time and the demand point of the next incident; after the last one of a log the point is -1."""
-    number = state.clock[0].number
+    clock = state.clock[0]
+    number = clock.number
     if len(model.log) > 0:
-        state.clock[0].number += 1
-        state.clock[0].next_key = incident_key(state.clock[0].key, number)
-        state.clock[0].next_point = model.log[number].point if number < len(model.log) else -1
-        state.clock[0].next_time = model.log[number].minutes if number < len(model.log) else np.inf
+        clock.number += 1
+        clock.next_key = incident_key(clock.key, number)
+        clock.next_point = model.log[number].point if number < len(model.log) else -1
+        clock.next_time = model.log[number].minutes if number < len(model.log) else np.inf
         return
-    time = state.clock[0].now
+    time = clock.now
     while True:
-        key = incident_key(state.clock[0].key, number)
-        time -= np.log(uniform(draw_key(key, GAP, EVERYBODY, 0))) / model.incidents_per_minute
+        key = incident_key(clock.key, number)
+        time -= np.log(uniform(draw_key(key, draws.GAP, draws.EVERYBODY, 0))) / model.incidents_per_minute
         number += 1
         if len(model.hour_share) == 0:
             break
         hour = int(time % MINUTES_PER_WEEK / 60.0) % len(model.hour_share)
-        if uniform(draw_key(key, KEEP, EVERYBODY, 0)) < model.hour_share[hour]:
+        if uniform(draw_key(key, draws.KEEP, draws.EVERYBODY, 0)) < model.hour_share[hour]:
             break
-    state.clock[0].number, state.clock[0].next_time, state.clock[0].next_key = number, time, key
-    place = uniform(draw_key(key, POINT, EVERYBODY, 0)) * model.rate_below[-1]
+    clock.number, clock.next_time, clock.next_key = number, time, key
+    place = uniform(draw_key(key, draws.POINT, draws.EVERYBODY, 0)) * model.rate_below[-1]
     point = np.searchsorted(model.rate_below, place, side="right")
-    state.clock[0].next_point = min(point, len(model.rate_below) - 1)
+    clock.next_point = min(point, len(model.rate_below) - 1)
 
 
 @inlined_kernel
 def advance(model: Any, state: Any, end: float) -> bool:
     """Go on to the next incident, which then waits at `clock.point`; returns whether it comes before `end`."""
-    stop = min(state.clock[0].next_time, end)
+    clock = state.clock[0]
+    stop = min(clock.next_time, end)
     num_trucks = len(model.station_of)
-    while state.clock[0].num_noted > 0 and next_time(state) <= stop:
+    while clock.num_noted > 0 and next_time(state) <= stop:
         slot = state.heap[0]
-        state.clock[0].now = state.slots[slot].time
+        clock.now = state.slots[slot].time
         strike(state, slot)
         n = slot % num_trucks
-        if slot < num_trucks:
-            _count_busy(state, n)
-            strike(state, num_trucks + n)  # at the same moment, if home is at the scene
-            state.trucks[n].away, state.trucks[n].released = False, False
-            if state.trucks[n].out == 0 and not state.trucks[n].ready:
-                _count_idle(model, state, n, 1)
-        elif slot < 2 * num_trucks:
-            state.trucks[n].released = True
-            if state.trucks[n].out == 0:
+        truck = state.trucks[n]
+        if slot < 2 * num_trucks:
+            truck.released = slot >= num_trucks
+            if slot < num_trucks:
+                _count_busy(state, n)
+                strike(state, num_trucks + n)  # at the same moment, if home is at the scene
+                truck.away = False
+            if truck.out == 0 and not truck.ready:
                 _count_idle(model, state, n, 1)
         elif slot < 3 * num_trucks:
-            begins = state.trucks[n].outages % 2 == 1
+            begins = truck.outages % 2 == 1
             _next_outage(model, state, n)
             _put_out(model, state, n, 1 if begins else -1)
         else:
             _next_shift(model, state, slot - 3 * num_trucks)
-    state.clock[0].now = stop
-    if state.clock[0].next_time > end or state.clock[0].next_point < 0:
+    clock.now = stop
+    if clock.next_time > end or clock.next_point < 0:
         return False
-    state.clock[0].point, state.clock[0].incident_key = state.clock[0].next_point, state.clock[0].next_key
+    clock.point, clock.incident_key = clock.next_point, clock.next_key
     _next_incident(model, state)
     return True
 
@@ -193,22 +171,21 @@ def advance(model: Any, state: Any, end: float) -> bool:
 @inlined_kernel
 def _count_busy(state: Any, n: int) -> None:
     """Count the minutes that truck n was away, up to now."""
-    since = max(state.trucks[n].left_at, state.clock[0].measured_from)
-    if state.clock[0].now > since:
-        state.trucks[n].busy_minutes += state.clock[0].now - since
+    clock = state.clock[0]
+    since = max(state.trucks[n].left_at, clock.measured_from)
+    if clock.now > since:
+        state.trucks[n].busy_minutes += clock.now - since
 
 
 @bare_kernel
 def finish(state: Any) -> None:
     """Count the times that have not ended at the end."""
+    clock = state.clock[0]
     for n in range(len(state.trucks)):
         if state.trucks[n].away:
             _count_busy(state, n)
-            state.trucks[n].left_at = state.clock[0].now
-    since = max(state.clock[0].changed_at, state.clock[0].measured_from)
-    if state.clock[0].now > since:
-        state.idle_minutes[state.clock[0].num_idle] += state.clock[0].now - since
-    state.clock[0].changed_at = state.clock[0].now
+            state.trucks[n].left_at = clock.now
+    _count_minutes(state)
 
 
 @inlined_kernel
@@ -231,29 +208,32 @@ def _drive_home(model: Any, state: Any, n: int, until: float) -> tuple[float, in
 
 
 @inlined_kernel
+def _turnout(model: Any, key: np.uint64, who: int, link: int) -> float:
+    """The minutes until a truck leaves its station."""
+    minutes = 0.0
+    if model.turnout_minutes > 0.0:
+        minutes = draw_time(model.turnout, model.turnout_minutes, draw_key(key, draws.TURNOUT, who, link))
+    return minutes
+
+
+@inlined_kernel
 def _depart(model: Any, state: Any, n: int, place: int) -> None:
     """Let truck n leave for the incident as number `place` of its team: set when it leaves and when it is there."""
-    key, j, i = state.clock[0].incident_key, state.clock[0].point, model.station_of[n]
-    sent = state.sent
-    if state.trucks[n].away:  # it goes on to the next node of its way home, and from there
-        minutes, node = _drive_home(model, state, n, state.clock[0].now - state.trucks[n].free_at)
+    clock, truck, sent, i = state.clock[0], state.trucks[n], state.sent[place], model.station_of[n]
+    key, j = clock.incident_key, clock.point
+    if truck.away:  # it goes on to the next node of its way home, and from there
+        minutes, node = _drive_home(model, state, n, clock.now - truck.free_at)
         _count_busy(state, n)
         strike(state, n)
-        sent[place].start_at = state.trucks[n].free_at + minutes
-        sent[place].start_node, sent[place].by_tree = node, True
+        sent.start_at, sent.start_node, sent.by_tree = truck.free_at + minutes, node, True
         drive, _ = drive_tree(model.roads, model.point_link, model.points[j].row, node, key, n, 1.0, np.inf)
     else:
-        turnout = 0.0
-        if model.turnout_minutes > 0.0:
-            # A station has no link: that tells its key from that of a truck.
-            who, link = (i, -1) if model.turnout_shared else (n, 0)
-            turnout = draw_time(model.turnout, model.turnout_minutes, draw_key(key, TURNOUT, who, link))
-        sent[place].start_at = state.clock[0].now + turnout
-        sent[place].start_node, sent[place].by_tree = model.stations[i].node, False
-        route = _route(model, i, j, place, state)
-        drive, _ = drive_route(model.roads, route, model.stations[i].node, key, n, np.inf)
-    sent[place].truck = n
-    sent[place].there_at = sent[place].start_at + drive
+        # A station has no link: that tells its key from that of a truck.
+        who, link = (i, -1) if model.turnout_shared else (n, 0)
+        sent.start_at = clock.now + _turnout(model, key, who, link)
+        sent.start_node, sent.by_tree = model.stations[i].node, False
+        drive = drive_route(model.roads, _route(model, i, j, place, state), key, n)
+    sent.truck, sent.there_at = n, sent.start_at + drive
 
 
 @inlined_kernel
@@ -274,29 +254,30 @@ def _turn_home(model: Any, state: Any, place: int, at: float) -> bool:
 
     On a one-way link it goes on to the next node first. If that is the scene, it does not turn: returns False.
     """
-    sent, n, j = state.sent[place], state.sent[place].truck, state.clock[0].point
+    clock, sent = state.clock[0], state.sent[place]
+    n, j, truck = sent.truck, clock.point, state.trucks[sent.truck]
     driven, row = at - sent.start_at, model.points[j].row
     if driven <= 0.0:  # it has not left its station, or the node that it was redirected from
-        state.trucks[n].free_at = sent.start_at if sent.by_tree else at
-        state.trucks[n].free_node = sent.start_node
+        truck.free_at, truck.free_node = sent.start_at if sent.by_tree else at, sent.start_node
         return True
     number = -1 if sent.by_tree else _route(model, model.station_of[n], j, place, state)
     minutes, node, time, link = drive_until(
-        model.roads, number, model.point_link, row, sent.start_node, state.clock[0].incident_key, n, driven
+        model.roads, number, model.point_link, row, sent.start_node, clock.incident_key, n, driven
     )
     free_at = at + driven - minutes
     if model.roads.links[link].one_way:
         free_at, node = sent.start_at + minutes + time, model.roads.links[link].ends - node
         if node == model.points[j].node:
             return False
-    state.trucks[n].free_at, state.trucks[n].free_node = free_at, node
+    truck.free_at, truck.free_node = free_at, node
     return True
 
 
 @inlined_kernel
 def send(model: Any, state: Any, stations: Any) -> None:
     """Send a truck of each of `stations` (-1: none) to the incident, others from outside; the clock has the outcome."""
-    now, key, j, sent = state.clock[0].now, state.clock[0].incident_key, state.clock[0].point, state.sent
+    clock = state.clock[0]
+    now, key, j, sent = clock.now, clock.incident_key, clock.point, state.sent
     needed, num = model.points[j].needed, 0
     for i in stations:
         if i >= 0:
@@ -305,15 +286,11 @@ def send(model: Any, state: Any, stations: Any) -> None:
             _count_idle(model, state, n, -1)
             num += 1
     for place in range(num, needed):
-        turnout = 0.0
-        if model.turnout_minutes > 0.0:
-            hashed = draw_key(key, TURNOUT, EVERYBODY, place - num + 1)
-            turnout = draw_time(model.turnout, model.turnout_minutes, hashed)
-        drive = 0.0
+        turnout, drive = _turnout(model, key, draws.EVERYBODY, place - num + 1), 0.0
         for link in range(model.outside_links):
             # As on any link, a truck that is alone meets the mixture of both laws.
-            hashed = draw_key(key, OUTSIDE, place - num, link)
-            if uniform(draw_key(key, OUTSIDE_FLAG, place - num, link)) < model.roads.laws.chance:
+            hashed = draw_key(key, draws.OUTSIDE, place - num, link)
+            if uniform(draw_key(key, draws.OUTSIDE_FLAG, place - num, link)) < model.roads.laws.chance:
                 drive += draw_time(model.roads.laws.together, model.outside_minutes, hashed)
             else:
                 drive += draw_time(model.roads.laws.apart, model.outside_minutes, hashed)
@@ -325,44 +302,39 @@ def send(model: Any, state: Any, stations: Any) -> None:
             slot -= 1
         sent[slot].order = place
     counts = sent[sent[model.points[j].arrivals - 1].order].there_at
-    last = 0.0
-    num_turned = 0
+    last, num_turned = 0.0, 0
     for rank in range(needed):
-        place = sent[rank].order
+        place, turned = sent[rank].order, False
         n = sent[place].truck
-        turned = False
         if rank >= model.points[j].arrivals and model.turn_back > 0.0 and sent[place].there_at > counts:
-            hashed = draw_key(key, TURN, n, 0 if n >= 0 else place - num)
+            hashed = draw_key(key, draws.TURN, n, 0 if n >= 0 else place - num)
             turned = uniform(hashed) < model.turn_back and (n < 0 or _turn_home(model, state, place, counts))
-        if turned:
-            num_turned += 1
-        else:
+        num_turned += turned
+        if not turned:
             last = max(last, sent[place].there_at)
         if n >= 0:
             _set_return(model, state, place, turned)
-    result = state.clock[0]
     call = now - model.call_minutes  # the clock of the simulation runs from dispatch on
-    result.first, result.last, result.counts = sent[sent[0].order].there_at - call, last - call, counts - call
-    result.late = result.counts > model.points[j].target
-    result.outside, result.turned = needed - num, num_turned
+    clock.first, clock.last, clock.counts = sent[sent[0].order].there_at - call, last - call, counts - call
+    clock.late = clock.counts > model.points[j].target
+    clock.outside, clock.turned = needed - num, num_turned
 
 
 @inlined_kernel
 def _set_return(model: Any, state: Any, place: int, turned: bool) -> None:
     """Note when a truck that was sent is released and home. If it has turned, it knows from when and where."""
-    sent, n, j, now = state.sent, state.sent[place].truck, state.clock[0].point, state.clock[0].now
-    key = state.clock[0].incident_key
-    state.trucks[n].away, state.trucks[n].released, state.trucks[n].left_at = True, False, now
-    state.trucks[n].home_key = draw_key(key, HOME, n, 0)
-    if now >= state.clock[0].measured_from:
-        state.trucks[n].dispatches += 1
-    if not turned and not model.in_parts:
-        note(state, n, now + draw_time(model.busy, model.busy_minutes, draw_key(key, BUSY, n, 0)))
-        return
+    clock, sent, n = state.clock[0], state.sent[place], state.sent[place].truck
+    key, now, truck = clock.incident_key, clock.now, state.trucks[n]
+    truck.away, truck.released, truck.left_at, truck.home_key = True, False, now, draw_key(key, draws.HOME, n, 0)
+    if now >= clock.measured_from:
+        truck.dispatches += 1
     if not turned:
-        on_scene = draw_time(model.busy, model.busy_minutes, draw_key(key, BUSY, n, 0))
-        state.trucks[n].free_at, state.trucks[n].free_node = sent[place].there_at + on_scene, model.points[j].node
+        busy = draw_time(model.busy, model.busy_minutes, draw_key(key, draws.BUSY, n, 0))
+        if not model.in_parts:
+            note(state, n, now + busy)
+            return
+        truck.free_at, truck.free_node = sent.there_at + busy, model.points[clock.point].node
     minutes, _ = _drive_home(model, state, n, np.inf)
-    note(state, n, state.trucks[n].free_at + minutes)
+    note(state, n, truck.free_at + minutes)
     if model.redirect:
-        note(state, len(model.station_of) + n, state.trucks[n].free_at)
+        note(state, len(model.station_of) + n, truck.free_at)

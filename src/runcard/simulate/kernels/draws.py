@@ -18,8 +18,9 @@ GAP, POINT, KEEP, LINK, FLAG, TURNOUT, BUSY, HOME, TURN, OUTSIDE, OUTSIDE_FLAG, 
 EVERYBODY = -1
 """The truck of a draw that all trucks share."""
 
-FIXED, EXPONENTIAL, GAMMA, LOGNORMAL, HYPEREXPONENTIAL, PARETO = range(6)
-"""The laws of times of mean 1."""
+LAWS = ("fixed", "exponential", "gamma", "lognormal", "hyperexponential", "pareto")
+"""The laws of times of mean 1, by number."""
+FIXED, EXPONENTIAL, GAMMA, LOGNORMAL, HYPEREXPONENTIAL, PARETO = range(len(LAWS))
 
 _WHAT = np.uint64(0xD1B54A32D192ED03)
 _TRUCK = np.uint64(0x8CB92BA72F3D8DD7)

@@ -29,10 +29,16 @@ def link_time(roads: Any, key: np.uint64, truck: int, link: int) -> float:
 
 
 @bare_kernel
-def _drive_alike(roads: Any, number: int, key: np.uint64, truck: int) -> float:
-    """The same as `drive_route` to the end if all links are exponential with one mean: one logarithm for many links."""
-    minutes, product, chance = 0.0, 1.0, roads.laws.chance
-    for n in range(roads.first_link[number], roads.first_link[number + 1]):
+def drive_route(roads: Any, number: int, key: np.uint64, truck: int) -> float:
+    """The minutes that a truck of an incident takes on a route."""
+    first, last, minutes = roads.first_link[number], roads.first_link[number + 1], 0.0
+    if not roads.alike:
+        for n in range(first, last):
+            minutes += link_time(roads, key, truck, roads.route[n])
+        return minutes
+    # All links are exponential with one mean: one logarithm is enough for many links.
+    product, chance = 1.0, roads.laws.chance
+    for n in range(first, last):
         link, who = roads.route[n], EVERYBODY
         if chance < 1.0 and (chance == 0.0 or uniform(draw_key(key, FLAG, EVERYBODY, link)) >= chance):
             who = truck
@@ -41,21 +47,6 @@ def _drive_alike(roads: Any, number: int, key: np.uint64, truck: int) -> float:
             minutes -= np.log(product)
             product = 1.0
     return float(roads.links[0].minutes * (minutes - np.log(product)))
-
-
-@bare_kernel
-def drive_route(roads: Any, number: int, node: int, key: np.uint64, truck: int, until: float) -> tuple[float, int]:
-    """Minutes along a route from a node to the end, or to the first node after `until` minutes; and that node."""
-    minutes = 0.0
-    if roads.alike and until == np.inf:
-        return _drive_alike(roads, number, key, truck), node
-    for n in range(roads.first_link[number], roads.first_link[number + 1]):
-        if minutes >= until:
-            break
-        link = roads.route[n]
-        minutes += link_time(roads, key, truck, link)
-        node = roads.links[link].ends - node
-    return minutes, node
 
 
 @bare_kernel

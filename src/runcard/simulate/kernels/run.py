@@ -64,32 +64,6 @@ def bin_of(minutes: float) -> int:
     return min(NUM_BINS - 1, 1 + int(np.log(minutes / LEAST_MINUTES) / BIN_WIDTH))
 
 
-@inlined_kernel
-def count(state: Any, found: Any) -> None:
-    """Count the incident that a team was sent to."""
-    result = state.clock[0]
-    found.sums[0].incidents += 1
-    found.sums[0].late += result.late
-    found.sums[0].outside += result.outside
-    found.sums[0].turned += result.turned
-    found.sums[0].first_sum += result.first
-    found.sums[0].last_sum += result.last
-    found.first_bins[bin_of(result.first)] += 1
-    found.last_bins[bin_of(result.last)] += 1
-
-
-@inlined_kernel
-def record(n: int, state: Any, stations: NDArray[np.int64], records: Any) -> None:
-    """Write down the incident that a team was sent to."""
-    result = state.clock[0]
-    records[n].minutes, records[n].point = state.clock[0].now - state.clock[0].measured_from, state.clock[0].point
-    records[n].idle = state.clock[0].num_idle
-    for r in range(len(records[n].stations)):
-        records[n].stations[r] = stations[r] if r < len(stations) else -1
-    records[n].first, records[n].last, records[n].late = result.first, result.last, result.late
-    records[n].outside, records[n].turned = result.outside, result.turned
-
-
 @bare_kernel
 def run_batch(
     model: Any, state: Any, rule: Any, found: Any, records: Any, stations: NDArray[np.int64], first_counted: int,
@@ -112,11 +86,24 @@ def run_batch(
 @inlined_kernel
 def tally(state: Any, found: Any, records: Any, stations: NDArray[np.int64], first_counted: int) -> None:
     """Count the incident that a team was sent to, and write it down, if measuring has begun."""
-    if state.clock[0].now >= state.clock[0].measured_from:
+    clock, sums = state.clock[0], found.sums[0]
+    if clock.now >= clock.measured_from:
         if len(records) > 0:
-            record(found.sums[0].incidents, state, stations, records)
-        count(state, found)
-    elif state.clock[0].measured_from == np.inf:
-        found.sums[0].before += 1
-        if found.sums[0].before >= first_counted:
-            state.clock[0].measured_from = state.clock[0].now
+            record = records[sums.incidents]
+            record.minutes, record.point, record.idle = clock.now - clock.measured_from, clock.point, clock.num_idle
+            for r in range(len(record.stations)):
+                record.stations[r] = stations[r] if r < len(stations) else -1
+            record.first, record.last, record.late = clock.first, clock.last, clock.late
+            record.outside, record.turned = clock.outside, clock.turned
+        sums.incidents += 1
+        sums.late += clock.late
+        sums.outside += clock.outside
+        sums.turned += clock.turned
+        sums.first_sum += clock.first
+        sums.last_sum += clock.last
+        found.bins[0, bin_of(clock.first)] += 1
+        found.bins[1, bin_of(clock.last)] += 1
+    elif clock.measured_from == np.inf:
+        sums.before += 1
+        if sums.before >= first_counted:
+            clock.measured_from = clock.now
