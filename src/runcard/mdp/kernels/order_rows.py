@@ -66,12 +66,10 @@ def order_rows(
 
     `cost` is [teams, points], and `measures` are some more of such tables.
     """
-    num_stations = len(space.trucks)
-    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
     sent, used = np.full(len(cost), -1.0), np.empty(len(cost), np.int64)
     choice = np.empty(len(needed), np.int64)
     end = 0
-    enter_state(start, space, idle, weight, step)
+    idle, weight, step = enter_state(start, space)
     for f in range(start, stop):
         for j in range(len(needed)):
             choice[j] = first_in_order(order, j, idle, needed[j], number_of_code)
