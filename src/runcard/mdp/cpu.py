@@ -26,7 +26,13 @@ from numpy.typing import NDArray
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.extrapolate import extrapolated
 from runcard.mdp.kernels.order_rows import order_rows, table_rows, team_use
-from runcard.mdp.kernels.sweeps import probability_sweep, residual_sweep, value_sweep
+from runcard.mdp.kernels.sweeps import (
+    probability_sweep_down,
+    probability_sweep_up,
+    residual_sweep,
+    value_sweep_down,
+    value_sweep_up,
+)
 from runcard.mdp.kernels.value_rows import value_rows
 from runcard.mdp.layout import VALUE_PADDING, Chunk, KeyedCosts
 from runcard.mdp.memory import BYTES_OF_ENTRY, bytes_of_rows, bytes_of_values, check_states
@@ -207,10 +213,11 @@ class CpuBackend:
     def _sweep_values(self, rows: Rows, value: Floats, measure: int | None) -> None:
         layout, gain, known = self.problem.layout, np.zeros(1), 0 if self._crowded else self.problem.num_states - 1
         total_rate = self.problem.total_incidents_per_day
+        sweep_chunk = value_sweep_up if self._crowded else value_sweep_down
 
         def sweep(number: int) -> None:
             chunk, own = self.chunks[number], rows[number]
-            value_sweep(
+            sweep_chunk(
                 chunk.start, chunk.stop, known, value, gain, layout.states, layout.offset, total_rate, own,
                 _rates(own, measure),
             )  # fmt: skip
@@ -269,14 +276,15 @@ class CpuBackend:
 
         `next_arriving` is all 0 before, and `arriving` is that of the sweep before.
         """
-        layout, total_rate, up = self.problem.layout, self.problem.total_incidents_per_day, not self._crowded
-        arriving = arriving if up else next_arriving
+        layout, total_rate = self.problem.layout, self.problem.total_incidents_per_day
+        sweep_chunk = probability_sweep_down if self._crowded else probability_sweep_up
+        arriving = next_arriving if self._crowded else arriving
 
         def sweep(part: tuple[int, Sequence[int]]) -> None:
             for number in part[1]:
                 chunk = self.chunks[number]
-                probability_sweep(
-                    chunk.start, chunk.stop, up, probability, arriving, next_arriving[part[0]], layout.states,
+                sweep_chunk(
+                    chunk.start, chunk.stop, probability, arriving, next_arriving[part[0]], layout.states,
                     layout.offset, total_rate, rows[number],
                 )  # fmt: skip
 

@@ -61,15 +61,6 @@ def previous_state(space: Any, idle: Ints, weight: Floats, step: Ints) -> None:
 
 
 @njit(nogil=True, cache=True)
-def move_state(up: bool, space: Any, idle: Ints, weight: Floats, step: Ints) -> None:
-    """Move to the next state up, or down."""
-    if up:
-        next_state(space, idle, weight, step)
-    else:
-        previous_state(space, idle, weight, step)
-
-
-@njit(nogil=True, cache=True)
 def state_mask(space: Any, idle: Ints, first_station: int, mask: np.uint64) -> np.uint64:
     """The mask of a state, given one that is right for the stations before `first_station`."""
     mask &= (np.uint64(1) << np.uint64(space.first_bit[first_station])) - np.uint64(1)
