@@ -87,7 +87,7 @@ def late_at_fixed_point(idle: Ints, start: Floats, queues: Any, scratch: Any) ->
     walks, walk = queues.walks, scratch.walk
     return float(
         follow_order(
-            0, len(walks.needed), walks, scratch.busy, walk.odds, walk.weight, walk.ratio, walk.products,
+            walks.active, walks, scratch.busy, walk.odds, walk.weight, walk.ratio, walk.products,
             walk.few, walk.positions, scratch.asked,
         )
     )  # fmt: skip
