@@ -21,8 +21,8 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.extrapolate import extrapolated
 from runcard.mdp.kernels.order_rows import order_rows, table_rows, team_use
@@ -40,8 +40,6 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, ValueRule
 from runcard.memory import SMALL_BYTES, available_bytes
 from runcard.threads import checked_threads, run_each
-
-Floats: TypeAlias = NDArray[np.float64]
 
 SMALL = 1 << 20
 """Problems of fewer states × demand points than this use keys of 64 bits throughout."""

@@ -17,17 +17,14 @@ A chance of less than `LEAST_BUSY` counts as that, so that no ratio overflows. T
 chance that it goes on is at most `walks.stop`; what is left out is at most that part of a rate or a cost.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.bare import bare_kernel
 from runcard.mdp.kernels.block_sum import BLOCK, SETS, block_sum
 from runcard.mdp.kernels.team_codes import first_set, next_set
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 LEAST_BUSY = 1e-100  # three of them are still a normal number, and so is the product of three of their ratios
 

@@ -4,14 +4,12 @@ A state x of a neighbourhood is the number of idle trucks at each of its station
 station counts ones. Trucks are busy independently, so that the chance of x is a product over the stations.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+from runcard.mdp.arrays import Floats, Ints
 
 LEAST_IDLE = 1e-9
 """A truck counts as idle with at least this chance, so that what is asked of a busy truck is defined."""

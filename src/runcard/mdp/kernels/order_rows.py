@@ -4,17 +4,14 @@ An order policy sends, for an incident at j, the first min(k_j, |f|) idle trucks
 station as it has. Closest-first is the order by expected driving time.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.states import enter_state, next_state
 from runcard.mdp.kernels.team_codes import first_in_order
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)

@@ -1,13 +1,11 @@
 """Walking through the states inside a kernel, without a division for each state."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+from runcard.mdp.arrays import Floats, Ints
 
 
 @njit(nogil=True, cache=True)

@@ -15,19 +15,16 @@ truck is idle: dispatching changes nothing there, and Λ drops out on both sides
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.states import enter_state, next_state, previous_state
 
 CONTRACT = {"contract", "nsz"}
 """Fused multiply-adds only: reassociation would make LLVM gather values in vectors, which is a third slower here."""
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 def _value_sweep(up: bool) -> Callable[..., None]:

@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.packed_minimum import GROUPS, STATES, packed_minimum
 from runcard.mdp.kernels.states import enter_state, next_state, state_mask, team_of_all
 
@@ -27,8 +28,6 @@ NEVER = 1e300
 
 FAST = {"reassoc", "contract", "nsz"}
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 Keys: TypeAlias = NDArray[np.uint32] | NDArray[np.uint64]
 Masks: TypeAlias = NDArray[np.uint64]
 Positions: TypeAlias = NDArray[np.int32]

@@ -1,16 +1,13 @@
 """The fixed point of a state: rates that give chances that give the same rates again."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.independent import follow_order
 from runcard.mdp.queueing.rates import exact_rates, printed_rates
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 TOLERANCE = 1e-10
 """The part of itself to which every rate must repeat."""

@@ -1,16 +1,13 @@
 """Late incidents of many states: of a range of them, and of one state without each of its teams."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.independent import LEAST_BUSY, cost_of_set
 from runcard.mdp.queueing.fixed_point import late_at_fixed_point
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
