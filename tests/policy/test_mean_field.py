@@ -36,11 +36,20 @@ def ids_of(problem: DispatchProblem, team: int, point: int) -> tuple[str, ...]:
     return (*ids, *["outside"] * (int(problem.trucks_needed[point]) - len(ids)))
 
 
+class Unpruned(MeanFieldPolicy):
+    """The policy without leaving out teams that are proven not to be among the best."""
+
+    def _best_prices(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        return self._prices(idle, teams)
+
+
 def check_decisions(policy: MeanFieldPolicy, states: int | None = None) -> None:
     """In every state (or some) and at every point, online and table agree, and pruning changes nothing at all."""
     problem, dense = policy.problem, Dense(policy.problem)
     value = policy.rule.value
-    unpruned = MeanFieldPolicy(problem=problem, values=policy.values, prune=False)
+    unpruned = Unpruned(problem=problem, values=policy.values)
     step = 1 if states is None else max(1, problem.num_states // states)
     for place in range(0, problem.num_states, step):
         idle = np.array(dense.states[place])
@@ -187,7 +196,7 @@ def test_sixty_trucks(load: float) -> None:
     stations = tuple(replace(station, trucks=2 if i % 3 == 0 else 1) for i, station in enumerate(city.stations))
     problem = dispatch_problem(replace(city, stations=stations), minutes=False)
     policy = solve_mean_field(problem)
-    unpruned = MeanFieldPolicy(problem=problem, values=policy.values, prune=False)
+    unpruned = Unpruned(problem=problem, values=policy.values)
     assert len(policy.values.stations) > 1
     assert problem.num_trucks == 60
     with pytest.raises(SizeError):

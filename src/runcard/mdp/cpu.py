@@ -1,8 +1,14 @@
-"""The backend of the processor: kernels over chunks of states, on several threads.
+"""The solvers' work on the states of one problem: kernels over chunks of states, on several threads.
 
+    improve          the greedy policy for some values, and the residuals of the Bellman equation
+    sweep            values that are closer to those of a policy
+    residuals        of the value equations of a policy, for any values
+    probabilities    the long-run probability of every state under a policy
+
+A policy comes as its rows (see `rows.py`), which are kept by chunk, or made again for each sweep when memory is short.
 Sweeps run wave by wave (see `layout.py`), the chunks of a wave on several threads; what they compute does not depend on
-the number of threads. Rows are kept by chunk, or made again for each sweep when memory
-is short. The equations are in `kernels/sweeps.py`, the bounds in `bounds.py`, the extrapolation in `extrapolate.py`.
+the number of threads. A measure is named by its place among the tables that the rows were made with; None is the cost.
+The equations are in `kernels/sweeps.py`, the bounds in `bounds.py`, the extrapolation in `extrapolate.py`.
 
 Teams are chosen by keys of 32 or 64 bits (see `kernels/packed_minimum.py`). Keys of 32 bits are the coarse numbers: at
 twice the speed, and with a larger unit.
@@ -12,12 +18,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias, overload
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runcard.mdp.backend import Improvement, StateProbabilities
+from runcard.mdp.arrays import Floats
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.extrapolate import extrapolated
 from runcard.mdp.kernels.order_rows import order_rows, table_rows, team_use
@@ -32,11 +37,9 @@ from runcard.mdp.kernels.value_rows import value_rows
 from runcard.mdp.layout import VALUE_PADDING, Chunk, KeyedCosts
 from runcard.mdp.memory import BYTES_OF_ENTRY, bytes_of_rows, bytes_of_values, check_states
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, TableRule
+from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, ValueRule
 from runcard.memory import SMALL_BYTES, available_bytes
 from runcard.threads import checked_threads, run_each
-
-Floats: TypeAlias = NDArray[np.float64]
 
 SMALL = 1 << 20
 """Problems of fewer states × demand points than this use keys of 64 bits throughout."""
@@ -52,23 +55,37 @@ _scratch = threading.local()
 
 
 @dataclass(frozen=True, eq=False)
-class RowsOnDemand(Sequence[PolicyRows]):
+class RowsOnDemand:
     """The rows of a policy by number of chunk, made each time they are asked for: nothing is kept."""
 
     chunks: Sequence[Chunk]
     make: Callable[[Chunk], PolicyRows]
 
-    def __len__(self) -> int:
-        return len(self.chunks)
-
-    @overload
-    def __getitem__(self, number: int) -> PolicyRows: ...
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[PolicyRows]: ...
-    def __getitem__(self, number: int | slice) -> PolicyRows | Sequence[PolicyRows]:
-        if isinstance(number, slice):
-            return [self[position] for position in range(*number.indices(len(self)))]
+    def __getitem__(self, number: int) -> PolicyRows:
         return self.make(self.chunks[number])
+
+
+Rows: TypeAlias = list[PolicyRows] | RowsOnDemand
+"""The rows of a policy in every state, by number of chunk."""
+
+
+class Improvement(NamedTuple):
+    """The rows of a greedy policy, empty if they were not wanted, and the residuals of the Bellman equation."""
+
+    rows: Rows
+    residuals: Residuals
+
+
+class StateProbabilities(NamedTuple):
+    """The long-run probability of every state under a policy, and what follows from it."""
+
+    probability: Floats
+    """[states]"""
+    team_use: Floats
+    """[T] the incidents per day that get each team."""
+    measured: Floats
+    """[measures] the long-run rate per day of each measure."""
+    converged: bool
 
 
 def cpu_backend(problem: DispatchProblem, threads: int | None = None) -> "CpuBackend":
@@ -95,16 +112,11 @@ class CpuBackend:
         return self.problem.layout.chunks
 
     @property
-    def waves(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of the chunks of each wave, from the lowest up."""
-        return self.problem.layout.waves
-
-    @property
     def has_coarse(self) -> bool:
-        """Whether keys of 32 bits are worth it."""
+        """Whether `improve` is worth doing in coarse numbers first, as long as the bounds are far apart."""
         return self.problem.num_states * self.problem.num_points >= SMALL
 
-    def rows(self, rule: DecisionRule, measures: Sequence[Floats] = ()) -> Sequence[PolicyRows]:
+    def rows(self, rule: DecisionRule, measures: Sequence[Floats] = ()) -> Rows:
         """The rows of the policy of a rule, with the sums of these tables [T, J]."""
         tables = np.array(measures) if measures else _NO_MEASURES
 
@@ -116,19 +128,17 @@ class CpuBackend:
     def _rows_of(self, rule: DecisionRule, chunk: Chunk, tables: Floats) -> PolicyRows:
         """The rows of a chunk."""
         problem = self.problem
+        if isinstance(rule, ValueRule):
+            return _trimmed(self._greedy_rows(chunk, rule.value, problem.layout.wide, tables)[0])
+        rows = self._empty_rows(chunk, len(tables))
         if isinstance(rule, OrderRule):
-            rows = self._empty_rows(chunk, len(tables))
             order_rows(
                 chunk.start, chunk.stop, problem.layout.states, rule.order, problem.trucks_needed,
                 problem.incidents_per_day, problem.teams.number_of_code, problem.cost, tables, rows,
             )  # fmt: skip
-            return _trimmed(rows)
-        if isinstance(rule, TableRule):
-            rows = self._empty_rows(chunk, len(tables))
+        else:
             table = rule.table[chunk.start : chunk.stop]
             table_rows(table, problem.incidents_per_day, problem.cost, tables, rows)
-            return _trimmed(rows)
-        rows, _ = self._greedy_rows(chunk, rule.value, problem.layout.wide, tables)
         return _trimmed(rows)
 
     def improve(self, value: Floats, *, coarse: bool = False, want_rows: bool = True) -> Improvement:
@@ -147,7 +157,7 @@ class CpuBackend:
         residuals = Residuals.over([found for _, found in improved])
         if keep:
             return Improvement([rows for rows, _ in improved], residuals)
-        return Improvement(RowsOnDemand(self.chunks, make) if want_rows else None, residuals)
+        return Improvement(RowsOnDemand(self.chunks, make) if want_rows else [], residuals)
 
     def _greedy_rows(
         self, chunk: Chunk, value: Floats, costs: KeyedCosts, tables: Floats, *, want_rows: bool = True
@@ -172,21 +182,12 @@ class CpuBackend:
         num_states = chunk.stop - chunk.start
         capacity = self.problem.layout.most_teams_per_state * num_states + 1
         if getattr(_scratch, "capacity", 0) < capacity:
-            _scratch.capacity, _scratch.team, _scratch.rate = (
-                capacity,
-                np.empty(capacity, np.uint16),
-                np.empty(capacity),
-            )
-        return PolicyRows(
-            np.empty(num_states, np.int64),
-            _scratch.team,
-            _scratch.rate,
-            np.empty(num_states),
-            np.empty((num_measures, num_states)),
-            0.0,
-        )
+            _scratch.capacity = capacity
+            _scratch.team, _scratch.rate = np.empty(capacity, np.uint16), np.empty(capacity)
+        ends, measured = np.empty(num_states, np.int64), np.empty((num_measures, num_states))
+        return PolicyRows(ends, _scratch.team, _scratch.rate, np.empty(num_states), measured, unit=0.0)
 
-    def sweep(self, rows: Sequence[PolicyRows], value: Floats, num_sweeps: int, measure: int | None = None) -> Floats:
+    def sweep(self, rows: Rows, value: Floats, num_sweeps: int, measure: int | None = None) -> Floats:
         """[states + padding] the values after some sweeps from `value` and an extrapolation."""
         iterates, swept = [value], value.copy()
         for _ in range(num_sweeps):
@@ -201,27 +202,28 @@ class CpuBackend:
         """Whether trucks are mostly busy, so that sweeps follow the dispatches and not the returns."""
         return self.problem.load > 1.0
 
-    def _sweep_values(self, rows: Sequence[PolicyRows], value: Floats, measure: int | None) -> None:
-        layout, gain, last_state = self.problem.layout, np.zeros(1), self.problem.num_states - 1
+    @property
+    def _waves(self) -> list[tuple[int, ...]]:
+        """The numbers of the chunks of each wave, in the order of a sweep of values; probabilities go the other way."""
+        waves = self.problem.layout.waves
+        return list(waves if self._crowded else reversed(waves))
+
+    def _sweep_values(self, rows: Rows, value: Floats, measure: int | None) -> None:
+        layout, gain, known = self.problem.layout, np.zeros(1), 0 if self._crowded else self.problem.num_states - 1
         total_rate = self.problem.total_incidents_per_day
+        sweep_chunk = value_sweep_up if self._crowded else value_sweep_down
 
         def sweep(number: int) -> None:
             chunk, own = self.chunks[number], rows[number]
-            if self._crowded:
-                value_sweep_up(
-                    chunk.start, chunk.stop, value, gain, layout.states, layout.offset, total_rate, own,
-                    _rates(own, measure),
-                )  # fmt: skip
-            else:
-                value_sweep_down(
-                    chunk.start, chunk.stop, value, gain, last_state, layout.states, layout.offset, total_rate, own,
-                    _rates(own, measure),
-                )  # fmt: skip
+            sweep_chunk(
+                chunk.start, chunk.stop, known, value, gain, layout.states, layout.offset, total_rate, own,
+                _rates(own, measure),
+            )  # fmt: skip
 
-        for wave in self.waves if self._crowded else reversed(self.waves):
+        for wave in self._waves:
             run_each(sweep, wave, self.threads)
 
-    def residuals(self, rows: Sequence[PolicyRows], value: Floats, measure: int | None = None) -> Residuals:
+    def residuals(self, rows: Rows, value: Floats, measure: int | None = None) -> Residuals:
         """The residuals of the value equations of the policy at `value`, which bound its rate per day."""
         layout = self.problem.layout
 
@@ -234,20 +236,17 @@ class CpuBackend:
             )  # fmt: skip
             return found
 
-        return Residuals.over(run_each(of_chunk, range(len(rows)), self.threads))
+        return Residuals.over(run_each(of_chunk, range(len(self.chunks)), self.threads))
 
-    def probabilities(self, rows: Sequence[PolicyRows], *, tolerance: float, max_sweeps: int) -> StateProbabilities:
+    def probabilities(self, rows: Rows, *, tolerance: float, max_sweeps: int) -> StateProbabilities:
         """The probabilities, swept until they change by at most `tolerance` in all.
 
         The start has the right total at every level, and sweeps keep it. The first sweep, which still sees the even
         arrivals, never ends the search.
         """
         states, num_states = self.problem.states, self.problem.num_states
-        parts = min(ARRIVING_PARTS, max(len(wave) for wave in self.waves))
-        waves = [
-            [(part, wave[part::parts]) for part in range(parts)]
-            for wave in (reversed(self.waves) if self._crowded else self.waves)
-        ]
+        parts = min(ARRIVING_PARTS, max(len(wave) for wave in self._waves))
+        waves = [[(part, wave[part::parts]) for part in range(parts)] for wave in reversed(self._waves)]
         probability, converged = states.even_probability.copy(), False
         arriving, next_arriving = np.zeros((parts, num_states)), np.zeros((parts, num_states))
         arriving[0] = states.even_arrivals
@@ -265,7 +264,7 @@ class CpuBackend:
 
     def _sweep_probabilities(
         self,
-        rows: Sequence[PolicyRows],
+        rows: Rows,
         waves: Sequence[Sequence[tuple[int, Sequence[int]]]],
         probability: Floats,
         arriving: Floats,
@@ -276,25 +275,21 @@ class CpuBackend:
         `next_arriving` is all 0 before, and `arriving` is that of the sweep before.
         """
         layout, total_rate = self.problem.layout, self.problem.total_incidents_per_day
+        sweep_chunk = probability_sweep_down if self._crowded else probability_sweep_up
+        arriving = next_arriving if self._crowded else arriving
 
         def sweep(part: tuple[int, Sequence[int]]) -> None:
             for number in part[1]:
                 chunk = self.chunks[number]
-                if self._crowded:
-                    probability_sweep_down(
-                        chunk.start, chunk.stop, probability, next_arriving, part[0], layout.states, layout.offset,
-                        total_rate, rows[number],
-                    )  # fmt: skip
-                else:
-                    probability_sweep_up(
-                        chunk.start, chunk.stop, probability, arriving, next_arriving[part[0]], layout.states,
-                        layout.offset, total_rate, rows[number],
-                    )  # fmt: skip
+                sweep_chunk(
+                    chunk.start, chunk.stop, probability, arriving, next_arriving[part[0]], layout.states,
+                    layout.offset, total_rate, rows[number],
+                )  # fmt: skip
 
         for wave in waves:
             run_each(sweep, wave, self.threads)
 
-    def _totals(self, rows: Sequence[PolicyRows], probability: Floats, *, converged: bool) -> StateProbabilities:
+    def _totals(self, rows: Rows, probability: Floats, *, converged: bool) -> StateProbabilities:
         """The probabilities with what follows from them."""
         use, measured = np.zeros(self.problem.num_teams), np.zeros(len(rows[0].measured))
         for number, chunk in enumerate(self.chunks):

@@ -12,7 +12,6 @@ mixing), and dropped for plain steps where the residual does not fall. The searc
 `TOLERANCE`, relatively, or to what the kernel leaves out of an asked rate; if not within `MAX_STEPS`, it is an error.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
@@ -60,6 +59,8 @@ class Walks(NamedTuple):
     """The positions whose costs are laid out in `near_cost`, whole blocks."""
     first_cost: NDArray[np.int64]
     """[J + 1] where the costs of each demand point begin."""
+    active: NDArray[np.int64]
+    """The demand points with incidents."""
     near_cost: NDArray[np.float64]
     """The costs of the teams of each demand point, by position (see `kernels.independent`)."""
 
@@ -116,7 +117,8 @@ class IndependentTrucks:
         first_cost = starts([_costs_per_point(k, depth) for k in needed])
         walks = Walks(
             truck, station, problem.trucks_needed, problem.incidents_per_day, problem.teams.number_of_code,
-            problem.teams.base, problem.cost, float(self.stop), depth, first_cost, np.zeros(int(first_cost[-1])),
+            problem.teams.base, problem.cost, float(self.stop), depth, first_cost,
+            np.flatnonzero(problem.incidents_per_day > 0.0), np.zeros(int(first_cost[-1])),
         )  # fmt: skip
         lay_out_costs(0, problem.num_points, walks, np.empty(self.num_outside, np.int64))
         return walks
@@ -139,7 +141,7 @@ class IndependentTrucks:
         """How often each truck is asked per day [N], and the late incidents per day, for busy chances [N]."""
         every = self.with_outside(busy)
         asked = np.zeros_like(every)
-        late = follow_order(0, self.problem.num_points, self.walks, every, *self.scratch(), asked)
+        late = follow_order(self.walks.active, self.walks, every, *self.scratch(), asked)
         return asked[: self.problem.num_trucks], float(late)
 
     def station_demand(self, busy: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,23 +152,17 @@ class IndependentTrucks:
 
     def steady_busy(self) -> NDArray[np.float64]:
         """[I] the long-run busy chance of each truck of a station."""
-        problem = self.problem
-        demand = self._steady_demand(self.station_demand)
-        return demand / (demand + problem.returns_per_day)
-
-    def _steady_demand(self, demand_of: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
-        """[I] the D that repeats itself."""
         mu, total = self.problem.returns_per_day, self.problem.total_incidents_per_day
         # What the kernel leaves out of an asked rate may come and go from step to step.
         left_out = 10.0 * self.stop * total
         tiny = 1e-30 * total
-        demand = demand_of(np.zeros(self.problem.num_stations))
+        demand = self.station_demand(np.zeros(self.problem.num_stations))
         points: list[NDArray[np.float64]] = []
         steps: list[NDArray[np.float64]] = []
         for _ in range(MAX_STEPS):
-            found = demand_of(demand / (demand + mu))
+            found = self.station_demand(demand / (demand + mu))
             if (np.abs(found - demand) <= TOLERANCE * found + left_out).all():
-                return found
+                return found / (found + mu)
             log_demand = np.log(np.maximum(demand, tiny))
             step = np.log(np.maximum(found, tiny)) - log_demand
             if steps and np.abs(step).max() > _WORST_GROWTH * np.abs(steps[-1]).max():

@@ -1,6 +1,6 @@
 """The rules by which policies choose, and the rows that say what they do.
 
-A rule says how a policy chooses. Evaluation asks for its rows (see `backend.py`), and never for a table of all states
+A rule says how a policy chooses. Evaluation asks for its rows (see `cpu.py`), and never for a table of all states
 and demand points. The row of state f lists, for each team a that the policy sends from f, the rate
 Σ_j λ_j [a(f, j) = a]; demand points that get the same team are one entry.
 """

@@ -10,14 +10,14 @@ policy file holds of it (`stored`). Its `Recipe` says what it is called, how it 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.errors import PolicyFileError, SizeError
+from runcard.errors import PolicyFileError
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule, ValueRule
+from runcard.mdp.rows import DecisionRule
 from runcard.policy.solve_options import SolveOptions
 
 
@@ -133,35 +133,6 @@ class Policy(Protocol):
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The team for an incident at demand point `point` when `idle` [I] trucks of each station are idle."""
         ...
-
-
-STATES_PER_DECISION: Final = 30
-"""The values of so many states take a heuristic that decides online as long as one decision, or less (measured: 40 to
-300, on one thread, with 64 to 400 demand points)."""
-
-
-class OnlinePolicy(Protocol):
-    """A policy that decides online, and that also has a value of every state, found when it is asked for."""
-
-    @property
-    def problem(self) -> DispatchProblem:
-        """The problem that the policy was made for."""
-        ...
-
-    @property
-    def rule(self) -> ValueRule:
-        """The values of every state."""
-        ...
-
-
-def bulk_values(policy: OnlinePolicy, decisions: float) -> BulkRule | None:
-    """The values of every state, where they are known, or found in less time than so many decisions take."""
-    if "rule" not in vars(policy) and policy.problem.num_states > STATES_PER_DECISION * decisions:
-        return None
-    try:
-        return BulkRule(value=policy.rule.value)
-    except SizeError:
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,17 +19,10 @@ from numpy.typing import NDArray
 
 from runcard.errors import InputError, PolicyFileError, SizeError
 from runcard.mdp.chain import chain_of
-from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import TableRule
 from runcard.policy.base import BulkRule, Certificate, Decision, Stored
-from runcard.policy.by_value import Values
-from runcard.policy.options import (
-    checked_idle,
-    checked_situation,
-    checked_teams,
-    idle_teams,
-    make_decision,
-)
+from runcard.policy.by_value import PricedPolicy, Values
+from runcard.policy.options import checked_situation, idle_teams, make_decision
 
 MOST_DECISIONS: Final = 1 << 22
 """States times demand points that a function is asked for: tens of seconds for a quick one."""
@@ -42,11 +35,10 @@ Choose = Callable[[NDArray[np.int64], int, NDArray[np.int64]], Any]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FunctionPolicy:
+class FunctionPolicy(PricedPolicy):
     """The policy that sends the team that the function `choose(idle, point, teams)` returns."""
 
     name: str
-    problem: DispatchProblem
     choose: Choose
     certificate: Certificate | None = None
     reason: str = "is what the function chose"
@@ -92,10 +84,9 @@ class FunctionPolicy:
         """No file holds a function: always a PolicyFileError."""
         raise PolicyFileError(f"{self.name}: a policy that is a function cannot be written to a file")
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams, if this policy is followed afterwards; nan where there are too many states."""
-        idle = checked_idle(self.problem, idle)
-        return self._prices(idle, checked_teams(self.problem, idle, teams))
+        return np.full(len(teams), np.nan) if self._values is None else self._values.prices(idle, teams)
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The team that the function chooses for an incident at demand point `point`."""
@@ -107,10 +98,6 @@ class FunctionPolicy:
         position = int(np.flatnonzero(teams == chosen)[0])
         cost = self.problem.cost[teams, point]
         return make_decision(self.problem, point, teams, cost, self._prices(idle, teams), position)
-
-    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The prices of teams that are idle."""
-        return np.full(len(teams), np.nan) if self._values is None else self._values.prices(idle, teams)
 
     def _position(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64]) -> int:
         """Where the chosen team stands in `teams`; an error if it is none of them."""

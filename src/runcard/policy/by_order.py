@@ -5,7 +5,6 @@ Its prices, which it does not look at, come from the values of following it: wha
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,35 +13,11 @@ from runcard.mdp.factored import FactoredValues
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.policy.base import BulkRule, Certificate, Decision, Stored
-from runcard.policy.by_value import Values, read_value
-from runcard.policy.options import (
-    checked_idle,
-    checked_situation,
-    checked_teams,
-    first_in_order,
-    idle_teams,
-    make_decision,
-)
+from runcard.policy.by_value import PricedPolicy, Values, read_value
+from runcard.policy.options import checked_situation, first_in_order, idle_teams, make_decision
 
 
-class Prices(Protocol):
-    """Where the prices of teams come from."""
-
-    @property
-    def by_state(self) -> NDArray[np.float64] | None:
-        """[states + padding] the value of every state, where there is one."""
-        ...
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays that a policy file holds."""
-        ...
-
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The price of each team, by number, when `idle` [I] trucks of each station are idle."""
-        ...
-
-
-def read_prices(problem: DispatchProblem, stored: Stored) -> Prices:
+def read_prices(problem: DispatchProblem, stored: Stored) -> Values | FactoredValues:
     """Where the prices of a policy file come from: values of every state, or small tables."""
     if "value" in stored.arrays:
         return Values(problem, read_value(problem, stored))
@@ -50,13 +25,13 @@ def read_prices(problem: DispatchProblem, stored: Stored) -> Prices:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OrderPolicy:
+class OrderPolicy(PricedPolicy):
     """The policy that sends the idle trucks that come first in `order` [J, I]."""
 
     name: str
-    problem: DispatchProblem
     order: NDArray[np.int64]
-    values: Prices
+    values: Values | FactoredValues
+    """Where its prices come from."""
     certificate: Certificate | None
     reason: str = "is the closest"
 
@@ -73,10 +48,9 @@ class OrderPolicy:
         """Its prices, for a policy file: the order is that of the problem."""
         return Stored(arrays=self.values.to_arrays(), certificate=self.certificate)
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams, if this policy is followed afterwards."""
-        idle = checked_idle(self.problem, idle)
-        return self.values.prices(idle, checked_teams(self.problem, idle, teams))
+        return self.values.prices(idle, teams)
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
         """The first idle trucks in the order of demand point `point`."""

@@ -3,6 +3,7 @@
 a(f, j) = argmin over teams a of { cost(a, j) + h(f-a) - h(f) };  of equal teams, the one listed first.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,38 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import BulkRule, Certificate, Decision, Stored
 from runcard.policy.options import checked_idle, checked_situation, checked_teams, idle_teams, make_decision
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PricedPolicy(ABC):
+    """A policy with a price for every team: it sends the team with the smallest P(late now) + price."""
+
+    problem: DispatchProblem
+
+    @abstractmethod
+    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices of teams that are idle."""
+
+    def _best_prices(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The prices of teams of these costs now; nan or inf for those that no decision would list."""
+        return self._prices(idle, teams)
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices of teams, by number, when `idle` [I] trucks of each station are idle, the teams' among them."""
+        idle = checked_idle(self.problem, idle)
+        return self._prices(idle, checked_teams(self.problem, idle, teams))
+
+    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
+        """The team with the smallest P(late now) + price for an incident at demand point `point`."""
+        idle, point = checked_situation(self.problem, idle, point)
+        teams = idle_teams(self.problem, idle, point)
+        cost = self.problem.cost[teams, point]
+        price = self._best_prices(idle, teams, cost)
+        listed = np.isfinite(price)
+        teams, cost, price = teams[listed], cost[listed], price[listed]
+        return make_decision(self.problem, point, teams, cost, price, int((cost + price).argmin()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +80,10 @@ def read_value(problem: DispatchProblem, stored: Stored) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ValuePolicy:
+class ValuePolicy(PricedPolicy):
     """The policy that is greedy for `value`."""
 
     name: str
-    problem: DispatchProblem
     value: NDArray[np.float64]
     certificate: Certificate | None
     reason: str = ""
@@ -73,17 +105,9 @@ class ValuePolicy:
     def _values(self) -> Values:
         return Values(self.problem, self.value)
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices h(f-a) - h(f) of teams."""
-        idle = checked_idle(self.problem, idle)
-        return self._values.prices(idle, checked_teams(self.problem, idle, teams))
-
-    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
-        """The team with the smallest P(late now) + price for an incident at demand point `point`."""
-        idle, point = checked_situation(self.problem, idle, point)
-        teams = idle_teams(self.problem, idle, point)
-        p_late, price = self.problem.cost[teams, point], self._values.prices(idle, teams)
-        return make_decision(self.problem, point, teams, p_late, price, int((p_late + price).argmin()))
+        return self._values.prices(idle, teams)
 
 
 def read_value_policy(name: str, problem: DispatchProblem, stored: Stored) -> ValuePolicy:

@@ -24,10 +24,11 @@ far more often than it assumes. So it misjudges cards where incidents are few: u
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import comb
 
 from runcard.mdp.chain import Chain, PolicyValue, chain_of
 from runcard.mdp.independent import IndependentTrucks
@@ -62,38 +63,6 @@ class Proposal(NamedTuple):
 
     order: NDArray[np.int64]
     gain: NDArray[np.float64]
-
-
-class CardModel(Protocol):
-    """What a card achieves, and how to improve it."""
-
-    @property
-    def problem(self) -> DispatchProblem:
-        """The problem that the card is for."""
-        ...
-
-    @property
-    def order(self) -> NDArray[np.int64]:
-        """[J, I] the card."""
-        ...
-
-    @property
-    def lower(self) -> float:
-        """The late incidents per day are at least this."""
-        ...
-
-    @property
-    def upper(self) -> float:
-        """The late incidents per day are at most this."""
-        ...
-
-    def propose(self) -> Proposal:
-        """A better order for each demand point, one by one."""
-        ...
-
-    def changed(self, order: NDArray[np.int64]) -> "CardModel":
-        """The same of another card."""
-        ...
 
 
 class Finishes(NamedTuple):
@@ -326,17 +295,17 @@ class IndependentCard:
         return run_each(work, points, checked_threads(self.threads))
 
 
+CardModel: TypeAlias = ExactCard | IndependentCard
+"""What a card achieves, and how to improve it."""
+
+
 def idle_chances(
     trucks: NDArray[np.int64], busy: NDArray[np.float64], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[I, most] the chances of exactly 0 to most-1 idle trucks at each station, [I, most+1] of at least 0 to most."""
-    size = max(int(trucks.max()), most) + 1
-    exactly = np.zeros((len(trucks), size))
-    exactly[:, 0] = 1.0
-    for truck in range(int(trucks.max())):
-        there = truck < trucks
-        fewer = np.concatenate([np.zeros((len(trucks), 1)), exactly[:, :-1]], axis=1)
-        exactly[there] = (exactly * busy[:, None] + fewer * (1.0 - busy[:, None]))[there]
+    count = np.arange(max(int(trucks.max()), most) + 1)
+    number, idle = trucks[:, None], 1.0 - busy[:, None]
+    exactly = comb(number, count) * idle**count * busy[:, None] ** np.maximum(number - count, 0)
     at_least = np.cumsum(exactly[:, ::-1], axis=1)[:, ::-1]
     few = exactly[:, :most].copy()
     few[:, 0] = np.maximum(few[:, 0], LEAST_CHANCE)

@@ -18,27 +18,16 @@ from numpy.typing import NDArray
 from runcard.mdp.factored import FactoredValues, team_parts
 from runcard.mdp.kernels.lookahead import prices_ahead
 from runcard.mdp.kernels.lookahead_table import values_ahead
-from runcard.mdp.layout import VALUE_PADDING, starts
+from runcard.mdp.layout import starts
 from runcard.mdp.mean_field import mean_field_values
-from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import ValueRule
-from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored, bulk_values
-from runcard.policy.options import (
-    NUM_ALTERNATIVES,
-    checked_idle,
-    checked_situation,
-    checked_teams,
-    idle_teams,
-    make_decision,
-)
+from runcard.policy.base import Recipe, Stored
+from runcard.policy.online import OnlinePolicy
+from runcard.policy.options import NUM_ALTERNATIVES
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
-from runcard.threads import checked_threads, run_each
 
 FEW_TEAMS = 256
 """With no more teams than this, an incident to come may be given any of them; else one of its neighbourhood."""
-
-CHUNK_STATES = 256
 
 NAME = "one-step-mean-field"
 
@@ -101,56 +90,29 @@ class Scratch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MeanFieldPolicy:
+class MeanFieldPolicy(OnlinePolicy):
     """The policy that minimises P(late now) + price, with prices that look one event ahead of the mean field."""
 
-    problem: DispatchProblem
     values: FactoredValues
-    certificate: Certificate | None = None
-    prune: bool = True
-    """Whether teams that are proven not to be among the best are left out; the decisions are the same."""
-    threads: int | None = None
     name: str = NAME
-    reason: str = ""
 
-    @cached_property
-    def rule(self) -> ValueRule:
-        """The same decisions in every state: the values of the mean field after one exact event."""
-        problem, teams, tables = self.problem, self._teams, self.values.tables
-        threads = checked_threads(self.threads)
-        check_states(problem.trucks)
-        value = np.zeros(problem.num_states + VALUE_PADDING)
-
-        def fill(start: int) -> None:
-            values_ahead(start, min(start + CHUNK_STATES, problem.num_states), self._scratch(), teams, tables, value)
-
-        run_each(fill, range(0, problem.num_states, CHUNK_STATES), threads)
-        value[: problem.num_states] -= value[problem.num_states - 1]
-        return ValueRule(value)
-
-    def in_bulk(self, decisions: float) -> BulkRule | None:
-        """The values of every state, where they are quicker than so many decisions."""
-        return bulk_values(self, decisions)
+    def _fill_values(self, start: int, stop: int, value: NDArray[np.float64]) -> None:
+        """Set the values of the mean field after one exact event."""
+        values_ahead(start, stop, self._scratch(), self._teams, self.values.tables, value)
 
     def stored(self) -> Stored:
         """Its tables, for a policy file."""
         return Stored(arrays=self.values.to_arrays(), certificate=self.certificate)
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams that look one event ahead."""
-        idle = checked_idle(self.problem, idle)
-        teams = checked_teams(self.problem, idle, teams)
         return self._ahead(idle, teams, np.zeros(len(teams)), keep=0)
 
-    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
-        """The team with the smallest P(late now) + price for an incident at demand point `point`."""
-        idle, point = checked_situation(self.problem, idle, point)
-        teams = idle_teams(self.problem, idle, point)
-        p_late = self.problem.cost[teams, point]
-        price = self._ahead(idle, teams, p_late, keep=NUM_ALTERNATIVES + 1 if self.prune else 0)
-        looked_at = ~np.isnan(price)
-        teams, p_late, price = teams[looked_at], p_late[looked_at], price[looked_at]
-        return make_decision(self.problem, point, teams, p_late, price, int((p_late + price).argmin()))
+    def _best_prices(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The same, nan for teams that are proven not to be among those that are listed."""
+        return self._ahead(idle, teams, cost, keep=NUM_ALTERNATIVES + 1)
 
     def points_concerned(self, stations: NDArray[np.int64]) -> int:
         """How many demand points a decision looks at again when trucks of these stations leave, if none is short."""

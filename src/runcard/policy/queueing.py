@@ -22,40 +22,25 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.layout import VALUE_PADDING
-from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing import TruckQueues
-from runcard.mdp.rows import ValueRule
-from runcard.policy.base import BulkRule, Certificate, Decision, Recipe, Stored, bulk_values
-from runcard.policy.options import (
-    NUM_ALTERNATIVES,
-    checked_idle,
-    checked_situation,
-    checked_teams,
-    idle_teams,
-    make_decision,
-)
+from runcard.policy.base import Recipe, Stored
+from runcard.policy.online import OnlinePolicy
+from runcard.policy.options import NUM_ALTERNATIVES
 from runcard.policy.solve_options import DEFAULTS, SolveOptions, check_busy_times
-from runcard.threads import checked_threads, run_each
 
 RELAXATION_TIMES = 2.0
 PRINTED_BUSY_TIMES = 1.0
-_CHUNK_STATES = 64
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class QueueingPolicy:
+class QueueingPolicy(OnlinePolicy):
     """One improvement step on queues; `horizon_busy_times` is μT, where T is not to follow from the load."""
 
-    problem: DispatchProblem
     horizon_busy_times: float | None = None
     printed: bool = False
     printed_rates: bool = False
     """For the study: only the printed request rates, with the normalisation set right. Not for policy files."""
-    threads: int | None = None
-    certificate: Certificate | None = None
-    reason: str = ""
 
     def __post_init__(self) -> None:
         """Check the horizon."""
@@ -77,48 +62,26 @@ class QueueingPolicy:
             printed_chances=self.printed, printed_rates=self.printed or self.printed_rates,
         )  # fmt: skip
 
-    @cached_property
-    def rule(self) -> ValueRule:
-        """J of every state, less that of the state in which all trucks are idle."""
-        problem, queues = self.problem, self.queues
-        threads = checked_threads(self.threads)
-        check_states(problem.trucks)
-        value = np.zeros(problem.num_states + VALUE_PADDING)
-        _ = queues.arrays  # laid out before several threads ask for it at once
-
-        def fill(start: int) -> None:
-            stop = min(start + _CHUNK_STATES, problem.num_states)
-            value[start:stop] = queues.late_in(start, stop)
-
-        run_each(fill, range(0, problem.num_states, _CHUNK_STATES), threads)
-        value[: problem.num_states] -= value[problem.num_states - 1]
-        return ValueRule(queues.horizon_days * value)
-
-    def in_bulk(self, decisions: float) -> BulkRule | None:
-        """The values of every state, where they are quicker than so many decisions."""
-        return bulk_values(self, decisions)
+    def _fill_values(self, start: int, stop: int, value: NDArray[np.float64]) -> None:
+        """Set J of the states start..stop-1."""
+        value[start:stop] = self.queues.horizon_days * self.queues.late_in(start, stop)
 
     def stored(self) -> Stored:
         """Its horizon, for a policy file: the rest follows from the problem."""
         return Stored(settings={"horizon_busy_times": self.horizon_busy_times}, certificate=self.certificate)
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices J(f-a) - J(f) of teams."""
-        idle = checked_idle(self.problem, idle)
-        teams = checked_teams(self.problem, idle, teams)
         state = self.queues.fixed_point(idle)
         return self.queues.horizon_days * (self.queues.late_without(state, idle, teams) - state.late)
 
-    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
-        """The team with the smallest P(late now) + price for an incident at demand point `point`."""
-        idle, point = checked_situation(self.problem, idle, point)
-        teams = idle_teams(self.problem, idle, point)
-        cost = self.problem.cost[teams, point]
+    def _best_prices(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The same, infinite for teams that cannot be among those that are listed."""
         state = self.queues.fixed_point(idle)
         late = self.queues.late_without_best(state, idle, teams, cost, NUM_ALTERNATIVES + 1)
-        seen = np.isfinite(late)
-        teams, cost, price = teams[seen], cost[seen], self.queues.horizon_days * (late[seen] - state.late)
-        return make_decision(self.problem, point, teams, cost, price, int((cost + price).argmin()))
+        return self.queues.horizon_days * (late - state.late)
 
 
 def solve_queueing(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> QueueingPolicy:

@@ -17,10 +17,8 @@ def test_walking_up_and_down_meets_every_state(trucks: list[int]) -> None:
     """From any state the next one up and down are those of the list, with the rates and distances of returns."""
     problem = make_problem(trucks, [2, 4])
     states, space = list(product(*(range(number + 1) for number in trucks))), problem.layout.states
-    arrays = np.empty(len(trucks), np.int64), np.empty(len(trucks)), np.empty(len(trucks), np.int64)
 
     def check(place: int) -> None:
-        idle, weight, step = arrays
         assert tuple(idle.tolist()) == states[place]
         busy = np.array(trucks) - idle
         assert weight.tolist() == (problem.returns_per_day * busy).tolist()
@@ -30,7 +28,7 @@ def test_walking_up_and_down_meets_every_state(trucks: list[int]) -> None:
             assert states[place + step[i]] == tuple(up)
 
     for place in range(len(states)):
-        enter_state(place, space, *arrays)
+        arrays = idle, weight, step = enter_state(place, space)
         check(place)
         first = next_state(space, *arrays)
         check((place + 1) % len(states))

@@ -32,10 +32,8 @@ def swept(problem: DispatchProblem, rows: PolicyRows, value: NDArray[np.float64]
     """Sweep values in place; returns the gain that the sweep found."""
     states, offset, gain = problem.layout.states, problem.layout.offset, np.zeros(1)
     last, total = problem.num_states - 1, problem.total_incidents_per_day
-    if up:
-        value_sweep_up(0, last + 1, value, gain, states, offset, total, rows, rows.cost)
-    else:
-        value_sweep_down(0, last + 1, value, gain, last, states, offset, total, rows, rows.cost)
+    sweep = value_sweep_up if up else value_sweep_down
+    sweep(0, last + 1, 0 if up else last, value, gain, states, offset, total, rows, rows.cost)
     return float(gain[0])
 
 
@@ -101,7 +99,9 @@ def test_probabilities_that_are_right_stay_so(problem: DispatchProblem) -> None:
     up, arrived = exact.copy(), np.zeros(problem.num_states)
     probability_sweep_up(0, len(exact), up, arriving, arrived, layout.states, layout.offset, total, rows)
     down, arrived_down = exact.copy(), np.zeros((2, problem.num_states))
-    probability_sweep_down(0, len(exact), down, arrived_down, 1, layout.states, layout.offset, total, rows)
+    probability_sweep_down(
+        0, len(exact), down, arrived_down, arrived_down[1], layout.states, layout.offset, total, rows
+    )
     for found, there in ((up, arrived), (down, arrived_down.sum(axis=0))):
         np.testing.assert_allclose(found, exact, rtol=1e-9, atol=slack)
         np.testing.assert_allclose(there, arriving[0], rtol=1e-9, atol=slack * dense.tau)

@@ -32,14 +32,12 @@ stations of the team, and `outside` [E], those that are not in it, as bit masks.
 from the sums Z over every state and every Q, and `independent_scores` for trucks that are busy independently.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+from runcard.mdp.arrays import Floats, Ints
 
 NEGLIGIBLE = 1e-15  # a chance of this much moves no score
 

@@ -17,17 +17,14 @@ A chance of less than `LEAST_BUSY` counts as that, so that no ratio overflows. T
 chance that it goes on is at most `walks.stop`; what is left out is at most that part of a rate or a cost.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.bare import bare_kernel
 from runcard.mdp.kernels.block_sum import BLOCK, SETS, block_sum
 from runcard.mdp.kernels.team_codes import first_set, next_set
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 LEAST_BUSY = 1e-100  # three of them are still a normal number, and so is the product of three of their ratios
 
@@ -39,23 +36,6 @@ def cost_of_set(walks: Any, j: int, positions: Ints, size: int, last: int) -> fl
     for n in range(size):
         code = code * walks.base + walks.station[walks.truck[j, positions[n]]] + 1
     return float(walks.cost[walks.number_of_code[np.uint64(code)], j])
-
-
-# The next two are for the kernels of one-step-queueing alone, and go with them.
-@bare_kernel
-def team_at(walks: Any, j: int, a: int, b: int, c: int, d: int) -> int:
-    """The number of the team at the positions a, b, c and d of the order of j; -1 stands for none."""
-    truck, station = walks.truck, walks.station
-    code = station[truck[j, a]] + 1 if a >= 0 else 0
-    code = code * walks.base + (station[truck[j, b]] + 1 if b >= 0 else 0)
-    code = code * walks.base + (station[truck[j, c]] + 1 if c >= 0 else 0)
-    return int(walks.number_of_code[np.uint64(code * walks.base + station[truck[j, d]] + 1)])
-
-
-@bare_kernel
-def cost_at(walks: Any, j: int, a: int, b: int, c: int, d: int) -> float:
-    """The cost at j of the team at the positions a, b, c and d of its order; -1 stands for none."""
-    return float(walks.cost[team_at(walks, j, a, b, c, d), j])
 
 
 @bare_kernel
@@ -185,17 +165,16 @@ def follow_point(
 
 @bare_kernel
 def follow_order(
-    first: int, last: int, walks: Any, busy: Floats, odds: Floats, weight: Floats, ratio: Floats, products: Floats,
-    few: Floats, positions: Ints, asked: Floats,
+    points: Ints, walks: Any, busy: Floats, odds: Floats, weight: Floats, ratio: Floats, products: Floats, few: Floats,
+    positions: Ints, asked: Floats,
 ) -> float:  # fmt: skip
-    """The late incidents per day of the demand points first..last-1; adds to asked[n] how often they ask for truck n.
+    """The late incidents per day at `points`; adds to asked[n] how often they ask for truck n.
 
-    Arguments as in `follow_point`, but `odds` is scratch, too. Demand points without incidents are passed over.
+    Arguments as in `follow_point`, but `odds` is scratch, too.
     """
     find_odds(busy, odds)
     late = 0.0
-    for j in range(first, last):
+    for j in points:
         rate = walks.rate[j]
-        if rate > 0.0:
-            late += rate * follow_point(j, walks, busy, odds, weight, ratio, products, few, positions, rate, asked)
+        late += rate * follow_point(j, walks, busy, odds, weight, ratio, products, few, positions, rate, asked)
     return late

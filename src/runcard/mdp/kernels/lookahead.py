@@ -29,10 +29,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.team_codes import first_in_order
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 Members: TypeAlias = NDArray[np.int32]
 
 ROUNDING = 1e-12

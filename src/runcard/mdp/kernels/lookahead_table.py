@@ -8,16 +8,13 @@ up to a function of the number of idle trucks alone, which changes no decision: 
 of the prices of `lookahead` for any two states f - a and f' - a' with as many idle trucks.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats
 from runcard.mdp.kernels.lookahead import all_prices, best_totals
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)

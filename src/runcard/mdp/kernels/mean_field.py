@@ -4,16 +4,12 @@ A state x of a neighbourhood is the number of idle trucks at each of its station
 station counts ones. Trucks are busy independently, so that the chance of x is a product over the stations.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from runcard.mdp.kernels.independent import find_odds, follow_point
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+from runcard.mdp.arrays import Floats, Ints
 
 LEAST_IDLE = 1e-9
 """A truck counts as idle with at least this chance, so that what is asked of a busy truck is defined."""
@@ -69,28 +65,6 @@ def fill_states(
                 late[x] += rate[m] * cost[teams[best[m]], points[m]]
                 for a in range(num):
                     taken[x, a] += rate[m] * members[best[m], a]
-
-
-@njit(nogil=True, cache=True)
-def asked_by(
-    points: Ints,
-    walks: Any,
-    busy: Floats,
-    odds: Floats,
-    weight: Floats,
-    ratio: Floats,
-    products: Floats,
-    few: Floats,
-    positions: Ints,
-    asked: Floats,
-) -> float:
-    """The late incidents per day at `points`; adds to asked[n] how often they ask for truck n (see `follow_point`)."""
-    find_odds(busy, odds)
-    late = 0.0
-    for j in points:
-        rate = walks.rate[j]
-        late += rate * follow_point(j, walks, busy, odds, weight, ratio, products, few, positions, rate, asked)
-    return late
 
 
 @njit(nogil=True, cache=True)

@@ -4,17 +4,14 @@ An order policy sends, for an incident at j, the first min(k_j, |f|) idle trucks
 station as it has. Closest-first is the order by expected driving time.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.states import enter_state, next_state
 from runcard.mdp.kernels.team_codes import first_in_order
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
@@ -66,12 +63,10 @@ def order_rows(
 
     `cost` is [teams, points], and `measures` are some more of such tables.
     """
-    num_stations = len(space.trucks)
-    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
     sent, used = np.full(len(cost), -1.0), np.empty(len(cost), np.int64)
     choice = np.empty(len(needed), np.int64)
     end = 0
-    enter_state(start, space, idle, weight, step)
+    idle, weight, step = enter_state(start, space)
     for f in range(start, stop):
         for j in range(len(needed)):
             choice[j] = first_in_order(order, j, idle, needed[j], number_of_code)

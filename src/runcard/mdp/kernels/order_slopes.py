@@ -15,16 +15,13 @@ Both A and ΣE are linear in the chance of each truck n, so that
 A walk stops when the chance that it goes on is at most `STOP`. No chance counts as less than `LEAST_BUSY`.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.team_codes import first_set, next_set
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 STOP = 1e-15
 LEAST_BUSY = 1e-100  # the ratios of three trucks are still a number when multiplied

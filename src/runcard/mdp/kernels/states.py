@@ -1,22 +1,21 @@
 """Walking through the states inside a kernel, without a division for each state."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+from runcard.mdp.arrays import Floats, Ints
 
 
 @njit(nogil=True, cache=True)
-def enter_state(state: int, space: Any, idle: Ints, weight: Floats, step: Ints) -> None:
-    """Set the idle trucks of each station at `state`, with the rate and the distance of a return to it.
+def enter_state(state: int, space: Any) -> tuple[Ints, Floats, Ints]:
+    """The idle trucks of each station at `state`, and the `weight` and the `step` of a return to it.
 
     `weight[i]` is μ (C_i - f_i); `step[i]` is stride_i, or 0 if no truck of the station is busy, so that
     `value[state + step[i]]` may always be read.
     """
+    idle, weight, step = np.empty_like(space.trucks), np.empty(len(space.trucks)), np.empty_like(space.trucks)
     rest = state
     for i in range(len(idle)):
         idle[i] = rest // space.stride[i]
@@ -24,6 +23,7 @@ def enter_state(state: int, space: Any, idle: Ints, weight: Floats, step: Ints) 
         busy = space.trucks[i] - idle[i]
         weight[i] = busy * space.returns_per_day
         step[i] = space.stride[i] if busy > 0 else 0
+    return idle, weight, step
 
 
 @njit(nogil=True, cache=True)

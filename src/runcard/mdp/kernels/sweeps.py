@@ -14,89 +14,51 @@ of states whose high digits have the same sum do not reach each other and may be
 truck is idle: dispatching changes nothing there, and Λ drops out on both sides.
 """
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.states import enter_state, next_state, previous_state
 
 CONTRACT = {"contract", "nsz"}
 """Fused multiply-adds only: reassociation would make LLVM gather values in vectors, which is a third slower here."""
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
+def _value_sweep(up: bool) -> Callable[..., None]:
+    """The sweep of the values in one direction, compiled apart from the other."""
 
-@njit(nogil=True, cache=True, fastmath=CONTRACT)
-def value_sweep_down(
-    start: int,
-    stop: int,
-    value: Floats,
-    gain: Floats,
-    last_state: int,
-    space: Any,
-    offset: Ints,
-    total_rate: float,
-    rows: Any,
-    cost: Floats,
-) -> None:
-    """Update `value` in the states stop-1 down to start; the last state of all has value 0 and sets `gain[0]`."""
-    num_stations = len(space.trucks)
-    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
-    enter_state(stop - 1, space, idle, weight, step)
-    for f in range(stop - 1, start - 1, -1):
-        row = f - start
-        total = cost[row]
-        for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
-            total += rows.rate[e] * value[np.uint64(f - offset[rows.team[e]])]
-        if f == last_state:
-            gain[0] = total
-            value[f] = 0.0
-        else:
-            leaving = total_rate
+    @njit(nogil=True, cache=True, fastmath=CONTRACT)
+    def value_sweep(
+        start: int, stop: int, known: int, value: Floats, gain: Floats, space: Any, offset: Ints, total_rate: float,
+        rows: Any, cost: Floats,
+    ) -> None:  # fmt: skip
+        """Update `value` in the states start..stop-1; the state `known` has value 0 and sets `gain[0]`."""
+        idle, weight, step = enter_state(start if up else stop - 1, space)
+        for f in range(start, stop) if up else range(stop - 1, start - 1, -1):
+            row = f - start
+            total, leaving = cost[row], total_rate
+            for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
+                total += rows.rate[e] * value[np.uint64(f - offset[rows.team[e]])]
             if f == 0:
                 total -= total_rate * value[0]
                 leaving = 0.0
-            total -= gain[0]
-            for i in range(num_stations):
+            for i in range(len(idle)):
                 total += weight[i] * value[np.uint64(f + step[i])]
                 leaving += weight[i]
-            value[f] = total / leaving
-        previous_state(space, idle, weight, step)
+            if f == known:
+                gain[0] = total
+                value[f] = 0.0
+            else:
+                value[f] = (total - gain[0]) / leaving
+            if up:
+                next_state(space, idle, weight, step)
+            else:
+                previous_state(space, idle, weight, step)
 
-
-@njit(nogil=True, cache=True, fastmath=CONTRACT)
-def value_sweep_up(
-    start: int,
-    stop: int,
-    value: Floats,
-    gain: Floats,
-    space: Any,
-    offset: Ints,
-    total_rate: float,
-    rows: Any,
-    cost: Floats,
-) -> None:
-    """Update `value` in the states start up to stop-1; state 0 has value 0 and sets `gain[0]`."""
-    num_stations = len(space.trucks)
-    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
-    enter_state(start, space, idle, weight, step)
-    for f in range(start, stop):
-        row = f - start
-        total, leaving = cost[row], total_rate
-        for i in range(num_stations):
-            total += weight[i] * value[np.uint64(f + step[i])]
-            leaving += weight[i]
-        if f == 0:
-            gain[0] = total
-            value[0] = 0.0
-        else:
-            for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
-                total += rows.rate[e] * value[np.uint64(f - offset[rows.team[e]])]
-            value[f] = (total - gain[0]) / leaving
-        next_state(space, idle, weight, step)
+    return value_sweep
 
 
 @njit(nogil=True, cache=True, fastmath=CONTRACT)
@@ -113,9 +75,7 @@ def residual_sweep(
     largest: Floats,
 ) -> None:
     """Bring `lowest` and `highest` [levels] to the residuals, g left out, and `largest` [levels] to the largest |h|."""
-    num_stations = len(space.trucks)
-    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
-    enter_state(start, space, idle, weight, step)
+    idle, weight, step = enter_state(start, space)
     for f in range(start, stop):
         row = f - start
         own = value[f]
@@ -123,7 +83,7 @@ def residual_sweep(
         for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
             total += rows.rate[e] * (value[np.uint64(f - offset[rows.team[e]])] - own)
         level = 0
-        for i in range(num_stations):
+        for i in range(len(idle)):
             total += weight[i] * (value[np.uint64(f + step[i])] - own)
             level += idle[i]
         lowest[level] = min(lowest[level], total)
@@ -132,74 +92,41 @@ def residual_sweep(
         next_state(space, idle, weight, step)
 
 
-@njit(nogil=True, cache=True, fastmath=CONTRACT)
-def probability_sweep_up(
-    start: int,
-    stop: int,
-    probability: Floats,
-    arriving: Floats,
-    next_arriving: Floats,
-    space: Any,
-    offset: Ints,
-    total_rate: float,
-    rows: Any,
-) -> None:
-    """Update `probability` in the states start up to stop-1, and add its dispatches to `next_arriving`.
+def _probability_sweep(up: bool) -> Callable[..., None]:
+    """The sweep of the probabilities in one direction, compiled apart from the other."""
 
-    `arriving` [parts, states] holds Σ_a r(f+a, a) p(f+a) of the sweep before, in parts that are added here;
-    `next_arriving` [states] is the part of this range for the sweep after.
-    """
-    num_stations = len(space.trucks)
-    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
-    enter_state(start, space, idle, weight, step)
-    for f in range(start, stop):
-        row = f - start
-        total = 0.0
-        for part in range(len(arriving)):
-            total += arriving[part, f]
-        leaving = total_rate if f > 0 else 0.0
-        for i in range(num_stations):
-            leaving += weight[i]
-            if idle[i] > 0:
-                total += (weight[i] + space.returns_per_day) * probability[np.uint64(f - space.stride[i])]
-        probability[f] = total / leaving
-        if f > 0:
-            for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
-                next_arriving[np.uint64(f - offset[rows.team[e]])] += rows.rate[e] * probability[f]
-        next_state(space, idle, weight, step)
+    @njit(nogil=True, cache=True, fastmath=CONTRACT)
+    def probability_sweep(
+        start: int, stop: int, probability: Floats, arriving: Floats, next_arriving: Floats, space: Any, offset: Ints,
+        total_rate: float, rows: Any,
+    ) -> None:  # fmt: skip
+        """Update `probability` in the states start..stop-1, and add its dispatches to `next_arriving` [states].
+
+        `arriving` [parts, states] holds Σ_a r(f+a, a) p(f+a), in parts that are added here: of the sweep before for a
+        sweep up, of this one for a sweep down, with `next_arriving` as one of the parts.
+        """
+        idle, weight, step = enter_state(start if up else stop - 1, space)
+        for f in range(start, stop) if up else range(stop - 1, start - 1, -1):
+            row = f - start
+            total = 0.0
+            for part in range(len(arriving)):
+                total += arriving[part, f]
+            leaving = total_rate if f > 0 else 0.0
+            for i in range(len(idle)):
+                leaving += weight[i]
+                if idle[i] > 0:
+                    total += (weight[i] + space.returns_per_day) * probability[np.uint64(f - space.stride[i])]
+            probability[f] = total / leaving
+            if f > 0:
+                for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
+                    next_arriving[np.uint64(f - offset[rows.team[e]])] += rows.rate[e] * probability[f]
+            if up:
+                next_state(space, idle, weight, step)
+            else:
+                previous_state(space, idle, weight, step)
+
+    return probability_sweep
 
 
-@njit(nogil=True, cache=True, fastmath=CONTRACT)
-def probability_sweep_down(
-    start: int,
-    stop: int,
-    probability: Floats,
-    arriving: Floats,
-    part: int,
-    space: Any,
-    offset: Ints,
-    total_rate: float,
-    rows: Any,
-) -> None:
-    """Update `probability` in the states stop-1 down to start, and add its dispatches to `arriving[part]`.
-
-    `arriving` [parts, states] holds Σ_a r(f+a, a) p(f+a) of this sweep, in parts that are added here.
-    """
-    num_stations = len(space.trucks)
-    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
-    enter_state(stop - 1, space, idle, weight, step)
-    for f in range(stop - 1, start - 1, -1):
-        row = f - start
-        total = 0.0
-        for one in range(len(arriving)):
-            total += arriving[one, f]
-        leaving = total_rate if f > 0 else 0.0
-        for i in range(num_stations):
-            leaving += weight[i]
-            if idle[i] > 0:
-                total += (weight[i] + space.returns_per_day) * probability[np.uint64(f - space.stride[i])]
-        probability[f] = total / leaving
-        if f > 0:
-            for e in range(rows.end[row - 1] if row > 0 else 0, rows.end[row]):
-                arriving[part, np.uint64(f - offset[rows.team[e]])] += rows.rate[e] * probability[f]
-        previous_state(space, idle, weight, step)
+value_sweep_up, value_sweep_down = _value_sweep(True), _value_sweep(False)
+probability_sweep_up, probability_sweep_down = _probability_sweep(True), _probability_sweep(False)

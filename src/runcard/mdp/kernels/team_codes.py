@@ -1,13 +1,9 @@
 """Teams inside a kernel: by their codes (see `response.teams.Teams`), and as sets of positions in an order."""
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Ints
 from runcard.mdp.kernels.bare import bare_kernel
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @bare_kernel

@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.packed_minimum import GROUPS, STATES, packed_minimum
 from runcard.mdp.kernels.states import enter_state, next_state, state_mask, team_of_all
 
@@ -27,8 +28,6 @@ NEVER = 1e300
 
 FAST = {"reassoc", "contract", "nsz"}
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 Keys: TypeAlias = NDArray[np.uint32] | NDArray[np.uint64]
 Masks: TypeAlias = NDArray[np.uint64]
 Positions: TypeAlias = NDArray[np.int32]
@@ -247,13 +246,11 @@ def value_rows(
     the arrays of `mdp.rows.PolicyRows` for that range, long enough for every team of every class, or with no room at
     all if only the residuals are wanted.
     """
-    num_stations = len(space.trucks)
     num_classes = len(points.needed)
     tile = keys.cost.shape[1]
     most_teams = max(1, np.max(points.last_team - points.first_team))
     team_mask = (np.uint64(1) << np.uint64(keys.shift)) - np.uint64(1)
     want_rows = len(rows.team) > 0
-    idle, step, weight = np.empty(num_stations, np.int64), np.empty(num_stations, np.int64), np.empty(num_stations)
     own, residual = np.zeros(STATES), np.zeros(STATES)
     mask, level = np.zeros(STATES, np.uint64), np.zeros(STATES, np.int64)
     ends = np.zeros((num_classes, len(GROUPS)), np.int64)
@@ -264,7 +261,7 @@ def value_rows(
     best = np.zeros((STATES, len(points.rate)), keys.cost.dtype)
     rates = np.zeros((num_classes, STATES, 1 << keys.shift))
     end = 0
-    enter_state(start, space, idle, weight, step)
+    idle, weight, step = enter_state(start, space)
 
     for first in range(start, stop, STATES):
         num_here = min(STATES, stop - first)

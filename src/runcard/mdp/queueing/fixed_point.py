@@ -1,16 +1,13 @@
 """The fixed point of a state: rates that give chances that give the same rates again."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.independent import follow_order
 from runcard.mdp.queueing.rates import exact_rates, printed_rates
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 TOLERANCE = 1e-10
 """The part of itself to which every rate must repeat."""
@@ -87,7 +84,7 @@ def late_at_fixed_point(idle: Ints, start: Floats, queues: Any, scratch: Any) ->
     walks, walk = queues.walks, scratch.walk
     return float(
         follow_order(
-            0, len(walks.needed), walks, scratch.busy, walk.odds, walk.weight, walk.ratio, walk.products,
+            walks.active, walks, scratch.busy, walk.odds, walk.weight, walk.ratio, walk.products,
             walk.few, walk.positions, scratch.asked,
         )
     )  # fmt: skip

@@ -1,17 +1,13 @@
 """Late incidents of many states: of a range of them, and of one state without each of its teams."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
-from runcard.mdp.kernels.independent import LEAST_BUSY, cost_at
+from runcard.mdp.arrays import Floats, Ints
+from runcard.mdp.kernels.independent import LEAST_BUSY, cost_of_set
 from runcard.mdp.queueing.fixed_point import late_at_fixed_point
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
@@ -62,16 +58,14 @@ def find_savings(walks: Any, busy: Floats, least_cost: Floats, saving: Floats) -
 
     `busy` and `saving` are by truck, those from outside included.
     """
-    truck, num_places, last = walks.truck, walks.truck.shape[1], MAX_TRUCKS_PER_INCIDENT - 1
-    # The trucks of the team stand in the last k entries of `places`, -1 before them. chance[m] is that of coming to
-    # places[m] with the trucks in the entries before.
-    places, chance = np.empty(MAX_TRUCKS_PER_INCIDENT, np.int64), np.empty(MAX_TRUCKS_PER_INCIDENT)
+    truck, num_places = walks.truck, walks.truck.shape[1]
+    # The trucks of the team stand at `places` of the order; chance[m] is that of coming to places[m] with those before.
+    places, chance = np.empty(np.max(walks.needed), np.int64), np.empty(np.max(walks.needed))
     saving[:] = 0.0
     for j in range(len(walks.needed)):
-        first = MAX_TRUCKS_PER_INCIDENT - walks.needed[j]
-        places[:] = -1
-        m, places[first], chance[first] = first, 0, 1.0
-        while m >= first:
+        last = walks.needed[j] - 1
+        m, places[0], chance[0] = 0, 0, 1.0
+        while m >= 0:
             if places[m] == num_places or chance[m] <= walks.stop:
                 m -= 1
             elif m < last:
@@ -80,9 +74,9 @@ def find_savings(walks: Any, busy: Floats, least_cost: Floats, saving: Floats) -
                 continue
             else:
                 goes = walks.rate[j] * chance[m] * (1.0 - busy[truck[j, places[m]]])
-                saved = goes * (cost_at(walks, j, places[0], places[1], places[2], places[3]) - least_cost[j])
-                for place in places[first:]:
+                saved = goes * (cost_of_set(walks, j, places, last, places[last]) - least_cost[j])
+                for place in places[: last + 1]:
                     saving[truck[j, place]] += saved / max(1.0 - busy[truck[j, place]], LEAST_BUSY)
-            if m >= first:  # the truck at places[m] is busy: on to the next
+            if m >= 0:  # the truck at places[m] is busy: on to the next
                 chance[m] *= busy[truck[j, places[m]]]
                 places[m] += 1

@@ -4,13 +4,11 @@ An incident walks along the order of its demand point until it has found k idle 
 that it goes on is at most `walks.stop`. Trucks from outside are the last in every order, and are never busy.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from runcard.mdp.arrays import Floats
 
 
 # Nearly all time of a search is spent here; "contract" makes one operation of a product and a sum.
