@@ -10,8 +10,8 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.backend import Backend, Rows, StateProbabilities, backend_for
 from runcard.mdp.bounds import stalled
-from runcard.mdp.cpu import CpuBackend, Rows, StateProbabilities, cpu_backend
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
@@ -45,7 +45,7 @@ def sweeps_per_cycle(problem: DispatchProblem) -> int:
 class Chain:
     """The chain of one policy: its rows on a backend."""
 
-    backend: CpuBackend
+    backend: Backend
     rows: Rows
 
     def values(
@@ -92,5 +92,5 @@ def chain_of(
     threads: int | None = None,
 ) -> Chain:
     """The chain of the policy of a rule, with the sums of these tables [T, J]."""
-    backend = cpu_backend(problem, threads)
+    backend = backend_for(problem, threads)
     return Chain(backend, backend.rows(rule, measures))

@@ -1,13 +1,7 @@
-"""The solvers' work on the states of one problem: kernels over chunks of states, on several threads.
+"""The backend of the processor: kernels over chunks of states, on several threads.
 
-    improve          the greedy policy for some values, and the residuals of the Bellman equation
-    sweep            values that are closer to those of a policy
-    residuals        of the value equations of a policy, for any values
-    probabilities    the long-run probability of every state under a policy
-
-A policy comes as its rows (see `rows.py`), which are kept by chunk, or made again for each sweep when memory is short.
-Sweeps run wave by wave (see `layout.py`), the chunks of a wave on several threads; what they compute does not depend on
-the number of threads. A measure is named by its place among the tables that the rows were made with; None is the cost.
+The rows of a policy are kept by chunk, or made again for each sweep when memory is short. Sweeps run wave by wave (see
+`layout.py`), the chunks of a wave on several threads; what they compute does not depend on the number of threads.
 The equations are in `kernels/sweeps.py`, the bounds in `bounds.py`, the extrapolation in `extrapolate.py`.
 
 Teams are chosen by keys of 32 or 64 bits (see `kernels/packed_minimum.py`). Keys of 32 bits are the coarse numbers: at
@@ -18,11 +12,12 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from runcard.mdp.arrays import Floats
+from runcard.mdp.backend import Improvement, StateProbabilities
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.extrapolate import extrapolated
 from runcard.mdp.kernels.order_rows import order_rows, table_rows, team_use
@@ -67,25 +62,6 @@ class RowsOnDemand:
 
 Rows: TypeAlias = list[PolicyRows] | RowsOnDemand
 """The rows of a policy in every state, by number of chunk."""
-
-
-class Improvement(NamedTuple):
-    """The rows of a greedy policy, empty if they were not wanted, and the residuals of the Bellman equation."""
-
-    rows: Rows
-    residuals: Residuals
-
-
-class StateProbabilities(NamedTuple):
-    """The long-run probability of every state under a policy, and what follows from it."""
-
-    probability: Floats
-    """[states]"""
-    team_use: Floats
-    """[T] the incidents per day that get each team."""
-    measured: Floats
-    """[measures] the long-run rate per day of each measure."""
-    converged: bool
 
 
 def cpu_backend(problem: DispatchProblem, threads: int | None = None) -> "CpuBackend":

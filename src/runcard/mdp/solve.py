@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import InputError
+from runcard.mdp.backend import backend_for
 from runcard.mdp.bounds import stalled
 from runcard.mdp.chain import sweeps_per_cycle
-from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
@@ -60,7 +60,7 @@ def solve_optimal(
     if max_improvements < 1:
         raise InputError(f"expected max_improvements >= 1, got {max_improvements}")
     began = time.perf_counter()
-    backend = cpu_backend(problem, threads)
+    backend = backend_for(problem, threads)
     total, num_sweeps = problem.total_incidents_per_day, sweeps_per_cycle(problem)
     value = np.zeros(problem.num_states + VALUE_PADDING)
     coarse, sweeps, gaps, wanted_gap = backend.has_coarse, 0, list[float](), 0.0
