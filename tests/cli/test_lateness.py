@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runcard.city import DemandPoint, Outside, read_city, write_city
-from runcard.response import response_table
+from runcard.response.table import response_table
 
 
 def test_json_lists_every_team_best_first(run, grid_folder: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runcard.city import City, generate_grid, write_city
-from runcard.response import response_table
+from runcard.response.table import response_table
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,12 @@
 """Tests of exact evaluation against dense linear algebra, and on problems that can be solved by hand."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from runcard.errors import InputError
 from runcard.mdp import layout
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.rows import OrderRule, TableRule, ValueRule
@@ -229,3 +231,12 @@ def test_larsons_hypercube_of_two(first: float, second: float) -> None:
     np.testing.assert_allclose(found.busy_fractions, [one + both, two + both], rtol=1e-9)
     late = (first * (one + both) + second * (two + both)) / r
     assert found.late_fraction == pytest.approx(late, rel=1e-11)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 2)), np.zeros(3), "masked"])
+def test_measures_of_another_shape_are_refused(wrong: Any) -> None:
+    """A measure has a number for each team and demand point; kernels would read past a smaller one."""
+    problem = make_problem([1, 2], [2, 1])
+    given = np.ma.masked_less(np.zeros(problem.cost.shape), 1.0) if isinstance(wrong, str) else wrong
+    with pytest.raises(InputError, match="measure noise: expected numbers for each team and demand point"):
+        evaluate_rule(problem, OrderRule(problem.order), measures={"noise": given})

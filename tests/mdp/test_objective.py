@@ -20,7 +20,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 from runcard.mdp.solve import solve_optimal
 from runcard.policy.by_table import table_rule
-from runcard.response import response_table
+from runcard.response.table import response_table
 
 from .problems import make_problem, random_problem, random_values
 from .reference import Dense, Table

@@ -9,7 +9,7 @@ import pytest
 from runcard.city import DemandPoint, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.response import response_table
+from runcard.response.table import response_table
 from runcard.response.teams import Teams
 
 from .problems import make_problem

@@ -1,6 +1,7 @@
 """Tests of one-step-queueing, corrected and as printed."""
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from runcard.city.grid import generate_grid
-from runcard.errors import InputError, SizeError
+from runcard.errors import InputError, PolicyFileError, SizeError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
+from runcard.outputs.policy_file import save_policy
 from runcard.policy.base import Decision
 from runcard.policy.options import idle_teams, make_decision
 from runcard.policy.queueing import QueueingPolicy, solve_queueing, solve_queueing_printed
@@ -207,3 +209,10 @@ def test_bad_states() -> None:
         policy.decide(np.array([1, 3]), 0)
     with pytest.raises(InputError, match="demand point"):
         policy.decide(np.array([1, 2]), 1)
+
+
+def test_a_part_of_the_printed_version_has_no_file(tmp_path: Path) -> None:
+    """It is for study: nobody could load it again, so it is not saved either."""
+    policy = QueueingPolicy(problem=make_problem([1, 1], [2]), printed_rates=True)
+    with pytest.raises(PolicyFileError, match="has no policy file"):
+        save_policy(policy, tmp_path / "p")

@@ -11,8 +11,9 @@ from scipy.special import bdtr, gammainc, gammaincc, gammainccinv, gammaincinv, 
 from scipy.stats import binom
 
 from runcard.city import City, Driving, Outside
-from runcard.response import ResponseTable, find_routes, response_table, routes_to
 from runcard.response.laws import branches
+from runcard.response.routes import find_routes, routes_to
+from runcard.response.table import ResponseTable, response_table
 
 PLACES = np.polynomial.legendre.leggauss(80)
 

@@ -18,9 +18,9 @@ from tests.response.oracles import (
 from tests.response.test_tree import LAWS, engines
 
 from runcard.city import Driving, Outside, Turnout
-from runcard.response import response_table
 from runcard.response.erlang import Erlang
 from runcard.response.plane import Plane
+from runcard.response.table import response_table
 
 
 @pytest.mark.parametrize("q", [0.05, 0.3, 0.8])

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import chi2
 
 from runcard.city import City, Driving
-from runcard.response import find_routes, route_of, routes, routes_to
+from runcard.response import routes
+from runcard.response.routes import find_routes, routes_to
 
 
 def random_city(make_city: Any, seed: int, *, one_mean: bool) -> City:
@@ -66,15 +67,15 @@ def test_line_by_hand(make_city: Any) -> None:
     assert found.num_links.tolist() == [[3, 0, 1], [2, 1, 0]]
     assert found.shared_links[0, 1].tolist() == found.shared_links[1, 0].tolist() == [2, 0, 0]
     assert found.drive_minutes.tolist() == [[1.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
-    assert route_of(city, 0, 0) == ("e0", "e1", "e2")
-    assert route_of(city, 0, 1) == ()
+    assert routes_to(city, 0)[0] == ("e0", "e1", "e2")
+    assert routes_to(city, 1)[0] == ()
 
 
 def test_one_way(make_city: Any) -> None:
     """A one-way ring of four is driven in its own direction only."""
     city = make_city([(u, (u + 1) % 4, True, 1.0) for u in range(4)], [0, 1], [3, 0])
     assert find_routes(city).num_links.tolist() == [[3, 0], [2, 3]]
-    assert route_of(city, 1, 1) == ("e1", "e2", "e3")
+    assert routes_to(city, 1)[1] == ("e1", "e2", "e3")
 
 
 def test_shortest_in_minutes_not_links(make_city: Any) -> None:
@@ -83,7 +84,7 @@ def test_shortest_in_minutes_not_links(make_city: Any) -> None:
     found = find_routes(city)
     assert found.num_links.tolist() == [[2]]
     assert found.drive_minutes.tolist() == [[2.0]]
-    assert route_of(city, 0, 0) == ("e1", "e3")
+    assert routes_to(city, 0)[0] == ("e1", "e3")
 
 
 def test_distances_agree_with_networkx(tangled: City) -> None:
@@ -104,7 +105,7 @@ def test_listed_routes_are_the_counted_ones(tangled: City) -> None:
     minutes = {link.link_id: link.mean_minutes for link in tangled.links}
     for j, point in enumerate(tangled.demand):
         listed = routes_to(tangled, j)
-        assert listed[2] == route_of(tangled, 2, j)
+        assert listed[2] == routes_to(tangled, j)[2]
         for i, route in enumerate(listed):
             assert nodes_along(tangled, i, route)[-1] == point.node_id
             assert found.num_links[i, j] == len(route)
@@ -174,7 +175,7 @@ def ways(make_city: Any, num_ways: int, *, parallel: bool) -> City:
 def test_ties_are_equally_likely(make_city: Any, parallel: bool) -> None:
     """Over 2,000 consecutive seeds five tied ways are taken equally often, by a chi-square test at 1 in 10,000."""
     city = ways(make_city, 5, parallel=parallel)
-    taken = Counter(route_of(replace(city, driving=Driving(route_seed=seed)), 0, 0) for seed in range(2000))
+    taken = Counter(routes_to(replace(city, driving=Driving(route_seed=seed)), 0)[0] for seed in range(2000))
     assert len(taken) == 5
     assert sum((count - 400) ** 2 / 400 for count in taken.values()) < chi2.ppf(0.9999, 4)
 
@@ -183,6 +184,6 @@ def test_ties_differ_between_destinations(make_grid: Any) -> None:
     """With one seed, trucks leave a corner of a grid along either side about equally often over the destinations."""
     city = make_grid(15, [0])
     inner = [j for j in range(225) if j % 15 and j >= 15]
-    first = Counter(route_of(city, 0, j)[0] for j in inner)
+    first = Counter(routes_to(city, j)[0][0] for j in inner)
     assert len(first) == 2
     assert sum((count - 98) ** 2 / 98 for count in first.values()) < chi2.ppf(0.9999, 1)

@@ -20,8 +20,8 @@ from tests.response.oracles import (
 )
 
 from runcard.city import Driving, Outside, Turnout
-from runcard.response import response_table
 from runcard.response.laws import driving_laws
+from runcard.response.table import response_table
 
 LAWS = [
     Driving("gamma", cv=0.5),

@@ -17,7 +17,9 @@ from tests.response.oracles import delta
 from runcard import dispatch_problem, evaluate, solve
 from runcard.city import City, DemandPoint, Driving, Outside, generate_grid, read_city
 from runcard.errors import InputError, SizeError
-from runcard.response import ResponseTable, Teams, response_table, routes_to
+from runcard.response.routes import routes_to
+from runcard.response.table import ResponseTable, response_table
+from runcard.response.teams import Teams
 
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*/"))
 

@@ -11,9 +11,9 @@ from tests.response.oracles import check_by_simulation, delta, fork, line, ring,
 
 from runcard.city import City, DemandPoint, Driving, Link, Node, Outside, Station, Turnout
 from runcard.errors import InputError, NotConvergedError
-from runcard.response import response_table
 from runcard.response.erlang import Erlang
 from runcard.response.laws import branches
+from runcard.response.table import response_table
 from runcard.response.teams import Teams
 from runcard.response.travel import needs_of, travel_of
 from runcard.response.tree import Tree

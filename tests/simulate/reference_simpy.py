@@ -17,7 +17,7 @@ import simpy
 from numpy.typing import NDArray
 
 from runcard.city import City
-from runcard.response import routes_to
+from runcard.response.routes import routes_to
 
 MINUTES_PER_DAY = 1440.0
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.errors import InputError
 from runcard.mdp.chain import MAX_SWEEPS, PolicyValue, chain_of
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
@@ -107,6 +108,9 @@ def evaluate_rule(
     """
     began = time.perf_counter()
     total = problem.total_incidents_per_day
+    for name, table in (measures or {}).items():
+        if np.shape(table) != problem.cost.shape or isinstance(table, np.ma.MaskedArray):
+            raise InputError(f"measure {name}: expected numbers for each team and demand point, {problem.cost.shape}")
     wanted = {**problem.measures, **(measures or {})}
     # A measure that is the cost itself needs nothing of its own.
     names = [name for name, table in wanted.items() if table is not problem.cost]

@@ -23,7 +23,7 @@ def whole_numbers(idle: Any) -> NDArray[np.int64]:
             converted = given.astype(np.int64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"expected the number of idle trucks of each station, got {idle!r}") from error
-    if given.dtype == np.bool_ or not np.array_equal(converted, given):
+    if isinstance(idle, np.ma.MaskedArray) or given.dtype == np.bool_ or not np.array_equal(converted, given):
         raise InputError(f"expected whole numbers of idle trucks by station, got {idle!r}")
     return converted
 

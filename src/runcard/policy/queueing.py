@@ -22,6 +22,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.errors import PolicyFileError
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing import TruckQueues
 from runcard.policy.base import Recipe, Stored
@@ -68,6 +69,8 @@ class QueueingPolicy(OnlinePolicy):
 
     def stored(self) -> Stored:
         """Its horizon, for a policy file: the rest follows from the problem."""
+        if self.name not in (RECIPE.name, PRINTED.name):
+            raise PolicyFileError(f"{self.name}: a part of the printed version is for study, and has no policy file")
         return Stored(settings={"horizon_busy_times": self.horizon_busy_times}, certificate=self.certificate)
 
     def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:

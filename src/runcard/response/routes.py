@@ -172,11 +172,6 @@ def routes_to(city: City, demand_index: int) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(city.links[link].link_id for link in found.route(i, 0)) for i in range(len(city.stations)))
 
 
-def route_of(city: City, station_index: int, demand_index: int) -> tuple[str, ...]:
-    """The link ids of one route, from the station on."""
-    return routes_to(city, demand_index)[station_index]
-
-
 def read_roads(city: City) -> Roads:
     """The road graph of a city as arrays."""
     index = {node.node_id: place for place, node in enumerate(city.nodes)}
