@@ -59,6 +59,8 @@ TINY = 1e-40
 TOLERANCE = 5e-7
 """Of covariances, for the last two extrapolations."""
 ALONE_TOLERANCE = 5e-8
+SHORT = 1 / 40
+"""A deviation of less than this part of the target is short beside the steps of a plane."""
 SHARE_DEVIATIONS = 4.0
 SHARE_STEPS = 96
 
@@ -94,7 +96,7 @@ class _PlaneTimes:
     turnout_together: _Parts
     """[1, f1 + f2]"""
     by: Transforms
-    """[2, 1, f1] κ / F of "by T", and of "before T"."""
+    """[2, 1, f1] κ / F of "by T", with half of the mass at T, and of that half."""
     room: threading.local = field(default_factory=threading.local)
     """Where each thread keeps its planes: fresh memory for each would cost more than filling them."""
 
@@ -295,17 +297,18 @@ def plane_times(travel: Travel, given: Lattice) -> _PlaneTimes:
         lattice=lattice,
         alone=alone,
         apart=_parts(alone if same else _whole(lattice.transforms(laws.apart, travel.link_means), lattice.length)),
-        together=_parts(_whole(both.transforms(laws.together, travel.link_means), lattice.length)),
+        together=_parts(_whole(both.transforms(laws.together, travel.link_means), lattice.length, further=True)),
         turnout=_whole(turnout_transform(travel, lattice)[None], lattice.length)[0],
         delay=_whole(lattice.delay[None], lattice.length)[0],
-        turnout_together=_parts(_whole(turnout_transform(travel, both)[None], lattice.length)),
-        by=np.stack([counted.sum(axis=1), counted[:, :-1].sum(axis=1)])[:, None, :],
+        turnout_together=_parts(_whole(turnout_transform(travel, both)[None], lattice.length, further=True)),
+        by=np.stack([counted[:, :-1].sum(axis=1) + 0.5 * counted[:, -1], 0.5 * counted[:, -1]])[:, None, :],
     )
 
 
-def _whole(half: Transforms, length: int) -> Transforms:
-    """[..., F] the transforms for all frequencies, given those for half of them."""
-    return np.concatenate([half, np.conj(half[:, 1 : (length + 1) // 2][:, ::-1])], axis=1)
+def _whole(half: Transforms, length: int, *, further: bool = False) -> Transforms:
+    """[..., F] the transforms for all frequencies, given those for half of them; `further` has half of them again."""
+    whole = np.concatenate([half, np.conj(half[:, 1 : (length + 1) // 2][:, ::-1])], axis=1)
+    return np.concatenate([whole, half], axis=1) if further else whole
 
 
 class _PointPlane:
@@ -320,6 +323,9 @@ class _PointPlane:
         self.found = np.zeros((num, num))
         self.shared: list[list[int]] = self.road.shared.tolist()
         self.alone = (self.own[self.rows[:, 0]] * times.by).sum(axis=2).real
+        deviation, squares = travel.laws.alone.deviation, travel.link_means[self.road.kind] ** 2
+        behind = deviation**2 * kernels.sums_behind(self.road, squares[None])[0]
+        self.short = travel.deviations[:, [j]] ** 2 - behind < (SHORT * times.lattice.horizon) ** 2
 
     def covariances(self) -> Vector:
         """[I × I] the covariance of the arrivals of each two trucks."""
@@ -340,12 +346,11 @@ class _PointPlane:
                 self._same(members[0], depth, level)
             return
         junction = min(shared[i][e] for i in members for e in members)
-        if junction > depth:
-            level = self._extended(level, self._kinds(members[0], depth, junction))
         if junction > 0:
             there = [i for i in members if any(shared[i][e] == junction for e in members)]
             own, alone = self.own[self.rows[there, junction]], self.alone[:, there]
-            covariance = self._both(level, own, own) - 0.5 * alone.T @ alone
+            kinds, short = self._kinds(members[0], depth, junction), np.flatnonzero(self.short[there, junction])
+            level, covariance = self._meet(level, kinds, own, own, alone, alone, short)
             for a, i in enumerate(there):
                 for b, e in enumerate(there):
                     if shared[i][e] == junction and i != e:
@@ -360,104 +365,106 @@ class _PointPlane:
         """Fill in two trucks of one station."""
         if (int(self.travel.routes.row[self.point]), i) in self.travel.second:
             return
-        level = self._extended(level, self._kinds(i, depth, kernels.num_links(self.road, i)))
-        nothing = np.ones((1, 1), np.complex128)
-        self.found[i, i] = self._of_one_station(level, nothing, nothing, self.alone[:, i], self.alone[:, i])
+        kinds, nothing = self._kinds(i, depth, kernels.num_links(self.road, i)), np.ones((1, 1), np.complex128)
+        self.found[i, i] = self._of_one_station(level, kinds, nothing, nothing, self.alone[:, i], self.alone[:, i])
 
     def _on_two_roads(self, i: int, roads: TwoRoads) -> float:
         """The covariance of two trucks of one station on different roads."""
         kind, alone = self.travel.kind_of_link, self.times.alone
-        level = self._extended(0, kind[roads.both])
         own = np.ones((2, alone.shape[1]), np.complex128)
         for route, product in zip((roads.first, roads.second), own, strict=True):
             kernels.multiply_kinds(kind[route], alone, product)
         second = self.times.turnout * self.times.delay * own[1]
         kernels.multiply_kinds(kind[roads.both], alone, second)
         by_second = (second * self.times.by[:, 0]).sum(axis=1).real
-        return self._of_one_station(level, own[:1], own[1:], self.alone[:, i], by_second)
+        return self._of_one_station(0, kind[roads.both], own[:1], own[1:], self.alone[:, i], by_second)
 
     def _of_one_station(
-        self, level: int, first: Transforms, second: Transforms, by_first: Vector, by_second: Vector
+        self, level: int, kinds: Ints, first: Transforms, second: Transforms, by_first: Vector, by_second: Vector
     ) -> float:
-        """The covariance of two trucks of one station, given what each meets by itself after its turnout.
+        """The covariance of two trucks of one station that share links of these kinds.
 
-        by_first and by_second are the chances that each is there "by T" and "before T".
+        Given is what each meets by itself after its turnout, and the chance that each is there (see `_meet`).
         """
         travel, times = self.travel, self.times
         begin = self.times.delay * (1.0 if travel.turnout_shared else times.turnout)
+        given = begin * first, begin * second, by_first[:, None], by_second[:, None], np.zeros(1, np.int64)
+        level, covariance = self._meet(level, kinds, *given)
         if travel.turnout_shared and travel.turnout_minutes > 0.0:
-            level = self._extended(level, np.zeros(1, np.int32), times.turnout_together, 1.0)
-        return float(self._both(level, begin * first, begin * second)[0, 0] - 0.5 * (by_first * by_second).sum())
+            _, covariance = self._meet(level, np.zeros(1, np.int32), *given, times.turnout_together)
+        return float(covariance[0, 0])
 
     def _kinds(self, i: int, low: int, high: int) -> NDArray[np.int32]:
         """The kinds of the links of a route at the depths low+1..high."""
         last = int(self.road.first[i + 1])
         return self.road.kind[last - high : last - low]
 
-    def _extended(
-        self, level: int, kinds: NDArray[np.int32], together: _Parts | None = None, chance: float | None = None
-    ) -> int:
-        """The level of the plane with the factors of more links: the next one."""
-        extend(
-            kinds,
-            self.travel.laws.chance if chance is None else chance,
-            self.times.apart,
-            self.times.together if together is None else together,
-            self.times.plane(level),
-            self.times.plane(level + 1),
-        )
-        return level + 1
+    def _meet(
+        self, level: int, kinds: Ints, first: Transforms, second: Transforms, by_first: Floats, by_second: Floats,
+        short: NDArray[np.int64], together: _Parts | None = None,
+    ) -> tuple[int, Floats]:  # fmt: skip
+        """The level of the plane with the factors of more links, which is the next one; and covariances.
 
-    def _both(self, level: int, first: Transforms, second: Transforms) -> Floats:
-        """[first, second] the chance that both of two trucks are there, given what each meets by itself."""
-        grid = self.times.plane(level)
-        half = grid.real.shape[1]
+        These are [first, second] of the arrivals of two trucks, given what each meets by itself, and the chance that it
+        is there by T, with half of the mass at T, and that half [2, truck]. With `together` the factors are those of a
+        time that is always met together. Half of "both by T" and half of "both before T" is the product of the halves
+        and that of the masses at T. The latter matters for those `short` of time of their own, which may arrive at
+        once; of the others it is of the order of h², as all that the lattice leaves out.
+        """
+        times, chance, num = self.times, self.travel.laws.chance if together is None else 1.0, len(first)
+        before, found, (until, at) = times.plane(level), times.plane(level + 1), times.by
+        half = found.real.shape[1]
         twice = np.full(half, 2.0)
         twice[0] = 1.0
-        if self.times.lattice.length % 2 == 0:
+        if times.lattice.length % 2 == 0:
             twice[-1] = 1.0
-        total = np.zeros((len(first), len(second)))
-        for by in self.times.by:
-            sums = _Parts(*np.zeros((2, len(first), half)))
-            project(_parts(first * by), grid, sums)
-            other = (second * by)[:, :half] * twice
-            total += 0.5 * (sums.real @ other.real.T - sums.imaginary @ other.imag.T)
-        return total
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def project(own: _Parts, grid: _Parts, sums: _Parts) -> None:
-    """Add Σ_f1 own[a, f1] G(f1, f2) to sums [a, f2]; a matrix product, but on one thread: threads have points each."""
-    for first in range(len(grid.real)):
-        row, other = grid.real[first], grid.imaginary[first]
-        for a in range(len(own.real)):
-            x, y, to, also = own.real[a, first], own.imaginary[a, first], sums.real[a], sums.imaginary[a]
-            for k in range(len(row)):
-                to[k] += x * row[k] - y * other[k]
-                also[k] += x * other[k] + y * row[k]
+        own, other = (np.concatenate([one * until, one[short] * at]) for one in (first, second))
+        sums = _Parts(*np.zeros((2, len(own), half)))
+        every = times.together if together is None else together
+        extend(kinds, chance, times.apart, every, before, found, _parts(own), sums)
+        other = (other[:, :half] * twice).T
+        both = sums.real @ other.real - sums.imaginary @ other.imag
+        covariance = both[:num, : len(second)] - np.outer(by_first[0], by_second[0])
+        of_short = both[num:, len(second) :] - np.outer(by_first[1, short], by_second[1, short])
+        covariance[np.ix_(short, short)] += of_short
+        return level + 1, covariance
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def extend(
-    kinds: NDArray[np.int32], chance: float, apart: _Parts, together: _Parts, before: _Parts, found: _Parts
+    kinds: Ints,
+    chance: float,
+    apart: _Parts,
+    together: _Parts,
+    before: _Parts,
+    found: _Parts,
+    own: _Parts,
+    sums: _Parts,
 ) -> None:
-    """Set `found` to the plane before, times the factors of links of these kinds, row by row."""
+    """Set `found` to the plane before, times the factors of links of these kinds; add Σ_f1 own(f1) G(f1, f2) to sums.
+
+    Row by row, while it is in the cache. What is met together comes for half as many frequencies again.
+    """
     length, half = before.real.shape
     for first in range(length):
         row, other = found.real[first], found.imaginary[first]
-        for second in range(half):
-            row[second], other[second] = before.real[first, second], before.imaginary[first, second]
-        turn = min(half, length - first)  # from there on f1 + f2 comes round
+        for k in range(half):
+            row[k], other[k] = before.real[first, k], before.imaginary[first, k]
         for kind in kinds:
             a, b = apart.real[kind], apart.imaginary[kind]
+            c, d = together.real[kind, first:], together.imaginary[kind, first:]
             x, y = (1.0 - chance) * a[first], (1.0 - chance) * b[first]
-            for low, high, shift in ((0, turn, first), (turn, half, first - length)):
-                c, d = together.real[kind, low + shift :], together.imaginary[kind, low + shift :]
-                e, f, to, also = a[low:], b[low:], row[low:], other[low:]
-                for k in range(high - low):
-                    re = chance * c[k] + x * e[k] - y * f[k]
-                    im = chance * d[k] + x * f[k] + y * e[k]
-                    real, imaginary = to[k] * re - also[k] * im, to[k] * im + also[k] * re
-                    # Numbers too small for a full double would take a hundred times as long.
-                    to[k] = real if abs(real) > TINY else 0.0
-                    also[k] = imaginary if abs(imaginary) > TINY else 0.0
+            for k in range(half):
+                re = chance * c[k] + x * a[k] - y * b[k]
+                im = chance * d[k] + x * b[k] + y * a[k]
+                old = row[k]
+                row[k] = old * re - other[k] * im
+                other[k] = old * im + other[k] * re
+        for k in range(half):  # numbers too small for a full double would take a hundred times as long
+            row[k] = row[k] if abs(row[k]) > TINY else 0.0
+            other[k] = other[k] if abs(other[k]) > TINY else 0.0
+        for n in range(len(own.real)):
+            x, y, to, also = own.real[n, first], own.imaginary[n, first], sums.real[n], sums.imaginary[n]
+            for k in range(half):
+                to[k] += x * row[k] - y * other[k]
+                also[k] += x * other[k] + y * row[k]
