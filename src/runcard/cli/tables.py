@@ -5,7 +5,7 @@ names nor any digit are lost where the terminal is narrow. Names and ids come fr
 `terminal.py`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
@@ -39,21 +39,19 @@ def city_line(city: City) -> str:
 class SplitTable:
     """A table whose first column names the rows; it is split between its other columns where it is too wide."""
 
-    def __init__(self, first: str, others: Iterable[str]) -> None:
-        self.headings = (first, *others)
-        self.rows: list[tuple[str | Text, ...]] = []
-        self.has_foot = False
-        """Whether the last row stands below a line."""
-
-    def add_row(self, *cells: str | Text) -> None:
-        """Add a row of one cell for each column."""
-        self.rows.append(tuple(visible(cell) if isinstance(cell, str) else cell for cell in cells))
+    def __init__(
+        self, headings: Sequence[str], rows: Iterable[Iterable[str | Text]], *, has_foot: bool = False
+    ) -> None:
+        """A table of these rows; with `has_foot` the last one stands below a line."""
+        self._headings, self._has_foot = headings, has_foot
+        self._rows = [tuple(visible(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The table, or the tables that it is split into."""
         # The width of each column, with what separates it from its neighbour.
-        _, *widths = (2 + max(map(cell_len, _lines(column))) for column in self._columns())
-        longest_word = max(cell_len(word) for line in _lines(next(self._columns())) for word in line.split())
+        columns = [_lines(column) for column in zip(self._headings, *self._rows, strict=True)]
+        _, *widths = (2 + max(map(cell_len, column)) for column in columns)
+        longest_word = max(cell_len(word) for line in columns[0] for word in line.split())
         # A name is broken only where it would take more than half of the terminal, or leave no room for a number.
         least = min(longest_word, options.max_width // 2, max(MIN_NAME, options.max_width - max(widths) - 2))
         first = 0
@@ -62,24 +60,19 @@ class SplitTable:
             while last < len(widths) and widths[last] <= room:
                 room -= widths[last]
                 last += 1
-            yield self._table(range(first + 1, last + 1), min_width=least)
+            yield self._table(slice(first + 1, last + 1), min_width=least)
             first = last
 
-    def _columns(self) -> Iterator[tuple[str | Text, ...]]:
-        """The cells of each column, its heading first."""
-        return zip(self.headings, *self.rows, strict=True)
-
-    def _table(self, columns: Iterable[int], *, min_width: int) -> Table:
+    def _table(self, columns: slice, *, min_width: int) -> Table:
         """The first column, of at least that width, and some of the others."""
-        columns = list(columns)
         table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
-        table.add_column(self.headings[0], overflow="fold", vertical="bottom", min_width=min_width)
-        for column in columns:
-            table.add_column(Text(self.headings[column]), justify="right", no_wrap=True)
-        for row in self.rows:
-            if self.has_foot and row is self.rows[-1]:
+        table.add_column(self._headings[0], overflow="fold", vertical="bottom", min_width=min_width)
+        for heading in self._headings[columns]:
+            table.add_column(Text(heading), justify="right", no_wrap=True)
+        for row in self._rows:
+            if self._has_foot and row is self._rows[-1]:
                 table.add_section()
-            table.add_row(row[0], *(row[column] for column in columns))
+            table.add_row(row[0], *row[columns])
         return table
 
 
