@@ -95,13 +95,8 @@ def generate_grid(
 
 def grid_edges(side: int) -> list[Edge]:
     """The links of the full grid as pairs of nodes, numbered row by row: for each node right, then down."""
-    edges = []
-    for node in range(side * side):
-        if (node + 1) % side:
-            edges.append((node, node + 1))
-        if node + side < side * side:
-            edges.append((node, node + side))
-    return edges
+    right = [(node, node + 1) for node in range(side * side) if (node + 1) % side]
+    return sorted(right + [(node, node + side) for node in range(side * (side - 1))])
 
 
 def thinned(edges: list[Edge], order: list[int], *, num_kept: int) -> list[Edge]:

@@ -72,8 +72,8 @@ def comparison_table(comparison: Comparison) -> SplitTable:
             "" if mean is None else Text(f"{mean:.3f}", BEST if mean == fastest else ""),
             "" if result is results[0] else _fewer_late(result.improvement_over_first),
             f"{result.seconds:.3f}",
-            outward(result.cost_lower, result.cost_upper, 5, times=1),
-        ][: len(headings)]
+            *([] if objective == LATE else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
+        ]
         for result, part, mean in zip(results, late, minutes, strict=True)
     ]
     return SplitTable(headings, rows)
@@ -98,10 +98,10 @@ def rule_table(comparison: Comparison) -> SplitTable:
     """The late fraction of each policy for the incidents of each rule."""
     results = comparison.results
     decimals = decimals_for(100.0 * late for result in results for late in result.late_by_rule.values())
-    rows = (
-        (_named(result.name, result), *(in_decimals(100.0 * late, decimals) for late in result.late_by_rule.values()))
+    rows: list[list[str | Text]] = [
+        [_named(result.name, result), *(in_decimals(100.0 * late, decimals) for late in result.late_by_rule.values())]
         for result in results
-    )
+    ]
     return SplitTable(["policy", *(rule.replace(" in ", "\nin ") for rule in results[0].late_by_rule)], rows)
 
 
