@@ -1,6 +1,7 @@
 """Arguments and options that several commands have, and lists of words and numbers."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,13 +37,10 @@ def whole_option(words: str, *names: str, least: int = 0, most: int = 10**18) ->
     """An option with a whole number from `least` to `most`; anything else is refused in a sentence."""
 
     def read(text: str | int) -> int:
-        try:
-            number = int(text)
-        except ValueError:  # also of thousands of digits
-            number = None
-        if number is None or not least <= number <= most:
-            raise typer.BadParameter(f"expected a whole number from {least} to {most:,}, got {text!r}")
-        return number
+        with suppress(ValueError):  # also of thousands of digits
+            if least <= (number := int(text)) <= most:
+                return number
+        raise typer.BadParameter(f"expected a whole number from {least} to {most:,}, got {text!r}")
 
     return option("N", words, *names, parser=read)
 

@@ -76,7 +76,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a letter that the terminal lacks is no reason to fail
     try:
         with _stoppable() as received:
-            code = _run(arguments)
+            command = typer.main.get_command(app)
+            try:
+                code = int(command.main(arguments, prog_name="runcard", standalone_mode=False) or 0)
+            except Exception as error:
+                if isinstance(error, BrokenPipeError) or os.environ.get("RUNCARD_DEBUG") == "1":
+                    raise
+                code = _report(error)
         if code == INTERRUPTED:
             _say("stopped" if received else "interrupted")
             code = 128 + received[0] if received else code
@@ -86,20 +92,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
-
-
-def _run(arguments: list[str]) -> int:
-    """The exit code of a command, after the error that ended it, if any, has been printed."""
-    try:
-        command = typer.main.get_command(app)
-        code = command.main(arguments, prog_name="runcard", standalone_mode=False) or 0
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        if os.environ.get("RUNCARD_DEBUG") == "1":
-            raise
-        return _report(error)
-    return int(code)
 
 
 @contextmanager

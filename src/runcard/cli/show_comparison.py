@@ -1,6 +1,6 @@
 """Policies, or weights of a minute, side by side, for the terminal; the best of each column stands out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rich.text import Text
@@ -12,7 +12,7 @@ from runcard.cli.visible import visible
 from runcard.cli.words import objective_words, outward
 from runcard.outputs.compare import ComparedPolicy, Comparison
 from runcard.outputs.policy_choice import PolicyChoice
-from runcard.outputs.weights import Curve, WeightComparison
+from runcard.outputs.weights import WeightComparison, WeightResult
 from runcard.outputs.words import in_decimals
 
 
@@ -42,10 +42,10 @@ def print_weights(comparison: WeightComparison) -> None:
     """Print the weights of each policy."""
     console = make_console()
     console.print(city_line(replace(comparison.city, objective=LATE)), style="bold")
-    for curve in comparison.curves:
+    for policy, points in comparison.curves.items():
         console.print()
-        console.print(f"{curve.policy} for late + weight × minutes:", style="bold")
-        console.print(weight_table(curve))
+        console.print(f"{policy} for late + weight × minutes:", style="bold")
+        console.print(weight_table(points))
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
 
@@ -122,9 +122,8 @@ def station_table(comparison: Comparison) -> SplitTable:
     return SplitTable(headings, rows, has_foot=True)
 
 
-def weight_table(curve: Curve) -> SplitTable:
+def weight_table(points: Sequence[WeightResult]) -> SplitTable:
     """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
-    points = curve.points
     decimals = decimals_for(100.0 * point.late_fraction for point in points)
     finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
     columns = ("late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
