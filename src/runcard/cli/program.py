@@ -14,14 +14,13 @@ from typing import Annotated, Final
 import typer
 
 from runcard.cli.compare import compare
-from runcard.cli.decide import decide
 from runcard.cli.demo import demo
 from runcard.cli.generate import generate
-from runcard.cli.lateness import lateness
 from runcard.cli.map import draw_map
 from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve
 from runcard.cli.study import study
+from runcard.cli.teams import decide, lateness
 from runcard.cli.visible import visible
 from runcard.errors import CityError, RuncardError
 

@@ -22,9 +22,8 @@ def solve(
     """
     from runcard.city.files import read_city
     from runcard.cli.progress import Report
-    from runcard.cli.tables import city_line
+    from runcard.cli.tables import city_line, proven_words
     from runcard.cli.terminal import make_console
-    from runcard.cli.words import proven_words
     from runcard.errors import NotConvergedError
     from runcard.outputs.files import check_output_file, size_in_words
     from runcard.outputs.policy_file import save_policy

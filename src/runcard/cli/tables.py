@@ -1,4 +1,4 @@
-"""Results as rich tables that fit the terminal; percentages, minutes and days are named in the headings.
+"""Results in words, and as rich tables that fit the terminal; percentages, minutes and days are in the headings.
 
 A table that is too wide is split into several, one below the other, that each begin with its first column: neither the
 names nor any digit are lost where the terminal is narrow. Names and ids come from files, so nothing here is markup: see
@@ -6,6 +6,7 @@ names nor any digit are lost where the terminal is narrow. Names and ids come fr
 """
 
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
@@ -14,9 +15,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from runcard.city.model import LATE, City
+from runcard.city.model import LATE, City, Objective
 from runcard.cli.visible import visible
-from runcard.cli.words import objective_words
 from runcard.outputs.words import TINY, counted, decimals_of, incidents_a_day
 
 BEST: Final = "bold green"
@@ -84,3 +84,32 @@ def decimals_for(numbers: Iterable[float], *, significant: int = 3) -> int:
     """The decimals (3 or more) that show `significant` digits of each number that is not shown as a tiny one."""
     shown = [abs(number) for number in numbers if abs(number) >= TINY]
     return max(3, decimals_of(min(shown) / 100.0, significant=significant)) if shown else 3
+
+
+def outward(lower: float, upper: float, decimals: int, *, times: int = 100) -> str:
+    """An interval in percent that is sure to hold the given one: its ends are rounded down and up.
+
+    Where all of it is tiny, its ends have four digits in scientific notation. With `times` 1 it is not in percent.
+    """
+    if 0.0 < times * upper < TINY:
+        ends = ((lower, ROUND_FLOOR), (upper, ROUND_CEILING))
+        low, high = (Context(prec=4, rounding=way).multiply(Decimal(end), times) for end, way in ends)
+        return f"{low:.3e} to {high:.3e}" if low else f"0 to {high:.3e}"
+    unit = Decimal(1).scaleb(-decimals)
+    low = (Decimal(lower) * times).quantize(unit, ROUND_FLOOR)
+    high = (Decimal(upper) * times).quantize(unit, ROUND_CEILING)
+    return f"{low:f}-{high:f}"
+
+
+def objective_words(objective: Objective) -> str:
+    """What an objective makes smallest, such as "late fraction + 0.05 × mean response minutes"."""
+    alone = {"late": "late fraction", "minutes": "mean response minutes"}
+    both = f"late fraction + {objective.weight or 0.0:g} × mean response minutes"
+    return alone.get(objective.minimise, both)
+
+
+def proven_words(objective: Objective, lower: float, upper: float) -> str:
+    """Where the mean cost of an incident is proven to lie, in words."""
+    of_late = objective.minimise == "late"
+    ends = outward(lower, upper, 6, times=100 if of_late else 1) + (" %" if of_late else "")
+    return f"{objective_words(objective)} proven to lie in {ends}"

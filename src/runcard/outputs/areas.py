@@ -116,10 +116,7 @@ def territories(areas: Areas, owners: Sequence[int]) -> list[list[int]]:
     pairs = np.array([(i, j) for i, j in areas.neighbours if owners[i] == owners[j]], np.int64).reshape(-1, 2)
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(owners), len(owners)))
     num_groups, group_of = connected_components(graph, directed=False)
-    groups: list[list[int]] = [[] for _ in range(num_groups)]
-    for cell, group in enumerate(group_of.tolist()):
-        groups[group].append(cell)
-    return sorted(groups, key=len, reverse=True)
+    return sorted((np.flatnonzero(group_of == one).tolist() for one in range(num_groups)), key=len, reverse=True)
 
 
 def coloured(places: Sequence[complex], pairs: Iterable[tuple[int, int]], num_colours: int) -> list[int]:

@@ -99,12 +99,11 @@ class Comparison:
     def _entry(self, result: ComparedPolicy) -> dict[str, Any]:
         evaluation = result.evaluation
         shares, busy = evaluation.dispatch_share.tolist(), evaluation.busy_fractions.tolist()
-        stations = zip(self.problem.station_ids, shares, busy, strict=True)
+        columns = zip(self.problem.station_ids, shares, busy, strict=True)
+        stations = [{"station_id": one, "dispatch_share": share, "busy_fraction": part} for one, share, part in columns]
         entry = result.entry(with_cost=self.problem.objective != LATE) | {
             "gap_to_optimum": result.gap_to_optimum,
-            "stations": [
-                dict(zip(("station_id", "dispatch_share", "busy_fraction"), of, strict=True)) for of in stations
-            ],
+            "stations": stations,
             "outside_share": evaluation.outside_share,
         }
         if result.late_by_rule:

@@ -146,12 +146,8 @@ def _sent(ground: Ground, policy: Policy, order: NDArray[np.int64] | None) -> ND
 def area_colours(ground: Ground, panels: Sequence[Panel]) -> list[str]:
     """A colour for each station, then that of outside: on no map do areas of two stations with one colour touch."""
     num_stations = len(ground.stations)
-    pairs = {
-        (min(panel.owners[i], panel.owners[j]), max(panel.owners[i], panel.owners[j]))
-        for panel in panels
-        for i, j in ground.areas.neighbours
-    }
-    of_stations = sorted((a, b) for a, b in pairs if 0 <= a < b < num_stations)
+    sides = ((panel.owners[i], panel.owners[j]) for panel in panels for i, j in ground.areas.neighbours)
+    of_stations = sorted({(min(side), max(side)) for side in sides if 0 <= min(side) < max(side) < num_stations})
     return [*map(_area_colour, coloured(ground.stations, of_stations, len(AREA_COLOURS))), OUTSIDE_COLOUR]
 
 
