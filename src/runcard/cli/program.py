@@ -142,8 +142,5 @@ def _report(error: Exception) -> int:
 def _say(line: str, *details: str) -> None:
     """Print a line on standard error, and the lines of details below it; very long words are cut."""
     lines = [f"runcard: {' '.join(line.split())}", *details]
-    print(*(LONG_WORD.sub(_cut, visible(one)) for one in lines), sep="\n", file=sys.stderr)
-
-
-def _cut(word: re.Match[str]) -> str:
-    return f"{word[0][:100]}... ({len(word[0]):,} letters)"
+    cut = (LONG_WORD.sub(lambda word: f"{word[0][:100]}... ({len(word[0]):,} letters)", visible(one)) for one in lines)
+    print(*cut, sep="\n", file=sys.stderr)

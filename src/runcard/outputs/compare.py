@@ -101,14 +101,9 @@ class Comparison:
         shares, busy = evaluation.dispatch_share.tolist(), evaluation.busy_fractions.tolist()
         columns = zip(self.problem.station_ids, shares, busy, strict=True)
         stations = [{"station_id": one, "dispatch_share": share, "busy_fraction": part} for one, share, part in columns]
-        entry = result.entry(with_cost=self.problem.objective != LATE) | {
-            "gap_to_optimum": result.gap_to_optimum,
-            "stations": stations,
-            "outside_share": evaluation.outside_share,
-        }
-        if result.late_by_rule:
-            entry["late_by_rule"] = dict(result.late_by_rule)
-        return entry
+        own = {"gap_to_optimum": result.gap_to_optimum, "stations": stations, "outside_share": evaluation.outside_share}
+        by_rule = {"late_by_rule": dict(result.late_by_rule)} if result.late_by_rule else {}
+        return result.entry(with_cost=self.problem.objective != LATE) | own | by_rule
 
 
 def compare_policies(

@@ -9,7 +9,7 @@ from runcard.city.check import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.outputs.words import expected_one_of
-from runcard.response.table import ResponseTable, response_table
+from runcard.response.table import response_table
 
 
 @dataclass(frozen=True)
@@ -67,28 +67,24 @@ def lateness_at(city: City, node_id: str) -> Lateness:
             raise InputError(f"node {node_id!r} of {city.name} is no demand point: no row of demand.csv names it")
         nodes = (point.node_id for point in city.demand)
         raise InputError(expected_one_of(f"demand point of {city.name}", nodes, node_id))
-    table = response_table(city, points=points)
-    classes = tuple(_class_lateness(city, table, point, place) for place, point in enumerate(points))
-    return Lateness(node_id=node_id, classes=classes)
-
-
-def _class_lateness(city: City, table: ResponseTable, index: int, place: int) -> ClassLateness:
-    """The teams for a demand point, which is at a place of the table."""
-    point = city.demand[index]
-    trucks = point.trucks or city.trucks_per_incident
-    p_late, mean_minutes = table.p_late[:, place].tolist(), table.mean_minutes[:, place].tolist()
-    teams = []
-    for number in np.flatnonzero(np.isfinite(p_late)).tolist():
-        going = [i for i in table.teams.stations[number].tolist() if i >= 0]
-        alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
-        team = (*(city.stations[i].station_id for i in going), *[OUTSIDE_ID] * (trucks - len(going)))
-        shared_links = int(table.routes.shared_links[going[0], going[1], index]) if alike else None
-        teams.append(TeamLateness(team, p_late[number], mean_minutes[number], shared_links))
-    return ClassLateness(
-        name=point.name,
-        trucks=trucks,
-        arrivals=point.arrivals or city.arrivals_per_incident,
-        target_minutes=point.target_minutes or city.target_minutes,
-        incidents_per_day=point.incidents_per_day,
-        teams=tuple(sorted(teams, key=lambda team: team.p_late)),
-    )
+    table, classes = response_table(city, points=points), []
+    for place, number in enumerate(points):
+        point, teams = city.demand[number], []
+        trucks = point.trucks or city.trucks_per_incident
+        p_late, mean_minutes = table.p_late[:, place].tolist(), table.mean_minutes[:, place].tolist()
+        for team in np.flatnonzero(np.isfinite(p_late)).tolist():
+            going = [i for i in table.teams.stations[team].tolist() if i >= 0]
+            alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
+            ids = (*(city.stations[i].station_id for i in going), *[OUTSIDE_ID] * (trucks - len(going)))
+            shared_links = int(table.routes.shared_links[going[0], going[1], number]) if alike else None
+            teams.append(TeamLateness(ids, p_late[team], mean_minutes[team], shared_links))
+        one = ClassLateness(
+            name=point.name,
+            trucks=trucks,
+            arrivals=point.arrivals or city.arrivals_per_incident,
+            target_minutes=point.target_minutes or city.target_minutes,
+            incidents_per_day=point.incidents_per_day,
+            teams=tuple(sorted(teams, key=lambda team: team.p_late)),
+        )
+        classes.append(one)
+    return Lateness(node_id=node_id, classes=tuple(classes))
