@@ -57,6 +57,10 @@ _REPR: Final = Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
+Place = Callable[[str, int | None], str]
+"""Says where a table and a position in it are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One fault: in which table (`city` for the settings), at which position (None: the table as a whole), and what."""
@@ -64,7 +68,6 @@ class Fault:
     table: str
     index: int | None
     text: str
-    first: int | None = None
 
 
 class UnreadableError(ValueError):
@@ -107,8 +110,7 @@ def check_city(city: "City") -> None:
             return ""
         return TABLE_ATTRIBUTES[table] + ("" if index is None else f"[{index}]")
 
-    faults = [described(fault, place) for fault in find_faults(settings, tables)]
-    if faults:
+    if faults := [described(fault, place) for fault in find_faults(settings, tables, place)]:
         raise CityError(f"city {shown(city.name)}", faults)
 
 
@@ -117,15 +119,14 @@ def objective_faults(objective: "Objective") -> list[str]:
     return list(_setting_faults({"objective.minimise": objective.minimise, "objective.weight": objective.weight}))
 
 
-def described(fault: Fault, place: Callable[[str, int | None], str]) -> str:
-    """A fault in words; `place` says where a table and a position in it are."""
+def described(fault: Fault, place: Place) -> str:
+    """A fault in words, with its place."""
     where = place(fault.table, fault.index)
-    text = f"{where}: {fault.text}" if where else fault.text
-    return text if fault.first is None else f"{text} (first at {place(fault.table, fault.first)})"
+    return f"{where}: {fault.text}" if where else fault.text
 
 
 def find_faults(
-    settings: Mapping[str, Any], tables: Mapping[str, Sequence[Any]], *, routes: bool = True
+    settings: Mapping[str, Any], tables: Mapping[str, Sequence[Any]], place: Place, *, routes: bool = True
 ) -> list[Fault]:
     """Every fault of a city given as settings and tables; a setting or table that is absent is not checked.
 
@@ -134,7 +135,7 @@ def find_faults(
     """
     faults = [Fault("city", None, text) for text in _setting_faults(settings)]
     for table, rows in tables.items():
-        faults += _table_faults(table, rows)
+        faults += _table_faults(table, rows, place)
     faults += _arrival_faults(settings, tables.get("demand", ()))
     known = {node.node_id for node in tables.get("node", ())}
     if known and UNREAD not in known:
@@ -318,7 +319,7 @@ def _arrival_faults(settings: Mapping[str, Any], demand: Sequence[Any]) -> Itera
             yield Fault("demand", index, f"expected arrivals <= trucks, got {arrivals} of {trucks} trucks")
 
 
-def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
+def _table_faults(table: str, rows: Sequence[Any], place: Place) -> Iterator[Fault]:
     """The faults of one table on its own: no rows, a field out of range, an id twice, no incidents at all."""
     if not rows:
         yield Fault(table, None, "expected at least one row, got none")
@@ -330,8 +331,8 @@ def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
     first: dict[Any, int] = {}
     for index, value in enumerate(getattr(row, UNIQUE[table]) for row in rows if table in UNIQUE):
         if value is not UNREAD and first.setdefault(value, index) != index:
-            text = f"expected {UNIQUE[table]} to be unique, got {shown(value)} again"
-            yield Fault(table, index, text, first[value])
+            again = f"got {shown(value)} again (first at {place(table, first[value])})"
+            yield Fault(table, index, f"expected {UNIQUE[table]} to be unique, {again}")
     if table == "demand":
         rates = [point.incidents_per_day for point in rows]
         if all(rate == 0.0 for rate in rates):
