@@ -1,21 +1,23 @@
 """Teams for the terminal: every one at a node, or the one that goes and what else could go."""
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from runcard.cli.tables import BEST, SplitTable, decimals_for
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.explain import Explanation
-from runcard.outputs.lateness import ClassLateness, Lateness
+from runcard.outputs.lateness import ClassLateness
 from runcard.outputs.words import counted, in_decimals, incidents_a_day
 
 
-def print_lateness(lateness: Lateness, *, top: int) -> None:
+def print_lateness(node_id: str, classes: Sequence[ClassLateness], *, top: int) -> None:
     """Print P(late) of the best teams at a node, for each of its incident classes."""
     console = make_console()
-    for number, one in enumerate(lateness.classes, start=1):
-        of_several = f" (incident class {number} of {len(lateness.classes)})" if len(lateness.classes) > 1 else ""
-        console.print(f"{lateness.node_id}{of_several}: {class_line(one)}", style="bold")
+    for number, one in enumerate(classes, start=1):
+        of_several = f" (incident class {number} of {len(classes)})" if len(classes) > 1 else ""
+        console.print(f"{node_id}{of_several}: {class_line(one)}", style="bold")
         console.print(lateness_table(one, top=top))
         if len(one.teams) > top:
             console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")

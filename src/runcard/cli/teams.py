@@ -17,16 +17,16 @@ def lateness(
     from runcard.cli.progress import Report
     from runcard.cli.show_teams import print_lateness
     from runcard.cli.terminal import print_json
-    from runcard.outputs.lateness import lateness_at
+    from runcard.outputs.lateness import lateness_at, lateness_document
 
     with Report() as report:
         given = read_city(city)
         report.begin(f"driving times to {at}")
         found = lateness_at(given, at)
     if as_json:
-        print_json(found.document())
+        print_json(lateness_document(at, found))
     else:
-        print_lateness(found, top=top)
+        print_lateness(at, found, top=top)
 
 
 def decide(

@@ -1,5 +1,6 @@
 """P(late) of every team at one place, best first: what a choice is made from when nothing else matters."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -39,28 +40,21 @@ class ClassLateness:
     teams: tuple[TeamLateness, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lateness:
-    """The teams for a node, for each of its incident classes in the order of demand.csv."""
+def lateness_document(node_id: str, classes: Sequence[ClassLateness]) -> dict[str, Any]:
+    """The teams for a node as plain values, ready for JSON.
 
-    node_id: str
-    classes: tuple[ClassLateness, ...]
-
-    def document(self) -> dict[str, Any]:
-        """The teams as plain values, ready for JSON.
-
-        `teams` are those of the node's incident class. A node with several has `classes` as well, with the teams of
-        each, and `teams` are those of the first.
-        """
-        by_class = [asdict(one) for one in self.classes]
-        for team in (team for one in by_class for team in one["teams"]):
-            del team["shared_links"]
-        document = {"node": self.node_id, "teams": by_class[0]["teams"]}
-        return document if len(by_class) == 1 else document | {"classes": by_class}
+    `teams` are those of the node's incident class. A node with several has `classes` as well, with the teams of each,
+    and `teams` are those of the first.
+    """
+    by_class = [asdict(one) for one in classes]
+    for team in (team for one in by_class for team in one["teams"]):
+        del team["shared_links"]
+    document = {"node": node_id, "teams": by_class[0]["teams"]}
+    return document if len(by_class) == 1 else document | {"classes": by_class}
 
 
-def lateness_at(city: City, node_id: str) -> Lateness:
-    """P(late) of every team that could be sent to a node."""
+def lateness_at(city: City, node_id: str) -> list[ClassLateness]:
+    """P(late) of every team that could be sent to a node, for each of its incident classes as in demand.csv."""
     points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
     if not points:
         if any(node.node_id == node_id for node in city.nodes):
@@ -87,4 +81,4 @@ def lateness_at(city: City, node_id: str) -> Lateness:
             teams=tuple(sorted(teams, key=lambda team: team.p_late)),
         )
         classes.append(one)
-    return Lateness(node_id=node_id, classes=tuple(classes))
+    return classes
