@@ -3,12 +3,9 @@
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from runcard.policy.solve_options import SolveOptions
 
 
 def named_path(text: str | Path) -> Path:
@@ -56,13 +53,6 @@ Threads = Annotated[
     int | None, whole_option("Threads to use; one for each processor if left out.", least=1, most=10_000)
 ]
 Seed = Annotated[int, whole_option("Seed of everything random.", most=2**63 - 1)]
-
-
-def solve_options(tolerance: float, horizon_busy_times: float | None, threads: int | None) -> "SolveOptions":
-    """The options of a solve, checked."""
-    from runcard.policy.solve_options import SolveOptions
-
-    return SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
 
 
 def words_of(text: str) -> list[str]:

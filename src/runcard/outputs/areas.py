@@ -12,7 +12,7 @@ place, but at least 2 s and at most 4 s. So cells never overlap, a grid gives sq
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import count, pairwise
 from math import cos, inf, radians
 from typing import Final
 
@@ -102,13 +102,12 @@ def cells_of(places: Places) -> Areas:
 
 def borders(areas: Areas, owners: Sequence[int], cells: Iterable[int]) -> list[tuple[complex, complex]]:
     """The sides of cells that have another owner across, or the end of the map."""
-    found = []
-    for i in cells:
-        corners = areas.corners[i]
-        for start, end, j in zip(corners, (*corners[1:], corners[0]), areas.across[i], strict=True):
-            if j < 0 or owners[j] != owners[i]:
-                found.append((start, end))
-    return found
+    return [
+        side
+        for i in cells
+        for side, j in zip(pairwise((*areas.corners[i], areas.corners[i][0])), areas.across[i], strict=True)
+        if j < 0 or owners[j] != owners[i]
+    ]
 
 
 def territories(areas: Areas, owners: Sequence[int]) -> list[list[int]]:
