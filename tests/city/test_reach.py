@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runcard.city import DemandPoint, Link, Station
-from runcard.city.reach import route_faults
+from runcard.city.check import route_faults
 
 
 @given(
@@ -32,4 +32,4 @@ def test_missing_routes_are_those_networkx_misses(
     ]
     stations = [Station(f"s{index}", f"n{place}", 1) for index, place in enumerate(places)]
     points = [DemandPoint(f"n{node}", 1.0) for node in demand]
-    assert [index for index, _ in route_faults(links, stations, points)] == expected
+    assert [fault.index for fault in route_faults(links, stations, points)] == expected

@@ -18,9 +18,8 @@ def shown(table: SplitTable, width: int) -> list[str]:
 
 def numbers_table(name: str) -> SplitTable:
     """A table of one named row and six numbers of ten digits."""
-    table = SplitTable("team", [f"column\n{number}" for number in range(6)])
-    table.add_row(name, *(str(number) * 10 for number in range(6)))
-    return table
+    row = [name, *(str(number) * 10 for number in range(6))]
+    return SplitTable(["team", *(f"column\n{number}" for number in range(6))], [row])
 
 
 @pytest.mark.parametrize("width", [200, 80, 50, 40, 30, 25])

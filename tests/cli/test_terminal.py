@@ -137,9 +137,7 @@ def test_a_real_terminal_gets_only_our_own_control_sequences(hostile: Path, comm
 
 def test_text_is_measured_as_it_is_shown() -> None:
     """A row with a control character in its name is as long as the others."""
-    table = SplitTable("team", ["number"])
-    for name in ("a\x1b[31m", "b", "c\nd"):
-        table.add_row(name, "1.0")
+    table = SplitTable(["team", "number"], [(name, "1.0") for name in ("a\x1b[31m", "b", "c\nd")])
     console = PlainConsole(file=io.StringIO(), width=60, markup=False)
     console.print(table)
     assert isinstance(console.file, io.StringIO)

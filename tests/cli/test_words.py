@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runcard.city import Objective
-from runcard.cli.words import objective_words, outward, proven_words
+from runcard.cli.tables import objective_words, outward, proven_words
 
 
 @given(st.floats(1.001e-6, 1.0), st.floats(0.0, 1e-6), st.integers(0, 10))

@@ -23,9 +23,9 @@ def comparison() -> WeightComparison:
 def test_every_point_is_where_its_numbers_say(comparison: WeightComparison) -> None:
     """Each policy is a line through mean minutes and late percent, in the order of the weights."""
     (axes,) = weight_figure(comparison).axes
-    assert [line.get_label() for line in axes.lines] == [curve.policy for curve in comparison.curves]
-    for line, curve in zip(axes.lines, comparison.curves, strict=True):
-        expected = [(point.mean_minutes, 100.0 * point.late_fraction) for point in curve.points]
+    assert [line.get_label() for line in axes.lines] == list(comparison.curves)
+    for line, points in zip(axes.lines, comparison.curves.values(), strict=True):
+        expected = [(point.mean_minutes, 100.0 * point.late_fraction) for point in points]
         assert np.array_equal(line.get_xydata(), expected)
 
 
@@ -46,12 +46,12 @@ def test_no_policy_is_in_the_shaded_region(comparison: WeightComparison) -> None
     minutes, late = edge[edge[:, 1] > edge[:, 1].min()].T
     order = np.argsort(minutes)
     spread = np.ptp(axes.get_ylim())
-    for curve in comparison.curves:
-        for point in curve.points:
+    for policy, points in comparison.curves.items():
+        for point in points:
             limit = np.interp(point.mean_minutes, minutes[order], late[order])
             assert 100.0 * point.late_fraction >= limit - 0.01 * spread
-            assert curve.policy != "optimal" or 100.0 * point.late_fraction <= limit + 0.02 * spread
-    without = replace(comparison, curves=comparison.curves[1:])
+            assert policy != "optimal" or 100.0 * point.late_fraction <= limit + 0.02 * spread
+    without = replace(comparison, curves={name: of for name, of in comparison.curves.items() if name != "optimal"})
     figure = weight_figure(without)
     assert not figure.axes[0].collections
     assert "Grey" not in figure.get_supxlabel()
@@ -67,11 +67,10 @@ def test_the_same_curve_is_the_same_file(comparison: WeightComparison, tmp_path:
 
 def test_names_and_single_points_can_be_drawn(comparison: WeightComparison, tmp_path: Path) -> None:
     """A dollar sign in a name starts no formula, and one point alone is no reason to fail."""
-    curve = comparison.curves[1]
     odd = replace(
         comparison,
         city=replace(comparison.city, name="$x^{$ & _y_"),
-        curves=(replace(curve, points=curve.points[:1]),),
+        curves={"closest-first": comparison.curves["closest-first"][:1]},
     )
     assert draw_curve(odd, tmp_path / "curve.png").stat().st_size > 1000
 

@@ -44,7 +44,7 @@ def made_up(
     """An explanation with teams of one truck, of which the decision is at 2 % + 1 % and the others at 1 % + 3 %."""
     other = {"p_late": 0.01, "price": 0.03}
     return Explanation(
-        node_id="n1",
+        place="n1",
         policy=policy,
         reason=reason,
         decision=Decision(team=(decision,), p_late=0.02, price=0.01, alternatives=()),

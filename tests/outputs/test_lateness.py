@@ -20,7 +20,7 @@ def test_a_team_has_one_id_for_each_truck(city: City) -> None:
     """Stations in their order, once for each truck, then trucks from outside up to the number needed."""
     first, second = (station.station_id for station in city.stations)
     point = next(point for point in city.demand if point.trucks is None)
-    (found,) = lateness_at(city, point.node_id).classes
+    (found,) = lateness_at(city, point.node_id)
     assert {team.team for team in found.teams} == {
         ("outside",) * 3,
         (first, "outside", "outside"),
@@ -33,6 +33,6 @@ def test_a_team_has_one_id_for_each_truck(city: City) -> None:
 
 def test_the_best_team_comes_first(city: City) -> None:
     """Teams are listed by P(late)."""
-    (found,) = lateness_at(city, city.demand[0].node_id).classes
+    (found,) = lateness_at(city, city.demand[0].node_id)
     late = [team.p_late for team in found.teams]
     assert late == sorted(late)

@@ -31,13 +31,13 @@ def comparison(grid: City) -> WeightComparison:
 
 def test_weights_rise_from_zero(comparison: WeightComparison) -> None:
     """They come by size, each once, with 0 first whether it was asked for or not."""
-    for curve in comparison.curves:
-        assert [point.weight for point in curve.points] == [0.0, 0.001, 0.01, 0.1, 1.0]
+    for points in comparison.curves.values():
+        assert [point.weight for point in points] == [0.0, 0.001, 0.01, 0.1, 1.0]
 
 
 def test_each_point_is_the_policy_of_that_objective(grid: City, comparison: WeightComparison) -> None:
     """A city that states the objective itself gives the same late fraction and minutes; weight 0 is lateness alone."""
-    for point in comparison.curves[0].points:
+    for point in comparison.curves["optimal"]:
         objective = Objective("late+minutes", point.weight) if point.weight else Objective()
         alone = evaluate(solve(dispatch_problem(replace(grid, objective=objective)), "optimal"))
         assert point.late_fraction == pytest.approx(alone.late_fraction, rel=1e-9)
@@ -47,17 +47,17 @@ def test_each_point_is_the_policy_of_that_objective(grid: City, comparison: Weig
 
 def test_what_a_weight_costs_and_saves(comparison: WeightComparison) -> None:
     """Each is counted against weight 0; for the optimal policy both only grow, each step at its weight's price."""
-    optimal, closest = comparison.curves
-    first = optimal.points[0]
+    optimal, closest = comparison.curves.values()
+    first = optimal[0]
     assert (first.more_late, first.minutes_saved) == (0.0, 0.0)
-    for one, other in pairwise(optimal.points):
+    for one, other in pairwise(optimal):
         assert other.more_late == other.late_fraction - first.late_fraction
         assert other.minutes_saved == first.mean_minutes - other.mean_minutes
         assert other.more_late > one.more_late
         saved = other.minutes_saved - one.minutes_saved
         assert saved > 0.0
         assert one.weight * saved - 1e-8 <= other.more_late - one.more_late <= other.weight * saved + 1e-8
-    for point in closest.points:  # it looks at no costs
+    for point in closest:  # it looks at no costs
         assert point.more_late == pytest.approx(0.0, abs=1e-9)
         assert point.minutes_saved == pytest.approx(0.0, abs=1e-9)
 
@@ -65,8 +65,8 @@ def test_what_a_weight_costs_and_saves(comparison: WeightComparison) -> None:
 def test_the_objective_of_the_city_is_set_aside(grid: City, comparison: WeightComparison) -> None:
     """Weights say what is minimised, whatever the city states."""
     other = compare_weights(replace(grid, objective=Objective("minutes")), [0.1])
-    assert [point.late_fraction for point in other.curves[0].points] == [
-        comparison.curves[0].points[place].late_fraction for place in (0, 3)
+    assert [point.late_fraction for point in other.curves["optimal"]] == [
+        comparison.curves["optimal"][place].late_fraction for place in (0, 3)
     ]
 
 
@@ -106,7 +106,7 @@ def test_the_caller_is_told_what_goes_on(grid: City) -> None:
     _, *names = heard
     assert names == [f"optimal, weight {weight}{of}" for weight in ("0", "0.1") for of in ("", ", evaluated")]
     for number, name in enumerate(names):
-        cost, steps = comparison.curves[0].points[number // 2].result.evaluation.cost, heard[name]
+        cost, steps = comparison.curves["optimal"][number // 2].result.evaluation.cost, heard[name]
         assert steps
         assert all(now.lower <= cost * (1.0 + 1e-9) and cost <= now.upper * (1.0 + 1e-9) for now in steps)
 
@@ -114,10 +114,10 @@ def test_the_caller_is_told_what_goes_on(grid: City) -> None:
 def test_results_that_did_not_converge_are_named(comparison: WeightComparison) -> None:
     """The policy and the weight of each are in the words."""
     assert comparison.failed == []
-    curve, *others = comparison.curves
-    point = replace(curve.points[2], result=replace(curve.points[2].result, converged=False))
-    points = (*curve.points[:2], point, *curve.points[3:])
-    assert replace(comparison, curves=(replace(curve, points=points), *others)).failed == ["optimal with weight 0.01"]
+    points = list(comparison.curves["optimal"])
+    points[2] = replace(points[2], result=replace(points[2].result, converged=False))
+    curves = {**comparison.curves, "optimal": points}
+    assert replace(comparison, curves=curves).failed == ["optimal with weight 0.01"]
 
 
 @pytest.mark.parametrize("weight", [-0.1, float("nan"), float("inf"), 1e4])

@@ -14,7 +14,8 @@ from operator import attrgetter
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from runcard.city.reach import route_faults
+import numpy as np
+
 from runcard.errors import CityError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ MAX_WEIGHT: Final = 1000.0
 """Late incidents per minute. Far above 1 the minutes alone decide; far above this, the late ones drown in rounding."""
 
 MAX_TRUCKS_PER_INCIDENT: Final = 4
+MAX_NAMED: Final = 3
 MAX_SEED: Final = 10**100
 MAX_COORDINATE: Final = 1e12
 LEAST_MINUTES: Final = 1e-12
@@ -55,6 +57,10 @@ _REPR: Final = Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
+Place = Callable[[str, int | None], str]
+"""Says where a table and a position in it are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One fault: in which table (`city` for the settings), at which position (None: the table as a whole), and what."""
@@ -62,7 +68,6 @@ class Fault:
     table: str
     index: int | None
     text: str
-    first: int | None = None
 
 
 class UnreadableError(ValueError):
@@ -105,8 +110,7 @@ def check_city(city: "City") -> None:
             return ""
         return TABLE_ATTRIBUTES[table] + ("" if index is None else f"[{index}]")
 
-    faults = [described(fault, place) for fault in find_faults(settings, tables)]
-    if faults:
+    if faults := [described(fault, place) for fault in find_faults(settings, tables, place)]:
         raise CityError(f"city {shown(city.name)}", faults)
 
 
@@ -115,15 +119,14 @@ def objective_faults(objective: "Objective") -> list[str]:
     return list(_setting_faults({"objective.minimise": objective.minimise, "objective.weight": objective.weight}))
 
 
-def described(fault: Fault, place: Callable[[str, int | None], str]) -> str:
-    """A fault in words; `place` says where a table and a position in it are."""
+def described(fault: Fault, place: Place) -> str:
+    """A fault in words, with its place."""
     where = place(fault.table, fault.index)
-    text = f"{where}: {fault.text}" if where else fault.text
-    return text if fault.first is None else f"{text} (first at {place(fault.table, fault.first)})"
+    return f"{where}: {fault.text}" if where else fault.text
 
 
 def find_faults(
-    settings: Mapping[str, Any], tables: Mapping[str, Sequence[Any]], *, routes: bool = True
+    settings: Mapping[str, Any], tables: Mapping[str, Sequence[Any]], place: Place, *, routes: bool = True
 ) -> list[Fault]:
     """Every fault of a city given as settings and tables; a setting or table that is absent is not checked.
 
@@ -132,7 +135,7 @@ def find_faults(
     """
     faults = [Fault("city", None, text) for text in _setting_faults(settings)]
     for table, rows in tables.items():
-        faults += _table_faults(table, rows)
+        faults += _table_faults(table, rows, place)
     faults += _arrival_faults(settings, tables.get("demand", ()))
     known = {node.node_id for node in tables.get("node", ())}
     if known and UNREAD not in known:
@@ -144,9 +147,7 @@ def find_faults(
             if value not in known and value is not UNREAD
         ]
     if routes and not faults:
-        faults += [
-            Fault("station", *fault) for fault in route_faults(tables["link"], tables["station"], tables["demand"])
-        ]
+        faults += route_faults(tables["link"], tables["station"], tables["demand"])
     return faults
 
 
@@ -196,11 +197,7 @@ _MINUTES: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUT
 _COUNT: Final = Condition(int, ">= 1", lambda value: value >= 1)
 _TEAM_SIZE: Final = Condition(int, f"to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", _is_team_size)
 _CV: Final = Condition(float, f"from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV, optional=True)
-
-
-def _not_negative(most: float) -> Condition:
-    return Condition(float, ">= 0", lambda value: value >= 0.0, 0.0, most)
-
+_AMOUNT: Final = Condition(float, ">= 0", lambda value: value >= 0.0, 0.0)
 
 SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
     "name": _TEXT,
@@ -218,7 +215,7 @@ SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
     "driving.fixed_part": Condition(float, "from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
     "driving.coupled_branch": one_of(("short", "long"))._replace(optional=True),
     "driving.second_route": one_of(("same", "disjoint")),
-    "turnout.mean_minutes": _not_negative(MAX_MINUTES),
+    "turnout.mean_minutes": _AMOUNT._replace(most=MAX_MINUTES),
     "turnout.model": one_of(("exponential", "gamma", "lognormal")),
     "turnout.cv": _CV,
     "turnout.shared": Condition(bool, "to be true or false", lambda value: isinstance(value, bool)),
@@ -238,7 +235,7 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
         "to_node_id": _REFERENCE,
         "directed": Condition(bool, "to be true or false", lambda value: value in (False, True)),
         "mean_minutes": _MINUTES,
-        "length_m": _not_negative(MAX_COORDINATE)._replace(optional=True),
+        "length_m": _AMOUNT._replace(most=MAX_COORDINATE, optional=True),
     },
     "station": {
         "station_id": Condition(
@@ -252,7 +249,7 @@ COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
     },
     "demand": {
         "node_id": _REFERENCE,
-        "incidents_per_day": _not_negative(MAX_RATE),
+        "incidents_per_day": _AMOUNT._replace(most=MAX_RATE),
         "trucks": _TEAM_SIZE._replace(optional=True),
         "arrivals": _TEAM_SIZE._replace(optional=True),
         "target_minutes": _MINUTES._replace(optional=True),
@@ -322,7 +319,7 @@ def _arrival_faults(settings: Mapping[str, Any], demand: Sequence[Any]) -> Itera
             yield Fault("demand", index, f"expected arrivals <= trucks, got {arrivals} of {trucks} trucks")
 
 
-def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
+def _table_faults(table: str, rows: Sequence[Any], place: Place) -> Iterator[Fault]:
     """The faults of one table on its own: no rows, a field out of range, an id twice, no incidents at all."""
     if not rows:
         yield Fault(table, None, "expected at least one row, got none")
@@ -334,11 +331,39 @@ def _table_faults(table: str, rows: Sequence[Any]) -> Iterator[Fault]:
     first: dict[Any, int] = {}
     for index, value in enumerate(getattr(row, UNIQUE[table]) for row in rows if table in UNIQUE):
         if value is not UNREAD and first.setdefault(value, index) != index:
-            text = f"expected {UNIQUE[table]} to be unique, got {shown(value)} again"
-            yield Fault(table, index, text, first[value])
+            again = f"got {shown(value)} again (first at {place(table, first[value])})"
+            yield Fault(table, index, f"expected {UNIQUE[table]} to be unique, {again}")
     if table == "demand":
         rates = [point.incidents_per_day for point in rows]
         if all(rate == 0.0 for rate in rates):
             yield Fault(table, None, "expected at least one incidents_per_day > 0, got none")
         elif all(isinstance(rate, float | int) and 0.0 <= rate < LEAST_RATE for rate in rates):
             yield Fault(table, None, f"expected at least one incidents_per_day >= {LEAST_RATE:g}, got {max(rates)!r}")
+
+
+def route_faults(links: Sequence[Any], stations: Sequence[Any], demand: Sequence[Any]) -> Iterator[Fault]:
+    """A fault for every station without a route to some demand point.
+
+    Stations that can reach one another reach the same nodes, so that one search is enough for all of them.
+    """
+    from scipy.sparse import csr_array  # here, because it takes a while to import
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    ways = [(link.from_node_id, link.to_node_id) for link in links]
+    ways += [(link.to_node_id, link.from_node_id) for link in links if not link.directed]
+    wanted = dict.fromkeys(point.node_id for point in demand)
+    names = dict.fromkeys([*(node_id for way in ways for node_id in way), *wanted, *(one.node_id for one in stations)])
+    number = {node_id: place for place, node_id in enumerate(names)}
+    ends = np.array([(number[start], number[end]) for start, end in ways]).T
+    graph = csr_array((np.ones(len(ways)), (ends[0], ends[1])), shape=(len(number), len(number)))
+    part = connected_components(graph, connection="strong")[1].tolist()
+    missed: dict[int, list[str]] = {}
+    for index, station in enumerate(stations):
+        here = number[station.node_id]
+        if part[here] not in missed:
+            reached = set(breadth_first_order(graph, here, return_predecessors=False).tolist())
+            missed[part[here]] = [node_id for node_id in wanted if number[node_id] not in reached]
+        if found := missed[part[here]]:
+            named = ", ".join(found[:MAX_NAMED])
+            more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+            yield Fault("station", index, f"expected a route to every demand point, got none to {named}{more}")

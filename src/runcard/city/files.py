@@ -31,7 +31,7 @@ DRAFT: Final = ".runcard-draft"
 REPLACED: Final = "replaced.toml"
 """The place in the draft that `city.toml` of the city before moves to."""
 
-_TABLE_ORDER: Final = {"city": 0} | {table.name: place for place, table in enumerate(TABLES, start=1)}
+_ORDER: Final = ("city", *TABLE_ATTRIBUTES)
 _NUM_TRIES, _WAIT_SECONDS = 20, 0.05
 
 
@@ -48,9 +48,9 @@ def read_city(folder: str | Path) -> City:
         return f"{table}.csv" if index is None else f"{table}.csv row {read[table].row_numbers[index]}"
 
     # The settings and tables that could be read are checked further, so that one run shows everything.
-    faults += find_faults(settings, {name: table.rows for name, table in read.items()}, routes=not faults)
+    faults += find_faults(settings, {name: table.rows for name, table in read.items()}, place, routes=not faults)
     if faults:
-        faults.sort(key=lambda fault: (_TABLE_ORDER[fault.table], -1 if fault.index is None else fault.index))
+        faults.sort(key=lambda fault: (_ORDER.index(fault.table), -1 if fault.index is None else fault.index))
         raise CityError(str(folder), [described(fault, place) for fault in faults])
     tables: dict[str, Any] = {attribute: read[name].rows for name, attribute in TABLE_ATTRIBUTES.items()}
     return City(**tables, **city_fields(settings))
@@ -168,11 +168,10 @@ def _read_files(folder: Path) -> tuple[dict[str, Any], dict[str, ReadTable], lis
 
 def _identity(path: Path) -> tuple[int, int, int] | None:
     """What tells a file from another one that took its place; None if there is none."""
-    try:
+    with suppress(OSError):
         found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+        return found.st_ino, found.st_mtime_ns, found.st_size
+    return None
 
 
 def read_text(path: Path) -> str:

@@ -95,13 +95,8 @@ def generate_grid(
 
 def grid_edges(side: int) -> list[Edge]:
     """The links of the full grid as pairs of nodes, numbered row by row: for each node right, then down."""
-    edges = []
-    for node in range(side * side):
-        if (node + 1) % side:
-            edges.append((node, node + 1))
-        if node + side < side * side:
-            edges.append((node, node + side))
-    return edges
+    right = [(node, node + 1) for node in range(side * side) if (node + 1) % side]
+    return sorted(right + [(node, node + side) for node in range(side * (side - 1))])
 
 
 def thinned(edges: list[Edge], order: list[int], *, num_kept: int) -> list[Edge]:
@@ -111,10 +106,8 @@ def thinned(edges: list[Edge], order: list[int], *, num_kept: int) -> list[Edge]
     """
     from scipy.sparse.csgraph import minimum_spanning_tree  # here, because it takes a while to import
 
-    backwards = np.array(order[::-1])
-    ranks = np.empty(len(edges))
-    ranks[backwards] = np.arange(1, len(edges) + 1)
-    needed = set(backwards[minimum_spanning_tree(_graph(edges, ranks)).data.astype(int) - 1].tolist())
+    ranks = len(order) - np.argsort(order).astype(np.float64)  # the last has rank 1
+    needed = {order[-int(rank)] for rank in minimum_spanning_tree(_graph(edges, ranks)).data.tolist()}
     spare = [position for position in order if position not in needed]
     removed = set(spare[: max(0, len(edges) - num_kept)])
     return [edge for position, edge in enumerate(edges) if position not in removed]

@@ -23,10 +23,6 @@ SECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
 REQUIRED: Final = ("name", "busy_minutes", "target_minutes")
 _TYPE_WORDS: Final = {str: "text", float: "a number", int: "a whole number", bool: "true or false", list: "a list"}
 
-
-KEYS: Final = tuple(SETTING_CONDITIONS)
-"""Every key of `city.toml` besides `schema`."""
-
 NOT_IF_DEFAULT: Final = {"arrivals_per_incident": 1, "driving.fixed_part": 0.0, "driving.second_route": "same"}
 """The keys that are written only if they say something else than this."""
 
@@ -71,8 +67,8 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
     for key, value in given.items():
         if key in SECTIONS:
             faults.append(f"expected {key} to be a section, got {shown(value)}")
-        elif key not in KEYS:
-            faults.append(f"unknown key {plain(key)}{near(key, [*KEYS, *SECTIONS])}")
+        elif key not in SETTING_CONDITIONS:
+            faults.append(f"unknown key {plain(key)}{near(key, [*SETTING_CONDITIONS, *SECTIONS])}")
         else:
             try:
                 settings[key] = typed(value, SETTING_CONDITIONS[key].of)
@@ -94,7 +90,7 @@ def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
 def format_settings(city: City) -> str:
     """The TOML text of a city's settings: the main ones, and others where they are not the default."""
     lines, begun = [f"schema = {SCHEMA}"], ""
-    for key in KEYS:
+    for key, condition in SETTING_CONDITIONS.items():
         section, _, name = key.rpartition(".")
         value = attrgetter(key)(city)
         stated = not section or section == "driving" or getattr(city, section) != SECTIONS[section]()
@@ -103,8 +99,7 @@ def format_settings(city: City) -> str:
         if section != begun:
             lines += ["", f"[{section}]"]
             begun = section
-        of = SETTING_CONDITIONS[key].of
         # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
-        text = repr(of(value)) if of in (float, int) else json.dumps(value, ensure_ascii=False)
+        text = repr(condition.of(value)) if condition.of in (float, int) else json.dumps(value, ensure_ascii=False)
         lines.append(f"{name} = {text}")
     return "\n".join(lines) + "\n"

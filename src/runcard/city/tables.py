@@ -89,9 +89,8 @@ def _read_cell(of: type, cell: str) -> Any:
 def _city_table(row: type[Any], name: str) -> Table:
     """The table of a city whose columns are the fields of a class; those with a default are optional."""
     types = {column: condition.of for column, condition in COLUMN_CONDITIONS[name].items()}
-    required = {field.name for field in fields(row) if field.default is MISSING}
-    optional = tuple(column for column in types if column not in required)
-    return Table(name, row, tuple(column for column in types if column in required), optional, types)
+    required = tuple(field.name for field in fields(row) if field.default is MISSING)
+    return Table(name, row, required, tuple(column for column in types if column not in required), types)
 
 
 TABLES: Final = tuple(map(_city_table, (Node, Link, Station, DemandPoint), COLUMN_CONDITIONS))

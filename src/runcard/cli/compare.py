@@ -14,7 +14,6 @@ from runcard.cli.parameters import (
     Tolerance,
     option,
     path_option,
-    solve_options,
     words_of,
 )
 from runcard.errors import NotConvergedError
@@ -60,8 +59,9 @@ def compare(
     from runcard.outputs.curve import draw_curve
     from runcard.outputs.map import check_picture_file
     from runcard.outputs.weights import WeightComparison, compare_weights
+    from runcard.policy.solve_options import SolveOptions
 
-    options = solve_options(tolerance, horizon_busy_times, threads)
+    options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
     if curve is not None and weights is None:
         raise typer.BadParameter("expected --weights with it: the curve has a point for each", param_hint="'--curve'")
     names = None if policies is None else words_of(policies)

@@ -1,10 +1,17 @@
 """`runcard demo`: the built-in city solved, compared and drawn, with files to try the other commands on."""
 
+import shutil
+import sys
+from os.path import relpath
 from pathlib import Path
-from typing import Annotated
+from shlex import join
+from typing import TYPE_CHECKING, Annotated
 
 from runcard.cli.parameters import path_option
 from runcard.errors import InputError
+
+if TYPE_CHECKING:
+    from runcard.outputs.compare import Comparison
 
 
 def demo(
@@ -17,11 +24,13 @@ def demo(
     The folder also gets the city and its policy file, to try the other commands on.
     """
     from runcard.city.demo import demo_city
+    from runcard.city.files import write_city
     from runcard.cli.progress import Report
     from runcard.cli.show_comparison import print_comparison
     from runcard.cli.terminal import make_console
     from runcard.outputs.compare import DEFAULT_POLICIES, compare_policies
-    from runcard.outputs.demo import next_commands, write_demo
+    from runcard.outputs.map import draw_map
+    from runcard.outputs.policy_file import save_policy
     from runcard.policy.solve_options import SolveOptions
 
     if output.exists() and not output.is_dir():
@@ -36,6 +45,31 @@ def demo(
     print_comparison(comparison)
     with Report() as report:
         report.begin("drawing the map")
-        written = write_demo(comparison, output)
-    files, commands = ([f"  {one}" for one in lines] for lines in (written, next_commands(comparison, output)))
-    console.print("Written:", *files, "", "Try next:", *commands, sep="\n", soft_wrap=True)
+        closest, optimal = (comparison.result(name) for name in ("closest-first", "optimal"))
+        maps, folder, file = (output / "map.png", output / "map.svg"), output / "city", output / "optimal.policy"
+        write_city(city, folder, overwrite=True)
+        save_policy(optimal.policy, file)
+        draw_map(city, [closest.policy, optimal.policy], *maps, results=[closest.evaluation, optimal.evaluation])
+    called, node_id = Path(sys.argv[0]), _telling_node(comparison)
+    # This program may be in a virtual environment that is not active.
+    program = relpath(called) if called.name == "runcard" and not shutil.which("runcard") else "runcard"
+    commands = (
+        ("decide", str(file), "--at", node_id, "--idle", "all"),
+        ("lateness", str(folder), "--at", node_id),
+        ("compare", str(folder), "--policies", "closest-first,optimal", "--json"),
+        ("map", str(folder), "--policies", "fixed-card", "-o", str(output / "fixed-card.png")),
+    )
+    written, lines = [f"  {one}" for one in (*maps, folder, file)], [f"  {join([program, *one])}" for one in commands]
+    console.print("Written:", *written, "", "Try next:", *lines, sep="\n", soft_wrap=True)
+
+
+def _telling_node(comparison: "Comparison") -> str:
+    """The node where the optimal team of all idle trucks differs from closest-first and most incidents start."""
+    problem = comparison.problem
+    optimal, closest = (comparison.result(name).policy for name in ("optimal", "closest-first"))
+    differing = (
+        point
+        for point in range(problem.num_points)
+        if optimal.decide(problem.trucks, point).team != closest.decide(problem.trucks, point).team
+    )
+    return problem.point_ids[max(differing, key=problem.incidents_per_day.__getitem__, default=0)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from runcard.cli.parameters import Threads, option, path_argument, path_option, solve_options, some_words
+from runcard.cli.parameters import Threads, option, path_argument, path_option, some_words
 from runcard.errors import InputError
 
 
@@ -38,6 +38,7 @@ def draw_map(
     from runcard.outputs.map import check_picture_file, draw_map, policies_to_draw
     from runcard.outputs.policy_choice import policies_for, policy_choices
     from runcard.policy.solve import evaluate
+    from runcard.policy.solve_options import SolveOptions
 
     asked = [] if policies is None else some_words(policies, "--policies")
     check_picture_file(output, "map")
@@ -50,7 +51,7 @@ def draw_map(
     ):
         if wrong:
             raise InputError(f"{path}: {reason}")
-    options = solve_options(1e-9, None, threads)
+    options = SolveOptions(threads=threads)
     given = read_city(path if city is None else city)
     words, exact = policies_to_draw(given, asked if city is None else ["closest-first", str(path.absolute())])
     choices = policy_choices(words, options)

@@ -1,13 +1,11 @@
 """Arguments and options that several commands have, and lists of words and numbers."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from runcard.policy.solve_options import SolveOptions
 
 
 def named_path(text: str | Path) -> Path:
@@ -36,13 +34,10 @@ def whole_option(words: str, *names: str, least: int = 0, most: int = 10**18) ->
     """An option with a whole number from `least` to `most`; anything else is refused in a sentence."""
 
     def read(text: str | int) -> int:
-        try:
-            number = int(text)
-        except ValueError:  # also of thousands of digits
-            number = None
-        if number is None or not least <= number <= most:
-            raise typer.BadParameter(f"expected a whole number from {least} to {most:,}, got {text!r}")
-        return number
+        with suppress(ValueError):  # also of thousands of digits
+            if least <= (number := int(text)) <= most:
+                return number
+        raise typer.BadParameter(f"expected a whole number from {least} to {most:,}, got {text!r}")
 
     return option("N", words, *names, parser=read)
 
@@ -58,13 +53,6 @@ Threads = Annotated[
     int | None, whole_option("Threads to use; one for each processor if left out.", least=1, most=10_000)
 ]
 Seed = Annotated[int, whole_option("Seed of everything random.", most=2**63 - 1)]
-
-
-def solve_options(tolerance: float, horizon_busy_times: float | None, threads: int | None) -> "SolveOptions":
-    """The options of a solve, checked."""
-    from runcard.policy.solve_options import SolveOptions
-
-    return SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
 
 
 def words_of(text: str) -> list[str]:

@@ -14,14 +14,13 @@ from typing import Annotated, Final
 import typer
 
 from runcard.cli.compare import compare
-from runcard.cli.decide import decide
 from runcard.cli.demo import demo
 from runcard.cli.generate import generate
-from runcard.cli.lateness import lateness
 from runcard.cli.map import draw_map
 from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve
 from runcard.cli.study import study
+from runcard.cli.teams import decide, lateness
 from runcard.cli.visible import visible
 from runcard.errors import CityError, RuncardError
 
@@ -76,7 +75,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a letter that the terminal lacks is no reason to fail
     try:
         with _stoppable() as received:
-            code = _run(arguments)
+            command = typer.main.get_command(app)
+            try:
+                code = int(command.main(arguments, prog_name="runcard", standalone_mode=False) or 0)
+            except Exception as error:
+                if isinstance(error, BrokenPipeError) or os.environ.get("RUNCARD_DEBUG") == "1":
+                    raise
+                code = _report(error)
         if code == INTERRUPTED:
             _say("stopped" if received else "interrupted")
             code = 128 + received[0] if received else code
@@ -86,20 +91,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
-
-
-def _run(arguments: list[str]) -> int:
-    """The exit code of a command, after the error that ended it, if any, has been printed."""
-    try:
-        command = typer.main.get_command(app)
-        code = command.main(arguments, prog_name="runcard", standalone_mode=False) or 0
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        if os.environ.get("RUNCARD_DEBUG") == "1":
-            raise
-        return _report(error)
-    return int(code)
 
 
 @contextmanager
@@ -151,8 +142,5 @@ def _report(error: Exception) -> int:
 def _say(line: str, *details: str) -> None:
     """Print a line on standard error, and the lines of details below it; very long words are cut."""
     lines = [f"runcard: {' '.join(line.split())}", *details]
-    print(*(LONG_WORD.sub(_cut, visible(one)) for one in lines), sep="\n", file=sys.stderr)
-
-
-def _cut(word: re.Match[str]) -> str:
-    return f"{word[0][:100]}... ({len(word[0]):,} letters)"
+    cut = (LONG_WORD.sub(lambda word: f"{word[0][:100]}... ({len(word[0]):,} letters)", visible(one)) for one in lines)
+    print(*cut, sep="\n", file=sys.stderr)

@@ -30,12 +30,25 @@ if TYPE_CHECKING:
 EVERY_SECONDS: Final = 10.0
 
 
-class Live:
-    """A bar that is shown while it is entered, or lines that are printed."""
+class Report(Steps):
+    """The steps of some work, one at a time, while it is entered: a bar, or lines that are printed."""
 
-    def __init__(self, *columns: ProgressColumn, **options: Any) -> None:
+    def __init__(self, objective: Objective = LATE, *, time_left: bool = False) -> None:
         console = make_console(stderr=True)
-        self._display = Display(*columns, console=console, transient=True, disable=not console.is_terminal, **options)
+        columns: list[ProgressColumn] = [
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[words]}", markup=False),
+            TimeElapsedColumn(),
+        ]
+        if time_left:
+            columns += [TextColumn("left"), TimeRemainingColumn(elapsed_when_finished=False)]
+        # The time left is told by the speed of the last minutes, because tasks are of different kinds.
+        options: dict[str, Any] = {"speed_estimate_period": 120.0, "transient": True}
+        self._display = Display(*columns, console=console, disable=not console.is_terminal, **options)
+        self._task = self._display.add_task("reading", total=None, words="")
+        self._minimise = objective.minimise
+        self._first_gap: float | None = None
         self._began, self._end = time.monotonic(), Event()
         self._lines = None if console.is_terminal else Thread(target=self._print_lines, daemon=True)
 
@@ -50,34 +63,6 @@ class Live:
         self._end.set()
         if self._lines is not None:
             self._lines.join()
-
-    @property
-    def line(self) -> str:
-        """What is done, and how far it is."""
-        raise NotImplementedError
-
-    def _print_lines(self) -> None:
-        """Print a line now and then, until the work ends; runs in a thread of its own."""
-        while not self._end.wait(EVERY_SECONDS):
-            try:
-                print(f"runcard: {self.line}, {time.monotonic() - self._began:.0f} s", file=sys.stderr, flush=True)
-            except (OSError, ValueError):  # nobody reads it any more
-                return
-
-
-class Report(Live, Steps):
-    """The steps of some work, one at a time."""
-
-    def __init__(self, objective: Objective = LATE) -> None:
-        self._minimise = objective.minimise
-        self._first_gap: float | None = None
-        super().__init__(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[words]}", markup=False),
-            TimeElapsedColumn(),
-        )
-        self._task = self._display.add_task("reading", total=None, words="")
 
     def begin(self, words: str) -> None:
         """Show a new step."""
@@ -109,38 +94,36 @@ class Report(Live, Steps):
         """The step and how far it is, in one line."""
         task = self._display.tasks[0]
         words = task.fields["words"].strip().replace("%  ", "%, ", 1)
-        return f"{task.description}: {words}" if words else task.description
+        return f"{task.description.strip()}: {words}" if words else task.description
+
+    def _print_lines(self) -> None:
+        """Print a line now and then, until the work ends; runs in a thread of its own."""
+        while not self._end.wait(EVERY_SECONDS):
+            try:
+                print(f"runcard: {self.line}, {time.monotonic() - self._began:.0f} s", file=sys.stderr, flush=True)
+            except (OSError, ValueError):  # nobody reads it any more
+                return
 
 
-class StudyBar(Live):
-    """The progress of a study: a bar that fills with the weights of the tasks that are done, and the time left."""
+class StudyBar(Report):
+    """The progress of a study, by the weights of the tasks that are done, and the time left."""
 
-    def __init__(self, tasks: "Sequence[Task]", num_done: int, weight_done: float) -> None:
-        self.num_tasks, self.num_done = len(tasks), num_done
-        super().__init__(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=32),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            # The speed of the last minutes, because tasks are of different kinds.
-            TimeRemainingColumn(elapsed_when_finished=False),
-            speed_estimate_period=120.0,
-        )
-        total = sum(task.weight for task in tasks)
-        self._task = self._display.add_task("the first task", total=total)
-        self._display.update(self._task, completed=weight_done)
+    def __init__(self, tasks: "Sequence[Task]", done_before: "Sequence[Task]") -> None:
+        super().__init__(time_left=True)
+        self.num_tasks, self.num_done = len(tasks), 0
+        self._total, self._weight = sum(task.weight for task in tasks), 0.0
+        self._count("the first task", done_before)
 
     def done(self, task: "Task") -> None:
         """Count a task that is done."""
-        self.num_done += 1
         where = f"{task.setting.trucks} trucks, side {task.setting.side}, load {task.setting.load:g}"
-        self._display.update(self._task, advance=task.weight, description=f"{where:32}")
+        self._count(f"{where:27}", [task])
 
-    @property
-    def line(self) -> str:
-        """The tasks that are done, and the part of the work that they are."""
-        return f"{self.num_done} of {self.num_tasks} tasks, {self._display.tasks[0].percentage:.0f} %"
+    def _count(self, step: str, tasks: "Sequence[Task]") -> None:
+        self.num_done += len(tasks)
+        self._weight += sum(task.weight for task in tasks)
+        self._display.update(self._task, description=step)
+        self.part(self._weight / self._total if self._total else 1.0, f"{self.num_done} of {self.num_tasks} tasks")
 
 
 def relative_gap(progress: "Progress") -> float:

@@ -1,18 +1,17 @@
 """Policies, or weights of a minute, side by side, for the terminal; the best of each column stands out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rich.text import Text
 
 from runcard.city.model import LATE
-from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for
+from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, objective_words, outward
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
-from runcard.cli.words import objective_words, outward
 from runcard.outputs.compare import ComparedPolicy, Comparison
 from runcard.outputs.policy_choice import PolicyChoice
-from runcard.outputs.weights import Curve, WeightComparison
+from runcard.outputs.weights import WeightComparison, WeightResult
 from runcard.outputs.words import in_decimals
 
 
@@ -42,10 +41,10 @@ def print_weights(comparison: WeightComparison) -> None:
     """Print the weights of each policy."""
     console = make_console()
     console.print(city_line(replace(comparison.city, objective=LATE)), style="bold")
-    for curve in comparison.curves:
+    for policy, points in comparison.curves.items():
         console.print()
-        console.print(f"{curve.policy} for late + weight × minutes:", style="bold")
-        console.print(weight_table(curve))
+        console.print(f"{policy} for late + weight × minutes:", style="bold")
+        console.print(weight_table(points))
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
 
@@ -58,28 +57,25 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     decimals = decimals_for(100.0 * one for one in late)
     per_day = decimals_for(result.evaluation.late_per_day for result in results)
     fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
-    headings = ["late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
+    headings = ["policy", "late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
     objective = comparison.problem.objective
     if objective != LATE:
         what = "minutes" if objective.weight is None else f"late + {objective.weight:g} min"
         headings.append(f"{what},\nproven")
-    table = SplitTable("policy", headings)
-    for result, mean in zip(results, minutes, strict=True):
-        evaluation = result.evaluation
-        table.add_row(
+    rows: list[list[str | Text]] = [
+        [
             _named(result.name, result),
-            Text(
-                in_decimals(100.0 * evaluation.late_fraction, decimals),
-                BEST if evaluation.late_fraction == min(late) else "",
-            ),
+            Text(in_decimals(100.0 * part, decimals), BEST if part == min(late) else ""),
             outward(result.lower, result.upper, decimals + 1),
-            in_decimals(evaluation.late_per_day, per_day),
+            in_decimals(result.evaluation.late_per_day, per_day),
             "" if mean is None else Text(f"{mean:.3f}", BEST if mean == fastest else ""),
             "" if result is results[0] else _fewer_late(result.improvement_over_first),
             f"{result.seconds:.3f}",
             *([] if objective == LATE else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
-        )
-    return table
+        ]
+        for result, part, mean in zip(results, late, minutes, strict=True)
+    ]
+    return SplitTable(headings, rows)
 
 
 def optimum_lines(comparison: Comparison) -> list[str]:
@@ -99,42 +95,39 @@ def optimum_lines(comparison: Comparison) -> list[str]:
 
 def rule_table(comparison: Comparison) -> SplitTable:
     """The late fraction of each policy for the incidents of each rule."""
-    rules = list(comparison.results[0].late_by_rule)
-    table = SplitTable("policy", [rule.replace(" in ", "\nin ") for rule in rules])
-    decimals = decimals_for(100.0 * late for result in comparison.results for late in result.late_by_rule.values())
-    for result in comparison.results:
-        table.add_row(
-            _named(result.name, result), *(in_decimals(100.0 * result.late_by_rule[rule], decimals) for rule in rules)
-        )
-    return table
+    results = comparison.results
+    decimals = decimals_for(100.0 * late for result in results for late in result.late_by_rule.values())
+    rows: list[list[str | Text]] = [
+        [_named(result.name, result), *(in_decimals(100.0 * late, decimals) for late in result.late_by_rule.values())]
+        for result in results
+    ]
+    return SplitTable(["policy", *(rule.replace(" in ", "\nin ") for rule in results[0].late_by_rule)], rows)
 
 
 def station_table(comparison: Comparison) -> SplitTable:
     """The share of all trucks sent that comes from each station, and how busy its trucks are, for every policy."""
     results = comparison.results
-    table = SplitTable("station", ["trucks", *(f"{visible(result.name)}\nsent %  busy %" for result in results)])
-    for i, station in enumerate(comparison.city.stations):
-        cells = (
-            f"{100.0 * result.evaluation.dispatch_share[i]:6.2f}  {100.0 * result.evaluation.busy_fractions[i]:6.2f}"
-            for result in results
-        )
-        table.add_row(station.station_id, str(station.trucks), *cells)
-    table.add_row("outside", "", *(f"{100.0 * result.evaluation.outside_share:6.2f}  {'':6}" for result in results))
-    table.has_foot = True
-    return table
+    evaluations = [result.evaluation for result in results]
+    rows = [
+        [
+            station.station_id,
+            str(station.trucks),
+            *(f"{100.0 * of.dispatch_share[i]:6.2f}  {100.0 * of.busy_fractions[i]:6.2f}" for of in evaluations),
+        ]
+        for i, station in enumerate(comparison.city.stations)
+    ]
+    rows.append(["outside", "", *(f"{100.0 * of.outside_share:6.2f}  {'':6}" for of in evaluations)])
+    headings = ["station", "trucks", *(f"{visible(result.name)}\nsent %  busy %" for result in results)]
+    return SplitTable(headings, rows, has_foot=True)
 
 
-def weight_table(curve: Curve) -> SplitTable:
+def weight_table(points: Sequence[WeightResult]) -> SplitTable:
     """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
-    points = curve.points
     decimals = decimals_for(100.0 * point.late_fraction for point in points)
     finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
-    table = SplitTable(
-        "weight",
-        ["late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns"],
-    )
-    for point in points:
-        table.add_row(
+    columns = ("late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
+    rows = (
+        (
             _named(f"{point.weight:g}", point.result),
             in_decimals(100.0 * point.late_fraction, decimals),
             outward(point.result.lower, point.result.upper, decimals + 1),
@@ -143,7 +136,9 @@ def weight_table(curve: Curve) -> SplitTable:
             "" if point is points[0] else f"{round(point.minutes_saved, 3) + 0.0:.3f}",
             f"{point.result.seconds:.3f}",
         )
-    return table
+        for point in points
+    )
+    return SplitTable(["weight", *columns], rows)
 
 
 def _fewer_late(part: float) -> str:

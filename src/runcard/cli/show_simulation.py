@@ -67,42 +67,39 @@ def simulation_line(simulation: Simulation) -> str:
 def simulation_table(simulation: Simulation) -> SplitTable:
     """The late fraction and the arrivals of each policy."""
     arrivals = [(which, of) for which in ("first", "last") for of in ARRIVALS]
-    headings = ["late, %", "fewer late\nthan first, %", *(f"{which}, {of}\nmin" for which, of in arrivals)]
-    table = SplitTable("policy", headings)
+    headings = ["policy", "late, %", "fewer late\nthan first, %", *(f"{which}, {of}\nmin" for which, of in arrivals)]
+    rows: list[list[str | Text]] = []
     best = min(result.late_fraction.mean for result in simulation.policies)
     for number, result in enumerate(simulation.policies):
         name = Text(visible(result.name), style=BEST if result.late_fraction.mean == best else "")
         fewer = with_error(simulation.improvement(number), 1, 100.0) if number else ""
         minutes = [with_error(result.minutes(f"{which}_{of}"), 2) for which, of in arrivals]
-        table.add_row(name, late_words(result.late_fraction), fewer, *minutes)
-    return table
+        rows.append([name, late_words(result.late_fraction), fewer, *minutes])
+    return SplitTable(headings, rows)
 
 
 def work_table(simulation: Simulation) -> SplitTable:
     """How busy the trucks of each station are, and how often they are sent."""
     results = simulation.policies
-    table = SplitTable(
-        "station", [f"{visible(result.name)}\n{of}" for result in results for of in ("busy, %", "sent a day")]
-    )
-    stations = np.array(simulation.station_of)
+    headings = [f"{visible(result.name)}\n{of}" for result in results for of in ("busy, %", "sent a day")]
+    stations, rows = np.array(simulation.station_of), []
     for station in dict.fromkeys(simulation.station_of):
         here = stations == station
         label = station if here.sum() == 1 else f"{station} ({here.sum()} trucks)"
         work = [(result.busy_fractions[here].mean(), result.dispatches_per_day[here].sum()) for result in results]
-        table.add_row(label, *(cell for busy, sent in work for cell in (f"{100.0 * busy:.1f}", f"{sent:.2f}")))
-    return table
+        rows.append([label, *(cell for busy, sent in work for cell in (f"{100.0 * busy:.1f}", f"{sent:.2f}"))])
+    return SplitTable(["station", *headings], rows)
 
 
 def stress_table(stress: Stress) -> SplitTable:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
     simulations = stress.simulations
     names = [visible(result.name) for result in simulations[0].policies]
-    headings = [f"{names[0]}\nlate, %"]
+    headings, rows = ["scenario", f"{names[0]}\nlate, %"], []
     for name in names[1:]:
         headings += [f"{name}\nlate, %", f"{name}\nfewer late, %", f"{name}\nsurvives"]
-    table = SplitTable("scenario", headings)
     for one in simulations:
-        cells: list[str | Text] = [late_words(one.policies[0].late_fraction)]
+        cells: list[str | Text] = [one.scenario.name, late_words(one.policies[0].late_fraction)]
         for number in range(1, len(names)):
             gain = one.improvement(number)
             word, left = survives(gain), stress.gain_left(one, number)
@@ -112,5 +109,5 @@ def stress_table(stress: Stress) -> SplitTable:
                 with_error(gain, 1, 100.0),
                 Text(f"{word}{share}", style=BEST if word == "yes" else "bold red" if word.startswith("no,") else ""),
             ]
-        table.add_row(one.scenario.name, *cells)
-    return table
+        rows.append(cells)
+    return SplitTable(headings, rows)

@@ -1,21 +1,23 @@
 """Teams for the terminal: every one at a node, or the one that goes and what else could go."""
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from runcard.cli.tables import BEST, SplitTable, decimals_for
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.explain import Explanation
-from runcard.outputs.lateness import ClassLateness, Lateness
+from runcard.outputs.lateness import ClassLateness
 from runcard.outputs.words import counted, in_decimals, incidents_a_day
 
 
-def print_lateness(lateness: Lateness, *, top: int) -> None:
+def print_lateness(node_id: str, classes: Sequence[ClassLateness], *, top: int) -> None:
     """Print P(late) of the best teams at a node, for each of its incident classes."""
     console = make_console()
-    for number, one in enumerate(lateness.classes, start=1):
-        of_several = f" (incident class {number} of {len(lateness.classes)})" if len(lateness.classes) > 1 else ""
-        console.print(f"{lateness.node_id}{of_several}: {class_line(one)}", style="bold")
+    for number, one in enumerate(classes, start=1):
+        of_several = f" (incident class {number} of {len(classes)})" if len(classes) > 1 else ""
+        console.print(f"{node_id}{of_several}: {class_line(one)}", style="bold")
         console.print(lateness_table(one, top=top))
         if len(one.teams) > top:
             console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")
@@ -45,14 +47,20 @@ def class_line(one: ClassLateness) -> str:
 
 def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitTable:
     """The teams of an incident class with P(late), best first; only the first `top` if given."""
-    headings = ["late\n%", "response\nmean min"]
-    shares = any(team.shared_links is not None for team in lateness.teams)
-    table = SplitTable("team", [*headings, "shared\nlinks"] if shares else headings)
+    headings = ["team", "late\n%", "response\nmean min"]
+    if any(team.shared_links is not None for team in lateness.teams):
+        headings.append("shared\nlinks")
     decimals = decimals_for((100.0 * team.p_late for team in lateness.teams), significant=2)
-    for team in lateness.teams[:top]:
-        row = [", ".join(team.team), in_decimals(100.0 * team.p_late, decimals), f"{team.mean_minutes:.3f}"]
-        table.add_row(*row, *(["" if team.shared_links is None else str(team.shared_links)] if shares else []))
-    return table
+    rows = (
+        (
+            ", ".join(team.team),
+            in_decimals(100.0 * team.p_late, decimals),
+            f"{team.mean_minutes:.3f}",
+            "" if team.shared_links is None else str(team.shared_links),
+        )[: len(headings)]
+        for team in lateness.teams[:top]
+    )
+    return SplitTable(headings, rows)
 
 
 def decision_table(explanation: Explanation) -> SplitTable:
@@ -64,8 +72,7 @@ def decision_table(explanation: Explanation) -> SplitTable:
         times, headings = 1.0, ["minutes\nnow", "price\nmin", "sum\nmin", "late now\n%"]
     else:
         times, headings = 1.0, ["P(late)\nnow", "minutes\nnow", "price", "sum"]
-    table = SplitTable("team", headings)
-    decimals = decimals_for(times * option.total for option in options)
+    decimals, rows = decimals_for(times * option.total for option in options), []
     for option in options:
         cells = [in_decimals(times * number, decimals) for number in (option.p_late, option.price, option.total)]
         if option.minutes is not None:
@@ -73,5 +80,5 @@ def decision_table(explanation: Explanation) -> SplitTable:
         if minimise == "minutes":
             cells = [*cells[1:], f"{100.0 * option.p_late:.3f}"]
         style = BEST if option is explanation.decision else ""
-        table.add_row(Text(visible(", ".join(option.team)), style), *(Text(cell, style) for cell in cells))
-    return table
+        rows.append([Text(visible(cell), style) for cell in (", ".join(option.team), *cells)])
+    return SplitTable(["team", *headings], rows)

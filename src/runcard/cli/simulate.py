@@ -15,7 +15,6 @@ from runcard.cli.parameters import (
     Tolerance,
     option,
     path_option,
-    solve_options,
     some_words,
     whole_option,
     words_of,
@@ -74,10 +73,11 @@ def simulate(
     from runcard.outputs.files import size_in_words
     from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.simulate import simulation_document
+    from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario
     from runcard.simulate.scenario import read_scenario
 
-    options = solve_options(tolerance, horizon_busy_times, threads)
+    options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
     choices = policy_choices(words_of(policies), options)
     happens, given = read_scenario(scenario), read_city(city)
     check_scenario(given, happens)
@@ -114,10 +114,11 @@ def stress(
     from runcard.cli.terminal import print_json
     from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.simulate import Stress
+    from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario, possible_scenarios
     from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
-    options = solve_options(tolerance, horizon_busy_times, threads)
+    options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
     choices = policy_choices(words_of(policies), options)
     asked_for = [] if scenarios is None else [read_scenario(name) for name in some_words(scenarios, "--scenarios")]
     if log is not None:

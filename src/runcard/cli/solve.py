@@ -5,7 +5,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Annotated
 
-from runcard.cli.parameters import CityFolder, Horizon, Threads, Tolerance, option, path_option, solve_options
+from runcard.cli.parameters import CityFolder, Horizon, Threads, Tolerance, option, path_option
 
 
 def solve(
@@ -22,16 +22,16 @@ def solve(
     """
     from runcard.city.files import read_city
     from runcard.cli.progress import Report
-    from runcard.cli.tables import city_line
+    from runcard.cli.tables import city_line, proven_words
     from runcard.cli.terminal import make_console
-    from runcard.cli.words import proven_words
     from runcard.errors import NotConvergedError
     from runcard.outputs.files import check_output_file, size_in_words
     from runcard.outputs.policy_file import save_policy
     from runcard.outputs.steps import city_problem
     from runcard.policy.solve import check_size, has_values, policy_names, solve_named
+    from runcard.policy.solve_options import SolveOptions
 
-    options = solve_options(tolerance, horizon_busy_times, threads)
+    options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
     (name,) = policy_names([policy], options)
     check_output_file(output)
     given = read_city(city)

@@ -50,7 +50,7 @@ def study(
             address=address,
         )  # fmt: skip
         prepared, console = run.prepare(), make_console()
-        bar = StudyBar(prepared.tasks, len(prepared.done_before), sum(task.weight for task in prepared.done_before))
+        bar = StudyBar(prepared.tasks, prepared.done_before)
         try:
             with bar:
                 report, results, seconds = prepared.finish(bar.done)

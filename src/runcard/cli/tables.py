@@ -1,11 +1,12 @@
-"""Results as rich tables that fit the terminal; percentages, minutes and days are named in the headings.
+"""Results in words, and as rich tables that fit the terminal; percentages, minutes and days are in the headings.
 
 A table that is too wide is split into several, one below the other, that each begin with its first column: neither the
 names nor any digit are lost where the terminal is narrow. Names and ids come from files, so nothing here is markup: see
 `terminal.py`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
@@ -14,9 +15,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from runcard.city.model import LATE, City
+from runcard.city.model import LATE, City, Objective
 from runcard.cli.visible import visible
-from runcard.cli.words import objective_words
 from runcard.outputs.words import TINY, counted, decimals_of, incidents_a_day
 
 BEST: Final = "bold green"
@@ -39,21 +39,19 @@ def city_line(city: City) -> str:
 class SplitTable:
     """A table whose first column names the rows; it is split between its other columns where it is too wide."""
 
-    def __init__(self, first: str, others: Iterable[str]) -> None:
-        self.headings = (first, *others)
-        self.rows: list[tuple[str | Text, ...]] = []
-        self.has_foot = False
-        """Whether the last row stands below a line."""
-
-    def add_row(self, *cells: str | Text) -> None:
-        """Add a row of one cell for each column."""
-        self.rows.append(tuple(visible(cell) if isinstance(cell, str) else cell for cell in cells))
+    def __init__(
+        self, headings: Sequence[str], rows: Iterable[Iterable[str | Text]], *, has_foot: bool = False
+    ) -> None:
+        """A table of these rows; with `has_foot` the last one stands below a line."""
+        self._headings, self._has_foot = headings, has_foot
+        self._rows = [tuple(visible(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The table, or the tables that it is split into."""
         # The width of each column, with what separates it from its neighbour.
-        _, *widths = (2 + max(map(cell_len, _lines(column))) for column in self._columns())
-        longest_word = max(cell_len(word) for line in _lines(next(self._columns())) for word in line.split())
+        columns = [_lines(column) for column in zip(self._headings, *self._rows, strict=True)]
+        _, *widths = (2 + max(map(cell_len, column)) for column in columns)
+        longest_word = max(cell_len(word) for line in columns[0] for word in line.split())
         # A name is broken only where it would take more than half of the terminal, or leave no room for a number.
         least = min(longest_word, options.max_width // 2, max(MIN_NAME, options.max_width - max(widths) - 2))
         first = 0
@@ -62,24 +60,19 @@ class SplitTable:
             while last < len(widths) and widths[last] <= room:
                 room -= widths[last]
                 last += 1
-            yield self._table(range(first + 1, last + 1), min_width=least)
+            yield self._table(slice(first + 1, last + 1), min_width=least)
             first = last
 
-    def _columns(self) -> Iterator[tuple[str | Text, ...]]:
-        """The cells of each column, its heading first."""
-        return zip(self.headings, *self.rows, strict=True)
-
-    def _table(self, columns: Iterable[int], *, min_width: int) -> Table:
+    def _table(self, columns: slice, *, min_width: int) -> Table:
         """The first column, of at least that width, and some of the others."""
-        columns = list(columns)
         table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
-        table.add_column(self.headings[0], overflow="fold", vertical="bottom", min_width=min_width)
-        for column in columns:
-            table.add_column(Text(self.headings[column]), justify="right", no_wrap=True)
-        for row in self.rows:
-            if self.has_foot and row is self.rows[-1]:
+        table.add_column(self._headings[0], overflow="fold", vertical="bottom", min_width=min_width)
+        for heading in self._headings[columns]:
+            table.add_column(Text(heading), justify="right", no_wrap=True)
+        for row in self._rows:
+            if self._has_foot and row is self._rows[-1]:
                 table.add_section()
-            table.add_row(row[0], *(row[column] for column in columns))
+            table.add_row(row[0], *row[columns])
         return table
 
 
@@ -91,3 +84,32 @@ def decimals_for(numbers: Iterable[float], *, significant: int = 3) -> int:
     """The decimals (3 or more) that show `significant` digits of each number that is not shown as a tiny one."""
     shown = [abs(number) for number in numbers if abs(number) >= TINY]
     return max(3, decimals_of(min(shown) / 100.0, significant=significant)) if shown else 3
+
+
+def outward(lower: float, upper: float, decimals: int, *, times: int = 100) -> str:
+    """An interval in percent that is sure to hold the given one: its ends are rounded down and up.
+
+    Where all of it is tiny, its ends have four digits in scientific notation. With `times` 1 it is not in percent.
+    """
+    if 0.0 < times * upper < TINY:
+        ends = ((lower, ROUND_FLOOR), (upper, ROUND_CEILING))
+        low, high = (Context(prec=4, rounding=way).multiply(Decimal(end), times) for end, way in ends)
+        return f"{low:.3e} to {high:.3e}" if low else f"0 to {high:.3e}"
+    unit = Decimal(1).scaleb(-decimals)
+    low = (Decimal(lower) * times).quantize(unit, ROUND_FLOOR)
+    high = (Decimal(upper) * times).quantize(unit, ROUND_CEILING)
+    return f"{low:f}-{high:f}"
+
+
+def objective_words(objective: Objective) -> str:
+    """What an objective makes smallest, such as "late fraction + 0.05 × mean response minutes"."""
+    alone = {"late": "late fraction", "minutes": "mean response minutes"}
+    both = f"late fraction + {objective.weight or 0.0:g} × mean response minutes"
+    return alone.get(objective.minimise, both)
+
+
+def proven_words(objective: Objective, lower: float, upper: float) -> str:
+    """Where the mean cost of an incident is proven to lie, in words."""
+    of_late = objective.minimise == "late"
+    ends = outward(lower, upper, 6, times=100 if of_late else 1) + (" %" if of_late else "")
+    return f"{objective_words(objective)} proven to lie in {ends}"

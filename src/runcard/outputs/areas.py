@@ -3,17 +3,16 @@
 A place is a complex number x + iy. The cell of a place p_i is all that is nearer to it than to other places, but not
 far from it, nor far outside of them all:
 
-    |z - p_i| <= |z - p_j| for every j,    |z - p_i| <= reach_i,    <z, n> <= max_j <p_j, n> + s/2 in 48 directions n,
+    |z - p_i| <= |z - p_j| for every j;    <z - p_i, n> <= reach_i,  <z, n> <= max_j <p_j, n> + s/2  in 48 directions n,
 
 with s the median distance from a place to the nearest one. `reach_i` is 1.5 times the distance to the third nearest
 place, but at least 2 s and at most 4 s. So cells never overlap, a grid gives squares, and water stays empty.
 """
 
-from cmath import exp, pi
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress, count
+from itertools import count, pairwise
 from math import cos, inf, radians
 from typing import Final
 
@@ -21,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import Delaunay, KDTree
+from scipy.spatial import ConvexHull, Delaunay, KDTree
 
 Places = NDArray[np.complex128]
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top."""
 
-DIRECTIONS: Final = tuple(exp(2j * pi * number / 48) for number in range(48))
+DIRECTIONS: Final = np.exp(2j * np.pi * np.arange(48) / 48)
 TOGETHER: Final = 1e-6
 """Places that are this close, as a part of the whole map, are one place."""
 MOST_DEGREES: Final = 4.0
@@ -73,61 +72,42 @@ def projected(x_coords: Sequence[float], y_coords: Sequence[float]) -> Places:
 
 def cells_of(places: Places) -> Areas:
     """The cells of places around 0 within a square of side 1, as `projected` gives them."""
-    snapped, cell_of = np.unique(np.round(places / TOGETHER) * TOGETHER, return_inverse=True)
-    points, middles = np.column_stack([snapped.real, snapped.imag]), tuple(snapped.tolist())
+    middles, cell_of = np.unique(np.round(places / TOGETHER) * TOGETHER, return_inverse=True)
+    points = np.column_stack([middles.real, middles.imag])
     nearest, third = np.full((2, 1), 0.5)
     if len(middles) > 1:
         nearest, third = np.asarray(KDTree(points).query(points, k=[2, min(4, len(middles))])[0]).T
     spacing = float(np.median(nearest))
-    reach = np.clip(1.5 * third, 2.0 * spacing, 4.0 * spacing).tolist()
-    ends = [float((snapped * way.conjugate()).real.max()) + spacing / 2.0 for way in DIRECTIONS]
+    reach = np.clip(1.5 * third, 2.0 * spacing, 4.0 * spacing)
+    along = np.outer(middles, DIRECTIONS.conj()).real
+    room = np.minimum(reach[:, None], along.max(axis=0) + spacing / 2.0 - along)
     # With four places far away, places on one line, or few of them, have a triangulation too.
     far = 10.0 * np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])
     starts, others = Delaunay(np.vstack([points, far])).vertex_neighbor_vertices
-    cells = []
+    all_corners, all_across = [], []
     for i, here in enumerate(middles):
-        corners, across = [here + reach[i] * way for way in DIRECTIONS], [-1] * len(DIRECTIONS)
-        for j in others[starts[i] : starts[i + 1]].tolist():
-            if j < len(middles):
-                way = middles[j] - here
-                corners, across = _cut(corners, across, way, (way.conjugate() * (here + way / 2.0)).real, j)
-        for way, end in zip(DIRECTIONS, ends, strict=True):
-            corners, across = _cut(corners, across, way, end, -1)
-        long = [abs(corners[k] - corners[k - 1]) > 1e-6 * spacing for k in (*range(1, len(corners)), 0)]
-        cells.append((tuple(compress(corners, long)), tuple(compress(across, long))))
-    all_corners, all_across = zip(*cells, strict=True)
-    return Areas(cell_of.ravel(), middles, all_corners, all_across, spacing)
-
-
-def _cut(
-    corners: list[complex], across: list[int], way: complex, end: float, beyond: int
-) -> tuple[list[complex], list[int]]:
-    """What is left of a convex polygon where <z, way> <= end; `beyond` is across its new side."""
-    over = [way.real * corner.real + way.imag * corner.imag - end for corner in corners]
-    if max(over) <= 0.0:
-        return corners, across
-    left: list[complex] = []
-    left_across: list[int] = []
-    for i, here in enumerate(over):
-        k = (i + 1) % len(over)
-        if here <= 0.0:
-            left.append(corners[i])
-            left_across.append(across[i])
-        if (here <= 0.0) != (over[k] <= 0.0):
-            left.append(corners[i] + here / (here - over[k]) * (corners[k] - corners[i]))
-            left_across.append(beyond if here <= 0.0 else across[i])
-    return left, left_across
+        around = others[starts[i] : starts[i + 1]]
+        around = around[around < len(middles)]
+        # With h the place, the cell is all z with <z - h, w> <= 1 for each w. The hull of all w goes around with them:
+        # its corners are the w of the cell's sides, in order, and where the lines of two of them cross is a corner.
+        lines = np.append(2.0 / (middles[around] - here).conj(), DIRECTIONS / room[i])
+        sides = ConvexHull(np.column_stack([lines.real, lines.imag])).vertices
+        before, after = lines[np.roll(sides, 1)], lines[sides]
+        corners = here + 1j * (before - after) / (before.conj() * after).imag
+        long = np.abs(np.roll(corners, -1) - corners) > 1e-6 * spacing
+        all_corners.append(tuple(corners[long].tolist()))
+        all_across.append(tuple(np.append(around, np.full(len(DIRECTIONS), -1))[sides[long]].tolist()))
+    return Areas(cell_of.ravel(), tuple(middles.tolist()), tuple(all_corners), tuple(all_across), spacing)
 
 
 def borders(areas: Areas, owners: Sequence[int], cells: Iterable[int]) -> list[tuple[complex, complex]]:
     """The sides of cells that have another owner across, or the end of the map."""
-    found = []
-    for i in cells:
-        corners = areas.corners[i]
-        for start, end, j in zip(corners, (*corners[1:], corners[0]), areas.across[i], strict=True):
-            if j < 0 or owners[j] != owners[i]:
-                found.append((start, end))
-    return found
+    return [
+        side
+        for i in cells
+        for side, j in zip(pairwise((*areas.corners[i], areas.corners[i][0])), areas.across[i], strict=True)
+        if j < 0 or owners[j] != owners[i]
+    ]
 
 
 def territories(areas: Areas, owners: Sequence[int]) -> list[list[int]]:
@@ -135,10 +115,7 @@ def territories(areas: Areas, owners: Sequence[int]) -> list[list[int]]:
     pairs = np.array([(i, j) for i, j in areas.neighbours if owners[i] == owners[j]], np.int64).reshape(-1, 2)
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(owners), len(owners)))
     num_groups, group_of = connected_components(graph, directed=False)
-    groups: list[list[int]] = [[] for _ in range(num_groups)]
-    for cell, group in enumerate(group_of.tolist()):
-        groups[group].append(cell)
-    return sorted(groups, key=len, reverse=True)
+    return sorted((np.flatnonzero(group_of == one).tolist() for one in range(num_groups)), key=len, reverse=True)
 
 
 def coloured(places: Sequence[complex], pairs: Iterable[tuple[int, int]], num_colours: int) -> list[int]:

@@ -99,17 +99,11 @@ class Comparison:
     def _entry(self, result: ComparedPolicy) -> dict[str, Any]:
         evaluation = result.evaluation
         shares, busy = evaluation.dispatch_share.tolist(), evaluation.busy_fractions.tolist()
-        stations = zip(self.problem.station_ids, shares, busy, strict=True)
-        entry = result.entry(with_cost=self.problem.objective != LATE) | {
-            "gap_to_optimum": result.gap_to_optimum,
-            "stations": [
-                dict(zip(("station_id", "dispatch_share", "busy_fraction"), of, strict=True)) for of in stations
-            ],
-            "outside_share": evaluation.outside_share,
-        }
-        if result.late_by_rule:
-            entry["late_by_rule"] = dict(result.late_by_rule)
-        return entry
+        columns = zip(self.problem.station_ids, shares, busy, strict=True)
+        stations = [{"station_id": one, "dispatch_share": share, "busy_fraction": part} for one, share, part in columns]
+        own = {"gap_to_optimum": result.gap_to_optimum, "stations": stations, "outside_share": evaluation.outside_share}
+        by_rule = {"late_by_rule": dict(result.late_by_rule)} if result.late_by_rule else {}
+        return result.entry(with_cost=self.problem.objective != LATE) | own | by_rule
 
 
 def compare_policies(

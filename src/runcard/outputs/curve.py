@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, check_picture_file, write_picture
-from runcard.outputs.weights import Curve, WeightComparison, WeightResult
+from runcard.outputs.weights import WeightComparison, WeightResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,21 +50,21 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
     with style.context(["default", LOOK]):
         figure = Figure(figsize=(9.0, 6.0), layout="constrained", facecolor="white")
         axes = figure.subplots()
-        for curve, (colour, marker) in zip(comparison.curves, LINES, strict=False):
-            minutes, late = _places(curve.points).T
+        for (policy, points), (colour, marker) in zip(comparison.curves.items(), LINES, strict=False):
+            minutes, late = _places(points).T
             axes.plot(
                 minutes, late, color=colour, marker=marker, ms=7, mec="white", mew=1.0, lw=1.8, zorder=3,
-                label=curve.policy, clip_on=False,
+                label=policy, clip_on=False,
             )  # fmt: skip
         axes.margins(0.1, 0.18)
         axes.autoscale_view()
-        for curve, (colour, _) in zip(comparison.curves, LINES, strict=False):
-            _write_weights(axes, curve, colour)
-        optimal = next((curve for curve in comparison.curves if curve.policy == "optimal"), None)
-        if optimal is not None:
+        for (policy, points), (colour, _) in zip(comparison.curves.items(), LINES, strict=False):
+            _write_weights(axes, points, colour, below=policy == "optimal")
+        optimal = comparison.curves.get("optimal")
+        if optimal:
             (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
             minutes = np.linspace(left, right, 801)
-            lines = [100.0 * (point.result.cost_lower - point.weight * minutes) for point in optimal.points]
+            lines = [100.0 * (point.result.cost_lower - point.weight * minutes) for point in optimal]
             axes.fill_between(minutes, bottom, np.max(lines, axis=0), color=UNREACHED, linewidth=0.0, zorder=1)
             axes.set(xlim=(left, right), ylim=(bottom, top))
         axes.grid(color=ROAD_COLOUR, linewidth=0.7, zorder=0)
@@ -85,26 +85,22 @@ def _places(points: Sequence[WeightResult]) -> NDArray[np.float64]:
     return np.array([(point.mean_minutes, 100.0 * point.late_fraction) for point in points])
 
 
-def _write_weights(axes: "Axes", curve: Curve, colour: str) -> None:
+def _write_weights(axes: "Axes", points: Sequence[WeightResult], colour: str, *, below: bool) -> None:
     """Write the weight beside each point, and one range of weights where points lie together.
 
     Those of `optimal` stand below it, where no other line can be. They are slanted, so that long ones do not overlap.
     """
-    points, below = curve.points, curve.policy == "optimal"
     offset, side = ((-4.0, -7.0), "right") if below else ((4.0, 7.0), "left")
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     at = _places(points)
     places = (at - (left, bottom)) / (right - left, top - bottom)
-    groups: list[list[int]] = []
-    for number, place in enumerate(places):
-        if groups and np.hypot(*(place - places[groups[-1][0]])) < TOGETHER:
-            groups[-1].append(number)
-        else:
-            groups.append([number])
-    for group in groups:
-        first, last = points[group[0]], points[group[-1]]
-        words = f"{first.weight:g}" + (f" to {last.weight:g}" if last is not first else "")
+    first = 0
+    for after in range(1, len(points) + 1):
+        if after < len(points) and np.hypot(*(places[after] - places[first])) < TOGETHER:
+            continue
+        words = " to ".join(f"{point.weight:g}" for point in dict.fromkeys((points[first], points[after - 1])))
         axes.annotate(
-            words, at[group[0]], xytext=offset, textcoords="offset points", ha=side, va="center", rotation=45.0,
+            words, at[first], xytext=offset, textcoords="offset points", ha=side, va="center", rotation=45.0,
             rotation_mode="anchor", fontsize=10, color=colour, zorder=4, annotation_clip=False,
         )  # fmt: skip
+        first = after

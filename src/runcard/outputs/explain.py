@@ -60,7 +60,8 @@ PHRASES: Final = {
 class Explanation:
     """A decision and what it is compared with: the team that is best now, and that of closest-first."""
 
-    node_id: str
+    place: str
+    """The node, and which of its incident classes, if it has several."""
     policy: str
     reason: str
     """Why the team goes, if not because cost now + price is the smallest (see `Policy.reason`)."""
@@ -72,8 +73,6 @@ class Explanation:
     """How many teams could go."""
     truck_prices: dict[str, float]
     """The price of one truck of each station that has an idle one."""
-    class_words: str = ""
-    """Which incident class of the node it is, in words; empty where the node has only one."""
     objective: Objective = LATE
 
     def document(self) -> dict[str, Any]:
@@ -86,10 +85,9 @@ class Explanation:
     def headline(self) -> str:
         """What to do, in one sentence."""
         team = self.decision.team
-        place = f"{self.node_id} ({self.class_words})" if self.class_words else self.node_id
         if set(team) == {OUTSIDE_ID}:
-            return f"No truck is idle: {team_words(team)} must come to {place}."
-        return f"Send {team_words(team)} to {place}."
+            return f"No truck is idle: {team_words(team)} must come to {self.place}."
+        return f"Send {team_words(team)} to {self.place}."
 
     @property
     def reasons(self) -> list[str]:
@@ -154,7 +152,7 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
     prices = policy.prices(idle, asked)
     best_now = int(prices[:-1].argmin())
     return Explanation(
-        node_id=problem.point_ids[point],
+        place=problem.point_ids[point] + class_words(problem, point),
         policy=policy.name,
         reason=policy.reason,
         decision=policy.decide(idle, point),
@@ -162,7 +160,6 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
         closest=option_of(problem, point, closest, float(prices[-1])),
         num_teams=len(teams),
         truck_prices={problem.station_ids[i]: float(price) for i, price in zip(with_idle, truck_prices, strict=True)},
-        class_words=class_words(problem, point),
         objective=problem.objective,
     )
 

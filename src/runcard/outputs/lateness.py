@@ -1,5 +1,6 @@
 """P(late) of every team at one place, best first: what a choice is made from when nothing else matters."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from runcard.city.check import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.outputs.words import expected_one_of
-from runcard.response.table import ResponseTable, response_table
+from runcard.response.table import response_table
 
 
 @dataclass(frozen=True)
@@ -39,56 +40,45 @@ class ClassLateness:
     teams: tuple[TeamLateness, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lateness:
-    """The teams for a node, for each of its incident classes in the order of demand.csv."""
+def lateness_document(node_id: str, classes: Sequence[ClassLateness]) -> dict[str, Any]:
+    """The teams for a node as plain values, ready for JSON.
 
-    node_id: str
-    classes: tuple[ClassLateness, ...]
-
-    def document(self) -> dict[str, Any]:
-        """The teams as plain values, ready for JSON.
-
-        `teams` are those of the node's incident class. A node with several has `classes` as well, with the teams of
-        each, and `teams` are those of the first.
-        """
-        by_class = [asdict(one) for one in self.classes]
-        for team in (team for one in by_class for team in one["teams"]):
-            del team["shared_links"]
-        document = {"node": self.node_id, "teams": by_class[0]["teams"]}
-        return document if len(by_class) == 1 else document | {"classes": by_class}
+    `teams` are those of the node's incident class. A node with several has `classes` as well, with the teams of each,
+    and `teams` are those of the first.
+    """
+    by_class = [asdict(one) for one in classes]
+    for team in (team for one in by_class for team in one["teams"]):
+        del team["shared_links"]
+    document = {"node": node_id, "teams": by_class[0]["teams"]}
+    return document if len(by_class) == 1 else document | {"classes": by_class}
 
 
-def lateness_at(city: City, node_id: str) -> Lateness:
-    """P(late) of every team that could be sent to a node."""
+def lateness_at(city: City, node_id: str) -> list[ClassLateness]:
+    """P(late) of every team that could be sent to a node, for each of its incident classes as in demand.csv."""
     points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
     if not points:
         if any(node.node_id == node_id for node in city.nodes):
             raise InputError(f"node {node_id!r} of {city.name} is no demand point: no row of demand.csv names it")
         nodes = (point.node_id for point in city.demand)
         raise InputError(expected_one_of(f"demand point of {city.name}", nodes, node_id))
-    table = response_table(city, points=points)
-    classes = tuple(_class_lateness(city, table, point, place) for place, point in enumerate(points))
-    return Lateness(node_id=node_id, classes=classes)
-
-
-def _class_lateness(city: City, table: ResponseTable, index: int, place: int) -> ClassLateness:
-    """The teams for a demand point, which is at a place of the table."""
-    point = city.demand[index]
-    trucks = point.trucks or city.trucks_per_incident
-    p_late, mean_minutes = table.p_late[:, place].tolist(), table.mean_minutes[:, place].tolist()
-    teams = []
-    for number in np.flatnonzero(np.isfinite(p_late)).tolist():
-        going = [i for i in table.teams.stations[number].tolist() if i >= 0]
-        alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
-        team = (*(city.stations[i].station_id for i in going), *[OUTSIDE_ID] * (trucks - len(going)))
-        shared_links = int(table.routes.shared_links[going[0], going[1], index]) if alike else None
-        teams.append(TeamLateness(team, p_late[number], mean_minutes[number], shared_links))
-    return ClassLateness(
-        name=point.name,
-        trucks=trucks,
-        arrivals=point.arrivals or city.arrivals_per_incident,
-        target_minutes=point.target_minutes or city.target_minutes,
-        incidents_per_day=point.incidents_per_day,
-        teams=tuple(sorted(teams, key=lambda team: team.p_late)),
-    )
+    table, classes = response_table(city, points=points), []
+    for place, number in enumerate(points):
+        point, teams = city.demand[number], []
+        trucks = point.trucks or city.trucks_per_incident
+        p_late, mean_minutes = table.p_late[:, place].tolist(), table.mean_minutes[:, place].tolist()
+        for team in np.flatnonzero(np.isfinite(p_late)).tolist():
+            going = [i for i in table.teams.stations[team].tolist() if i >= 0]
+            alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
+            ids = (*(city.stations[i].station_id for i in going), *[OUTSIDE_ID] * (trucks - len(going)))
+            shared_links = int(table.routes.shared_links[going[0], going[1], number]) if alike else None
+            teams.append(TeamLateness(ids, p_late[team], mean_minutes[team], shared_links))
+        one = ClassLateness(
+            name=point.name,
+            trucks=trucks,
+            arrivals=point.arrivals or city.arrivals_per_incident,
+            target_minutes=point.target_minutes or city.target_minutes,
+            incidents_per_day=point.incidents_per_day,
+            teams=tuple(sorted(teams, key=lambda team: team.p_late)),
+        )
+        classes.append(one)
+    return classes

@@ -8,7 +8,6 @@ unless the city has another objective.
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from math import ceil, inf, prod, sqrt
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from runcard.city.model import City
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
-from runcard.outputs.areas import Box, borders, box_around, free_spot, territories
+from runcard.outputs.areas import borders, box_around, free_spot, territories
 from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
 from runcard.policy.base import Policy
@@ -64,30 +63,42 @@ def policies_to_draw(city: City, asked: Sequence[str]) -> tuple[list[str], bool]
     return list(asked) or ["closest-first", "optimal" if exact else "one-step-mean-field"], exact
 
 
-@dataclass(frozen=True, eq=False)
 class Plan:
-    """Where everything stands on the paper, in inches from its lower left corner."""
+    """Where everything stands on the paper, in inches from its lower left corner.
 
-    size: tuple[float, float]
-    frame: Box
-    """What each map shows."""
-    scale: float
-    """Inches on paper for 1 on the map."""
-    maps: tuple[tuple[float, float], ...]
-    """By panel: the lower left corner of its map."""
-    heading_width: float
-    table: tuple[float, float]
-    """The upper left corner of the bars."""
-    num_rows: int
-    """How many bars one column has."""
-    row: float
-    """The height of a bar with its name."""
+    It has the largest maps: of a row for each rank, all in one row, and all in one column.
+    """
 
-    @property
-    def map_size(self) -> tuple[float, float]:
-        """The width and height of a map."""
-        left, bottom, right, top = self.frame
-        return self.scale * (right - left), self.scale * (top - bottom)
+    def __init__(self, ground: Ground, num_panels: int, num_policies: int) -> None:
+        shown = np.array([corner for corners in ground.areas.corners for corner in corners] + list(ground.stations))
+        x, y, margin = shown.real, shown.imag, 0.03 * float(max(np.ptp(shown.real), np.ptp(shown.imag)))
+        self.frame = float(x.min()) - margin, float(y.min()) - margin, float(x.max()) + margin, float(y.max()) + margin
+        """What each map shows."""
+        wide, high = self.frame[2] - self.frame[0], self.frame[3] - self.frame[1]
+        more = max(1.0, (len(ground.stations) / 16.0) ** 0.25)
+        plans = []
+        for columns in (num_policies if num_policies > 1 else ceil(sqrt(num_panels)), num_panels, 1):
+            rows = ceil(num_panels / columns)
+            across, up = more * MAPS_INCHES[0] / columns - GAP_INCHES, more * MAPS_INCHES[1] / rows - HEADING_INCHES
+            by_area = more * sqrt(MAPS_SQUARE_INCHES / (num_panels * wide * high))
+            plans.append((min(across / wide, up / high, by_area), columns, rows))
+        self.scale, columns, rows = max(plans, key=lambda plan: plan[0])
+        """Inches on paper for 1 on the map, and maps beside and above one another."""
+        self.map_size = self.scale * wide, self.scale * high
+        self.heading_width = max(self.map_size[0], 2.7)
+        wide, high = self.heading_width + GAP_INCHES, self.map_size[1] + HEADING_INCHES
+        tall = max(rows * high, 4.0, HEADING_INCHES + ROW_INCHES[0] * len(ground.stations) / 4)
+        top, table = CAPTION_INCHES + tall, GAP_INCHES + columns * wide
+        self.maps = [(GAP_INCHES + k % columns * wide, top - (k // columns + 1) * high) for k in range(num_panels)]
+        """By panel: the lower left corner of its map."""
+        table_columns = ceil(len(ground.stations) * ROW_INCHES[0] / (tall - HEADING_INCHES))
+        self.table = (table, top)
+        """The upper left corner of the bars."""
+        self.num_rows = ceil(len(ground.stations) / table_columns)
+        """How many bars one column has."""
+        self.row = min(ROW_INCHES[1], (tall - HEADING_INCHES) / self.num_rows)
+        """The height of a bar with its name."""
+        self.size = table + table_columns * (NAME_INCHES + BAR_INCHES + GAP_INCHES), top + TITLE_INCHES
 
     def axes(self, figure: "Figure", corner: tuple[float, float], size: tuple[float, float]) -> "Axes":
         """Axes of this size, with nothing on them."""
@@ -150,7 +161,7 @@ def map_figure(city: City, policies: Sequence[Policy], results: Sequence[Evaluat
     ground = ground_of(city)
     panels = panels_of(ground, policies, results)
     colours = area_colours(ground, panels)
-    plan = _plan(ground, len(panels), len(policies))
+    plan = Plan(ground, len(panels), len(policies))
     with matplotlib.rc_context(STYLE | {"hatch.linewidth": 0.6}):
         figure = Figure(figsize=plan.size, facecolor="white")
         for panel, corner in zip(panels, plan.maps, strict=True):
@@ -162,32 +173,6 @@ def map_figure(city: City, policies: Sequence[Policy], results: Sequence[Evaluat
         _draw_prices(figure, ground, policies[-1], colours, plan)
         _write_words(figure, ground, panels, plan)
     return figure
-
-
-def _plan(ground: Ground, num_panels: int, num_policies: int) -> Plan:
-    """The plan with the largest maps: a row for each rank, or all in one row, or all in one column."""
-    shown = np.array([corner for corners in ground.areas.corners for corner in corners] + list(ground.stations))
-    x, y, margin = shown.real, shown.imag, 0.03 * float(max(np.ptp(shown.real), np.ptp(shown.imag)))
-    frame = (float(x.min()) - margin, float(y.min()) - margin, float(x.max()) + margin, float(y.max()) + margin)
-    wide, high = frame[2] - frame[0], frame[3] - frame[1]
-    more = max(1.0, (len(ground.stations) / 16.0) ** 0.25)
-    plans = []
-    for columns in (num_policies if num_policies > 1 else ceil(sqrt(num_panels)), num_panels, 1):
-        rows = ceil(num_panels / columns)
-        across, up = more * MAPS_INCHES[0] / columns - GAP_INCHES, more * MAPS_INCHES[1] / rows - HEADING_INCHES
-        by_area = more * sqrt(MAPS_SQUARE_INCHES / (num_panels * wide * high))
-        plans.append((min(across / wide, up / high, by_area), columns, rows))
-    scale, columns, rows = max(plans, key=lambda plan: plan[0])
-    wide, high = max(scale * wide, 2.7) + GAP_INCHES, scale * high + HEADING_INCHES
-    tall = max(rows * high, 4.0, HEADING_INCHES + ROW_INCHES[0] * len(ground.stations) / 4)
-    table_columns = ceil(len(ground.stations) * ROW_INCHES[0] / (tall - HEADING_INCHES))
-    num_rows = ceil(len(ground.stations) / table_columns)
-    table = GAP_INCHES + columns * wide
-    width = table + table_columns * (NAME_INCHES + BAR_INCHES + GAP_INCHES)
-    top = CAPTION_INCHES + tall
-    maps = tuple((GAP_INCHES + k % columns * wide, top - (k // columns + 1) * high) for k in range(num_panels))
-    row = min(ROW_INCHES[1], (tall - HEADING_INCHES) / num_rows)
-    return Plan((width, top + TITLE_INCHES), frame, scale, maps, wide - GAP_INCHES, (table, top), num_rows, row)
 
 
 def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], plan: Plan) -> None:

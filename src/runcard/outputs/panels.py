@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from runcard.city.check import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.mdp.evaluate import Evaluation
-from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.areas import Areas, cells_of, coloured, projected
 from runcard.outputs.words import percent
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
+from runcard.policy.options import first_in_order
 
 AREA_COLOURS: Final = (
     "#77AADD", "#EEDD88", "#44BB99", "#FFAABB", "#AAAA00", "#99DDFF", "#EE8866", "#BBCC33",
@@ -100,8 +100,10 @@ def _labels(city: City) -> tuple[str, ...]:
 def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> list[Panel]:
     """The maps of policies: those of the first truck, then those of the second, and so on."""
     problem, panels = policies[0].problem, []
-    closest = _by_order(ground, problem, problem.order)
-    teams = [_sent(ground, policy) for policy in policies]
+    closest = _sent(ground, policies[0], problem.order)
+    # Of an order no decision is asked for: it would also look at the prices of all teams, slow if there are many.
+    orders = [policy.order if isinstance(policy, OrderPolicy) else None for policy in policies]
+    teams = [_sent(ground, policy, order) for policy, order in zip(policies, orders, strict=True)]
     for rank in range(closest.shape[1]):
         for number, policy in enumerate(policies):
             owners = teams[number][:, rank]
@@ -122,28 +124,20 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
     return panels
 
 
-def _sent(ground: Ground, policy: Policy) -> NDArray[np.int64]:
-    """[cell, rank] the stations of the trucks that a policy sends, the closest first."""
-    if isinstance(policy, OrderPolicy):  # a decision would also look at the prices of all teams: slow if there are many
-        return _by_order(ground, policy.problem, policy.order)
-    number = {station_id: i for i, station_id in enumerate(policy.problem.station_ids)}
-    decisions = [policy.decide(policy.problem.trucks, point) for point in ground.points]
-    teams = [[number[one] for one in decision.team if one != OUTSIDE_ID] for decision in decisions]
-    return _ranked(ground, policy.problem, teams)
+def _sent(ground: Ground, policy: Policy, order: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """[cell, rank] the stations of the trucks that go, the closest first, then outside for the rest, then `NOBODY`.
 
-
-def _by_order(ground: Ground, problem: DispatchProblem, order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[cell, rank] the same for the trucks that come first in an order [J, I] of the stations of each demand point."""
-    trucks, needed = problem.trucks.tolist(), problem.trucks_needed.tolist()
-    teams = [[i for i in order[point].tolist() for _ in range(trucks[i])][: needed[point]] for point in ground.points]
-    return _ranked(ground, problem, teams)
-
-
-def _ranked(ground: Ground, problem: DispatchProblem, teams: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """[cell, rank] the stations of teams, the closest first, then outside for what is missing, then `NOBODY`."""
-    needed = problem.trucks_needed[list(ground.points)]
-    ranked = np.full((len(teams), int(needed.max())), NOBODY, np.int64)
-    for cell, (point, team) in enumerate(zip(ground.points, teams, strict=True)):
+    The trucks are the first in an order [J, I] of the stations of each demand point, or else those of the policy.
+    """
+    problem, needed = policy.problem, policy.problem.trucks_needed[list(ground.points)]
+    ranked = np.full((len(ground.points), int(needed.max())), NOBODY, np.int64)
+    for cell, point in enumerate(ground.points):
+        if order is None:
+            ids = policy.decide(problem.trucks, point).team
+            team = [problem.station_ids.index(one) for one in ids if one != OUTSIDE_ID]
+        else:
+            number = first_in_order(problem, order, problem.trucks, point)
+            team = [i for i in problem.teams.stations[number].tolist() if i >= 0]
         ranked[cell, : needed[cell]] = problem.num_stations
         ranked[cell, : len(team)] = sorted(team, key=problem.order[point].tolist().index)
     return ranked
@@ -152,12 +146,8 @@ def _ranked(ground: Ground, problem: DispatchProblem, teams: Sequence[Sequence[i
 def area_colours(ground: Ground, panels: Sequence[Panel]) -> list[str]:
     """A colour for each station, then that of outside: on no map do areas of two stations with one colour touch."""
     num_stations = len(ground.stations)
-    pairs = {
-        (min(panel.owners[i], panel.owners[j]), max(panel.owners[i], panel.owners[j]))
-        for panel in panels
-        for i, j in ground.areas.neighbours
-    }
-    of_stations = sorted((a, b) for a, b in pairs if 0 <= a < b < num_stations)
+    sides = ((panel.owners[i], panel.owners[j]) for panel in panels for i, j in ground.areas.neighbours)
+    of_stations = sorted({(min(side), max(side)) for side in sides if 0 <= min(side) < max(side) < num_stations})
     return [*map(_area_colour, coloured(ground.stations, of_stations, len(AREA_COLOURS))), OUTSIDE_COLOUR]
 
 

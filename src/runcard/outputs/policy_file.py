@@ -36,21 +36,28 @@ LARGEST: Final = 1e100
 """No number of a policy is larger; sums and differences of such numbers are still numbers."""
 
 _OF_PROBLEM: Final = ("trucks", "incidents_per_day", "trucks_needed", "cost", "order")
+_SAID_OF_PROBLEM: Final = ("source", "returns_per_day", "cost_error", "station_ids", "point_ids", "class_names")
 _MEASURE: Final = "measure_"
 """Before the name of a measure, in that of its array."""
 
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     """The file that now holds the policy."""
-    stored = policy.stored()
+    problem, stored = policy.problem, policy.stored()
+    arrays = {name: getattr(problem, name) for name in _OF_PROBLEM}
     # Values of every state are for evaluation, too, which wants every measure; so do the words of a decision where the
     # cost is not P(late).
-    measured = "value" in stored.arrays or policy.problem.objective != LATE
-    about, arrays = _problem_parts(policy.problem, measured=measured)
+    if "value" in stored.arrays or problem.objective != LATE:
+        arrays |= {f"{_MEASURE}{name}": array for name, array in problem.measures.items() if array is not problem.cost}
+    errors = {name: error for name, error in problem.measure_errors.items() if f"{_MEASURE}{name}" in arrays}
     arrays = {name: np.asarray(array, order="C") for name, array in {**arrays, **stored.arrays}.items()}
     certificate = stored.certificate
+    about: dict[str, Any] = {name: getattr(problem, name) for name in _SAID_OF_PROBLEM}
     about |= {
         "format": FORMAT,
+        "problem": problem.fingerprint,
+        "measure_errors": errors,
+        "objective": asdict(problem.objective),
         "policy": policy.name,
         "certificate": None if certificate is None else [certificate.lower, certificate.upper, certificate.converged],
         "settings": dict(stored.settings),
@@ -78,27 +85,6 @@ def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | str | N
     except (InputError, KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
         # Whole, but not written by this version: an array or a word that it needs is missing, or of another kind.
         raise PolicyFileError(f"{path}: not a policy file of this version, or damaged ({error!r:.200})") from error
-
-
-def _problem_parts(problem: DispatchProblem, *, measured: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What a file says of a problem, and its arrays; `_problem_of` makes the problem of them again."""
-    arrays = {name: getattr(problem, name) for name in _OF_PROBLEM}
-    if measured:
-        arrays |= {f"{_MEASURE}{name}": array for name, array in problem.measures.items() if array is not problem.cost}
-    about = {
-        "problem": problem.fingerprint,
-        "source": problem.source,
-        "returns_per_day": problem.returns_per_day,
-        "cost_error": problem.cost_error,
-        "measure_errors": {
-            name: error for name, error in problem.measure_errors.items() if f"{_MEASURE}{name}" in arrays
-        },
-        "station_ids": problem.station_ids,
-        "point_ids": problem.point_ids,
-        "class_names": problem.class_names,
-        "objective": asdict(problem.objective),
-    }
-    return about, arrays
 
 
 def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> DispatchProblem:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -51,22 +50,23 @@ class RecordFile:
 
     def keeper(self, scenario: str) -> Callable[[str, int, NDArray[np.void]], None]:
         """A function that keeps the records of one scenario (see `simulate_policies`)."""
-        return partial(self._add, scenario)
-
-    def _add(self, scenario: str, policy: str, batch: int, records: NDArray[np.void]) -> None:
-        num = len(records)
         nodes = np.array([point.node_id for point in self._city.demand], dtype=object)
-        rows = {  # noqa: F841  duckdb finds it by its name
-            "scenario": np.full(num, scenario, dtype=object),
-            "policy": np.full(num, policy, dtype=object),
-            "batch": np.full(num, batch),
-            "incident": np.arange(num),
-            "node_id": nodes[records["point"]],
-            "demand_row": records["point"] + 1,
-            "team": self._teams(records),
-        } | {column: np.ascontiguousarray(records[field]) for column, (_, field) in COLUMNS.items() if field}
-        with self._our_errors():
-            self._database.execute("INSERT INTO records BY NAME SELECT * FROM rows")
+
+        def keep(policy: str, batch: int, records: NDArray[np.void]) -> None:
+            num = len(records)
+            rows = {  # noqa: F841  duckdb finds it by its name
+                "scenario": np.full(num, scenario, dtype=object),
+                "policy": np.full(num, policy, dtype=object),
+                "batch": np.full(num, batch),
+                "incident": np.arange(num),
+                "node_id": nodes[records["point"]],
+                "demand_row": records["point"] + 1,
+                "team": self._teams(records),
+            } | {column: np.ascontiguousarray(records[field]) for column, (_, field) in COLUMNS.items() if field}
+            with self._our_errors():
+                self._database.execute("INSERT INTO records BY NAME SELECT * FROM rows")
+
+        return keep
 
     def _teams(self, records: NDArray[np.void]) -> NDArray[np.object_]:
         """The station ids of each team with commas between, "outside" for trucks from there."""

@@ -50,9 +50,8 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
         late = _interval(result.late_fraction)
         document: dict[str, Any] = {
             "name": result.name,
-            "late_fraction": late["mean"],
-            "low": late["low"],
-            "high": late["high"],
+            "late_fraction": late.pop("mean"),
+            **late,
             "incidents": result.num_incidents,
         }
         if number > 0:

@@ -28,11 +28,11 @@ def find_point(problem: DispatchProblem, node_id: str, incident_class: int | Non
 
 
 def class_words(problem: DispatchProblem, point: int) -> str:
-    """Which incident class of its node a demand point is, and what tells it apart; empty if the node has only one."""
+    """In brackets, which incident class of its node a demand point is; empty if the node has only one."""
     points = [number for number, point_id in enumerate(problem.point_ids) if point_id == problem.point_ids[point]]
     if len(points) == 1:
         return ""
-    return f"incident class {points.index(point) + 1} of {len(points)}: {_class_facts(problem, point)}"
+    return f" (incident class {points.index(point) + 1} of {len(points)}: {_class_facts(problem, point)})"
 
 
 def _class_facts(problem: DispatchProblem, point: int) -> str:

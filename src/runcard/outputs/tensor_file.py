@@ -73,12 +73,10 @@ def _content(path: Path) -> NDArray[np.uint8]:
             if status.st_size > MOST_COPIED:
                 return np.memmap(file, np.uint8, mode="r").view(np.ndarray)
             return np.frombuffer(file.read(MOST_COPIED), np.uint8)
-    except FileNotFoundError as error:
-        raise PolicyFileError("expected a policy file, found none") from error
-    except IsADirectoryError as error:
-        raise PolicyFileError("expected a policy file, found a folder") from error
     except OSError as error:
-        raise PolicyFileError(f"could not be read: {error.strerror or error}") from error
+        found = {FileNotFoundError: "none", IsADirectoryError: "a folder"}.get(type(error))
+        words = f"expected a policy file, found {found}" if found else f"could not be read: {error.strerror or error}"
+        raise PolicyFileError(words) from error
 
 
 def _arrays(header: dict[str, Any], data: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:

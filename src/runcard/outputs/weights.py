@@ -4,7 +4,7 @@ With weight 0 nothing but lateness counts. As the weight grows, the optimal poli
 fewer late incidents, along a convex curve (see `mdp/objective.py`); the heuristics come close to that curve.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,37 +40,28 @@ class WeightResult:
         return own | self.result.entry(with_cost=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """The results of one policy, by rising weight; the first weight is 0."""
-
-    policy: str
-    points: tuple[WeightResult, ...]
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WeightComparison:
-    """The curves of several policies for one city."""
+    """The curves of several policies for one city: of each its results by rising weight, the first for weight 0."""
 
     city: City
-    curves: tuple[Curve, ...]
+    curves: Mapping[str, Sequence[WeightResult]]
 
     @property
     def failed(self) -> list[str]:
         """Which results did not converge, in words."""
         return [
-            f"{curve.policy} with weight {point.weight:g}"
-            for curve in self.curves
-            for point in curve.points
+            f"{policy} with weight {point.weight:g}"
+            for policy, points in self.curves.items()
+            for point in points
             if not point.result.converged
         ]
 
     def document(self) -> dict[str, Any]:
         """The comparison as plain values, ready for JSON; fractions are fractions, not percentages."""
-        curves = [
-            {"name": curve.policy, "weights": [point.document() for point in curve.points]} for curve in self.curves
-        ]
-        return {"city": self.city.name, "policies": curves}
+        curves = self.curves.items()
+        policies = [{"name": name, "weights": [point.document() for point in points]} for name, points in curves]
+        return {"city": self.city.name, "policies": policies}
 
 
 def compare_weights(
@@ -107,4 +98,4 @@ def compare_weights(
             assert minutes is not None  # the problem of a city has them unless they are left out
             more_late, saved = (late - first.late_fraction, first.mean_minutes - minutes) if first else (0.0, 0.0)
             found[name].append(WeightResult(weight, result, late, minutes, more_late, saved))
-    return WeightComparison(city=city, curves=tuple(Curve(name, tuple(points)) for name, points in found.items()))
+    return WeightComparison(city=city, curves=found)

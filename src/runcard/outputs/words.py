@@ -19,9 +19,10 @@ def team_words(team: Sequence[str]) -> str:
     """A team as a phrase: "s1 and s3", "two from s1", "s1 and one from outside"."""
     counts = Counter(team)
     from_outside = counts.pop(OUTSIDE_ID, 0)
-    words = [one if number == 1 else f"{_number(number)} from {one}" for one, number in counts.items()]
+    names = {1: "one", 2: "two", 3: "three"}
+    words = [one if number == 1 else f"{names.get(number, number)} from {one}" for one, number in counts.items()]
     if from_outside:
-        words.append(f"{_number(from_outside)} from outside")
+        words.append(f"{names.get(from_outside, from_outside)} from outside")
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
@@ -66,7 +67,3 @@ def expected_one_of(noun: str, choices: Iterable[str], got: str) -> str:
     if len(distinct) > MAX_CHOICES:
         named += f", ... {len(distinct)} in all"
     return f"expected a {noun} ({named}), got {got!r}{near(got, distinct)}"
-
-
-def _number(number: int) -> str:
-    return {1: "one", 2: "two", 3: "three"}.get(number, str(number))

@@ -1,9 +1,32 @@
-"""`runcard decide`: which trucks to send, and why."""
+"""`runcard lateness` and `runcard decide`: P(late) of every team at a node, and which of them to send."""
 
 from pathlib import Path
 from typing import Annotated
 
-from runcard.cli.parameters import AsJson, Node, option, path_argument, path_option, whole_option
+from runcard.cli.parameters import AsJson, CityFolder, Node, option, path_argument, path_option, whole_option
+
+
+def lateness(
+    city: CityFolder,
+    at: Node,
+    top: Annotated[int, whole_option("Teams that the table shows; JSON has all of them.", least=1)] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show P(late) of every team at a node, best first."""
+    from runcard.city.files import read_city
+    from runcard.cli.progress import Report
+    from runcard.cli.show_teams import print_lateness
+    from runcard.cli.terminal import print_json
+    from runcard.outputs.lateness import lateness_at, lateness_document
+
+    with Report() as report:
+        given = read_city(city)
+        report.begin(f"driving times to {at}")
+        found = lateness_at(given, at)
+    if as_json:
+        print_json(lateness_document(at, found))
+    else:
+        print_lateness(at, found, top=top)
 
 
 def decide(
