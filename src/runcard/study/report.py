@@ -146,25 +146,24 @@ def _settings(result: Result) -> list[tuple[str, str]]:
 
 def _table(result: Result) -> dict[str, Any]:
     """A table as the page shows it: its columns are those of one half, without or with correlation."""
-    table, experiment = result.table, result.experiment
-    first = table.lines[0]
+    experiment, first = result.experiment, result.lines[0]
     has_flar = any(cell.column == CF_LATE and cell.paper is not None for cell in first.cells)
     footnotes = [FLAR_NOTE] if has_flar else []
     if experiment.kind == "ignoring" and first.cells[0].paper is not None:
         footnotes.append(RANGE_NOTE)
-    if table.agreement.num_cells and table.num_graphs < MANY_GRAPHS:
+    if result.agreement.num_cells and result.num_graphs < MANY_GRAPHS:
         footnotes.append(FEW_NOTE)
-    last, groups = _groups(experiment, table.lines)
+    last, groups = _groups(experiment, result.lines)
     return {
         "caption": TABLE_CAPTIONS[experiment.kind],
         "last_setting": last.capitalize(),
         "halves": [look_of(one)[0].capitalize() for one in experiment.shared_delays],
-        "columns": table.columns,
+        "columns": result.columns,
         "with_footnote": CF_LATE if has_flar else None,
         "groups": groups,
         "decimals": 1 if experiment.kind == "ignoring" else 2,
         "footnotes": footnotes,
-        "agreement": table.words,
+        "agreement": result.words,
     }
 
 
