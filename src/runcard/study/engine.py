@@ -47,19 +47,12 @@ def run_tasks(
     address: str | None,
     done: Callable[[Task], None],
 ) -> None:
-    """Run the tasks that are not done yet; `done` is called with each task once its rows are written."""
-    open_tasks = []
-    for task in tasks:
-        if folder.is_done(task):
-            done(task)
-        else:
-            open_tasks.append(task)
+    """Run tasks; `done` is called with each task once its rows are written."""
     # The longest first, so that no worker is left with one at the end.
-    shared = sorted((task for task in open_tasks if not task.timed), key=lambda task: -task.weight)
-    timed = ((task, run_task(task)) for task in open_tasks if task.timed)
+    shared = sorted((task for task in tasks if not task.timed), key=lambda task: -task.weight)
     failed: list[str] = []
     with closing(_run_shared(shared, backend, jobs, address)) as found:
-        for task, rows in chain(found if shared else (), timed):
+        for task, rows in chain(found if shared else (), map(_with_task, (one for one in tasks if one.timed))):
             if isinstance(rows, RuncardError):
                 failed.append(f"{task.key}: {rows}")
             else:

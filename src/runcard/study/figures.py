@@ -166,13 +166,13 @@ def _draw_curves(result: Result) -> "Figure":
 
 def _plain_log(axes: "Axes", which: str) -> None:
     """Make the x or y axis logarithmic, with numbers such as 0.01 instead of powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
     axes.set(**{f"{which}scale": "log"})
     axis.set_major_locator(LogLocator(base=10.0, numticks=20))
-    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("")
 
 
 def _draw_late(result: Result) -> "Figure":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MANIFEST = "study.json"
 PARQUET_END = b"PAR1"
 _TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN"}
+_SORTED = "SELECT * FROM read_parquet(?) ORDER BY ALL"
 
 
 def connect() -> "duckdb.DuckDBPyConnection":
@@ -88,24 +89,11 @@ class StudyFolder:
     def add(self, task: Task, rows: Sequence[Row]) -> None:
         """Write the rows of a task, whole or not at all."""
         columns = ", ".join(f"unnest(?::{_TYPES[type(value)]}[]) AS {name}" for name, value in rows[0].items())
-        by_column = [[row[name] for row in rows] for name in rows[0]]
-        try:
-            with connect() as database:
-                database.execute(f"CREATE TABLE found AS SELECT {columns}", by_column)
-                fill_whole(self.part(task), lambda draft: _copy(database, "found", draft))
-        except RuntimeError as error:
-            if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
-                raise KeyboardInterrupt from error
-            raise
+        _write(self.part(task), f"SELECT {columns}", [[row[name] for row in rows] for name in rows[0]])
 
     def finish(self, experiment: Experiment, tasks: Sequence[Task]) -> Path:
         """Write the file of an experiment from the parts of its tasks, and return its path."""
-        path = self._file(experiment)
-        with connect() as database:
-            sources = ", ".join(_quoted(self.part(task)) for task in tasks)
-            sorted_rows = f"(SELECT * FROM read_parquet([{sources}]) ORDER BY ALL)"
-            fill_whole(path, lambda draft: _copy(database, sorted_rows, draft))
-        return path
+        return _write(self._file(experiment), _SORTED, [[str(self.part(task)) for task in tasks]])
 
     def has(self, experiment: Experiment) -> bool:
         """Whether there is a file of an experiment."""
@@ -114,8 +102,7 @@ class StudyFolder:
     def rows(self, experiment: Experiment) -> dict[str, Any]:
         """The rows of the file of an experiment as an array for each column, sorted."""
         with connect() as database:
-            query = "SELECT * FROM read_parquet(?) ORDER BY ALL"
-            found: dict[str, Any] = database.execute(query, [str(self._file(experiment))]).fetchnumpy()
+            found: dict[str, Any] = database.execute(_SORTED, [[str(self._file(experiment))]]).fetchnumpy()
         return found
 
     def _file(self, experiment: Experiment) -> Path:
@@ -131,18 +118,20 @@ def _is_whole(path: Path) -> bool:
         return file.read() == PARQUET_END
 
 
-def _copy(database: "duckdb.DuckDBPyConnection", source: str, path: Path) -> None:
-    """Write the rows of a table or query to a Parquet file."""
+def _write(path: Path, query: str, values: list[Any]) -> Path:
+    """Write the rows of a query to a Parquet file, whole or not at all, and return its path."""
     import duckdb
 
     try:
-        database.execute(f"COPY {source} TO {_quoted(path)} (FORMAT parquet, USE_TMP_FILE false)")
+        with connect() as database:
+            rows = database.sql(query, params=values)
+            return fill_whole(path, lambda draft: rows.write_parquet(str(draft), use_tmp_file=False))
     except duckdb.Error as error:
         raise RuncardError(f"{path.parent}: the rows could not be written: {first_line(error)}") from error
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
+    except RuntimeError as error:
+        if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
+            raise KeyboardInterrupt from error
+        raise
 
 
 def _in_words(manifest: Any) -> str:
