@@ -125,10 +125,9 @@ def _check_workers(client: Any) -> None:
         found = client.run(importlib.metadata.version, "runcard")
     except Exception as error:
         raise RuncardError(f"a worker of the cluster has no runcard: {first_line(error)}") from error
-    others = {address: other for address, other in found.items() if other != wanted}
-    if others:
-        address, other = next(iter(others.items()))
-        raise RuncardError(f"the worker at {address} has runcard {other}: expected {wanted}, as here")
+    for address, other in found.items():
+        if other != wanted:
+            raise RuncardError(f"the worker at {address} has runcard {other}: expected {wanted}, as here")
 
 
 def _client(address: str | None) -> Any:

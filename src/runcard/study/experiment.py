@@ -38,11 +38,6 @@ class Setting(NamedTuple):
     load: float
     gamma: float
 
-    @property
-    def words(self) -> str:
-        """The setting as part of a file name."""
-        return f"side-{self.side}-trucks-{self.trucks}-load-{self.load:g}-gamma-{self.gamma:g}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
@@ -75,14 +70,11 @@ class Experiment:
 def experiments() -> tuple[Experiment, ...]:
     """Every experiment of the package, in the order of the report."""
     text = (files("runcard.study") / "experiments.toml").read_text("utf-8")
-
-    def frozen(value: Any) -> Any:
-        return tuple(value) if isinstance(value, list) else value
-
-    return tuple(
-        Experiment(name=name, **{key: frozen(value) for key, value in keys.items()})
+    frozen: dict[str, dict[str, Any]] = {
+        name: {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
         for name, keys in tomllib.loads(text).items()
-    )
+    }
+    return tuple(Experiment(name=name, **keys) for name, keys in frozen.items())
 
 
 def experiment_named(name: str) -> Experiment:

@@ -83,9 +83,8 @@ def shade_of(off: float | None) -> str:
 def _summary(results: Sequence[Result]) -> str:
     """What was done and how well it agrees, in a few sentences."""
     num_tables = sum(result.is_table for result in results)
-    parts = [counted(num_tables, "table")] if num_tables else []
-    if num_figures := len(results) - num_tables:
-        parts.append(counted(num_figures, "figure"))
+    numbers = {"table": num_tables, "figure": len(results) - num_tables}
+    parts = [counted(number, noun) for noun, number in numbers.items() if number]
     done = f"This report has {' and '.join(parts)} with our own numbers, from random cities of seed {_seeds(results)}."
     agreement = agreement_of(results)
     return f"{done} Where the paper's numbers are known to us, {agreement.words}" if agreement.num_cells else done

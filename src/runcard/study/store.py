@@ -64,9 +64,10 @@ class StudyFolder:
             except ValueError as error:
                 raise InputError(f"{manifest}: expected JSON, got {error}") from error
             if found != wanted:
+                found = found if isinstance(found, dict) else {}
                 raise InputError(
-                    f"{self.path}: expected a study of {_in_words(wanted)}, got one of {_in_words(found)}; "
-                    "name another folder with --output"
+                    f"{self.path}: expected a study of seed {self.seed} by runcard {version}, got one of seed "
+                    f"{found.get('seed')} by runcard {found.get('runcard')}; name another folder with --output"
                 )
         # A study that was killed at once leaves no more than a draft behind.
         elif self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
@@ -122,18 +123,16 @@ def _write(path: Path, query: str, values: list[Any]) -> Path:
     """Write the rows of a query to a Parquet file, whole or not at all, and return its path."""
     import duckdb
 
+    def copy(draft: Path) -> None:
+        quoted = str(draft).replace("'", "''")
+        database.execute(f"COPY ({query}) TO '{quoted}' (FORMAT parquet, USE_TMP_FILE false)", values)
+
     try:
         with connect() as database:
-            rows = database.sql(query, params=values)
-            return fill_whole(path, lambda draft: rows.write_parquet(str(draft), use_tmp_file=False))
+            return fill_whole(path, copy)
     except duckdb.Error as error:
         raise RuncardError(f"{path.parent}: the rows could not be written: {first_line(error)}") from error
     except RuntimeError as error:
         if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
             raise KeyboardInterrupt from error
         raise
-
-
-def _in_words(manifest: Any) -> str:
-    found = manifest if isinstance(manifest, dict) else {}
-    return f"seed {found.get('seed')} by runcard {found.get('runcard')}"
