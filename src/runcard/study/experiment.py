@@ -61,9 +61,14 @@ class Experiment:
     """What the paper does not say, and other remarks."""
 
     @property
+    def axes(self) -> tuple[tuple[Any, ...], ...]:
+        """The values of each field of a setting."""
+        return self.sides, self.trucks, self.loads, self.gammas
+
+    @property
     def settings(self) -> tuple[Setting, ...]:
         """Every combination of sides, trucks, loads and gammas, the last varying fastest."""
-        return tuple(Setting(*each) for each in product(self.sides, self.trucks, self.loads, self.gammas))
+        return tuple(Setting(*each) for each in product(*self.axes))
 
 
 @cache

@@ -129,15 +129,10 @@ def _settings(result: Result) -> list[tuple[str, str]]:
     """The settings of an experiment, each with its values."""
     experiment = result.experiment
     asked, found = experiment.graphs, result.num_graphs
-    several = {
-        "Sides": experiment.sides,
-        "Trucks (I)": experiment.trucks,
-        "Loads (ρ)": experiment.loads,
-        "Targets (γ)": experiment.gammas,
-        "Shared delays (q)": experiment.shared_delays,
-    }
+    names = ("Sides", "Trucks (I)", "Loads (ρ)", "Targets (γ)", "Shared delays (q)")
+    several = zip(names, (*experiment.axes, experiment.shared_delays), strict=True)
     return [
-        *((name, ", ".join(f"{number:g}" for number in numbers)) for name, numbers in several.items()),
+        *((name, ", ".join(f"{number:g}" for number in numbers)) for name, numbers in several),
         ("Graphs", str(found) if found == asked else f"{found} (the experiment has {asked})"),
         ("Seed", str(result.seed)),
     ]
@@ -168,9 +163,7 @@ def _table(result: Result) -> dict[str, Any]:
 
 def _groups(experiment: Experiment, lines: Sequence[Line]) -> tuple[str, dict[str, list[tuple[str, list[Cell]]]]]:
     """The setting that heads the rows, and the rows by what the others are, such as "Side 4, 3 trucks"."""
-    several = zip(
-        Setting._fields, (experiment.sides, experiment.trucks, experiment.loads, experiment.gammas), strict=True
-    )
+    several = zip(Setting._fields, experiment.axes, strict=True)
     *first, last = [name for name, values in several if len(values) > 1] or ["trucks"]
     groups: dict[str, list[tuple[str, list[Cell]]]] = defaultdict(list)
     for setting, of_setting in groupby(lines, key=lambda line: line.setting):
