@@ -56,7 +56,7 @@ SENT = np.dtype(
         ("truck", np.int64),  # -1: from outside
         ("start_at", np.float64),
         ("start_node", np.int64),
-        ("route", np.int64),  # from its station; -1: by a tree from another node
+        ("by_tree", np.bool_),  # not from its station
         ("there_at", np.float64),
         ("order", np.int64),  # which one comes in this place
     ]

@@ -32,15 +32,21 @@ def begin(model: Any, state: Any, key: np.uint64, start: float) -> None:
     clock.key, clock.now, clock.changed_at = key, start, start
     if model.breakdowns_per_year > 0.0:
         for n in range(len(model.station_of)):
-            # It may be broken at the start, as it may be at any time.
-            chance = model.repair_minutes / (MINUTES_PER_YEAR / model.breakdowns_per_year + model.repair_minutes)
-            if uniform(draw_key(key, draws.OUTAGE, n, 0)) < chance:
-                state.trucks[n].outages = 1
-                _put_out(model, state, n, 1)
-            _next_outage(model, state, n)
+            _first_outage(model, state, n)
     for s in range(len(model.shifts)):
         _next_shift(model, state, s)
     _next_incident(model, state)
+
+
+@bare_kernel
+def _first_outage(model: Any, state: Any, n: int) -> None:
+    """Draw whether truck n is broken at the start, as it may be at any time, and when that changes."""
+    between = MINUTES_PER_YEAR / model.breakdowns_per_year
+    chance = model.repair_minutes / (between + model.repair_minutes)
+    if uniform(draw_key(state.clock[0].key, draws.OUTAGE, n, 0)) < chance:
+        state.trucks[n].outages = 1
+        _put_out(model, state, n, 1)
+    _next_outage(model, state, n)
 
 
 @bare_kernel
@@ -219,24 +225,27 @@ def _depart(model: Any, state: Any, n: int, place: int) -> None:
         minutes, node = _drive_home(model, state, n, clock.now - truck.free_at)
         _count_busy(state, n)
         strike(state, n)
-        sent.start_at, sent.start_node, sent.route = truck.free_at + minutes, node, -1
+        sent.start_at, sent.start_node, sent.by_tree = truck.free_at + minutes, node, True
         drive, _ = drive_tree(model.roads, model.point_link, model.points[j].row, node, key, n, 1.0, np.inf)
     else:
         # A station has no link: that tells its key from that of a truck.
         who, link = (i, -1) if model.turnout_shared else (n, 0)
         sent.start_at = clock.now + _turnout(model, key, who, link)
-        sent.start_node, sent.route = model.stations[i].node, _route(model, state, i, place)
-        drive = drive_route(model.roads, sent.route, key, n)
+        sent.start_node, sent.by_tree = model.stations[i].node, False
+        drive = drive_route(model.roads, _route(model, i, j, place, state), key, n)
     sent.truck, sent.there_at = n, sent.start_at + drive
 
 
 @inlined_kernel
-def _route(model: Any, state: Any, i: int, place: int) -> int:
+def _route(model: Any, i: int, j: int, place: int, state: Any) -> int:
     """The number of the route of a truck from its station; every second truck takes the second route, if any."""
-    same, number = 0, model.points[state.clock[0].point].row * len(model.stations) + i
+    same = 0
     for before in range(place):
-        same += model.station_of[state.sent[before].truck] == i and state.sent[before].route >= 0
-    return int(model.second[number] if same % 2 == 1 and model.second[number] >= 0 else number)
+        same += model.station_of[state.sent[before].truck] == i and not state.sent[before].by_tree
+    number = model.points[j].row * len(model.stations) + i
+    if same % 2 == 1 and model.second[number] >= 0:
+        number = model.second[number]
+    return int(number)
 
 
 @bare_kernel
@@ -249,10 +258,11 @@ def _turn_home(model: Any, state: Any, place: int, at: float) -> bool:
     n, j, truck = sent.truck, clock.point, state.trucks[sent.truck]
     driven, row = at - sent.start_at, model.points[j].row
     if driven <= 0.0:  # it has not left its station, or the node that it was redirected from
-        truck.free_at, truck.free_node = sent.start_at if sent.route < 0 else at, sent.start_node
+        truck.free_at, truck.free_node = sent.start_at if sent.by_tree else at, sent.start_node
         return True
+    number = -1 if sent.by_tree else _route(model, model.station_of[n], j, place, state)
     minutes, node, time, link = drive_until(
-        model.roads, sent.route, model.point_link, row, sent.start_node, clock.incident_key, n, driven
+        model.roads, number, model.point_link, row, sent.start_node, clock.incident_key, n, driven
     )
     free_at = at + driven - minutes
     if model.roads.links[link].one_way:
