@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ import pytest
 from runcard.errors import InputError, RuncardError
 from runcard.study.engine import run_tasks
 from runcard.study.experiment import experiment_named
+from runcard.study.run import run_study
 from runcard.study.store import StudyFolder
 from runcard.study.tasks import Task, run_task, tasks_of
 
@@ -54,13 +55,22 @@ def test_two_workers_give_the_same_bytes(tmp_path: Path, undisturbed: bytes) -> 
 
 def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     """A second run finds every task done, and leaves its files alone."""
-    path = tmp_path / "study"
-    studied(path)
-    before = {part.name: part.stat().st_mtime_ns for part in (path / "parts").iterdir()}
+    seen: list[tuple[list[Task], list[Task]]] = []
     done: list[Task] = []
-    run_tasks(TASKS, StudyFolder(path, 7), jobs=1, backend="loky", address=None, done=done.append)
+
+    def watch(tasks: list[Task], done_before: list[Task]) -> nullcontext[Callable[[Task], None]]:
+        seen.append((tasks, done_before))
+        return nullcontext(done.append)
+
+    def study_once() -> dict[str, int]:
+        run_study(
+            [EXPERIMENT], tmp_path / "study", num_graphs=40, jobs=1, seed=7, backend="loky", address=None, watch=watch
+        )
+        return {part.name: part.stat().st_mtime_ns for part in (tmp_path / "study" / "parts").iterdir()}
+
+    assert study_once() == study_once()
+    assert seen == [(TASKS, []), (TASKS, TASKS)]
     assert len(done) == len(TASKS)
-    assert before == {part.name: part.stat().st_mtime_ns for part in (path / "parts").iterdir()}
 
 
 def test_a_killed_study_goes_on(tmp_path: Path, undisturbed: bytes) -> None:

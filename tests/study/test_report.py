@@ -159,7 +159,7 @@ def test_the_whole_of_the_papers_table_is_shown(table3: Result, tmp_path: Path) 
             columns = (f"flar_cf_{side}", f"delta_opt_{side}", f"delta_osi_{side}", f"delta_osia_{side}")
             for place, column in enumerate(columns):
                 assert f"paper {float(printed[column]):.2f}" in texts[7 * half + place].replace("  ", " ")
-    first = table3.table.lines[0].cells[1]
+    first = table3.lines[0].cells[1]
     assert rows[0][2][2].startswith(f"{first.value:.2f}")
     assert f"± {first.error:.2f}" in rows[0][2][2]
 
@@ -195,7 +195,7 @@ def test_each_cell_has_the_colour_and_the_number_of_its_distance(table3: Result,
     """The colour of a cell is never the only sign: the standard errors stand in it."""
     rows = page_of(tmp_path, table3).cells("table3")
     shown = [cell for row in rows for cell in row[1:]]
-    by_half = list(zip(table3.table.lines[::2], table3.table.lines[1::2], strict=True))
+    by_half = list(zip(table3.lines[::2], table3.lines[1::2], strict=True))
     cells = [cell for pair in by_half for line in pair for cell in line.cells]
     found = set()
     for (_, classes, text), cell in zip(shown, cells, strict=True):

@@ -1,13 +1,13 @@
 """The tables of the study: means, standard errors, and the distance from the paper's."""
 
-from dataclasses import replace
 from math import sqrt
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from runcard.study.experiment import IGNORING, Experiment
-from runcard.study.tables import OURS, Agreement, Cell, StudyTable, gap, improvement, make_table, read_paper
+from runcard.study.tables import OURS, Agreement, Cell, Result, agreement_of, gap, improvement, read_paper
 
 LATE = {
     "closest-first": [0.10, 0.20, 0.40],
@@ -36,9 +36,14 @@ def experiment(kind: str, known: str | None, *policies: str) -> Experiment:
     )  # fmt: skip
 
 
+def table_of(one: Experiment, rows: dict[str, np.ndarray]) -> Result:
+    """The table of an experiment."""
+    return Result(experiment=one, seed=1, rows=rows)
+
+
 def test_improvements_by_hand() -> None:
     """δ is the mean of 1 - late/CF, with the standard error of a mean, beside the paper's number of that cell."""
-    found = make_table(experiment("improvement", "table3_mean_performance.csv", *LATE), rows_of(LATE))
+    found = table_of(experiment("improvement", "table3_mean_performance.csv", *LATE), rows_of(LATE))
     (line,) = found.lines
     late, optimal, printed = line.cells
     assert late.value == pytest.approx(100 * 0.7 / 3)
@@ -54,7 +59,7 @@ def test_improvements_by_hand() -> None:
 
 def test_gaps_by_hand() -> None:
     """The gap is the mean of late/OPT - 1, and the optimal policy has no column of its own."""
-    found = make_table(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(LATE))
+    found = table_of(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(LATE))
     assert found.columns == ("CF", "OSIA as printed")
     assert found.lines[0].cells[1].value == pytest.approx(100 * np.mean([10 / 9, 18 / 16, 31 / 30]) - 100)
     assert found.lines[0].cells[1].paper == 0.66
@@ -62,20 +67,20 @@ def test_gaps_by_hand() -> None:
 
 def test_agreement_counts_cells() -> None:
     """Cells with a number of the paper are counted by how far they are off."""
-    line = make_table(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(LATE)).lines[0]
+    line = table_of(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(LATE)).lines[0]
     offs = (0.5, -2.9, 3.5, -4.5)
     cells = (*(Cell(column="c", value=0.0, off=off) for off in offs), Cell(column="d", value=0.0))
     one = experiment("gap", None, *LATE)
-    found = StudyTable(experiment=one, num_graphs=3, lines=(replace(line, cells=cells),)).agreement
+    found = agreement_of([Mock(lines=(line._replace(cells=cells),))])
     assert found == Agreement(num_cells=4, within_3=2, within_4=3, farthest=4.5)
-    unknown = make_table(one, rows_of(LATE)).agreement
+    unknown = table_of(one, rows_of(LATE)).agreement
     assert (unknown.num_cells, unknown.words) == (0, "The paper's numbers are not known to us.")
 
 
 def test_ignoring_correlation_by_hand() -> None:
     """The increase over the optimum, smallest, mean and largest; only the mean has an error and a distance."""
     late = {"optimal": [0.1, 0.2, 0.3], f"optimal{IGNORING}": [0.1, 0.21, 0.33]}
-    found = make_table(experiment("ignoring", "table2_ignoring_correlation.csv", *late), rows_of(late))
+    found = table_of(experiment("ignoring", "table2_ignoring_correlation.csv", *late), rows_of(late))
     smallest, mean, largest = found.lines[0].cells
     assert [cell.value for cell in (smallest, mean, largest)] == pytest.approx([0.0, 5.0, 10.0])
     assert [cell.paper for cell in (smallest, mean, largest)] == [0.2, 2.8, 12.2]
@@ -90,7 +95,7 @@ def test_ranges_by_hand() -> None:
         name: LATE["closest-first"] if name == "closest-first" else LATE["optimal"]
         for name in ("closest-first", "optimal", *OURS)
     }
-    found = make_table(experiment("range", None, *late), rows_of(late))
+    found = table_of(experiment("range", None, *late), rows_of(late))
     assert [cell.value for cell in found.lines[0].cells[:3]] == pytest.approx([10.0, 55.0 / 3, 25.0])
     assert found.columns[3:] == ("OSIA corrected", "mean field", "fixed card")
 
@@ -98,7 +103,7 @@ def test_ranges_by_hand() -> None:
 def test_one_graph_has_no_standard_error() -> None:
     """With one graph there is a number, but neither an error nor a distance."""
     one = {policy: values[:1] for policy, values in LATE.items()}
-    cell = make_table(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(one)).lines[0].cells[1]
+    cell = table_of(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(one)).lines[0].cells[1]
     assert cell.error is None
     assert cell.off is None
     assert cell.paper == 0.66

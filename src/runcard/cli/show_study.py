@@ -5,10 +5,11 @@ from rich.text import Text
 
 from runcard.cli.terminal import make_console
 from runcard.outputs.words import counted
+from runcard.study.evidence import Evidence
 from runcard.study.experiment import experiments
-from runcard.study.findings import FINDINGS, Derivation
+from runcard.study.findings import FINDINGS
 from runcard.study.run import FINDING
-from runcard.study.tables import MANY_GRAPHS, Result, StudyTable
+from runcard.study.tables import MANY_GRAPHS, Result
 
 WIDTH = 140
 
@@ -18,8 +19,8 @@ def print_experiments() -> None:
     table = Table("name", "in the paper", "what", box=None, pad_edge=False)
     for one in experiments():
         table.add_row(one.name, one.paper, one.title)
-    for finding in FINDINGS:
-        table.add_row(f"{FINDING}{finding.number}", "a finding about it", finding.title)
+    for number, finding in FINDINGS.items():
+        table.add_row(f"{FINDING}{number}", "a finding about it", finding.title)
     console = make_console()
     console.width = max(console.width, WIDTH)
     console.print(table)
@@ -35,21 +36,21 @@ def print_result(result: Result, *, in_full: bool) -> None:
     if in_full:
         # A number that is cut off is worse than a line that wraps.
         console.width = max(console.width, WIDTH)
-        console.print(study_table(result.table))
+        console.print(study_table(result))
         console.print("In percent; the paper's in brackets. Standard errors are in the report.")
-    console.print(result.table.words, soft_wrap=True)
+    console.print(result.words, soft_wrap=True)
     if result.num_open:
         console.print(
             f"Not proven as closely as it should be: {counted(result.num_open, 'late fraction')}", style="yellow"
         )
 
 
-def study_table(table: StudyTable) -> Table:
+def study_table(result: Result) -> Table:
     """A table for the terminal: percent, the paper's in brackets, in colour where they are far apart."""
     found = Table(box=None, pad_edge=False)
-    for head in ("side", "trucks", "load", "correlated", *table.columns):
+    for head in ("side", "trucks", "load", "correlated", *result.columns):
         found.add_column(head, justify="right", no_wrap=True)
-    for line in table.lines:
+    for line in result.lines:
         setting, cells = line.setting, []
         for cell in line.cells:
             words = f"{round(cell.value, 2) + 0.0:.2f}"  # no minus before a zero
@@ -62,12 +63,12 @@ def study_table(table: StudyTable) -> Table:
     return found
 
 
-def print_derivation(derivation: Derivation, *, few: bool) -> None:
+def print_finding(number: int, evidence: Evidence, *, few: bool) -> None:
     """Print a finding, and what was found again; `few`: with fewer graphs than it takes to judge."""
-    console, finding = make_console(), derivation.finding
-    console.print(f"{finding.number}. {finding.title}", style="bold", soft_wrap=True)
-    console.print(finding.claim, *(f"  {line}" for line in derivation.lines), sep="\n", soft_wrap=True)
-    verdict = "It holds." if derivation.holds else "It does NOT hold here."
-    if few and not derivation.holds:
+    console, finding = make_console(), FINDINGS[number]
+    console.print(f"{number}. {finding.title}", style="bold", soft_wrap=True)
+    console.print(finding.claim, *(f"  {line}" for line in evidence.lines), sep="\n", soft_wrap=True)
+    verdict = "It holds." if evidence.holds else "It does NOT hold here."
+    if few and not evidence.holds:
         verdict = f"With so few graphs it cannot be said whether it holds: take {MANY_GRAPHS} or more."
-    console.print(verdict, style="green" if derivation.holds else "yellow" if few else "red")
+    console.print(verdict, style="green" if evidence.holds else "yellow" if few else "red")

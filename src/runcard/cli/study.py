@@ -1,11 +1,17 @@
 """`runcard study`: the paper's experiments, and what it leaves open or gets wrong."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from runcard.cli.parameters import Seed, option, path_option, whole_option
+
+if TYPE_CHECKING:
+    from runcard.study.tasks import Task
 
 
 def study(
@@ -31,11 +37,10 @@ def study(
 
     A study that was stopped goes on where it was when the same command is given again.
     """
-    from runcard.cli.progress import StudyBar
-    from runcard.cli.show_study import print_derivation, print_experiments, print_result
+    from runcard.cli.show_study import print_experiments, print_finding, print_result
     from runcard.cli.terminal import make_console
     from runcard.study.findings import derive
-    from runcard.study.run import StudyRun, chosen_work
+    from runcard.study.run import chosen_work, run_study
     from runcard.study.tables import MANY_GRAPHS, agreement_of
     from runcard.threads import available_threads
 
@@ -45,26 +50,34 @@ def study(
     chosen, numbers = chosen_work(names or [], backend)
     workers = jobs or available_threads()
     if chosen:
-        run = StudyRun(
-            experiments=chosen, output=output, num_graphs=graphs, jobs=workers, seed=seed, backend=backend,
-            address=address,
+        report, results, seconds = run_study(
+            chosen, output, num_graphs=graphs, jobs=workers, seed=seed, backend=backend, address=address,
+            watch=partial(_watched, output),
         )  # fmt: skip
-        prepared, console = run.prepare(), make_console()
-        bar = StudyBar(prepared.tasks, prepared.done_before)
-        try:
-            with bar:
-                report, results, seconds = prepared.finish(bar.done)
-        except BaseException:
-            make_console(stderr=True).print(
-                f"{output}: {bar.num_done} of {bar.num_tasks} tasks are done; the same command goes on from there.",
-                soft_wrap=True,
-            )
-            raise
+        console = make_console()
         for result in results:
             print_result(result, in_full=bool(names))
         if sum(result.is_table for result in results) > 1:
             console.print(f"All together: {agreement_of(results).words}", style="bold", soft_wrap=True)
         console.print(f"Wrote {report} in {seconds:.0f} s; the rows are in {output}/*.parquet", soft_wrap=True)
     for number in numbers:
-        derivation = derive(number, num_graphs=graphs, seed=seed, jobs=workers)
-        print_derivation(derivation, few=graphs is not None and graphs < MANY_GRAPHS)
+        evidence = derive(number, num_graphs=graphs, seed=seed, jobs=workers)
+        print_finding(number, evidence, few=graphs is not None and graphs < MANY_GRAPHS)
+
+
+@contextmanager
+def _watched(output: Path, tasks: "list[Task]", done: "list[Task]") -> "Iterator[Callable[[Task], None]]":
+    """A bar while a study runs; if it stops, how far it was."""
+    from runcard.cli.progress import StudyBar
+    from runcard.cli.terminal import make_console
+
+    bar = StudyBar(tasks, done)
+    try:
+        with bar:
+            yield bar.done
+    except BaseException:
+        make_console(stderr=True).print(
+            f"{output}: {bar.num_done} of {bar.num_tasks} tasks are done; the same command goes on from there.",
+            soft_wrap=True,
+        )
+        raise

@@ -111,8 +111,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         begin(self._model, self._state, batch_key(self._seed, self._episode), self._start)
         self._episode += 1
         self._num_sent = 0
-        self._waits = self._advance()
-        return self._observation(), self._now()
+        return self._next()
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Send a team to the incident that waits, and go on to the next one."""
@@ -135,30 +134,23 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
             "p_late": p_late,
         }
         self._num_sent += 1
-        self._waits = self._advance()
-        truncated = self._waits and self._num_sent >= self.episode_incidents
+        seen, now = self._next()
+        truncated = self._num_sent >= self.episode_incidents and self._waits
         reward = -float(late) if self.reward == "late" else -p_late
-        return self._observation(), reward, not self._waits, truncated, happened | self._now()
+        return seen, reward, not self._waits, truncated, happened | now
 
-    def _advance(self) -> bool:
-        """Go on to the next incident and mark the teams that can go to it; returns whether there is one."""
+    def _next(self) -> tuple[Observation, dict[str, Any]]:
+        """Go on to the next incident, if any: what is seen, the teams that can go to it, and when it is."""
+        state, clock = self._state, self._state.clock[0]
+        self._waits = bool(advance(self._model, state, self._end))
         self._mask[:] = 0
-        if not advance(self._model, self._state, self._end):
-            return False
-        self._mask[idle_teams(self.problem, self._state.idle, int(self._state.clock[0]["point"]))] = 1
-        return True
-
-    def _observation(self) -> Observation:
-        """The idle trucks of each station, the demand point and, if it is part of the observation, the hour."""
-        clock = self._state.clock[0]
-        seen = [*self._state.idle.tolist(), int(clock["point"])]
+        if self._waits:
+            self._mask[idle_teams(self.problem, state.idle, int(clock["point"]))] = 1
+        seen = [*state.idle.tolist(), int(clock["point"])]
         if self._num_hours:
             seen.append(int(clock["now"] % MINUTES_PER_WEEK / 60.0) % self._num_hours)
-        return np.array(seen, np.int64)
-
-    def _now(self) -> dict[str, Any]:
-        """What can be done for the incident that waits, and when it is."""
-        return {"action_mask": self._mask.copy(), "minutes": float(self._state.clock[0]["now"]) - self._start}
+        now = {"action_mask": self._mask.copy(), "minutes": float(clock["now"]) - self._start}
+        return np.array(seen, np.int64), now
 
 
 if ENVIRONMENT_ID not in gymnasium.registry:

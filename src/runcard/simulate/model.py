@@ -1,6 +1,6 @@
 """A city in a scenario, laid out for the kernels (see `kernels/day.py`)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,40 +105,28 @@ def build_model(city: City, scenario: Scenario) -> Model:
     rates = np.array([point.incidents_per_day for point in city.demand])
     shares = np.array(scenario.rates)
     busy = scenario.busy
-    laws, home_laws = link_laws(city.driving, city.shared_delay), None
-    if busy.back_model is not None:
-        home_law = sampled_law(busy.back_model, busy.back_cv)
-        home_laws = LinkLaws(0.0, home_law, home_law)
-    on_roads = RoadModel(
-        _records(
-            LINK,
-            minutes=roads.minutes,
-            ends=roads.from_node.astype(np.int64) + roads.to_node,
-            one_way=roads.directed,
-        ),
-        laws,
+    ends = roads.from_node.astype(np.int64) + roads.to_node
+    home_roads = on_roads = RoadModel(
+        np.array([*zip(roads.minutes, ends, roads.directed, strict=True)], LINK),
+        link_laws(city.driving, city.shared_delay),
         city.driving.model == "exponential" and city.driving.fixed_part == 0.0 and roads.one_mean,
         first_link,
         listed,
     )
+    if busy.back_model is not None:
+        home_law = sampled_law(busy.back_model, busy.back_cv)
+        home_roads = on_roads._replace(laws=LinkLaws(0.0, home_law, home_law), alike=False)
     trucks = np.array([station.trucks for station in city.stations])
     last = np.cumsum(trucks)
     needed = [point.trucks or city.trucks_per_incident for point in city.demand]
+    arrivals = [point.arrivals or city.arrivals_per_incident for point in city.demand]
+    targets = [point.target_minutes or city.target_minutes for point in city.demand]
     away = _away_minutes(city, scenario, routes.drive_minutes.T, back.T, rates)
     return Model(
         roads=on_roads,
-        home_roads=on_roads if home_laws is None else on_roads._replace(laws=home_laws, alike=False),
-        stations=_records(
-            STATION, node=routes.stations, stride=strides(trucks), first_truck=last - trucks, last_truck=last
-        ),
-        points=_records(
-            POINT,
-            node=routes.nodes[routes.row],
-            row=routes.row,
-            needed=needed,
-            arrivals=[point.arrivals or city.arrivals_per_incident for point in city.demand],
-            target=[point.target_minutes or city.target_minutes for point in city.demand],
-        ),
+        home_roads=home_roads,
+        stations=np.array([*zip(routes.stations, strides(trucks), last - trucks, last, strict=True)], STATION),
+        points=np.array([*zip(routes.nodes[routes.row], routes.row, needed, arrivals, targets, strict=True)], POINT),
         shifts=shifts_of(city, scenario),
         log=np.empty(0, INCIDENT) if scenario.log is None else read_log(scenario.log, city),
         station_of=np.repeat(np.arange(len(trucks)), trucks),
@@ -157,7 +145,8 @@ def build_model(city: City, scenario: Scenario) -> Model:
         turnout_shared=city.turnout.shared,
         exponential=sampled_law("exponential"),
         busy=sampled_law(busy.model, busy.cv),
-        busy_minutes=_busy_minutes(city, scenario, away),
+        # Trucks are busy as long on average as the city says if the closest trucks go.
+        busy_minutes=busy.mean_minutes or max(city.busy_minutes - away, LEAST_SCENE * city.busy_minutes),
         away_minutes=away,
         in_parts=busy.kind == "parts",
         back_factor=busy.back_factor,
@@ -166,14 +155,6 @@ def build_model(city: City, scenario: Scenario) -> Model:
         breakdowns_per_year=scenario.breakdowns_per_year,
         repair_minutes=60.0 * scenario.repair_hours,
     )
-
-
-def _records(kind: np.dtype[np.void], **columns: Any) -> NDArray[np.void]:
-    """An array of records from its columns."""
-    found = np.zeros(len(next(iter(columns.values()))), kind)
-    for name, column in columns.items():
-        found[name] = column
-    return found
 
 
 def _with_second_routes(city: City, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
@@ -218,16 +199,6 @@ def _away_minutes(
     needed = np.array([min(point.trucks or city.trucks_per_incident, drives.shape[1]) for point in city.demand])
     taken = np.arange(drives.shape[1]) < needed[:, None]
     return float((rates @ (drives * taken).sum(axis=1)) / (rates @ needed)) + city.turnout.mean_minutes
-
-
-def _busy_minutes(city: City, scenario: Scenario, away: float) -> float:
-    """The mean of the busy time or, given what the drives take, of the time on scene.
-
-    If the scenario does not say it, trucks are busy as long on average as the city says if the closest trucks go.
-    """
-    if scenario.busy.mean_minutes is not None:
-        return scenario.busy.mean_minutes
-    return max(city.busy_minutes - away, LEAST_SCENE * city.busy_minutes)
 
 
 def shifts_of(city: City, scenario: Scenario) -> NDArray[np.void]:

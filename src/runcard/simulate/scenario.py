@@ -49,6 +49,7 @@ PAPER: Final = "paper"
 REPAIR_HOURS: Final = 24.0
 MOST: Final = 1e6
 """Minutes, hours or breakdowns: far more than makes sense, and few enough to be simulated."""
+_FOLDER: Final = files("runcard.simulate") / "scenarios"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +130,8 @@ class Scenario:
             turnout = {"cv": None, **turnout}
         shared_delay = city.shared_delay if self.shared_delay is None else self.shared_delay
         try:
-            found = replace(
-                city,
-                driving=replace(city.driving, **driving),
-                turnout=replace(city.turnout, **turnout),
-                shared_delay=shared_delay,
-            )
+            roads, crews = replace(city.driving, **driving), replace(city.turnout, **turnout)
+            found = replace(city, driving=roads, turnout=crews, shared_delay=shared_delay)
         except CityError as error:
             raise InputError(f"scenario {self.name}: {'; '.join(error.faults)}") from error
         if "shared" in turnout and found.turnout.mean_minutes == 0.0:
@@ -190,7 +187,7 @@ def _law_faults(section: str, model: str, cv: float | None) -> Iterator[str]:
 
 def built_in_names() -> tuple[str, ...]:
     """The names of the built-in scenarios, the paper's model first."""
-    names = sorted(entry.name.removesuffix(".toml") for entry in _folder().iterdir() if entry.name.endswith(".toml"))
+    names = sorted(entry.name.removesuffix(".toml") for entry in _FOLDER.iterdir() if entry.name.endswith(".toml"))
     return (PAPER, *(name for name in names if name != PAPER))
 
 
@@ -213,15 +210,11 @@ def read_scenario(words: str) -> Scenario:
     return _scenario(words, "; ".join(titles), given, folder)
 
 
-def _folder() -> Any:
-    return files("runcard.simulate") / "scenarios"
-
-
 def _read_part(word: str) -> tuple[Path, dict[str, Any]]:
     """The file of a built-in scenario or of that name, and what it says."""
     path = Path(word)
     if word in built_in_names():
-        return path, parse_toml((_folder() / f"{word}.toml").read_text("utf-8"))
+        return path, parse_toml((_FOLDER / f"{word}.toml").read_text("utf-8"))
     # Unlike Path.exists, this is no error if the name is too long for a file.
     if not word or not (path.suffix == ".toml" or os.path.exists(word)):  # noqa: PTH110
         names = ", ".join(built_in_names())
@@ -265,10 +258,7 @@ KEYS: Final[Mapping[str, Condition]] = {
     "out_of_service.breakdowns_per_year": _NOT_NEGATIVE,
     "out_of_service.repair_hours": _POSITIVE,
     "call.minutes": _NOT_NEGATIVE,
-    **{f"turnout.{name}": SETTING_CONDITIONS[f"turnout.{name}"] for name in ("mean_minutes", "model", "cv", "shared")},
-    **{
-        f"driving.{name}": SETTING_CONDITIONS[f"driving.{name}"] for name in ("model", "cv", "tail_index", "fixed_part")
-    },
+    **{key: SETTING_CONDITIONS[key] for key in CITY_KEYS},
     "shared_delay": _CHANCE._replace(optional=True),
 }
 """Every key of a scenario besides `title` and the list `shift`, and what must hold for its value."""
@@ -316,25 +306,24 @@ def _scenario(name: str, title: str, given: Mapping[str, tuple[Any, str]], folde
 
 def _rates(name: str, given: Mapping[str, Any]) -> tuple[float, ...]:
     """The multipliers of incident rates, of mean 1."""
-    profiles = {key: profile for key, profile in given.items() if key != "swing"}
-    swing = given.get("swing", 1.0)
-    if len(profiles) > 1:
-        raise InputError(f"scenario {name}: expected rates.by_hour_of_day or rates.by_hour_of_week, got both")
-    if given and not profiles:
-        raise InputError(f"scenario {name}: expected rates.by_hour_of_day with rates.swing")
+    if not given:
+        return ()
+    profiles, swing = {key: given[key] for key in given if key != "swing"}, given.get("swing", 1.0)
+    if len(profiles) != 1:
+        words = "or rates.by_hour_of_week, got both" if profiles else "with rates.swing"
+        raise InputError(f"scenario {name}: expected rates.by_hour_of_day {words}")
     if fault := _CHANCE.fault("rates.swing", swing):
         raise InputError(f"scenario {name}: {fault}")
-    for key, profile in profiles.items():
-        num = HOURS_PER_DAY if key == "by_hour_of_day" else HOURS_PER_WEEK
-        numbers = [hour for hour in profile if type(hour) in (int, float) and 0.0 <= hour <= MOST]
-        if len(profile) != num or len(numbers) != num or sum(numbers) == 0.0:
-            raise InputError(
-                f"scenario {name}: expected rates.{key} to be {num} numbers from 0 up, not all 0, "
-                f"got {len(profile)}: {shown(profile)}"
-            )
-        mean = sum(numbers) / num
-        return tuple(1.0 + swing * (hour / mean - 1.0) for hour in numbers)
-    return ()
+    ((key, profile),) = profiles.items()
+    num = HOURS_PER_DAY if key == "by_hour_of_day" else HOURS_PER_WEEK
+    numbers = [hour for hour in profile if type(hour) in (int, float) and 0.0 <= hour <= MOST]
+    if len(profile) != num or len(numbers) != num or sum(numbers) == 0.0:
+        raise InputError(
+            f"scenario {name}: expected rates.{key} to be {num} numbers from 0 up, not all 0, "
+            f"got {len(profile)}: {shown(profile)}"
+        )
+    mean = sum(numbers) / num
+    return tuple(1.0 + swing * (hour / mean - 1.0) for hour in numbers)
 
 
 def _are_hours(value: Any) -> bool:

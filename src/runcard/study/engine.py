@@ -47,19 +47,12 @@ def run_tasks(
     address: str | None,
     done: Callable[[Task], None],
 ) -> None:
-    """Run the tasks that are not done yet; `done` is called with each task once its rows are written."""
-    open_tasks = []
-    for task in tasks:
-        if folder.is_done(task):
-            done(task)
-        else:
-            open_tasks.append(task)
+    """Run tasks; `done` is called with each task once its rows are written."""
     # The longest first, so that no worker is left with one at the end.
-    shared = sorted((task for task in open_tasks if not task.timed), key=lambda task: -task.weight)
-    timed = ((task, run_task(task)) for task in open_tasks if task.timed)
+    shared = sorted((task for task in tasks if not task.timed), key=lambda task: -task.weight)
     failed: list[str] = []
     with closing(_run_shared(shared, backend, jobs, address)) as found:
-        for task, rows in chain(found if shared else (), timed):
+        for task, rows in chain(found if shared else (), map(_with_task, (one for one in tasks if one.timed))):
             if isinstance(rows, RuncardError):
                 failed.append(f"{task.key}: {rows}")
             else:
@@ -132,10 +125,9 @@ def _check_workers(client: Any) -> None:
         found = client.run(importlib.metadata.version, "runcard")
     except Exception as error:
         raise RuncardError(f"a worker of the cluster has no runcard: {first_line(error)}") from error
-    others = {address: other for address, other in found.items() if other != wanted}
-    if others:
-        address, other = next(iter(others.items()))
-        raise RuncardError(f"the worker at {address} has runcard {other}: expected {wanted}, as here")
+    for address, other in found.items():
+        if other != wanted:
+            raise RuncardError(f"the worker at {address} has runcard {other}: expected {wanted}, as here")
 
 
 def _client(address: str | None) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -74,8 +74,7 @@ class Graphs:
         return np.array(Parallel(n_jobs=self.jobs)(calls)).reshape(len(cells), self.num, -1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Share:
+class Share(NamedTuple):
     """The share of the optimum's gain that a policy keeps, and its standard error."""
 
     value: float

@@ -38,11 +38,6 @@ class Setting(NamedTuple):
     load: float
     gamma: float
 
-    @property
-    def words(self) -> str:
-        """The setting as part of a file name."""
-        return f"side-{self.side}-trucks-{self.trucks}-load-{self.load:g}-gamma-{self.gamma:g}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
@@ -66,23 +61,25 @@ class Experiment:
     """What the paper does not say, and other remarks."""
 
     @property
+    def axes(self) -> tuple[tuple[Any, ...], ...]:
+        """The values of each field of a setting."""
+        return self.sides, self.trucks, self.loads, self.gammas
+
+    @property
     def settings(self) -> tuple[Setting, ...]:
         """Every combination of sides, trucks, loads and gammas, the last varying fastest."""
-        return tuple(Setting(*each) for each in product(self.sides, self.trucks, self.loads, self.gammas))
+        return tuple(Setting(*each) for each in product(*self.axes))
 
 
 @cache
 def experiments() -> tuple[Experiment, ...]:
     """Every experiment of the package, in the order of the report."""
     text = (files("runcard.study") / "experiments.toml").read_text("utf-8")
-
-    def frozen(value: Any) -> Any:
-        return tuple(value) if isinstance(value, list) else value
-
-    return tuple(
-        Experiment(name=name, **{key: frozen(value) for key, value in keys.items()})
+    frozen: dict[str, dict[str, Any]] = {
+        name: {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
         for name, keys in tomllib.loads(text).items()
-    )
+    }
+    return tuple(Experiment(name=name, **keys) for name, keys in frozen.items())
 
 
 def experiment_named(name: str) -> Experiment:

@@ -166,13 +166,13 @@ def _draw_curves(result: Result) -> "Figure":
 
 def _plain_log(axes: "Axes", which: str) -> None:
     """Make the x or y axis logarithmic, with numbers such as 0.01 instead of powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
     axes.set(**{f"{which}scale": "log"})
     axis.set_major_locator(LogLocator(base=10.0, numticks=20))
-    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("")
 
 
 def _draw_late(result: Result) -> "Figure":
@@ -196,9 +196,7 @@ def _draw_late(result: Result) -> "Figure":
                 yerr=[one.half if isfinite(one.half) else 0.0 for one in found], color=colour, marker=marker, ms=4.5,
                 lw=1.2, elinewidth=1.6, capsize=3, label=words.capitalize(),
             )  # fmt: skip
-        panel.set_title(f"{trucks} trucks")
-        panel.set_xticks(experiment.sides)
-        panel.set_ylim(bottom=0.0)
+        panel.set(title=f"{trucks} trucks", xticks=experiment.sides, ylim=(0.0, None))
     _legend(figure, panels[0])
     return figure
 
@@ -219,9 +217,7 @@ def _draw_seconds(result: Result) -> "Figure":
         colour, marker = POLICY_LOOKS[policy]
         axes.plot(places, means[policy], color=colour, marker=marker, ms=5, lw=1.5, label=HEADS[policy])
     _plain_log(axes, "y")
-    axes.set_xticks(places)
-    axes.set_xlabel("trucks" if by_trucks else "demand points")
-    axes.set_ylabel("seconds")
+    axes.set(xticks=places, xlabel="trucks" if by_trucks else "demand points", ylabel="seconds")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
     return figure
 
@@ -243,8 +239,7 @@ def _draw_map(result: Result) -> "Figure":
     for shared_delay, found, panel in zip(experiment.shared_delays, maps, panels, strict=True):
         _draw_cells(panel, ground, ["+".join(team) for team in found], colours, differing)
         _draw_stations(panel, ground)
-        panel.set_title(look_of(shared_delay)[0].capitalize())
-        panel.set_aspect("equal")
+        panel.set(title=look_of(shared_delay)[0].capitalize(), aspect="equal")
         panel.autoscale_view()
         panel.set_axis_off()
     _write_key(figure, colours, f"The maps differ here ({sum(differing)} of {len(differing)})")

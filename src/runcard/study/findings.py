@@ -4,8 +4,7 @@ A finding holds if the evidence supports its claim. With few graphs, the standar
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from runcard.errors import InputError
 from runcard.study.evidence import Evidence, Graphs, num_in_paper
@@ -14,98 +13,68 @@ from runcard.study.findings_model import derive_proposition, derive_tau
 from runcard.study.findings_queueing import derive_gap, derive_horizon, derive_normalisation, derive_request_rates
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """What we found about the paper, and what derives it again."""
 
-    number: int
     derive: Callable[[Graphs], Evidence]
     title: str
     claim: str
 
 
-FINDINGS: Final = (
-    Finding(
-        number=1,
-        derive=derive_tau,
-        title="τ lacks a factor μ",
-        claim="τ = Σλ + ΣC in the text of Section 3.2 is wrong unless μ = 1; the list of notations has Σλ + μΣC.",
+FINDINGS: Final = {
+    1: Finding(
+        derive_tau,
+        "τ lacks a factor μ",
+        "τ = Σλ + ΣC in the text of Section 3.2 is wrong unless μ = 1; the list of notations has Σλ + μΣC.",
     ),
-    Finding(
-        number=2,
-        derive=derive_sparseness,
-        title="Sparseness is the part of the links that is kept",
-        claim="Read as the part kept, s ~ U(0.4, 1) agrees with Table 3; read as the part removed it does not.",
+    2: Finding(
+        derive_sparseness,
+        "Sparseness is the part of the links that is kept",
+        "Read as the part kept, s ~ U(0.4, 1) agrees with Table 3; read as the part removed it does not.",
     ),
-    Finding(
-        number=3,
-        derive=derive_rates,
-        title="The distribution of the rates",
-        claim="The paper does not give it. λ_j ~ U(0, 1), scaled to the load, agrees with Table 3.",
+    3: Finding(
+        derive_rates,
+        "The distribution of the rates",
+        "The paper does not give it. λ_j ~ U(0, 1), scaled to the load, agrees with Table 3.",
     ),
-    Finding(
-        number=4,
-        derive=derive_horizon,
-        title="OSIA's T is 1/μ",
-        claim="The paper does not give it. Of 0.5, 1, 2 and 4 busy times, 1 agrees with Table 3, and best.",
+    4: Finding(
+        derive_horizon,
+        "OSIA's T is 1/μ",
+        "The paper does not give it. Of 0.5, 1, 2 and 4 busy times, 1 agrees with Table 3, and best.",
     ),
-    Finding(
-        number=5,
-        derive=derive_normalisation,
-        title="OSIA's normalisation is swapped",
-        claim="The weight of state 0, no idle truck, is ρ/(1+ρ), not 1/(1+ρ). Corrected, OSIA keeps 98 % of the "
+    5: Finding(
+        derive_normalisation,
+        "OSIA's normalisation is swapped",
+        "The weight of state 0, no idle truck, is ρ/(1+ρ), not 1/(1+ρ). Corrected, OSIA keeps 98 % of the "
         "optimum's gain instead of 57 %.",
     ),
-    Finding(
-        number=6,
-        derive=derive_request_rates,
-        title="OSIA's request rates count incidents twice",
-        claim="They count an incident again at a truck that was already going. With exact rates OSIA keeps more of the "
+    6: Finding(
+        derive_request_rates,
+        "OSIA's request rates count incidents twice",
+        "They count an incident again at a truck that was already going. With exact rates OSIA keeps more of the "
         "optimum's gain at every load.",
     ),
-    Finding(
-        number=7,
-        derive=derive_late_fractions,
-        title="The late fractions of Table 3 are too small",
-        claim="FLAR is about 1/17 of what the paper's own model gives, at every I and ρ.",
+    7: Finding(
+        derive_late_fractions,
+        "The late fractions of Table 3 are too small",
+        "FLAR is about 1/17 of what the paper's own model gives, at every I and ρ.",
     ),
-    Finding(
-        number=8,
-        derive=derive_gap,
-        title="OSIA's gap is not about 2 %",
-        claim="In Table 4 it is up to 16 %.",
+    8: Finding(
+        derive_gap,
+        "OSIA's gap is not about 2 %",
+        "In Table 4 it is up to 16 %.",
     ),
-    Finding(
-        number=9,
-        derive=derive_proposition,
-        title="Proposition 1 cancels, and excludes empty parts",
-        claim="The printed sum is right, but useless in double precision when routes are long.",
+    9: Finding(
+        derive_proposition,
+        "Proposition 1 cancels, and excludes empty parts",
+        "The printed sum is right, but useless in double precision when routes are long.",
     ),
-)
+}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Derivation:
-    """A finding and the evidence for it."""
-
-    finding: Finding
-    evidence: Evidence
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """A small table with its columns under each other, then sentences."""
-        return self.evidence.lines
-
-    @property
-    def holds(self) -> bool:
-        """Whether the evidence supports the claim."""
-        return self.evidence.holds
-
-
-def derive(number: int, *, num_graphs: int | None = None, seed: int = 1, jobs: int = 1) -> Derivation:
-    """The finding of a number, derived again on as many random graphs as the paper has, or `num_graphs`."""
-    for finding in FINDINGS:
-        if finding.number == number:
-            graphs = Graphs(num=num_in_paper() if num_graphs is None else num_graphs, seed=seed, jobs=jobs)
-            return Derivation(finding=finding, evidence=finding.derive(graphs))
-    raise InputError(f"expected a finding from 1 to {len(FINDINGS)}, got {number!r}")
+def derive(number: int, *, num_graphs: int | None = None, seed: int = 1, jobs: int = 1) -> Evidence:
+    """The evidence for the finding of a number, on as many random graphs as the paper has, or `num_graphs`."""
+    if number not in FINDINGS:
+        raise InputError(f"expected a finding from 1 to {len(FINDINGS)}, got {number!r}")
+    num = num_in_paper() if num_graphs is None else num_graphs
+    return FINDINGS[number].derive(Graphs(num=num, seed=seed, jobs=jobs))

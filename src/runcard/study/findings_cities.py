@@ -6,7 +6,7 @@ each cell of Table 3. Its standard error e comes from the sampling of both and t
 factor is behind all cells, it is about c = Σ r e^-2 / Σ e^-2, and each r is within a few e of it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import sqrt
 from typing import Final
@@ -28,7 +28,7 @@ from runcard.study.evidence import (
     setting_of,
 )
 from runcard.study.experiment import Setting, experiment_named
-from runcard.study.tables import CORRELATION, Cell, improvement, mean_cell, read_paper, standard_error
+from runcard.study.tables import CORRELATION, improvement, mean_cell, read_paper, standard_error
 from runcard.study.tasks import city_of, solved
 
 CELLS: Final = tuple((trucks, load) for trucks in (3, 4, 5, 6) for load in (0.02, 0.1))
@@ -38,15 +38,15 @@ WEIGHTS: Final = ("U(0, 1)", "equal", "exponential")
 
 def derive_sparseness(graphs: Graphs) -> Evidence:
     """The evidence for finding 2."""
-    kept, removed = _beside_paper(graphs, late_of_sparseness)
+    heads, rows, (kept, removed) = _beside_paper(graphs, late_of_sparseness, ("s is kept", "s is removed"))
     return Evidence(
-        heads=("trucks", "load", "paper", "s is kept", "off", "s is removed", "off"),
-        rows=_rows(kept, removed),
+        heads=heads,
+        rows=rows,
         notes=(
             f"Mean δ of OPT in percent over {graphs.num} graphs, and how many standard errors it is off the paper's.",
-            f"As the part kept, s is at most {_farthest(kept):.1f} off; as the part removed, {_farthest(removed):.1f}.",
+            f"As the part kept, s is at most {kept:.1f} off; as the part removed, {removed:.1f}.",
         ),
-        holds=_farthest(kept) <= FAR < _farthest(removed),
+        holds=kept <= FAR < removed,
     )
 
 
@@ -63,18 +63,16 @@ def late_of_sparseness(setting: Setting, *, graph: int, seed: int) -> list[float
 
 def derive_rates(graphs: Graphs) -> Evidence:
     """The evidence for finding 3."""
-    columns = _beside_paper(graphs, late_of_weights)
-    farthest = [_farthest(column) for column in columns]
-    agree = [weights for weights, off in zip(WEIGHTS, farthest, strict=True) if off <= FAR]
-    heads = [head for weights in WEIGHTS for head in (weights, "off")]
+    heads, rows, farthest = _beside_paper(graphs, late_of_weights, WEIGHTS)
+    num_agree = sum(off <= FAR for off in farthest)
     return Evidence(
-        heads=("trucks", "load", "paper", *heads),
-        rows=_rows(*columns),
+        heads=heads,
+        rows=rows,
         notes=(
             f"Mean δ of OPT in percent over the same {graphs.num} graphs, and how many standard errors it is off.",
             f"Rates from U(0, 1) are at most {farthest[0]:.1f} off, equal ones {farthest[1]:.1f}, exponential ones "
-            f"{farthest[2]:.1f}: {len(agree)} of {len(WEIGHTS)} agree"
-            + (", so the tables do not tell which of them it is." if len(agree) > 1 else "."),
+            f"{farthest[2]:.1f}: {num_agree} of {len(WEIGHTS)} agree"
+            + (", so the tables do not tell which of them it is." if num_agree > 1 else "."),
         ),
         holds=farthest[0] <= FAR,
     )
@@ -137,30 +135,21 @@ def _late_pair(problem: DispatchProblem) -> list[float]:
     return [late(solved(problem, name)) for name in ("closest-first", "optimal")]
 
 
-def _beside_paper(graphs: Graphs, late_pairs: Callable[..., list[float]]) -> list[list[Cell]]:
-    """For each reading, the cells of Table 3; `late_pairs` gives a pair of late fractions for each reading in turn."""
+def _beside_paper(
+    graphs: Graphs, late_pairs: Callable[..., list[float]], readings: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], list[float]]:
+    """Heads, a row of words for each of `CELLS`, and by how many standard errors each reading is off at most.
+
+    `late_pairs` gives the late fractions of closest-first and the optimum for each reading in turn.
+    """
     found = graphs.measure(late_pairs, [(setting_of(*cell),) for cell in CELLS]).reshape(len(CELLS), graphs.num, -1, 2)
-    paper = [float(read_paper(TABLE_3)[cell]["delta_opt_uncorrelated"]) for cell in CELLS]
-    return [
-        [
-            mean_cell("OPT", improvement(pair[:, 1], pair[:, 0]), printed, num_in_paper())
-            for printed, pair in zip(paper, found[:, :, reading], strict=True)
-        ]
-        for reading in range(found.shape[2])
-    ]
-
-
-def _rows(*columns: list[Cell]) -> tuple[tuple[str, ...], ...]:
-    """A row of words for each cell of Table 3."""
-    return tuple(
-        (
-            str(trucks), f"{load:g}", f"{cells[0].paper:.2f}",
-            *(word for cell in cells for word in (f"{cell.value:.2f} ± {cell.error:.2f}", f"{cell.off:+.1f}")),
-        )
-        for (trucks, load), *cells in zip(CELLS, *columns, strict=True)
-    )  # fmt: skip
-
-
-def _farthest(cells: list[Cell]) -> float:
-    """The largest distance from the paper's, in standard errors."""
-    return max(abs(cell.off) for cell in cells if cell.off is not None)
+    rows, off = [], []
+    for (trucks, load), late_fractions in zip(CELLS, found, strict=True):
+        paper = float(read_paper(TABLE_3)[trucks, load]["delta_opt_uncorrelated"])
+        deltas = improvement(late_fractions[..., 1], late_fractions[..., 0]).T
+        cells = [mean_cell("OPT", delta, paper, num_in_paper()) for delta in deltas]
+        words = [word for one in cells for word in (f"{one.value:.2f} ± {one.error:.2f}", f"{one.off:+.1f}")]
+        rows.append((str(trucks), f"{load:g}", f"{paper:.2f}", *words))
+        off.append([abs(cell.off or 0.0) for cell in cells])
+    heads = ("trucks", "load", "paper", *(head for reading in readings for head in (reading, "off")))
+    return heads, tuple(rows), np.max(off, axis=0).tolist()

@@ -33,7 +33,7 @@ from runcard.study.tasks import city_of, solved
 class Version(NamedTuple):
     """OSIA with T in busy times, and what of it is as printed."""
 
-    horizon: float
+    horizon_busy_times: float
     printed: bool = False
     printed_rates: bool = False
 
@@ -52,13 +52,7 @@ def late_of_versions(
 ) -> list[float]:
     """The late fractions of closest-first, the optimum, and versions of OSIA in one city."""
     problem = dispatch_problem(city_of(setting, graph, shared_delay=shared_delay, seed=seed), minutes=False)
-    queueing = [
-        QueueingPolicy(
-            problem=problem, horizon_busy_times=one.horizon, printed=one.printed, printed_rates=one.printed_rates,
-            threads=1,
-        )
-        for one in versions
-    ]  # fmt: skip
+    queueing = [QueueingPolicy(problem=problem, threads=1, **one._asdict()) for one in versions]
     return [late(policy) for policy in (solved(problem, "closest-first"), solved(problem, "optimal"), *queueing)]
 
 
@@ -69,7 +63,7 @@ def derive_horizon(graphs: Graphs) -> Evidence:
     cells = [(setting_of(trucks, load), shared_delay, versions) for trucks, load, shared_delay in places]
     rows, off = [], []
     for place, found in zip(places, graphs.measure(late_of_versions, cells), strict=True):
-        shares = [share_kept(*gains) for gains in _gains(found)]
+        shares = _shares(found)
         off.append([off_paper(share, *place, graphs.num) for share in shares])
         words = [f"{share.words} ({by:+.1f})" for share, by in zip(shares, off[-1], strict=True)]
         rows.append((f"{place[1]:g}", CORRELATION[place[2]], f"{100 * share_in_paper(*place):.1f}", *words))
@@ -92,8 +86,7 @@ def derive_horizon(graphs: Graphs) -> Evidence:
 def derive_normalisation(graphs: Graphs) -> Evidence:
     """The evidence for finding 5."""
     (found,) = graphs.measure(late_of_versions, [(setting_of(5, 0.02), 0.0, (PRINTED, NORMALISED))])
-    printed, corrected = (share_kept(*gains) for gains in _gains(found))
-    rise = _difference(found, 3, 2)
+    printed, corrected, rise = _shares(found, rise=True)
     return Evidence(
         heads=("OSIA with T = 2/μ", "share kept, %", "claimed"),
         rows=(("as printed", printed.words, "57"), ("normalisation corrected", corrected.words, "98")),
@@ -111,7 +104,7 @@ def derive_request_rates(graphs: Graphs) -> Evidence:
     cells = [(setting_of(4, load), 0.0, (NORMALISED, CORRECTED)) for load in claimed]
     rows, holds = [], True
     for (load, of_both), found in zip(claimed.items(), graphs.measure(late_of_versions, cells), strict=True):
-        shares, rise = [share_kept(*gains) for gains in _gains(found)], _difference(found, 3, 2)
+        *shares, rise = _shares(found, rise=True)
         words = [word for share, number in zip(shares, of_both, strict=True) for word in (share.words, f"{number:.1f}")]
         rows.append((f"{load:g}", *words, rise.words))
         holds = holds and all(map(_agrees, shares, of_both)) and rise.value > FAR * rise.error
@@ -137,9 +130,8 @@ def derive_gap(graphs: Graphs) -> Evidence:
     trucks, load, shared_delay = worst
     assert load is not None
     kind, above = CORRELATION[shared_delay], sum(one > ABOUT for one in osia.values())
-    (found,) = graphs.measure(
-        late_of_versions, [(setting_of(trucks, load), shared_delay, (Version(1.0, printed=True),))]
-    )
+    versions = (Version(1.0, printed=True),)
+    (found,) = graphs.measure(late_of_versions, [(setting_of(trucks, load), shared_delay, versions)])
     ours = mean_cell("OSIA", gap(found[:, 2], found[:, 1]), osia[worst], num_in_paper())
     assert ours.off is not None
     words = f"{ours.value:.2f} ± {ours.error:.2f}"
@@ -154,17 +146,10 @@ def derive_gap(graphs: Graphs) -> Evidence:
     )
 
 
-def _gains(found: NDArray[np.float64]) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """The improvements of each version, and of the optimum; `found` [graphs, 2 + versions] are late fractions."""
-    closest, best = found[:, 0], improvement(found[:, 1], found[:, 0])
-    return [(improvement(one, closest), best) for one in found[:, 2:].T]
-
-
-def _difference(found: NDArray[np.float64], column: int, other: int) -> Share:
-    """By how much the share of one column of late fractions is larger than that of another."""
-    closest = found[:, 0]
-    more = improvement(found[:, column], closest) - improvement(found[:, other], closest)
-    return share_kept(more, improvement(found[:, 1], closest))
+def _shares(found: NDArray[np.float64], *, rise: bool = False) -> list[Share]:
+    """The share of each version, and `rise` from the first to the second; `found` [graphs, 2 + versions] are late."""
+    best, *gains = improvement(found[:, 1:].T, found[:, 0])
+    return [share_kept(gain, best) for gain in [*gains, *([gains[1] - gains[0]] if rise else [])]]
 
 
 def _agrees(share: Share, claimed: float) -> bool:

@@ -83,9 +83,8 @@ def shade_of(off: float | None) -> str:
 def _summary(results: Sequence[Result]) -> str:
     """What was done and how well it agrees, in a few sentences."""
     num_tables = sum(result.is_table for result in results)
-    parts = [counted(num_tables, "table")] if num_tables else []
-    if num_figures := len(results) - num_tables:
-        parts.append(counted(num_figures, "figure"))
+    numbers = {"table": num_tables, "figure": len(results) - num_tables}
+    parts = [counted(number, noun) for noun, number in numbers.items() if number]
     done = f"This report has {' and '.join(parts)} with our own numbers, from random cities of seed {_seeds(results)}."
     agreement = agreement_of(results)
     return f"{done} Where the paper's numbers are known to us, {agreement.words}" if agreement.num_cells else done
@@ -130,15 +129,10 @@ def _settings(result: Result) -> list[tuple[str, str]]:
     """The settings of an experiment, each with its values."""
     experiment = result.experiment
     asked, found = experiment.graphs, result.num_graphs
-    several = {
-        "Sides": experiment.sides,
-        "Trucks (I)": experiment.trucks,
-        "Loads (ρ)": experiment.loads,
-        "Targets (γ)": experiment.gammas,
-        "Shared delays (q)": experiment.shared_delays,
-    }
+    names = ("Sides", "Trucks (I)", "Loads (ρ)", "Targets (γ)", "Shared delays (q)")
+    several = zip(names, (*experiment.axes, experiment.shared_delays), strict=True)
     return [
-        *((name, ", ".join(f"{number:g}" for number in numbers)) for name, numbers in several.items()),
+        *((name, ", ".join(f"{number:g}" for number in numbers)) for name, numbers in several),
         ("Graphs", str(found) if found == asked else f"{found} (the experiment has {asked})"),
         ("Seed", str(result.seed)),
     ]
@@ -146,33 +140,30 @@ def _settings(result: Result) -> list[tuple[str, str]]:
 
 def _table(result: Result) -> dict[str, Any]:
     """A table as the page shows it: its columns are those of one half, without or with correlation."""
-    table, experiment = result.table, result.experiment
-    first = table.lines[0]
+    experiment, first = result.experiment, result.lines[0]
     has_flar = any(cell.column == CF_LATE and cell.paper is not None for cell in first.cells)
     footnotes = [FLAR_NOTE] if has_flar else []
     if experiment.kind == "ignoring" and first.cells[0].paper is not None:
         footnotes.append(RANGE_NOTE)
-    if table.agreement.num_cells and table.num_graphs < MANY_GRAPHS:
+    if result.agreement.num_cells and result.num_graphs < MANY_GRAPHS:
         footnotes.append(FEW_NOTE)
-    last, groups = _groups(experiment, table.lines)
+    last, groups = _groups(experiment, result.lines)
     return {
         "caption": TABLE_CAPTIONS[experiment.kind],
         "last_setting": last.capitalize(),
         "halves": [look_of(one)[0].capitalize() for one in experiment.shared_delays],
-        "columns": table.columns,
+        "columns": result.columns,
         "with_footnote": CF_LATE if has_flar else None,
         "groups": groups,
         "decimals": 1 if experiment.kind == "ignoring" else 2,
         "footnotes": footnotes,
-        "agreement": table.words,
+        "agreement": result.words,
     }
 
 
 def _groups(experiment: Experiment, lines: Sequence[Line]) -> tuple[str, dict[str, list[tuple[str, list[Cell]]]]]:
     """The setting that heads the rows, and the rows by what the others are, such as "Side 4, 3 trucks"."""
-    several = zip(
-        Setting._fields, (experiment.sides, experiment.trucks, experiment.loads, experiment.gammas), strict=True
-    )
+    several = zip(Setting._fields, experiment.axes, strict=True)
     *first, last = [name for name, values in several if len(values) > 1] or ["trucks"]
     groups: dict[str, list[tuple[str, list[Cell]]]] = defaultdict(list)
     for setting, of_setting in groupby(lines, key=lambda line: line.setting):

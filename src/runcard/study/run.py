@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,86 +17,49 @@ from runcard.study.tables import Result
 from runcard.study.tasks import Task, tasks_of
 
 FINDING = "finding-"
+Watch = Callable[[list[Task], list[Task]], AbstractContextManager[Callable[[Task], None]]]
+"""Given all tasks and those that are done: what is told of each further task while the study runs."""
 
 
 def chosen_work(names: Sequence[str], backend: str) -> tuple[list[Experiment], list[int]]:
     """The experiments and the findings of these names; without names, every experiment."""
-    numbers = [number for name in names for number in _finding_numbers(name)]
-    chosen = [experiment_named(name) for name in names if not _finding_numbers(name)]
+    findings = {"findings": [*FINDINGS]} | {f"{FINDING}{number}": [number] for number in FINDINGS}
+    for name in names:
+        if name.startswith(FINDING) and name not in findings:
+            raise InputError(f"expected a finding from {FINDING}1 to {FINDING}{len(FINDINGS)}, got {name!r}")
+    numbers = [number for name in names for number in findings.get(name, ())]
+    chosen = [experiment_named(name) for name in names if name not in findings]
     if numbers and backend != "loky":
         raise InputError(f"findings run on this machine: expected no --backend for them, got {backend!r}")
     return chosen if names else list(experiments()), numbers
 
 
-def _finding_numbers(name: str) -> list[int]:
-    """The findings that a name stands for; none if it is the name of an experiment."""
-    numbers = [finding.number for finding in FINDINGS]
-    if name == "findings":
-        return numbers
-    if not name.startswith(FINDING):
-        return []
-    number = name.removeprefix(FINDING)
-    if not number.isdecimal() or int(number) not in numbers:
-        raise InputError(f"expected a finding from {FINDING}1 to {FINDING}{max(numbers)}, got {name!r}")
-    return [int(number)]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StudyRun:
-    """Experiments to run: where, with how many graphs and workers, and where the workers are."""
-
-    experiments: Sequence[Experiment]
-    output: Path
-    num_graphs: int | None
-    jobs: int
-    seed: int
-    backend: str
-    address: str | None
-
-    def prepare(self) -> "OpenStudy":
-        """The tasks of these experiments, and those that are done; an error before any work if something is missing."""
-        check_engine(self.backend, self.address)
-        check_extras()
-        folder = StudyFolder(self.output, self.seed)
-        folder.prepare(version("runcard"))
-        tasks = {one.name: tasks_of(one, num_graphs=self.num_graphs, seed=self.seed) for one in self.experiments}
-        every = list(dict.fromkeys(task for one in tasks.values() for task in one))
-        return OpenStudy(self, folder, tasks, every, [task for task in every if folder.is_done(task)])
-
-
-@dataclass(frozen=True, eq=False)
-class OpenStudy:
-    """A study that has begun."""
-
-    run: StudyRun
-    folder: StudyFolder
-    tasks_of: dict[str, list[Task]]
-    tasks: list[Task]
-    """Of all experiments, each once."""
-    done_before: list[Task]
-
-    def finish(self, done: Callable[[Task], None]) -> tuple[Path, list[Result], float]:
-        """The report, the results of the experiments, and the seconds; `done` is told of each task."""
-        began = time.perf_counter()
-        run, known = self.run, set(self.done_before)
-        rest = [task for task in self.tasks if task not in known]
-        run_tasks(rest, self.folder, jobs=run.jobs, backend=run.backend, address=run.address, done=done)
-        for one in run.experiments:
-            if self.tasks_of[one.name]:
-                self.folder.finish(one, self.tasks_of[one.name])
-        seconds = time.perf_counter() - began
-        # The report has all that the folder has; a map has no rows, and is found again if it is asked for.
-        results = [
-            Result(experiment=one, seed=run.seed, rows=self.folder.rows(one) if self.folder.has(one) else {})
-            for one in experiments()
-            if self.folder.has(one) or (one.kind == "map" and one in run.experiments)
-        ]
-        report = write_report(run.output / "report.html", results, seconds=seconds)
-        return report, [result for result in results if result.experiment in run.experiments], seconds
-
-
-def check_extras() -> None:
-    """Raise a MissingExtraError if something that a study needs is not installed."""
+def run_study(
+    chosen: Sequence[Experiment], output: Path, *, num_graphs: int | None, jobs: int, seed: int, backend: str,
+    address: str | None, watch: Watch,
+) -> tuple[Path, list[Result], float]:  # fmt: skip
+    """Run experiments: the report, their results, and the seconds; an error before any work if something is missing."""
+    check_engine(backend, address)
     connect().close()
     if find_spec("matplotlib") is None:
         raise MissingExtraError("runcard study", "matplotlib", "report")
+    folder = StudyFolder(output, seed)
+    folder.prepare(version("runcard"))
+    tasks = {one: tasks_of(one, num_graphs=num_graphs, seed=seed) for one in chosen}
+    every = list(dict.fromkeys(task for own in tasks.values() for task in own))
+    is_done = {task: folder.is_done(task) for task in every}
+    with watch(every, [task for task in every if is_done[task]]) as told:
+        began, rest = time.perf_counter(), [task for task in every if not is_done[task]]
+        run_tasks(rest, folder, jobs=jobs, backend=backend, address=address, done=told)
+        for one, own in tasks.items():
+            if own:
+                folder.finish(one, own)
+        seconds = time.perf_counter() - began
+        # The report has all that the folder has; a map has no rows, and is found again if it is asked for.
+        results = [
+            Result(experiment=one, seed=seed, rows=folder.rows(one) if folder.has(one) else {})
+            for one in experiments()
+            if folder.has(one) or (one.kind == "map" and one in chosen)
+        ]
+        report = write_report(output / "report.html", results, seconds=seconds)
+    return report, [result for result in results if result.experiment in chosen], seconds

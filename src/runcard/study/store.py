@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MANIFEST = "study.json"
 PARQUET_END = b"PAR1"
 _TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN"}
+_SORTED = "SELECT * FROM read_parquet(?) ORDER BY ALL"
 
 
 def connect() -> "duckdb.DuckDBPyConnection":
@@ -63,9 +64,10 @@ class StudyFolder:
             except ValueError as error:
                 raise InputError(f"{manifest}: expected JSON, got {error}") from error
             if found != wanted:
+                found = found if isinstance(found, dict) else {}
                 raise InputError(
-                    f"{self.path}: expected a study of {_in_words(wanted)}, got one of {_in_words(found)}; "
-                    "name another folder with --output"
+                    f"{self.path}: expected a study of seed {self.seed} by runcard {version}, got one of seed "
+                    f"{found.get('seed')} by runcard {found.get('runcard')}; name another folder with --output"
                 )
         # A study that was killed at once leaves no more than a draft behind.
         elif self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
@@ -88,24 +90,11 @@ class StudyFolder:
     def add(self, task: Task, rows: Sequence[Row]) -> None:
         """Write the rows of a task, whole or not at all."""
         columns = ", ".join(f"unnest(?::{_TYPES[type(value)]}[]) AS {name}" for name, value in rows[0].items())
-        by_column = [[row[name] for row in rows] for name in rows[0]]
-        try:
-            with connect() as database:
-                database.execute(f"CREATE TABLE found AS SELECT {columns}", by_column)
-                fill_whole(self.part(task), lambda draft: _copy(database, "found", draft))
-        except RuntimeError as error:
-            if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
-                raise KeyboardInterrupt from error
-            raise
+        _write(self.part(task), f"SELECT {columns}", [[row[name] for row in rows] for name in rows[0]])
 
     def finish(self, experiment: Experiment, tasks: Sequence[Task]) -> Path:
         """Write the file of an experiment from the parts of its tasks, and return its path."""
-        path = self._file(experiment)
-        with connect() as database:
-            sources = ", ".join(_quoted(self.part(task)) for task in tasks)
-            sorted_rows = f"(SELECT * FROM read_parquet([{sources}]) ORDER BY ALL)"
-            fill_whole(path, lambda draft: _copy(database, sorted_rows, draft))
-        return path
+        return _write(self._file(experiment), _SORTED, [[str(self.part(task)) for task in tasks]])
 
     def has(self, experiment: Experiment) -> bool:
         """Whether there is a file of an experiment."""
@@ -114,8 +103,7 @@ class StudyFolder:
     def rows(self, experiment: Experiment) -> dict[str, Any]:
         """The rows of the file of an experiment as an array for each column, sorted."""
         with connect() as database:
-            query = "SELECT * FROM read_parquet(?) ORDER BY ALL"
-            found: dict[str, Any] = database.execute(query, [str(self._file(experiment))]).fetchnumpy()
+            found: dict[str, Any] = database.execute(_SORTED, [[str(self._file(experiment))]]).fetchnumpy()
         return found
 
     def _file(self, experiment: Experiment) -> Path:
@@ -131,20 +119,20 @@ def _is_whole(path: Path) -> bool:
         return file.read() == PARQUET_END
 
 
-def _copy(database: "duckdb.DuckDBPyConnection", source: str, path: Path) -> None:
-    """Write the rows of a table or query to a Parquet file."""
+def _write(path: Path, query: str, values: list[Any]) -> Path:
+    """Write the rows of a query to a Parquet file, whole or not at all, and return its path."""
     import duckdb
 
+    def copy(draft: Path) -> None:
+        quoted = str(draft).replace("'", "''")
+        database.execute(f"COPY ({query}) TO '{quoted}' (FORMAT parquet, USE_TMP_FILE false)", values)
+
     try:
-        database.execute(f"COPY {source} TO {_quoted(path)} (FORMAT parquet, USE_TMP_FILE false)")
+        with connect() as database:
+            return fill_whole(path, copy)
     except duckdb.Error as error:
         raise RuncardError(f"{path.parent}: the rows could not be written: {first_line(error)}") from error
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
-
-
-def _in_words(manifest: Any) -> str:
-    found = manifest if isinstance(manifest, dict) else {}
-    return f"seed {found.get('seed')} by runcard {found.get('runcard')}"
+    except RuntimeError as error:
+        if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
+            raise KeyboardInterrupt from error
+        raise

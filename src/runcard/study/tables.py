@@ -9,13 +9,13 @@ standard errors. If both are right, off is about normal: three cells in a thousa
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from itertools import product
 from math import isfinite, sqrt
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +58,7 @@ class Cell:
     """By how many standard errors it differs from the paper's, if the two should agree."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(NamedTuple):
     """The cells of one setting, with or without correlation."""
 
     setting: Setting
@@ -87,41 +86,6 @@ class Agreement:
         )
 
 
-def _agreement(lines: Iterable[Line]) -> Agreement:
-    """How well some lines agree with the paper's."""
-    off = [abs(cell.off) for line in lines for cell in line.cells if cell.off is not None]
-    within_3, within_4 = (sum(one <= most for one in off) for most in (3.0, 4.0))
-    return Agreement(num_cells=len(off), within_3=within_3, within_4=within_4, farthest=max(off, default=0.0))
-
-
-@dataclass(frozen=True, kw_only=True)
-class StudyTable:
-    """The table of an experiment."""
-
-    experiment: Experiment
-    num_graphs: int
-    """Of each setting."""
-    lines: tuple[Line, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The heads of the columns."""
-        return tuple(cell.column for cell in self.lines[0].cells)
-
-    @property
-    def agreement(self) -> Agreement:
-        """How well it agrees with the paper's."""
-        return _agreement(self.lines)
-
-    @property
-    def words(self) -> str:
-        """How well it agrees with the paper's, in a sentence or two."""
-        if self.experiment.known is not None and self.num_graphs == 1:
-            return "With one graph there is no standard error, so that nothing can be compared with the paper's."
-        rough = f" With {self.num_graphs} graphs the standard errors are rough: take {MANY_GRAPHS} or more to judge."
-        return self.agreement.words + (rough if self.agreement.num_cells and self.num_graphs < MANY_GRAPHS else "")
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result:
     """What a study has found for an experiment: its rows, as an array for each column (see `tasks.Row`)."""
@@ -141,9 +105,29 @@ class Result:
         return self.experiment.kind in TABLE_KINDS
 
     @cached_property
-    def table(self) -> StudyTable:
-        """The table, if it is one."""
-        return make_table(self.experiment, self.rows)
+    def lines(self) -> tuple[Line, ...]:
+        """The lines of the table; none if it is a figure."""
+        known = None if self.experiment.known is None else read_paper(self.experiment.known)
+        places = product(self.experiment.settings, self.experiment.shared_delays) if self.is_table else ()
+        return tuple(Line(*place, tuple(_cells(self.experiment, self.rows, *place, known))) for place in places)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The heads of the columns of the table."""
+        return tuple(cell.column for cell in self.lines[0].cells)
+
+    @property
+    def agreement(self) -> Agreement:
+        """How well the table agrees with the paper's."""
+        return agreement_of([self])
+
+    @property
+    def words(self) -> str:
+        """How well the table agrees with the paper's, in a sentence or two."""
+        if self.experiment.known is not None and self.num_graphs == 1:
+            return "With one graph there is no standard error, so that nothing can be compared with the paper's."
+        rough = f" With {self.num_graphs} graphs the standard errors are rough: take {MANY_GRAPHS} or more to judge."
+        return self.agreement.words + (rough if self.agreement.num_cells and self.num_graphs < MANY_GRAPHS else "")
 
     @property
     def num_open(self) -> int:
@@ -151,9 +135,12 @@ class Result:
         return 0 if "converged" not in self.rows else int((~self.rows["converged"]).sum())
 
 
-def agreement_of(results: Sequence[Result]) -> Agreement:
+def agreement_of(results: Iterable[Result]) -> Agreement:
     """How well all tables together agree with the paper's."""
-    return _agreement(line for result in results if result.is_table for line in result.table.lines)
+    cells = [cell for result in results for line in result.lines for cell in line.cells]
+    off = [abs(cell.off) for cell in cells if cell.off is not None]
+    within_3, within_4 = (sum(one <= most for one in off) for most in (3.0, 4.0))
+    return Agreement(num_cells=len(off), within_3=within_3, within_4=within_4, farthest=max(off, default=0.0))
 
 
 def late_fractions(rows: dict[str, Any], setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
@@ -181,18 +168,6 @@ def improvement(late: NDArray[np.float64], closest_first: NDArray[np.float64]) -
 def gap(late: NDArray[np.float64], optimal: NDArray[np.float64]) -> NDArray[np.float64]:
     """[graphs] the gap to the optimum in percent."""
     return np.where(late == optimal, 0.0, 100.0 * (late / np.maximum(optimal, 1e-300) - 1.0))
-
-
-def make_table(experiment: Experiment, rows: dict[str, Any]) -> StudyTable:
-    """The table of an experiment of a kind that is one, from its rows."""
-    known = None if experiment.known is None else read_paper(experiment.known)
-    places = list(product(experiment.settings, experiment.shared_delays))
-    lines = [
-        Line(setting=setting, shared_delay=delay, cells=tuple(_cells(experiment, rows, setting, delay, known)))
-        for setting, delay in places
-    ]
-    num_graphs = len(late_fractions(rows, *places[0], experiment.policies[0]))
-    return StudyTable(experiment=experiment, num_graphs=num_graphs, lines=tuple(lines))
 
 
 def _cells(

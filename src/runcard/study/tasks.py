@@ -57,7 +57,8 @@ class Task:
     def key(self) -> str:
         """A name that is the same for the same work, for files."""
         digest = blake2b(repr((self, TOLERANCE)).encode(), digest_size=6).hexdigest()
-        return f"{self.setting.words}-graphs-{self.first}-{self.stop - 1}-{digest}"
+        words = "-".join(f"{name}-{value:g}" for name, value in self.setting._asdict().items())
+        return f"{words}-graphs-{self.first}-{self.stop - 1}-{digest}"
 
     @property
     def weight(self) -> float:

@@ -18,23 +18,12 @@ def _place(state: Any, place: int, slot: int) -> None:
 
 
 @bare_kernel
-def _rise(state: Any, place: int) -> int:
-    """Move the slot at a place up to where it belongs; returns where."""
-    slot = state.heap[place]
-    while place > 0:
-        above = (place - 1) // 2
-        if state.slots[state.heap[above]].time <= state.slots[slot].time:
-            break
-        _place(state, place, state.heap[above])
-        place = above
-    _place(state, place, slot)
-    return place
-
-
-@bare_kernel
-def _sink(state: Any, place: int) -> None:
-    """Move the slot at a place down to where it belongs."""
+def _settle(state: Any, place: int) -> None:
+    """Move the slot at a place up or down to where it belongs."""
     slot, size = state.heap[place], state.clock[0].num_noted
+    while place > 0 and state.slots[state.heap[(place - 1) // 2]].time > state.slots[slot].time:
+        _place(state, place, state.heap[(place - 1) // 2])
+        place = (place - 1) // 2
     while 2 * place + 1 < size:
         below = 2 * place + 1
         if below + 1 < size and state.slots[state.heap[below + 1]].time < state.slots[state.heap[below]].time:
@@ -54,8 +43,8 @@ def note(state: Any, slot: int, time: float) -> None:
     if place < 0:
         place = state.clock[0].num_noted
         state.clock[0].num_noted += 1
-        _place(state, place, slot)
-    _sink(state, _rise(state, place))
+        state.heap[place] = slot
+    _settle(state, place)
 
 
 @bare_kernel
@@ -68,8 +57,8 @@ def strike(state: Any, slot: int) -> None:
     state.clock[0].num_noted -= 1
     last = state.heap[state.clock[0].num_noted]
     if last != slot:
-        _place(state, place, last)
-        _sink(state, _rise(state, place))
+        state.heap[place] = last
+        _settle(state, place)
 
 
 @bare_kernel
