@@ -83,10 +83,6 @@ class Scratch(NamedTuple):
     increment: NDArray[np.float64]
     prices: NDArray[np.float64]
     after: NDArray[np.float64]
-    touched: NDArray[np.int64]
-    concerned: NDArray[np.int64]
-    changed: NDArray[np.int64]
-    has_changed: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,10 +139,6 @@ class MeanFieldPolicy(OnlinePolicy):
             increment=np.empty(num_teams),
             prices=np.empty(num_teams),
             after=np.empty(num_points),
-            touched=np.empty(num_tables, np.int64),
-            concerned=np.empty(num_tables, np.int64),
-            changed=np.empty(num_teams, np.int64),
-            has_changed=np.zeros(num_teams, np.bool_),
         )
 
     @cached_property
