@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from runcard.mdp.factored import FactoredValues
-from runcard.mdp.kernels.lookahead import all_prices, is_idle, price_of
+from runcard.mdp.kernels.lookahead import all_prices, is_idle, no_prices, price_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy import mean_field
 from runcard.policy.mean_field import MeanFieldPolicy
@@ -117,15 +117,12 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
     """In every state, the prices of all teams from increments are those of one team at a time, and inf if not idle."""
     values = random_tables(problem, size, seed=size)
     laid_out, tables = MeanFieldPolicy(problem=problem, values=values)._teams, values.tables
-    local, increment, prices = (
-        np.zeros(len(tables.local_team)),
-        np.empty(problem.num_teams),
-        np.empty(problem.num_teams),
-    )
+    now = no_prices(laid_out, tables)
+    prices = now.price
     for state in Dense(problem).states:
         idle = np.array(state)
         place = values.places(idle)
-        all_prices(np.arange(problem.num_teams), idle, place, local, increment, prices, laid_out, tables)
+        all_prices(np.arange(problem.num_teams), idle, place, now, laid_out, tables)
         could_go = idle_team_numbers(problem, state)
         assert np.array_equal(np.flatnonzero(np.isfinite(prices)), could_go)
         assert (prices[~np.isfinite(prices)] == np.inf).all()

@@ -23,7 +23,7 @@ tables. A table of demand points none of whose teams does is left out (unless it
 points go further): there V_j(f-a) - h(f-a) = V_j(f) - h(f).
 """
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -37,6 +37,27 @@ Members: TypeAlias = NDArray[np.int32]
 
 ROUNDING = 1e-12
 """A bound counts as above a total only by more than this, so that teams that are equally good are all looked at."""
+
+
+class StatePrices(NamedTuple):
+    """What is known of the prices in one state."""
+
+    local: Floats
+    """The increments within each table, as `local_team` lists them."""
+    increment: Floats
+    price: Floats
+    """[T] the increment and the price of each team."""
+    total: Floats
+    """V_j(f) - h(f) of the demand points of each table."""
+
+
+@njit(nogil=True, cache=True)
+def no_prices(teams: Any, tables: Any) -> StatePrices:
+    """Arrays for the prices of one state, to be filled."""
+    num_teams = len(teams.members)
+    return StatePrices(
+        np.empty(len(tables.local_team)), np.empty(num_teams), np.empty(num_teams), np.empty(len(teams.point))
+    )
 
 
 @bare_kernel
@@ -113,14 +134,12 @@ def _sum_of_parts(t: int, increment: Floats, teams: Any) -> float:
 
 
 @njit(nogil=True, cache=True)
-def all_prices(
-    wanted: Ints, idle: Ints, place: Ints, local: Floats, increment: Floats, prices: Floats, teams: Any, tables: Any
-) -> None:
-    """Set prices[t] for the teams `wanted`, inf if one is not idle.
+def all_prices(wanted: Ints, idle: Ints, place: Ints, now: StatePrices, teams: Any, tables: Any) -> None:
+    """Set the increments and now.price[t] for the teams `wanted`, inf if one is not idle.
 
-    With a team its parts, and every team of a table, must be wanted too, unless its price is inf and stays so. `local`
-    and `increment` are set to the increments, within each table and in all.
+    With a team its parts, and every team of a table, must be wanted too, unless its price is inf and stays so.
     """
+    local, increment, prices = now.local, now.increment, now.price
     for t in wanted:
         prices[t] = 0.0 if is_idle(teams.members[t], idle) else np.inf
         increment[t] = 0.0
@@ -133,11 +152,12 @@ def all_prices(
 
 
 @njit(nogil=True, cache=True)
-def best_totals(g: int, idle: Ints, place: Ints, prices: Floats, teams: Any, tables: Any, totals: Floats) -> bool:
-    """Set totals[n] to V_j(f) - h(f), the smallest cost + price of a team, for the demand points of table g.
+def best_totals(g: int, idle: Ints, place: Ints, now: StatePrices, teams: Any, tables: Any) -> bool:
+    """Set now.total[n] to V_j(f) - h(f), the smallest cost + price of a team, for the demand points of table g.
 
-    `prices` are those of the listed teams. Returns whether the table is short: a point has none of them.
+    now.price has those of the listed teams. Returns whether the table is short: a point has none of them.
     """
+    prices, totals = now.price, now.total
     start, stop = teams.first_point[g], teams.first_point[g + 1]
     width = stop - start
     best = totals[start:stop]
@@ -193,29 +213,30 @@ def _returns(a: int, size: int, idle: Ints, place: Ints, known: Floats, teams: A
 
 
 @njit(nogil=True, cache=True)
-def _incidents(a: int, idle: Ints, place: Ints, scratch: Any, teams: Any, tables: Any) -> float:
-    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a; scratch.before holds V_j(f) - h(f), and scratch.known the prices in f."""
-    members, total = teams.members[a], teams.total_rate * scratch.known[a]
-    scratch.local[:], scratch.increment[:] = scratch.known_local, scratch.known_increment
-    scratch.prices[:] = np.nan
+def _incidents(
+    a: int, idle: Ints, place: Ints, now: StatePrices, short: Any, after: StatePrices, teams: Any, tables: Any
+) -> float:
+    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a, from what is known of f; `after` is scratch."""
+    members, total = teams.members[a], teams.total_rate * now.price[a]
+    after.local[:], after.increment[:], after.price[:] = now.local, now.increment, np.nan
     _enter(members, -1, idle, place, tables)
     for g in range(len(place)):
         if _taken(g, members, tables) > 0:
-            _find_increments(g, place, scratch.known, scratch.local, scratch.increment, tables)
+            _find_increments(g, place, now.price, after.local, after.increment, tables)
     for g in range(len(place)):
-        concerned = scratch.short[g]
+        concerned = short[g]
         for r in range(len(members)):
             concerned = concerned or (members[r] >= 0 and teams.near[members[r], g])
         if not concerned:
             continue
         for n in range(teams.first_choice[g], teams.first_choice[g + 1]):
             t = teams.choice[n]
-            if np.isnan(scratch.prices[t]):
-                there = scratch.known[t] < np.inf and is_idle(teams.members[t], idle)
-                scratch.prices[t] = _sum_of_parts(t, scratch.increment, teams) if there else np.inf
-        best_totals(g, idle, place, scratch.prices, teams, tables, scratch.after)
+            if np.isnan(after.price[t]):
+                there = now.price[t] < np.inf and is_idle(teams.members[t], idle)
+                after.price[t] = _sum_of_parts(t, after.increment, teams) if there else np.inf
+        best_totals(g, idle, place, after, teams, tables)
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
-            total += teams.rate[m] * (scratch.after[m] - scratch.before[m])
+            total += teams.rate[m] * (after.total[m] - now.total[m])
     _enter(members, 1, idle, place, tables)
     return float(total)
 
@@ -241,7 +262,7 @@ def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any) -> Flo
 
 
 @njit(nogil=True, cache=True)
-def _lost_with(idle: Ints, scratch: Any, teams: Any, tables: Any) -> Floats:
+def _lost_with(idle: Ints, now: StatePrices, teams: Any, tables: Any) -> Floats:
     """[I] what has to be taken off a bound on the part of incidents for each truck of a team, as tables may be short.
 
     That is λ_j max(0, V_j(f) - h(f) - e_j) with e_j at most the cost + price of any team of the city at j. If the table
@@ -250,13 +271,13 @@ def _lost_with(idle: Ints, scratch: Any, teams: Any, tables: Any) -> Floats:
     in f-a, too.
     """
     lost = np.zeros(len(idle))
-    lowest = min(0.0, scratch.known.min())
-    for g in range(len(scratch.short)):
+    lowest = min(0.0, now.price.min())
+    for g in range(len(tables.stride)):
         has = tables.stride[g] > 0
         num_idle = np.sum(idle[has])
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
             j = teams.point[m]
-            excess = teams.rate[m] * max(0.0, scratch.before[m] - teams.least_cost[j] - lowest)
+            excess = teams.rate[m] * max(0.0, now.total[m] - teams.least_cost[j] - lowest)
             if num_idle < teams.needed[j]:
                 for i in teams.members[_first_in_order(j, idle, teams)]:
                     if i >= 0:
@@ -268,7 +289,7 @@ def _lost_with(idle: Ints, scratch: Any, teams: Any, tables: Any) -> Floats:
 
 @njit(nogil=True, cache=True)
 def prices_ahead(
-    candidates: Ints, p_late: Floats, keep: int, idle: Ints, place: Ints, scratch: Any, teams: Any, tables: Any
+    candidates: Ints, p_late: Floats, keep: int, idle: Ints, place: Ints, teams: Any, tables: Any
 ) -> Floats:
     """The price of each candidate; nan for those that cannot be among the `keep` best by p_late + price (0: none).
 
@@ -281,12 +302,10 @@ def prices_ahead(
     far cannot be among the best. Teams are looked at from the smallest p_late + h(f-a) - h(f) up, so that good totals
     come early.
     """
-    every_team = np.arange(len(teams.members))
-    all_prices(every_team, idle, place, scratch.local, scratch.increment, scratch.known, teams, tables)
+    now, after, short_tables = no_prices(teams, tables), no_prices(teams, tables), np.empty(len(place), np.bool_)
+    all_prices(np.arange(len(teams.members)), idle, place, now, teams, tables)
     for g in range(len(place)):
-        scratch.short[g] = best_totals(g, idle, place, scratch.known, teams, tables, scratch.before)
-    scratch.known_local[:] = scratch.local
-    scratch.known_increment[:] = scratch.increment
+        short_tables[g] = best_totals(g, idle, place, now, teams, tables)
     found = np.full(len(candidates), np.nan)
     best = np.full(max(keep, 1), np.inf)
     if teams.any_team and idle.sum() < 2 * teams.most_needed:
@@ -295,9 +314,9 @@ def prices_ahead(
     if keep > 0:
         least = _least_truck_prices(idle, place, teams, tables)
     if keep > 0 and not teams.any_team:
-        lost = _lost_with(idle, scratch, teams, tables)
+        lost = _lost_with(idle, now, teams, tables)
     mu, busy = teams.returns_per_day, np.sum(teams.trucks - idle)
-    for n in np.argsort(p_late + scratch.known[candidates], kind="mergesort"):
+    for n in np.argsort(p_late + now.price[candidates], kind="mergesort"):
         together, short, size = 0.0, 0.0, 0
         for i in teams.members[candidates[n]]:
             if i >= 0:
@@ -305,11 +324,12 @@ def prices_ahead(
                 short += lost[i]
                 size += 1
         weight = teams.total_rate + mu * (busy + size)
-        returns = mu * _returns(candidates[n], size, idle, place, scratch.known, teams, tables)
+        returns = mu * _returns(candidates[n], size, idle, place, now.price, teams, tables)
         bound = p_late[n] + (teams.total_rate * together - short + returns) / weight
         if keep > 0 and bound > best[-1] + ROUNDING:
             continue
-        found[n] = (_incidents(candidates[n], idle, place, scratch, teams, tables) + returns) / weight
+        incidents = _incidents(candidates[n], idle, place, now, short_tables, after, teams, tables)
+        found[n] = (incidents + returns) / weight
         best[-1] = min(best[-1], p_late[n] + found[n])
         best.sort()
     return found
