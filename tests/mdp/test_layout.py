@@ -61,21 +61,20 @@ def test_chunks_cover_every_state_once(trucks: list[int], chunk_states: int, mon
 def test_keys_hold_the_costs_in_their_order(seed: int) -> None:
     """Read back, a key is the cost of its team at its point, within a unit of its class; padding has no rate."""
     problem = random_problem(seed)
-    for keyed, bits in ((problem.layout.narrow, 32), (problem.layout.wide, 64)):
-        points, keys = keyed.points, keyed.keys
-        assert keys.cost.itemsize == bits // 8
-        assert points.rate.sum() == pytest.approx(problem.total_incidents_per_day, rel=1e-12)
-        assert (points.rate[points.source < 0] == 0.0).all()
-        tile = keys.cost.shape[1]
-        for c in range(len(points.needed)):
-            first, last = points.first_team[c], points.last_team[c]
-            here = range(points.first_point[c], points.first_point[c + 1])
+    for keys, bits in ((problem.layout.narrow, 32), (problem.layout.wide, 64)):
+        assert keys.key.itemsize == bits // 8
+        assert keys.rate.sum() == pytest.approx(problem.total_incidents_per_day, rel=1e-12)
+        assert (keys.rate[keys.source < 0] == 0.0).all()
+        tile = keys.key.shape[1]
+        for c in range(len(keys.needed)):
+            first, last = keys.first_team[c], keys.last_team[c]
+            here = range(keys.first_point[c], keys.first_point[c + 1])
             for team, (place, padded) in product(range(first, last), enumerate(here)):
                 row = keys.first_row[c] + place // tile * (last - first) + team - first
-                key = int(keys.cost[row, place % tile])
+                key = int(keys.key[row, place % tile])
                 assert key & ((1 << keys.shift) - 1) == 0
                 assert key < 1 << (bits - 2)
-                if points.source[padded] >= 0:
-                    cost = problem.cost[team, points.source[padded]]
+                if keys.source[padded] >= 0:
+                    cost = problem.cost[team, keys.source[padded]]
                     found = (key >> keys.shift) / keys.scale[c] + keys.lowest[c]
                     assert cost - 1.0 / keys.scale[c] - 1e-15 <= found <= cost + 1e-15

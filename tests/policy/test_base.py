@@ -69,7 +69,7 @@ class FarthestFirst:
         """The farthest team."""
         teams = idle_teams(self.problem, idle, point)
         chosen = int(np.searchsorted(teams, first_in_order(self.problem, self.order, idle, point)))
-        return make_decision(self.problem, point, teams, self.problem.cost[teams, point], np.zeros(len(teams)), chosen)
+        return make_decision(self.problem, point, teams, np.zeros(len(teams)), chosen)
 
 
 def test_a_new_policy_is_one_class_and_one_recipe(

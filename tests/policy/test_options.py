@@ -1,5 +1,6 @@
 """Tests of the teams that could go, against counting trucks team by team."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -81,13 +82,14 @@ def test_alternatives_are_ranked_and_never_the_team_itself() -> None:
     """The best four others follow, by P(late) + price and then as listed, wherever the team that goes ranks."""
     problem = make_problem([1] * 7, [1], seed=1)
     teams = np.arange(1, 8)
-    p_late = np.array([0.5, 0.2, 0.4, 0.1, 0.3, 0.2, 0.6])
-    price = np.zeros(7)
+    cost = problem.cost.copy()
+    cost[teams, 0] = [0.5, 0.2, 0.4, 0.1, 0.3, 0.2, 0.6]
+    problem = replace(problem, cost=cost, measures={})
     for position, expected in (
         (3, ["s1", "s5", "s4", "s2"]),
         (6, ["s3", "s1", "s5", "s4"]),
         (1, ["s3", "s5", "s4", "s2"]),
     ):
-        decision = make_decision(problem, 0, teams, p_late, price, position)
+        decision = make_decision(problem, 0, teams, np.zeros(7), position)
         assert decision.team == (f"s{position}",)
         assert [option.team[0] for option in decision.alternatives] == expected

@@ -98,7 +98,7 @@ def decide_without_pruning(policy: QueueingPolicy, idle: NDArray[np.int64], poin
     """The decision from the prices of all teams."""
     teams = idle_teams(policy.problem, idle, point)
     cost, price = policy.problem.cost[teams, point], policy.prices(idle, teams)
-    return make_decision(policy.problem, point, teams, cost, price, int((cost + price).argmin()))
+    return make_decision(policy.problem, point, teams, price, int((cost + price).argmin()))
 
 
 def test_pruning_changes_nothing_in_golden_cities(problem: DispatchProblem) -> None:

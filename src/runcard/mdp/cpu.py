@@ -145,8 +145,8 @@ class CpuBackend:
             rows = rows._replace(team=rows.team[:0], rate=rows.rate[:0])
         found = Residuals.none(self.problem.num_trucks, costs.unit)
         value_rows(
-            chunk.start, chunk.stop, _seen(value), layout.states, layout.teams, costs.points, costs.keys, layout.cost,
-            tables, rows, found.lowest, found.highest, found.largest,
+            chunk.start, chunk.stop, _seen(value), layout.states, layout.teams, costs, layout.cost, tables,
+            rows, found.lowest, found.highest, found.largest,
         )  # fmt: skip
         return rows, found
 

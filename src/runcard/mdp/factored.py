@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import comb
 
 from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING, starts, strides
@@ -135,7 +136,9 @@ class FactoredValues:
             # From the last station back, so that the axes in front keep their numbers.
             for axis in range(len(own) - 1, -1, -1):
                 if own[axis] not in shared:
-                    chances = _binomial(int(trucks[own[axis]]), 1.0 - float(self.busy[own[axis]]))
+                    number, busy = trucks[own[axis]], self.busy[own[axis]]
+                    count = np.arange(number + 1)
+                    chances = comb(number, count) * (1.0 - busy) ** count * busy ** (number - count)
                     mean = np.tensordot(mean, chances, axes=(axis, 0))
             columns = [int(np.flatnonzero(stations == i)[0]) for i in shared]
             total += mean[tuple(idle[:, columns].T)]
@@ -219,11 +222,3 @@ def team_parts(teams: Teams) -> NDArray[np.int64]:
 def local_idle(trucks: NDArray[np.int64]) -> NDArray[np.int64]:
     """[states, stations] the idle trucks of every state of stations with `trucks` trucks."""
     return np.ascontiguousarray(np.indices(tuple(trucks + 1)).reshape(len(trucks), -1).T)
-
-
-def _binomial(count: int, chance: float) -> NDArray[np.float64]:
-    """[count + 1] the chances of 0, 1, ... of `count` independent events of the same chance."""
-    chances = np.ones(1)
-    for _ in range(count):
-        chances = np.concatenate([chances * (1.0 - chance), [0.0]]) + np.concatenate([[0.0], chances * chance])
-    return chances

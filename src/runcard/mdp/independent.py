@@ -141,7 +141,7 @@ class IndependentTrucks:
         """How often each truck is asked per day [N], and the late incidents per day, for busy chances [N]."""
         every = self.with_outside(busy)
         asked = np.zeros_like(every)
-        late = follow_order(self.walks.active, self.walks, every, *self.scratch(), asked)
+        late = follow_order(self.walks.active, self.walks, every, self.scratch(), asked)
         return asked[: self.problem.num_trucks], float(late)
 
     def station_demand(self, busy: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -66,8 +66,11 @@ class TeamLayout(NamedTuple):
     """[T] the teams of each size, group by group (see `packed_minimum`)."""
 
 
-class Points(NamedTuple):
-    """The demand points by class, padded to tiles. `rate` is 0 and `source` is -1 at the padding."""
+class KeyedCosts(NamedTuple):
+    """The demand points by class, padded to tiles, and their costs as keys of one width.
+
+    At the padding `rate` is 0 and `source` is -1.
+    """
 
     needed: NDArray[np.int64]
     """[classes] trucks that the class needs."""
@@ -84,31 +87,19 @@ class Points(NamedTuple):
     """[padded points] the demand point of the problem."""
     total_rate: NDArray[np.float64]
     """[classes] incidents per day."""
-
-
-class CostKeys(NamedTuple):
-    """The costs of each class as keys of one width, and how to read a key back."""
-
-    cost: NDArray[np.uint32] | NDArray[np.uint64]
+    key: NDArray[np.uint32] | NDArray[np.uint64]
     """[rows, tile] for each class, for each tile of its points, a row for each team of the class."""
     first_row: NDArray[np.int64]
-    """[classes] the first row of each class."""
+    """[classes + 1] the first row of each class."""
     lowest: NDArray[np.float64]
     scale: NDArray[np.float64]
     """[classes] units per unit of cost."""
     shift: int
 
-
-class KeyedCosts(NamedTuple):
-    """The demand points and their costs, laid out for keys of one width."""
-
-    points: Points
-    keys: CostKeys
-
     @property
     def unit(self) -> float:
         """How far a residual may be off because keys are whole numbers: one unit of each class, at its rate."""
-        return float((self.points.total_rate / self.keys.scale).sum())
+        return float((self.total_rate / self.scale).sum())
 
 
 def strides(trucks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -201,46 +192,35 @@ class Layout:
         return self._keyed(64)
 
     def _keyed(self, bits: int) -> KeyedCosts:
-        points = self._points(tile_points(bits))
-        return KeyedCosts(points, self._keys(points, bits, tile_points(bits)))
-
-    def _points(self, tile: int) -> Points:
-        """The demand points in tiles of `tile` points."""
-        needed, total_rate = self.levels.needed, self.levels.rates
+        needed, tile = self.levels.needed, tile_points(bits)
         # Fewer trucks than an incident needs: no team of that size, and every state sends all that are idle.
         first_team, last_team = self.catalogue.first_of_size[needed], self.catalogue.first_of_size[needed + 1]
-        groups = np.arange(len(GROUPS) + 1)
-        by_group = [
-            np.searchsorted(self._group[self.teams.by_group[a:b]], groups)
-            for a, b in zip(first_team, last_team, strict=True)
-        ]
-        group_start = first_team[:, None] + np.array(by_group)
-        sources = []
-        for k in needed:
-            members = np.flatnonzero(self.trucks_needed == k)
-            sources.append(np.concatenate([members, np.full(-len(members) % tile, -1)]))
-        first_point = np.concatenate([[0], np.cumsum([len(source) for source in sources])])
-        source = np.concatenate(sources).astype(np.int64)
-        rate = np.where(source >= 0, self.incidents_per_day[source], 0.0)
-        return Points(needed, first_team, last_team, group_start, first_point, rate, source, total_rate)
-
-    def _keys(self, points: Points, bits: int, tile: int) -> CostKeys:
-        """The costs as keys of `bits` bits, in tiles of `tile` points."""
-        num_teams = points.last_team - points.first_team
+        num_teams = last_team - first_team
         shift = max(1, int(num_teams.max() - 1).bit_length())
-        first_row = np.concatenate([[0], np.cumsum(num_teams * np.diff(points.first_point) // tile)])
-        cost = np.zeros((first_row[-1], tile), np.uint32 if bits == 32 else np.uint64)
+        sources, group_start, keys = [], [], [np.zeros((0, tile), np.uint32 if bits == 32 else np.uint64)]
         # A class that needs more trucks than there are has no team to choose: no unit either.
-        lowest, scale = np.zeros(len(num_teams)), np.full(len(num_teams), np.inf)
-        for c in np.flatnonzero(num_teams):
-            source = points.source[points.first_point[c] : points.first_point[c + 1]]
+        lowest, scale = np.zeros(len(needed)), np.full(len(needed), np.inf)
+        for c, k in enumerate(needed):
+            members, teams = np.flatnonzero(self.trucks_needed == k), slice(first_team[c], last_team[c])
+            sources.append(np.concatenate([members, np.full(-len(members) % tile, -1)]))
+            groups = self._group[self.teams.by_group[teams]]
+            group_start.append(first_team[c] + np.searchsorted(groups, np.arange(len(GROUPS) + 1)))
+            if num_teams[c] == 0:
+                continue
             # The padding has the costs of a point of its own class; its rate is zero.
-            costs = self.cost[points.first_team[c] : points.last_team[c]][:, np.maximum(source, source[0])]
+            costs = self.cost[teams][:, np.maximum(sources[c], members[0])]
             lowest[c] = costs.min()
             # A range of zero (one team, or all alike) still needs a unit for the prices. The largest cost stays below
             # the largest price, so that a price that was cut off loses to every team that has none.
             scale[c] = 0.999 * 2.0 ** (bits - 2 - shift) / max(costs.max() - lowest[c], LEAST_RANGE)
             units = ((costs - lowest[c]) * scale[c]).astype(np.uint64) << np.uint64(shift)
             by_tile = units.reshape(num_teams[c], -1, tile).transpose(1, 0, 2)
-            cost[first_row[c] : first_row[c + 1]] = by_tile.reshape(-1, tile)
-        return CostKeys(cost, first_row[:-1], lowest, scale, shift)
+            keys.append(by_tile.reshape(-1, tile).astype(keys[0].dtype))
+        source = np.concatenate(sources).astype(np.int64)
+        first_point = starts([len(own) for own in sources])
+        return KeyedCosts(
+            needed=needed, first_team=first_team, last_team=last_team, group_start=np.array(group_start),
+            first_point=first_point, rate=np.where(source >= 0, self.incidents_per_day[source], 0.0), source=source,
+            total_rate=self.levels.rates, key=np.concatenate(keys),
+            first_row=starts(num_teams * np.diff(first_point) // tile), lowest=lowest, scale=scale, shift=shift,
+        )  # fmt: skip

@@ -118,7 +118,7 @@ class MeanField:
         independent, trucks = self.independent, self.problem.trucks
         chance = independent.with_outside(np.repeat(self.busy, trucks))
         asked = np.zeros_like(chance)
-        follow_order(points, independent.walks, chance, *independent.scratch(), asked)
+        follow_order(points, independent.walks, chance, independent.scratch(), asked)
         by_station = np.add.reduceat(asked[: self.problem.num_trucks], independent.first_truck[:-1])
         ranked = np.argsort(-by_station, kind="stable")
         sizes = np.cumprod((trucks[ranked] + 1).astype(np.float64))
@@ -237,7 +237,7 @@ class MeanField:
                 chance[first + idle[x, a] : first + problem.trucks[i]] = 1.0
             asked = np.zeros_like(chance)
             short = points[needed > total[x]]
-            avoided = -follow_order(short, independent.walks, chance, *independent.scratch(), asked)
+            avoided = -follow_order(short, independent.walks, chance, independent.scratch(), asked)
             sent = np.add.reduceat((asked * (1.0 - chance))[: problem.num_trucks], independent.first_truck[:-1])
             taken[x, : len(stations)] += sent[stations]
             sent[stations] = 0.0

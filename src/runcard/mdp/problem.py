@@ -110,16 +110,14 @@ class DispatchProblem:
         self._check_names()
 
     def _check_numbers(self) -> None:
-        if self.trucks.size == 0 or self.incidents_per_day.size == 0 or self.trucks.min() < 1:
-            raise InputError("DispatchProblem: expected at least one demand point and stations of at least one truck")
-        if not set(self.trucks_needed.ravel().tolist()) <= set(range(1, MAX_TRUCKS_PER_INCIDENT + 1)):
-            raise InputError(f"DispatchProblem: expected trucks_needed of 1 to {MAX_TRUCKS_PER_INCIDENT}")
-        if not (np.isfinite(self.returns_per_day) and self.returns_per_day > 0):
-            raise InputError(f"DispatchProblem: expected returns_per_day > 0, got {self.returns_per_day}")
-        if not np.isfinite(self.incidents_per_day).all() or self.incidents_per_day.min() < 0:
-            raise InputError("DispatchProblem: expected finite incidents_per_day >= 0")
-        if self.incidents_per_day.sum() <= 0:
-            raise InputError("DispatchProblem: expected some demand point with incidents_per_day > 0")
+        needed, rates = self.trucks_needed, self.incidents_per_day
+        some = self.trucks.size > 0 and rates.size > 0 and self.trucks.min() >= 1
+        _expect(some, "at least one demand point and stations of at least one truck")
+        possible = np.isin(needed, np.arange(1, MAX_TRUCKS_PER_INCIDENT + 1)).all()
+        _expect(possible, f"trucks_needed of 1 to {MAX_TRUCKS_PER_INCIDENT}")
+        _expect(0.0 < self.returns_per_day < np.inf, f"returns_per_day > 0, got {self.returns_per_day}")
+        _expect(np.isfinite(rates).all() and rates.min() >= 0, "finite incidents_per_day >= 0")
+        _expect(rates.sum() > 0, "some demand point with incidents_per_day > 0")
         if self.load > MAX_LOAD:
             raise InputError(
                 f"expected a load of at most {MAX_LOAD:g} incidents per truck and busy time, got {self.load:.3g}: "
@@ -129,62 +127,51 @@ class DispatchProblem:
     def _check_shapes(self) -> None:
         num_stations, num_points = self.trucks.size, self.incidents_per_day.size
         shapes = {
-            "trucks": (self.trucks, (num_stations,)),
-            "incidents_per_day": (self.incidents_per_day, (num_points,)),
-            "trucks_needed": (self.trucks_needed, (num_points,)),
-            "cost": (self.cost, (self.num_teams, num_points)),
-            "order": (self.order, (num_points, num_stations)),
+            "trucks": (num_stations,),
+            "incidents_per_day": (num_points,),
+            "trucks_needed": (num_points,),
+            "cost": (self.num_teams, num_points),
+            "order": (num_points, num_stations),
         }
-        shapes |= {name: (array, (self.num_teams, num_points)) for name, array in self.measures.items()}
-        for name, (array, expected) in shapes.items():
-            if array.shape != expected:
-                raise InputError(f"DispatchProblem: expected {name} of shape {expected}, got {array.shape}")
-        if not (np.sort(self.order, axis=1) == np.arange(num_stations)).all():
-            raise InputError("DispatchProblem: expected every station once in the order of each demand point")
+        for name, array in [*((name, getattr(self, name)) for name in shapes), *self.measures.items()]:
+            expected = shapes.get(name, shapes["cost"])
+            _expect(array.shape == expected, f"{name} of shape {expected}, got {array.shape}")
+        each_once = (np.sort(self.order, axis=1) == np.arange(num_stations)).all()
+        _expect(each_once, "every station once in the order of each demand point")
 
     def _check_costs(self) -> None:
         allowed = self.teams.sizes[:, None] <= self.trucks_needed[None, :]
-        if not np.array_equal(np.isfinite(self.cost), allowed):
-            raise InputError(
-                "DispatchProblem: expected a finite cost exactly for teams of at most trucks_needed trucks"
-            )
+        fitting = "for teams of at most trucks_needed trucks"
+        _expect(np.array_equal(np.isfinite(self.cost), allowed), f"a finite cost exactly {fitting}")
         for name, measure in self.measures.items():
-            if not (np.isfinite(measure) | ~allowed).all():
-                raise InputError(f"DispatchProblem: expected finite {name} for teams of at most trucks_needed trucks")
+            _expect((np.isfinite(measure) | ~allowed).all(), f"finite {name} {fitting}")
         faults = objective_faults(self.objective)
         if faults:
             raise InputError(f"DispatchProblem: {'; '.join(faults)}")
-        if self.objective != LATE and not {P_LATE, MINUTES} <= set(self.measures):
-            raise InputError(
-                f"DispatchProblem: expected the measures {P_LATE} and {MINUTES}, which minimising "
-                f"{self.objective.minimise} needs"
-            )
+        _expect(
+            self.objective == LATE or {P_LATE, MINUTES} <= set(self.measures),
+            f"the measures {P_LATE} and {MINUTES}, which minimising {self.objective.minimise} needs",
+        )
         if self.objective == LATE and self.measures[P_LATE] is not self.cost:
-            if not np.array_equal(self.measures[P_LATE][allowed], self.cost[allowed]):
-                raise InputError(
-                    f"DispatchProblem: expected {P_LATE} to be the cost, if that is minimised; with a cost of your "
-                    f"own, leave {P_LATE} out of the measures"
-                )
+            _expect(
+                np.array_equal(self.measures[P_LATE][allowed], self.cost[allowed]),
+                f"{P_LATE} to be the cost, if that is minimised; with a cost of your own, leave {P_LATE} out of the "
+                "measures",
+            )
             object.__setattr__(self, "measures", MappingProxyType({**self.measures, P_LATE: self.cost}))
-
-        if not set(self.measure_errors) <= set(self.measures):
-            raise InputError("DispatchProblem: expected errors only for measures that are there")
+        _expect(set(self.measure_errors) <= set(self.measures), "errors only for measures that are there")
         for name, error in {"cost": self.cost_error, **self.measure_errors}.items():
-            if not 0.0 <= error < np.inf:
-                raise InputError(f"DispatchProblem: expected a finite error >= 0 of {name}, got {error}")
+            _expect(0.0 <= error < np.inf, f"a finite error >= 0 of {name}, got {error}")
 
     def _check_names(self) -> None:
-        num_stations, num_points = self.num_stations, self.num_points
-        for name, prefix, count in (("station_ids", "s", num_stations), ("point_ids", "n", num_points)):
+        for name, prefix, count in (("station_ids", "s", self.num_stations), ("point_ids", "n", self.num_points)):
             ids = tuple(getattr(self, name)) or tuple(f"{prefix}{number}" for number in range(count))
-            if len(ids) != count:
-                raise InputError(f"DispatchProblem: expected {count} {name}, got {len(ids)}")
+            _expect(len(ids) == count, f"{count} {name}, got {len(ids)}")
             object.__setattr__(self, name, ids)
-        twice = [one for one in self.station_ids if self.station_ids.count(one) > 1]
-        if twice:
-            raise InputError(f"DispatchProblem: expected every station id once, got {twice[0]!r} several times")
-        if len(self.class_names) not in (0, num_points):
-            raise InputError(f"DispatchProblem: expected {num_points} class_names, got {len(self.class_names)}")
+        for one in self.station_ids:
+            _expect(self.station_ids.count(one) == 1, f"every station id once, got {one!r} several times")
+        num_names = len(self.class_names)
+        _expect(num_names in (0, self.num_points), f"{self.num_points} class_names, got {num_names}")
 
     @property
     def num_stations(self) -> int:
@@ -309,6 +296,12 @@ def fingerprint_of(source: str, objective: Objective) -> str:
     """The fingerprint of the problem that is made from inputs with this digest, for an objective."""
     words = json.dumps([source, objective.minimise, objective.weight])
     return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()
+
+
+def _expect(holds: bool | np.bool_, what: str) -> None:
+    """Raise an InputError if a problem is not as expected."""
+    if not holds:
+        raise InputError(f"DispatchProblem: expected {what}")
 
 
 def _private(name: str, given: Any, dtype: type) -> NDArray[Any]:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from runcard.errors import InputError, PolicyFileError, SizeError
 from runcard.mdp.chain import chain_of
 from runcard.mdp.rows import TableRule
-from runcard.policy.base import BulkRule, Certificate, Decision, Stored
+from runcard.policy.base import BulkRule, Certificate, Stored
+from runcard.policy.by_table import each_choice
 from runcard.policy.by_value import PricedPolicy, Values
-from runcard.policy.options import checked_situation, idle_teams, make_decision
 
 MOST_DECISIONS: Final = 1 << 22
 """States times demand points that a function is asked for: tens of seconds for a quick one."""
@@ -54,12 +54,9 @@ class FunctionPolicy(PricedPolicy):
                 f"got {num:,}: simulate the policy, or evaluate it for a part of the region"
             )
         table = np.empty((problem.num_states, problem.num_points), np.int64)
-        for state, counts in enumerate(np.ndindex(tuple(problem.trucks + 1))):
-            idle = np.array(counts, np.int64)
-            for needed in np.unique(problem.trucks_needed):
-                teams = problem.teams.idle(idle, min(int(needed), int(idle.sum())))
-                for point in np.flatnonzero(problem.trucks_needed == needed).tolist():
-                    table[state, point] = teams[self._position(idle, point, teams)]
+        for state, idle, points, teams in each_choice(problem):
+            for point in points.tolist():
+                table[state, point] = teams[self._choose(idle, point, teams)]
         return TableRule(table)
 
     @cached_property
@@ -88,18 +85,9 @@ class FunctionPolicy(PricedPolicy):
         """The prices of teams, if this policy is followed afterwards; nan where there are too many states."""
         return np.full(len(teams), np.nan) if self._values is None else self._values.prices(idle, teams)
 
-    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
-        """The team that the function chooses for an incident at demand point `point`."""
-        idle, point = checked_situation(self.problem, idle, point)
-        teams = idle_teams(self.problem, idle, point)
-        chosen = int(teams[self._position(idle, point, teams)])
-        # Where prices are not known, the alternatives stay in the order of their costs.
-        teams = teams[np.argsort(self.problem.cost[teams, point], kind="stable")]
-        position = int(np.flatnonzero(teams == chosen)[0])
-        cost = self.problem.cost[teams, point]
-        return make_decision(self.problem, point, teams, cost, self._prices(idle, teams), position)
-
-    def _position(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64]) -> int:
+    def _choose(
+        self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64] | None = None
+    ) -> int:
         """Where the chosen team stands in `teams`; an error if it is none of them."""
         given = self.choose(idle, point, teams)
         try:

@@ -9,12 +9,24 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.chain import PolicyValue
 from runcard.mdp.factored import FactoredValues
+from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
-from runcard.policy.base import BulkRule, Certificate, Decision, Stored
+from runcard.policy.base import BulkRule, Certificate, Stored
 from runcard.policy.by_value import PricedPolicy, Values, read_value
-from runcard.policy.options import checked_situation, first_in_order, idle_teams, make_decision
+from runcard.policy.options import first_in_order
+
+
+def solved_prices(
+    problem: DispatchProblem, order: NDArray[np.int64], solved: PolicyValue | None, threads: int | None
+) -> tuple[Values | FactoredValues, Certificate | None]:
+    """Where the prices of an order come from, and its certificate: its exact values, or the mean field without any."""
+    if solved is None:
+        return MeanField(problem, order).values(threads=threads), None
+    lower, upper = problem.proven(solved.lower, solved.upper)
+    return Values(problem, solved.value), Certificate(lower=lower, upper=upper, converged=solved.converged)
 
 
 def read_prices(problem: DispatchProblem, stored: Stored) -> Values | FactoredValues:
@@ -52,10 +64,6 @@ class OrderPolicy(PricedPolicy):
         """The prices of teams, if this policy is followed afterwards."""
         return self.values.prices(idle, teams)
 
-    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
+    def _choose(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]) -> int:
         """The first idle trucks in the order of demand point `point`."""
-        idle, point = checked_situation(self.problem, idle, point)
-        teams = idle_teams(self.problem, idle, point)
-        chosen = int(np.searchsorted(teams, first_in_order(self.problem, self.order, idle, point)))
-        prices = self.values.prices(idle, teams)
-        return make_decision(self.problem, point, teams, self.problem.cost[teams, point], prices, chosen)
+        return int(np.searchsorted(teams, first_in_order(self.problem, self.order, idle, point)))

@@ -20,7 +20,7 @@ from runcard.policy.options import checked_idle, checked_situation, checked_team
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PricedPolicy(ABC):
-    """A policy with a price for every team: it sends the team with the smallest P(late now) + price."""
+    """A policy with a price for every team: it sends the one with the smallest P(late now) + price, if nothing else."""
 
     problem: DispatchProblem
 
@@ -28,11 +28,14 @@ class PricedPolicy(ABC):
     def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams that are idle."""
 
-    def _best_prices(
-        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """The prices of teams of these costs now; nan or inf for those that no decision would list."""
-        return self._prices(idle, teams)
+    def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The teams that a decision may list, and their prices."""
+        teams = idle_teams(self.problem, idle, point)
+        return teams, self._prices(idle, teams)
+
+    def _choose(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]) -> int:
+        """Where the team that goes stands in `teams`."""
+        return int((self.problem.cost[teams, point] + price).argmin())
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams, by number, when `idle` [I] trucks of each station are idle, the teams' among them."""
@@ -40,14 +43,10 @@ class PricedPolicy(ABC):
         return self._prices(idle, checked_teams(self.problem, idle, teams))
 
     def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
-        """The team with the smallest P(late now) + price for an incident at demand point `point`."""
+        """The team for an incident at demand point `point`, and the best others."""
         idle, point = checked_situation(self.problem, idle, point)
-        teams = idle_teams(self.problem, idle, point)
-        cost = self.problem.cost[teams, point]
-        price = self._best_prices(idle, teams, cost)
-        listed = np.isfinite(price)
-        teams, cost, price = teams[listed], cost[listed], price[listed]
-        return make_decision(self.problem, point, teams, cost, price, int((cost + price).argmin()))
+        teams, price = self._options(idle, point)
+        return make_decision(self.problem, point, teams, price, self._choose(idle, point, teams, price))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,10 @@ are too many for that, its prices come from the mean field.
 from weakref import WeakKeyDictionary
 
 from runcard.mdp.chain import PolicyValue, chain_of
-from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
-from runcard.policy.base import Certificate, Recipe, Stored
-from runcard.policy.by_order import OrderPolicy, read_prices
-from runcard.policy.by_value import Values
+from runcard.policy.base import Recipe, Stored
+from runcard.policy.by_order import OrderPolicy, read_prices, solved_prices
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 NAME = "closest-first"
@@ -32,13 +30,8 @@ def closest_first_value(problem: DispatchProblem, options: SolveOptions = DEFAUL
 
 def solve_closest_first(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> OrderPolicy:
     """Closest-first with its exact values, or with those of the mean field where there are many states."""
-    if problem.num_states > EXACT_STATES:
-        nearby = MeanField(problem, problem.order).values(threads=options.threads)
-        return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=nearby, certificate=None)
-    solved = closest_first_value(problem, options)
-    lower, upper = problem.proven(solved.lower, solved.upper)
-    certificate = Certificate(lower=lower, upper=upper, converged=solved.converged)
-    values = Values(problem, solved.value)
+    solved = closest_first_value(problem, options) if problem.num_states <= EXACT_STATES else None
+    values, certificate = solved_prices(problem, problem.order, solved, options.threads)
     return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=certificate)
 
 

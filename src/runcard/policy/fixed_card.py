@@ -26,12 +26,10 @@ from numpy.typing import NDArray
 from runcard.errors import PolicyFileError
 from runcard.mdp.bounds import NEVER_LATE
 from runcard.mdp.chain import PolicyValue
-from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.policy.base import Certificate, Recipe, Stored
-from runcard.policy.by_order import OrderPolicy, read_prices
-from runcard.policy.by_value import Values
+from runcard.policy.base import Recipe, Stored
+from runcard.policy.by_order import OrderPolicy, read_prices, solved_prices
 from runcard.policy.card_models import CardModel, ExactCard, IndependentCard, num_sums
 from runcard.policy.closest_first import EXACT_STATES, closest_first_value
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
@@ -118,34 +116,22 @@ def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS)
             lower, upper = problem.proven(card.lower, card.upper)
             options.progress(Progress(step=step, lower=lower, upper=upper, tolerance=1e-9))
 
+    solved: PolicyValue | None = None
     if problem.num_states <= MOST_STATES and num_sums(problem) <= MOST_SUMS:
         start = closest_first_value(problem, options).value
-        exact = ExactCard(problem, problem.order, options.threads, start)
-        found = improve_card(exact, accepted=accepted)
+        found = improve_card(ExactCard(problem, problem.order, options.threads, start), accepted=accepted)
         assert isinstance(found.card, ExactCard)
-        return _with_values(found.card, found.card.solved, finished=found.finished)
-    found = improve_card(IndependentCard(problem, problem.order, options.threads))
-    if problem.num_states <= EXACT_STATES:
-        closest_first = closest_first_value(problem, options)
-        exact = ExactCard(problem, found.card.order, options.threads, closest_first.value)
-        if exact.upper < closest_first.lower:
-            return _with_values(exact, exact.solved, finished=found.finished)
-        return _with_values(ExactCard(problem, problem.order), closest_first, finished=found.finished)
-    values = MeanField(problem, found.card.order).values(threads=options.threads)
-    return FixedCard(problem=problem, order=found.card.order, values=values, certificate=None, finished=found.finished)
-
-
-def _with_values(card: ExactCard, solved: PolicyValue, *, finished: bool) -> FixedCard:
-    """The policy of a card with its exact values."""
-    problem = card.problem
-    lower, upper = problem.proven(solved.lower, solved.upper)
-    return FixedCard(
-        problem=problem,
-        order=card.order,
-        values=Values(problem, solved.value),
-        certificate=Certificate(lower=lower, upper=upper, converged=solved.converged),
-        finished=finished,
-    )
+        order, solved = found.card.order, found.card.solved
+    else:
+        found = improve_card(IndependentCard(problem, problem.order, options.threads))
+        order = found.card.order
+        if problem.num_states <= EXACT_STATES:
+            closest_first = closest_first_value(problem, options)
+            exact = ExactCard(problem, order, options.threads, closest_first.value).solved
+            better = exact.upper < closest_first.lower
+            order, solved = (order, exact) if better else (problem.order, closest_first)
+    values, certificate = solved_prices(problem, order, solved, options.threads)
+    return FixedCard(problem=problem, order=order, values=values, certificate=certificate, finished=found.finished)
 
 
 def read_fixed_card(problem: DispatchProblem, stored: Stored) -> FixedCard:

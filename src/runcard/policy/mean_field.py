@@ -70,25 +70,6 @@ class TeamArrays(NamedTuple):
     returns_per_day: float
 
 
-class Scratch(NamedTuple):
-    """Arrays for the kernels to work in: what is known of the state, and the same after a team has left."""
-
-    known_local: NDArray[np.float64]
-    known_increment: NDArray[np.float64]
-    known: NDArray[np.float64]
-    before: NDArray[np.float64]
-    short: NDArray[np.bool_]
-    """[G] whether a demand point of each table has too few idle trucks there."""
-    local: NDArray[np.float64]
-    increment: NDArray[np.float64]
-    prices: NDArray[np.float64]
-    after: NDArray[np.float64]
-    touched: NDArray[np.int64]
-    concerned: NDArray[np.int64]
-    changed: NDArray[np.int64]
-    has_changed: NDArray[np.bool_]
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeanFieldPolicy(OnlinePolicy):
     """The policy that minimises P(late now) + price, with prices that look one event ahead of the mean field."""
@@ -98,7 +79,7 @@ class MeanFieldPolicy(OnlinePolicy):
 
     def _fill_values(self, start: int, stop: int, value: NDArray[np.float64]) -> None:
         """Set the values of the mean field after one exact event."""
-        values_ahead(start, stop, self._scratch(), self._teams, self.values.tables, value)
+        values_ahead(start, stop, self._teams, self.values.tables, value)
 
     def stored(self) -> Stored:
         """Its tables, for a policy file."""
@@ -125,29 +106,9 @@ class MeanFieldPolicy(OnlinePolicy):
     ) -> NDArray[np.float64]:
         """The prices of teams, nan for those that are proven not to be among the `keep` best (0: all are wanted)."""
         prices: NDArray[np.float64] = prices_ahead(
-            teams, p_late, keep, idle.copy(), self.values.places(idle), self._scratch(), self._teams, self.values.tables
+            teams, p_late, keep, idle.copy(), self.values.places(idle), self._teams, self.values.tables
         )
         return prices
-
-    def _scratch(self) -> Scratch:
-        """New arrays for one call, so that several threads may decide at once."""
-        num_teams, num_points, num_tables = self.problem.num_teams, len(self._teams.point), len(self.values.stations)
-        num_local = len(self.values.tables.local_team)
-        return Scratch(
-            known_local=np.zeros(num_local),
-            known_increment=np.empty(num_teams),
-            known=np.empty(num_teams),
-            before=np.empty(num_points),
-            short=np.empty(num_tables, np.bool_),
-            local=np.zeros(num_local),
-            increment=np.empty(num_teams),
-            prices=np.empty(num_teams),
-            after=np.empty(num_points),
-            touched=np.empty(num_tables, np.int64),
-            concerned=np.empty(num_tables, np.int64),
-            changed=np.empty(num_teams, np.int64),
-            has_changed=np.zeros(num_teams, np.bool_),
-        )
 
     @cached_property
     def _teams(self) -> TeamArrays:

@@ -14,6 +14,7 @@ from runcard.mdp.memory import check_states
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import BulkRule, Certificate
 from runcard.policy.by_value import PricedPolicy
+from runcard.policy.options import idle_teams
 from runcard.threads import checked_threads, run_each
 
 CHUNK_STATES: Final = 64
@@ -34,6 +35,19 @@ class OnlinePolicy(PricedPolicy):
     @abstractmethod
     def _fill_values(self, start: int, stop: int, value: NDArray[np.float64]) -> None:
         """Set the values of the states start..stop-1, up to what is the same for all states with equally many idle."""
+
+    @abstractmethod
+    def _best_prices(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The prices of teams of these costs now; nan or inf for those that no decision would list."""
+
+    def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The teams that a decision may list, and their prices."""
+        teams = idle_teams(self.problem, idle, point)
+        price = self._best_prices(idle, teams, self.problem.cost[teams, point])
+        listed = np.isfinite(price)
+        return teams[listed], price[listed]
 
     @cached_property
     def rule(self) -> ValueRule:

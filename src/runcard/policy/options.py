@@ -113,12 +113,15 @@ def make_decision(
     problem: DispatchProblem,
     point: int,
     teams: NDArray[np.int64],
-    cost: NDArray[np.float64],
     price: NDArray[np.float64],
     position: int,
 ) -> Decision:
-    """The decision for the team at a position; the best others, by cost now + price, are the alternatives."""
-    ranked = np.argsort(cost + price, kind="stable")[: NUM_ALTERNATIVES + 1].tolist()
+    """The decision for the team at a position; the best others, by cost now + price, are the alternatives.
+
+    Where prices are not known, that is by their costs.
+    """
+    total = problem.cost[teams, point] + np.nan_to_num(price)
+    ranked = np.argsort(total, kind="stable")[: NUM_ALTERNATIVES + 1].tolist()
     others = [other for other in ranked if other != position][:NUM_ALTERNATIVES]
     return Decision(
         **_facts(problem, point, int(teams[position]), price[position]),

@@ -95,8 +95,8 @@ def test_best_order_of_any_scores(seed: int) -> None:
     def total(order: tuple[int, ...]) -> float:
         return sum(score[b, sum(1 << a for a in order[:position])] for position, b in enumerate(order))
 
-    given, found = rng.permutation(num_places), np.empty(num_places, np.int64)
-    gain = best_order(score, given, np.empty(1 << num_places), np.empty(1 << num_places, np.int64), found)
+    given = rng.permutation(num_places)
+    found, gain = best_order(score, given)
     smallest = min(map(total, permutations(range(num_places))))
     assert total(tuple(found)) == pytest.approx(smallest, abs=1e-12)
     assert gain == pytest.approx(total(tuple(given)) - smallest, abs=1e-12)

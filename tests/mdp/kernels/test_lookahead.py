@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from runcard.mdp.factored import FactoredValues
-from runcard.mdp.kernels.lookahead import all_prices, is_idle, price_of
+from runcard.mdp.kernels.lookahead import all_prices, is_idle, no_prices, price_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy import mean_field
 from runcard.policy.mean_field import MeanFieldPolicy
@@ -117,39 +117,20 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
     """In every state, the prices of all teams from increments are those of one team at a time, and inf if not idle."""
     values = random_tables(problem, size, seed=size)
     laid_out, tables = MeanFieldPolicy(problem=problem, values=values)._teams, values.tables
-    local, increment, prices = (
-        np.zeros(len(tables.local_team)),
-        np.empty(problem.num_teams),
-        np.empty(problem.num_teams),
-    )
+    now = no_prices(laid_out, tables)
+    prices = now.price
     for state in Dense(problem).states:
         idle = np.array(state)
         place = values.places(idle)
-        all_prices(np.arange(problem.num_teams), idle, place, local, increment, prices, laid_out, tables)
+        all_prices(np.arange(problem.num_teams), idle, place, now, laid_out, tables)
         could_go = idle_team_numbers(problem, state)
         assert np.array_equal(np.flatnonzero(np.isfinite(prices)), could_go)
         assert (prices[~np.isfinite(prices)] == np.inf).all()
         np.testing.assert_allclose(prices[could_go], values.prices(idle, could_go), rtol=0, atol=1e-13)
-        one_by_one = [price_of(problem.teams.stations[team], -1, place, tables) for team in could_go]
+        one_by_one = [price_of(problem.teams.stations[team], place, tables) for team in could_go]
         np.testing.assert_allclose(prices[could_go], one_by_one, rtol=0, atol=1e-13)
         for team in range(problem.num_teams):
             assert is_idle(problem.teams.stations[team], idle) == (team in could_go)
-
-
-@pytest.mark.parametrize(("problem", "size"), CASES)
-def test_the_price_of_a_team_less_one_truck(problem: DispatchProblem, size: int) -> None:
-    """Leaving out a truck of a team gives the price of the others, also where a station has two of them."""
-    values = random_tables(problem, size, seed=size)
-    dense, full = Dense(problem), problem.trucks
-    place = values.places(full)
-    for team in range(1, problem.num_teams):
-        members = problem.teams.stations[team]
-        for r, i in enumerate(members.tolist()):
-            if i >= 0:
-                others = problem.teams.counts[team].astype(int)
-                others[i] -= 1
-                expected = values.prices(full, np.array([dense.team_number[tuple(others.tolist())]]))[0]
-                assert price_of(members, r, place, values.tables) == pytest.approx(expected, abs=1e-13)
 
 
 @pytest.fixture(params=[True, False], ids=["nearby", "all"])

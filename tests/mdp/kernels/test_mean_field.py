@@ -127,9 +127,9 @@ def test_some_points_ask_as_all_do_one_by_one(seed: int) -> None:
     chance = independent.with_outside(np.random.default_rng(seed).uniform(0.05, 0.95, problem.num_trucks))
     together, late_together = np.zeros_like(chance), 0.0
     for j in range(problem.num_points):
-        late_together += follow_order(np.array([j]), independent.walks, chance, *independent.scratch(), together)
+        late_together += follow_order(np.array([j]), independent.walks, chance, independent.scratch(), together)
     asked = np.zeros_like(chance)
-    late = follow_order(np.arange(problem.num_points), independent.walks, chance, *independent.scratch(), asked)
+    late = follow_order(np.arange(problem.num_points), independent.walks, chance, independent.scratch(), asked)
     np.testing.assert_allclose(asked, together, rtol=1e-12)
     assert late == pytest.approx(late_together, rel=1e-12)
     expected_asked, expected_late = independent.asked_and_late(chance[: problem.num_trucks])

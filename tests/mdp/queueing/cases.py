@@ -18,9 +18,10 @@ def queues_of(problem: DispatchProblem, kind: str = "relaxing", horizon: float =
 
 def rates_of(queues: TruckQueues, busy: NDArray[np.float64]) -> NDArray[np.float64]:
     """[N] the rates that chances [N] give."""
-    scratch = queues.scratch()
-    request_rates(queues.arrays, queues.independent.with_outside(busy), scratch)
-    return scratch.asked[: len(busy)]
+    every = queues.independent.with_outside(busy)
+    asked = np.zeros_like(every)
+    request_rates(queues.arrays, every, asked)
+    return asked[: len(busy)]
 
 
 def chances_of(queues: TruckQueues, demand: NDArray[np.float64], idle: NDArray[np.int64]) -> NDArray[np.float64]:

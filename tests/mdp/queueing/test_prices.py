@@ -55,7 +55,7 @@ def test_states_by_number() -> None:
     problem = make_problem([2, 1, 3], [2, 3], seed=1)
     queues = queues_of(problem)
     late = np.empty(7)
-    late_of_states(5, problem.trucks, queues.arrays, queues.scratch(), late)
+    late_of_states(5, problem.trucks, queues.arrays, queues.independent.scratch(), late)
     for idle, found in zip(states(problem)[5:12], late, strict=True):
         assert found == queues.fixed_point(idle).late
 
@@ -65,7 +65,7 @@ def test_teams_are_passed_over() -> None:
     problem = make_problem([1] * 6, [2], seed=2)
     queues = queues_of(problem)
     state, taken = queues.fixed_point(problem.trucks), np.array([[0, 1], [2, -1], [3, 4], [1, 5]])
-    idle, scratch = state.idle.copy(), queues.scratch()
+    idle, scratch = state.idle.copy(), queues.independent.scratch()
 
     def looked_at(least: list[float], num_best: int) -> list[int]:
         late = np.full(4, np.inf)

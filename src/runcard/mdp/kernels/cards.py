@@ -43,12 +43,13 @@ NEGLIGIBLE = 1e-15  # a chance of this much moves no score
 
 
 @njit(nogil=True, cache=True)
-def best_order(score: Floats, given: Ints, best: Floats, last: Ints, found: Ints) -> float:
-    """Fill `found` [L] with the order of the smallest score; returns by how much the order `given` [L] scores more.
+def best_order(score: Floats, given: Ints) -> tuple[Ints, float]:
+    """The order [L] of the smallest score, and by how much the order `given` [L] scores more.
 
-    `score` [L, 2^L] holds G by b and by the set P; `best` and `last` [2^L] are scratch.
+    `score` [L, 2^L] holds G by b and by the set P.
     """
     num_places, num_sets = score.shape
+    best, last, found = np.empty(num_sets), np.empty(num_sets, np.int64), np.empty(num_places, np.int64)
     best[0] = 0.0
     for places in range(1, num_sets):
         smallest, at = np.inf, 0
@@ -67,7 +68,23 @@ def best_order(score: Floats, given: Ints, best: Floats, last: Ints, found: Ints
     for place in given:
         given_score += score[place, before]
         before += 1 << place
-    return float(given_score - best[num_sets - 1])
+    return found, float(given_score - best[num_sets - 1])
+
+
+@njit(nogil=True, cache=True)
+def _put_in_order(stations: Ints, given: Ints, score: Floats, row: Ints) -> float:
+    """Put the window `row` of an order, which is stations[given], in the best order; by how much its score falls."""
+    found, better = best_order(score, given)
+    if better <= 0.0:
+        return 0.0
+    row[:] = stations[found]
+    return better
+
+
+@njit(nogil=True, cache=True)
+def _windows(num_stations: int, size: int) -> Ints:
+    """Where the windows of the first stations of an order begin, from the last to the first, half over each other."""
+    return np.append(np.arange(num_stations - size, 0, -((size + 1) // 2)), 0)
 
 
 @njit(nogil=True, cache=True)
@@ -180,34 +197,24 @@ def reorder_by_sums(
     """
     num_stations = order.shape[1]
     size = min(window, num_stations)
-    score, best, last = np.empty((size, 1 << size)), np.empty(1 << size), np.empty(1 << size, np.int64)
-    given, found = np.empty(size, np.int64), np.empty(size, np.int64)
-    place, costs = np.empty(num_stations, np.int64), np.empty(len(finishes.team))
+    score, place = np.empty((size, 1 << size)), np.empty(num_stations, np.int64)
+    costs = np.empty(len(finishes.team))
     for j in points:
         row = order[j]
         gain[j] = 0.0
         for e in range(len(costs)):
             costs[e] = cost[finishes.team[e], j]
-        first = num_stations - size
-        while True:
+        for first in _windows(num_stations, size):
             before = 0
             for i in row[:first]:
                 before |= 1 << i
-            stations = np.sort(row[first : first + size])
+            window_row = row[first : first + size]
+            stations = np.sort(window_row)
             place[:] = -1
             for p in range(size):
                 place[stations[p]] = p
-            for p in range(size):
-                given[p] = place[row[first + p]]
             summed_scores(before, place, finishes, costs, start, mass, price, score)
-            better = best_order(score, given, best, last, found)
-            if better > 0.0:
-                gain[j] += better
-                for p in range(size):
-                    row[first + p] = stations[found[p]]
-            if first == 0:
-                break
-            first = max(0, first - (size + 1) // 2)
+            gain[j] += _put_in_order(stations, place[window_row], score, window_row)
 
 
 @njit(nogil=True, cache=True)
@@ -332,20 +339,12 @@ def reorder_independent(
     of one truck; and `cost` [T, J] with `number_of_code` and its `base` to find teams in it.
     """
     size = min(window, order.shape[1])
-    score, best, last = np.empty((size, 1 << size)), np.empty(1 << size), np.empty(1 << size, np.int64)
-    given, found, empty = np.arange(size), np.empty(size, np.int64), np.empty(1 << size)
+    score, empty = np.empty((size, 1 << size)), np.empty(1 << size)
     for j in points:
         row = order[j]
         gain[j] = 0.0
-        first = max(0, _num_asked(row, needed[j], chances.exactly) - size)
-        while True:
-            stations = row[first : first + size].copy()
+        for first in _windows(_num_asked(row, needed[j], chances.exactly), size):
+            window_row = row[first : first + size]
+            stations = window_row.copy()
             independent_scores(j, needed[j], row[:first], stations, finishes, chances, empty, score)
-            better = best_order(score, given, best, last, found)
-            if better > 0.0:
-                gain[j] += better
-                for p in range(size):
-                    row[first + p] = stations[found[p]]
-            if first == 0:
-                break
-            first = max(0, first - (size + 1) // 2)
+            gain[j] += _put_in_order(stations, np.arange(size), score, window_row)

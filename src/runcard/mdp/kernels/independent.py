@@ -112,22 +112,12 @@ def _multiply_sets(k: int, near: int, ratio: Floats, products: Floats) -> int:
 
 
 @bare_kernel
-def find_odds(busy: Floats, odds: Floats) -> None:
-    """Set odds[n] to r_n = (1 - p_n) / p_n for every truck."""
-    for n in range(len(busy)):
-        odds[n] = (1.0 - busy[n]) / max(busy[n], LEAST_BUSY)
-
-
-@bare_kernel
-def follow_point(
-    j: int, walks: Any, busy: Floats, odds: Floats, weight: Floats, ratio: Floats, products: Floats, few: Floats,
-    positions: Ints, rate: float, asked: Floats,
-) -> float:  # fmt: skip
+def _follow_point(j: int, walks: Any, busy: Floats, scratch: Any, rate: float, asked: Floats) -> float:
     """The expected cost of an incident at demand point j; adds `rate` × chance of being asked to asked[n].
 
-    `busy`, its `odds` (see `find_odds`) and `asked` are by truck, those from outside included, whose `busy` must be 0.
-    What is between `odds` and `rate` is scratch.
+    scratch.odds are r_n = (1 - p_n) / p_n of every truck.
     """
+    odds, weight, ratio, products, few = scratch.odds, scratch.weight, scratch.ratio, scratch.products, scratch.few
     truck, near_cost, stop, k = walks.truck, walks.near_cost, walks.stop, walks.needed[j]
     num_positions = truck.shape[1]
     # The chances that 0, 1, .., k-1 of the trucks so far were idle.
@@ -159,22 +149,20 @@ def follow_point(
         cost += block_sum(near_cost, start, products[row], count, weight, first)
         start += BLOCK * count
     for b in range(walks.depth, num):
-        cost += weight[b] * _far_sum(walks, j, k, b, ratio, positions)
+        cost += weight[b] * _far_sum(walks, j, k, b, ratio, scratch.positions)
     return cost
 
 
 @bare_kernel
-def follow_order(
-    points: Ints, walks: Any, busy: Floats, odds: Floats, weight: Floats, ratio: Floats, products: Floats, few: Floats,
-    positions: Ints, asked: Floats,
-) -> float:  # fmt: skip
+def follow_order(points: Ints, walks: Any, busy: Floats, scratch: Any, asked: Floats) -> float:
     """The late incidents per day at `points`; adds to asked[n] how often they ask for truck n.
 
-    Arguments as in `follow_point`, but `odds` is scratch, too.
+    `busy` and `asked` are by truck, those from outside included, whose `busy` must be 0.
     """
-    find_odds(busy, odds)
+    for n in range(len(busy)):
+        scratch.odds[n] = (1.0 - busy[n]) / max(busy[n], LEAST_BUSY)
     late = 0.0
     for j in points:
         rate = walks.rate[j]
-        late += rate * follow_point(j, walks, busy, odds, weight, ratio, products, few, positions, rate, asked)
+        late += rate * _follow_point(j, walks, busy, scratch, rate, asked)
     return late

@@ -14,13 +14,13 @@ import numpy as np
 from numba import njit
 
 from runcard.mdp.arrays import Floats
-from runcard.mdp.kernels.lookahead import all_prices, best_totals
+from runcard.mdp.kernels.lookahead import all_prices, best_totals, no_prices
 
 
 @njit(nogil=True, cache=True)
-def values_ahead(start: int, stop: int, scratch: Any, teams: Any, tables: Any, out: Floats) -> None:
+def values_ahead(start: int, stop: int, teams: Any, tables: Any, out: Floats) -> None:
     """Set out[f] for the states start..stop-1, of which the last station counts ones."""
-    num_stations = len(teams.trucks)
+    num_stations, now = len(teams.trucks), no_prices(teams, tables)
     idle, place = np.zeros(num_stations, np.int64), np.zeros(len(tables.first_value) - 1, np.int64)
     for f in range(start, stop):
         rest = f
@@ -33,12 +33,12 @@ def values_ahead(start: int, stop: int, scratch: Any, teams: Any, tables: Any, o
             for i in range(num_stations):
                 place[g] += tables.stride[g, i] * idle[i]
             here += tables.value[place[g]]
-        all_prices(teams.listed, idle, place, scratch.local, scratch.increment, scratch.known, teams, tables)
+        all_prices(teams.listed, idle, place, now, teams, tables)
         total, leaving = teams.total_rate * here, teams.total_rate
         for g in range(len(place)):
-            best_totals(g, idle, place, scratch.known, teams, tables, scratch.before)
+            best_totals(g, idle, place, now, teams, tables)
             for m in range(teams.first_point[g], teams.first_point[g + 1]):
-                total += teams.rate[m] * scratch.before[m]
+                total += teams.rate[m] * now.total[m]
         for i in range(num_stations):
             rate = teams.returns_per_day * (teams.trucks[i] - idle[i])
             if rate > 0.0:

@@ -196,30 +196,15 @@ def _write_teams(
 
 
 @njit(nogil=True, cache=True)
-def _total_of(table: Floats, team: int, source: Ints, rate: Floats) -> float:
-    """Σ_j λ_j table[team, j] over the demand points of a class."""
+def _total_of(table: Floats, team: int, best: Keys, team_mask: np.uint64, source: Ints, rate: Floats) -> float:
+    """Σ_j λ_j table[a(f, j), j] over the demand points of a class, given the smallest keys of state f.
+
+    Teams count from `team` on; with a mask of 0 every point has that team.
+    """
     total = 0.0
     for j in range(len(source)):
         if source[j] >= 0:
-            total += rate[j] * table[team, source[j]]
-    return total
-
-
-@njit(nogil=True, cache=True)
-def _total_of_chosen(
-    table: Floats,
-    first_team: int,
-    best: Keys,
-    team_mask: np.uint64,
-    source: Ints,
-    rate: Floats,
-) -> float:
-    """Σ_j λ_j table[a(f, j), j] over the demand points of a class, given the smallest keys of state f."""
-    total = 0.0
-    for j in range(len(source)):
-        if source[j] >= 0:
-            team = first_team + np.int64(np.uint64(best[j]) & team_mask)
-            total += rate[j] * table[team, source[j]]
+            total += rate[j] * table[team + np.int64(np.uint64(best[j]) & team_mask), source[j]]
     return total
 
 
@@ -230,8 +215,7 @@ def value_rows(
     value: Floats,
     space: Any,
     teams: Any,
-    points: Any,
-    keys: Any,
+    keyed: Any,
     cost: Floats,
     measures: Floats,
     rows: Any,
@@ -246,10 +230,10 @@ def value_rows(
     the arrays of `mdp.rows.PolicyRows` for that range, long enough for every team of every class, or with no room at
     all if only the residuals are wanted.
     """
-    num_classes = len(points.needed)
-    tile = keys.cost.shape[1]
-    most_teams = max(1, np.max(points.last_team - points.first_team))
-    team_mask = (np.uint64(1) << np.uint64(keys.shift)) - np.uint64(1)
+    num_classes = len(keyed.needed)
+    tile = keyed.key.shape[1]
+    most_teams = max(1, np.max(keyed.last_team - keyed.first_team))
+    team_mask = (np.uint64(1) << np.uint64(keyed.shift)) - np.uint64(1)
     want_rows = len(rows.team) > 0
     own, residual = np.zeros(STATES), np.zeros(STATES)
     mask, level = np.zeros(STATES, np.uint64), np.zeros(STATES, np.int64)
@@ -257,9 +241,9 @@ def value_rows(
     listed = np.empty((num_classes, most_teams), np.int32)
     difference = np.empty((num_classes, most_teams, STATES))
     smallest = np.empty((num_classes, STATES))
-    price = np.empty((most_teams, STATES), keys.cost.dtype)
-    best = np.zeros((STATES, len(points.rate)), keys.cost.dtype)
-    rates = np.zeros((num_classes, STATES, 1 << keys.shift))
+    price = np.empty((most_teams, STATES), keyed.key.dtype)
+    best = np.zeros((STATES, len(keyed.rate)), keyed.key.dtype)
+    rates = np.zeros((num_classes, STATES, 1 << keyed.shift))
     end = 0
     idle, weight, step = enter_state(start, space)
 
@@ -267,20 +251,20 @@ def value_rows(
         num_here = min(STATES, stop - first)
         union = _look_at_states(first, num_here, value, space, idle, weight, step, own, mask, level, residual)
         for c in range(num_classes):
-            first_team, here = points.first_team[c], slice(points.first_point[c], points.first_point[c + 1])
-            num = _list_teams(first_team, points.group_start[c], union, teams, listed[c], ends[c])
+            first_team, here = keyed.first_team[c], slice(keyed.first_point[c], keyed.first_point[c + 1])
+            num = _list_teams(first_team, keyed.group_start[c], union, teams, listed[c], ends[c])
             if num == 0:
                 continue
             _price_teams(
-                first, first_team, num, listed[c], value, teams, own, mask, keys.scale[c], keys.shift,
+                first, first_team, num, listed[c], value, teams, own, mask, keyed.scale[c], keyed.shift,
                 difference[c], smallest[c], price,
             )  # fmt: skip
-            first_row, num_teams = keys.first_row[c], points.last_team[c] - first_team
-            for first_point in range(points.first_point[c], points.first_point[c + 1], tile):
-                packed_minimum(best[:, first_point:], keys.cost[first_row:], listed[c], price, ends[c])
+            first_row, num_teams = keyed.first_row[c], keyed.last_team[c] - first_team
+            for first_point in range(keyed.first_point[c], keyed.first_point[c + 1], tile):
+                packed_minimum(best[:, first_point:], keyed.key[first_row:], listed[c], price, ends[c])
                 first_row += num_teams
             if want_rows:
-                _count_teams(best[:, here], points.rate[here], team_mask, rates[c])
+                _count_teams(best[:, here], keyed.rate[here], team_mask, rates[c])
 
         rates[:, num_here:] = 0.0
         for s in range(num_here):
@@ -288,35 +272,31 @@ def value_rows(
             for m in range(len(measures)):
                 rows.measured[m, row] = 0.0
             for c in range(num_classes):
-                first_team, here = points.first_team[c], slice(points.first_point[c], points.first_point[c + 1])
-                source, rate = points.source[here], points.rate[here]
-                if level[s] < points.needed[c]:
+                here = slice(keyed.first_point[c], keyed.first_point[c + 1])
+                source, rate, team, mask_of_team = keyed.source[here], keyed.rate[here], keyed.first_team[c], team_mask
+                if level[s] < keyed.needed[c]:
                     rates[c, s] = 0.0  # of teams that are not idle: nothing was found in this state
-                    team = team_of_all(mask[s], space, teams.number_of_code)
+                    team, mask_of_team = team_of_all(mask[s], space, teams.number_of_code), np.uint64(0)
                     if want_rows:
-                        rows.team[end], rows.rate[end] = team, points.total_rate[c]
+                        rows.team[end], rows.rate[end] = team, keyed.total_rate[c]
                         end += 1
-                    now = _total_of(cost, team, source, rate)
+                    now = _total_of(cost, team, best[s, here], mask_of_team, source, rate)
                     expected += now
                     change = value[first + s - teams.offset[team]] - own[s]
-                    residual[s] += now + points.total_rate[c] * change
-                    for m in range(len(measures)):
-                        rows.measured[m, row] += _total_of(measures[m], team, source, rate)
-                    continue
-                # Both the cost and the price were rounded down, each by half a unit on average.
-                total = _total_units(best[s, here], rate, keys.shift) / keys.scale[c]
-                total += points.total_rate[c] * (keys.lowest[c] + smallest[c, s] + 1.0 / keys.scale[c])
-                residual[s] += total
-                expected += total
-                if want_rows:
-                    end, prices = _write_teams(
-                        s, first_team, listed[c], ends[c], rates[c, s], difference[c], rows.team, rows.rate, end
-                    )
-                    expected -= prices
+                    residual[s] += now + keyed.total_rate[c] * change
+                else:
+                    # Both the cost and the price were rounded down, each by half a unit on average.
+                    total = _total_units(best[s, here], rate, keyed.shift) / keyed.scale[c]
+                    total += keyed.total_rate[c] * (keyed.lowest[c] + smallest[c, s] + 1.0 / keyed.scale[c])
+                    residual[s] += total
+                    expected += total
+                    if want_rows:
+                        end, prices = _write_teams(
+                            s, team, listed[c], ends[c], rates[c, s], difference[c], rows.team, rows.rate, end
+                        )
+                        expected -= prices
                 for m in range(len(measures)):
-                    rows.measured[m, row] += _total_of_chosen(
-                        measures[m], first_team, best[s, here], team_mask, source, rate
-                    )
+                    rows.measured[m, row] += _total_of(measures[m], team, best[s, here], mask_of_team, source, rate)
             rows.end[row], rows.cost[row] = end, expected
             lowest[level[s]] = min(lowest[level[s]], residual[s])
             highest[level[s]] = max(highest[level[s]], residual[s])

@@ -25,31 +25,25 @@ def busy_chance(load: float, idle: bool, queues: Any) -> float:
 
 
 @njit(nogil=True, cache=True)
-def request_rates(queues: Any, busy: Floats, scratch: Any) -> None:
-    """Set scratch.asked to the rates that the chances `busy` give."""
+def request_rates(queues: Any, busy: Floats, asked: Floats) -> None:
+    """Set `asked` to the rates that the chances `busy` give."""
     if queues.printed_rates:
-        printed_rates(queues.walks, busy, scratch.missing, scratch.without, scratch.asked)
+        printed_rates(queues.walks, busy, asked)
     else:
-        exact_rates(queues.walks, busy, scratch.asked)
+        exact_rates(queues.walks, busy, asked)
 
 
 @njit(nogil=True, cache=True)
-def _search(idle: Ints, weight: float, mixing: bool, queues: Any, scratch: Any) -> bool:
-    """Take steps of this weight from scratch.demand until every rate repeats itself; whether it came to that.
+def _search(idle: Ints, weight: float, mixing: bool, queues: Any, demand: Floats, busy: Floats, asked: Floats) -> bool:
+    """Take steps of this weight from `demand` until every rate repeats itself; whether it came to that.
 
     With `mixing`, each step is extrapolated from the last two moves (Anderson's mixing).
     """
-    demand, busy, asked, last_asked, last_move = (
-        scratch.demand,
-        scratch.busy,
-        scratch.asked,
-        scratch.last_asked,
-        scratch.last_move,
-    )
+    last_asked, last_move = np.zeros(len(demand)), np.zeros(len(demand))
     for step in range(MAX_STEPS):
         for n in range(len(demand)):
             busy[n] = busy_chance(demand[n] / queues.returns_per_day, idle[n] > 0, queues)
-        request_rates(queues, busy, scratch)
+        request_rates(queues, busy, asked)
         settled, along, squares = True, 0.0, 0.0
         for n in range(len(demand)):
             move = asked[n] - demand[n]
@@ -70,21 +64,16 @@ def _search(idle: Ints, weight: float, mixing: bool, queues: Any, scratch: Any) 
 
 
 @njit(nogil=True, cache=True)
-def late_at_fixed_point(idle: Ints, start: Floats, queues: Any, scratch: Any) -> float:
-    """The late incidents per day at the fixed point of a state; NaN if none was found.
+def late_at_fixed_point(idle: Ints, start: Floats, queues: Any, scratch: Any) -> tuple[float, Floats, Floats]:
+    """The late incidents per day at the fixed point of a state, its D [N] and p [N + outside]; NaN if none was found.
 
     `idle` [N] is 1 for idle trucks, and the search starts from rates `start` [N]. If it does not end, halved steps from
-    p = 0 follow. Leaves D in scratch.demand [N] and p in scratch.busy [N + outside].
+    p = 0 follow.
     """
-    scratch.demand[:] = start
-    if not _search(idle, 1.0, queues.unique, queues, scratch):
-        scratch.demand[:] = queues.first_demand
-        if not _search(idle, 0.5, False, queues, scratch):
-            return np.nan
-    walks, walk = queues.walks, scratch.walk
-    return float(
-        follow_order(
-            walks.active, walks, scratch.busy, walk.odds, walk.weight, walk.ratio, walk.products,
-            walk.few, walk.positions, scratch.asked,
-        )
-    )  # fmt: skip
+    walks, demand = queues.walks, start.copy()
+    busy, asked = np.zeros(len(walks.station)), np.zeros(len(walks.station))
+    if not _search(idle, 1.0, queues.unique, queues, demand, busy, asked):
+        demand[:] = queues.first_demand
+        if not _search(idle, 0.5, False, queues, demand, busy, asked):
+            return np.nan, demand, busy
+    return float(follow_order(walks.active, walks, busy, scratch, asked)), demand, busy

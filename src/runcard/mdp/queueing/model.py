@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
 from runcard.errors import NotConvergedError
-from runcard.mdp.independent import IndependentTrucks, Scratch, Walks
+from runcard.mdp.independent import IndependentTrucks, Walks
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing.fixed_point import late_at_fixed_point, request_rates
 from runcard.mdp.queueing.prices import find_savings, late_of_states, late_of_teams
@@ -36,22 +35,6 @@ class QueueArrays(NamedTuple):
     """What may come and go of a rate because walks stop."""
     first_demand: NDArray[np.float64]
     """[N] D for p = 0."""
-
-
-class SearchScratch(NamedTuple):
-    """Arrays for the kernels to work in; one set for each thread."""
-
-    demand: NDArray[np.float64]
-    last_asked: NDArray[np.float64]
-    last_move: NDArray[np.float64]
-    """[N]"""
-    busy: NDArray[np.float64]
-    asked: NDArray[np.float64]
-    """[N + outside]"""
-    missing: NDArray[np.float64]
-    without: NDArray[np.float64]
-    """[4]"""
-    walk: Scratch
 
 
 class FixedPoint(NamedTuple):
@@ -114,17 +97,9 @@ class TruckQueues:
             self.independent.walks, float(problem.returns_per_day), self.horizon, self.relaxing, self.printed_chances,
             self.printed_rates, self.unique, self.horizon_days, left_out, np.zeros(problem.num_trucks),
         )  # fmt: skip
-        scratch = self.scratch()
-        request_rates(arrays, scratch.busy, scratch)
-        return arrays._replace(first_demand=scratch.asked[: problem.num_trucks].copy())
-
-    def scratch(self) -> SearchScratch:
-        """Arrays for one thread."""
-        num_trucks, num_all = self.problem.num_trucks, self.problem.num_trucks + self.independent.num_outside
-        return SearchScratch(
-            np.zeros(num_trucks), np.zeros(num_trucks), np.zeros(num_trucks), np.zeros(num_all), np.zeros(num_all),
-            np.zeros(MAX_TRUCKS_PER_INCIDENT), np.zeros(MAX_TRUCKS_PER_INCIDENT), self.independent.scratch(),
-        )  # fmt: skip
+        asked = np.zeros(len(arrays.walks.station))
+        request_rates(arrays, np.zeros_like(asked), asked)
+        return arrays._replace(first_demand=asked[: problem.num_trucks].copy())
 
     def idle_trucks(self, idle: NDArray[np.int64]) -> NDArray[np.int64]:
         """[N] 1 for the trucks that are idle when `idle` [I] are: the first ones of each station."""
@@ -145,15 +120,16 @@ class TruckQueues:
 
     def fixed_point(self, idle: NDArray[np.int64]) -> FixedPoint:
         """The fixed point of the state with `idle` [I] idle trucks."""
-        scratch, flags = self.scratch(), self.idle_trucks(idle)
-        late = late_at_fixed_point(flags, self.arrays.first_demand, self.arrays, scratch)
+        flags = self.idle_trucks(idle)
+        start, scratch = self.arrays.first_demand, self.independent.scratch()
+        late, demand, busy = late_at_fixed_point(flags, start, self.arrays, scratch)
         self._check_found(np.array([late]), lambda _: idle)
-        return FixedPoint(flags, scratch.demand, scratch.busy, late)
+        return FixedPoint(flags, demand, busy, late)
 
     def late_in(self, start: int, stop: int) -> NDArray[np.float64]:
         """[stop - start] the late incidents per day at the fixed points of a range of states."""
         late = np.empty(stop - start)
-        late_of_states(start, self.problem.trucks, self.arrays, self.scratch(), late)
+        late_of_states(start, self.problem.trucks, self.arrays, self.independent.scratch(), late)
         self._check_found(late, lambda row: np.array(np.unravel_index(start + row, tuple(self.problem.trucks + 1))))
         return late
 
@@ -190,7 +166,7 @@ class TruckQueues:
         late = np.full(len(teams), np.inf)
         late_of_teams(
             ranked, self.taken_trucks(idle, teams), cost, least, num_best, state.idle.copy(),
-            state.demand if self.rising else self.arrays.first_demand, self.arrays, self.scratch(), late,
+            state.demand if self.rising else self.arrays.first_demand, self.arrays, self.independent.scratch(), late,
         )  # fmt: skip
         self._check_found(late, lambda row: idle - self.problem.teams.counts[teams[row]])
         return late

@@ -21,7 +21,7 @@ def late_of_states(first: int, trucks: Ints, queues: Any, scratch: Any, late: Fl
             idle[start : start + num_idle] = 1
             idle[start + num_idle : end] = 0
             rest, end = rest // (trucks[i] + 1), start
-        late[row] = late_at_fixed_point(idle, queues.first_demand, queues, scratch)
+        late[row] = late_at_fixed_point(idle, queues.first_demand, queues, scratch)[0]
 
 
 @njit(nogil=True, cache=True)
@@ -42,7 +42,7 @@ def late_of_teams(
         for n in taken[t]:
             if n >= 0:
                 idle[n] = 0
-        late[t] = late_at_fixed_point(idle, start, queues, scratch)
+        late[t] = late_at_fixed_point(idle, start, queues, scratch)[0]
         for n in taken[t]:
             if n >= 0:
                 idle[n] = 1

@@ -6,6 +6,7 @@ that it goes on is at most `walks.stop`. Trucks from outside are the last in eve
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from runcard.mdp.arrays import Floats
@@ -39,12 +40,13 @@ def exact_rates(walks: Any, busy: Floats, asked: Floats) -> None:
 
 
 @njit(nogil=True, cache=True)
-def printed_rates(walks: Any, busy: Floats, missing: Floats, without: Floats, asked: Floats) -> None:
-    """Set asked[n] to the rate as the paper prints it; `missing` [4] and `without` [4] are scratch.
+def printed_rates(walks: Any, busy: Floats, asked: Floats) -> None:
+    """Set asked[n] to the rate as the paper prints it.
 
     An incident counts for every team if all other trucks before its last one are busy, whether or not its own are idle.
     missing[m] is the sum of these chances over the sets of trucks so far that lack m + 1 trucks.
     """
+    missing, without = np.empty(np.max(walks.needed)), np.empty(np.max(walks.needed))
     asked[:] = 0.0
     for j in range(len(walks.needed)):
         k, rate, truck, num = walks.needed[j], walks.rate[j], walks.truck[j], 0
