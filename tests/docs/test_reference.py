@@ -8,7 +8,7 @@ import typer
 from safetensors import safe_open
 
 import runcard
-from runcard.city.settings import KEYS
+from runcard.city.check import SETTING_CONDITIONS
 from runcard.city.tables import TABLES
 from runcard.cli import app
 from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
@@ -35,7 +35,7 @@ def test_every_key_and_column_of_a_city_folder_is_documented() -> None:
     """Each key of city.toml and each column of the tables stands in the reference."""
     text = (DOCS / "reference" / "city-folder.md").read_text(encoding="utf-8")
     columns = [column for table in TABLES for column in table.columns]
-    for word in ("schema", *KEYS, *columns):
+    for word in ("schema", *SETTING_CONDITIONS, *columns):
         assert f"`{word}`" in text, word
 
 

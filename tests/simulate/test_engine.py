@@ -346,7 +346,7 @@ def test_a_policy_is_asked_or_has_a_table_as_it_is_quicker(name: str, monkeypatc
     policy = runcard.solve(problem, name, threads=1)
     assert engine.array_rule(policy, 100.0) is None
     with monkeypatch.context() as patched:
-        patched.setattr("runcard.policy.base.STATES_PER_DECISION", 0)
+        patched.setattr("runcard.policy.online.STATES_PER_DECISION", 0)
         found.append(records_of(city, [policy], incidents=64)[name])
     assert "rule" not in vars(policy)
     assert engine.array_rule(policy, 1e6) is not None
