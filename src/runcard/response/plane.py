@@ -125,6 +125,7 @@ class Plane:
         found = np.empty((len(self.teams), len(points)))
         for place, j in enumerate(points.tolist()):
             found[:, place] = late_of(self.teams, self.needs, j, arrived[:, :, place], float(outside[place]))
+        found = np.clip(found, 0.0, 1.0)  # the lattice is off by rounding
         found[too_large(self.teams, self.needs, points)] = np.inf
         return found, error
 
