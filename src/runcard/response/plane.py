@@ -25,8 +25,9 @@ to the other.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,9 @@ TINY = 1e-40
 TOLERANCE = 5e-7
 """Of covariances, for the last two extrapolations."""
 ALONE_TOLERANCE = 5e-8
+LEAST_STEPS = 40
+SURE = 1e-7
+"""A truck that is there, or not there, with a chance of less than this is not looked at with others."""
 SHORT = 1 / 40
 """A deviation of less than this part of the target is short beside the steps of a plane."""
 SHARE_DEVIATIONS = 4.0
@@ -97,6 +101,8 @@ class _PlaneTimes:
     """[1, f1 + f2]"""
     by: Transforms
     """[2, 1, f1] κ / F of "by T", with half of the mass at T, and of that half."""
+    twice: Vector
+    """[half of f2] 2, but 1 for frequencies that have no other half."""
     room: threading.local = field(default_factory=threading.local)
     """Where each thread keeps its planes: fresh memory for each would cost more than filling them."""
 
@@ -139,9 +145,10 @@ class Plane:
         num = len(self.teams.trucks)
         travel, needs = self.travel, self.needs
         alone, error = by_target(travel, needs, points, self._alone_on, lambda _: np.array([ALONE_TOLERANCE]))
-        covariance, off = by_target(
-            travel, needs, points, self._covariances_on, lambda _: np.array([TOLERANCE]), settled
-        )
+        sure = np.minimum(alone[:num], 1.0 - alone[:num]) < SURE
+        unsure = {int(j): np.flatnonzero(~sure[:, place]).tolist() for place, j in enumerate(points)}
+        on = partial(self._covariances_on, unsure=unsure)
+        covariance, off = by_target(travel, needs, points, on, lambda _: np.array([TOLERANCE]), settled, LEAST_STEPS)
         covariance = covariance.reshape(num, num, -1)
         found = np.zeros((len(self.teams), 2, len(points)))
         one, two = self.teams.of_size(1), self.teams.of_size(2)
@@ -153,7 +160,7 @@ class Plane:
                 q[t - two.start, place] = alone[num + 1 + self.teams.stations[t, 0], place]
         both = np.clip(p * q + covariance[first, second], np.maximum(0.0, p + q - 1.0), np.minimum(p, q))
         found[two, 0], found[two, 1] = p + q - both, both
-        return found, alone[num], 2.0 * float(error.max()) + float(off.max())
+        return found, alone[num], 2.0 * float(error.max()) + float(off.max()) + SURE
 
     def means(self, points: Points) -> Found:
         """The mean minutes until the first truck of every team at some demand points."""
@@ -228,12 +235,17 @@ class Plane:
 
         return each_point(points, 2 * num + 1, at)
 
-    def _covariances_on(self, lattice: Lattice, points: Points) -> Floats:
-        """[I × I, place in points] the covariance of the arrivals by the horizon of each two trucks."""
+    def _covariances_on(self, lattice: Lattice, points: Points, unsure: Mapping[int, list[int]]) -> Floats:
+        """[I × I, place in points] the covariance of the arrivals by the horizon of each two trucks.
+
+        A truck that is there for sure, or is not, has none; the stations of the others at each point are given.
+        """
         times = plane_times(self.travel, lattice)
-        return each_point(
-            points, len(self.teams.trucks) ** 2, lambda j: _PointPlane(self.travel, self.teams, times, j).covariances()
-        )
+
+        def at(j: int) -> Vector:
+            return _PointPlane(self.travel, self.teams, times, j).covariances(unsure[j])
+
+        return each_point(points, len(self.teams.trucks) ** 2, at)
 
 
 @dataclass(frozen=True)
@@ -291,6 +303,7 @@ def plane_times(travel: Travel, given: Lattice) -> _PlaneTimes:
     both = Lattice(given.horizon, given.num_steps, room=room, theta=2.0 * THETA)
     alone = _whole(lattice.transforms(laws.alone, travel.link_means), lattice.length)
     same = laws.together is laws.alone
+    twice = np.where(np.arange(lattice.num_frequencies) * 2 % lattice.length == 0, 1.0, 2.0)
     places = np.arange(lattice.end + 1)
     angles = 2.0 * np.pi * np.outer(np.arange(lattice.length), places) / lattice.length
     counted = np.exp(1j * angles) / lattice.weights[places] / lattice.length
@@ -303,6 +316,7 @@ def plane_times(travel: Travel, given: Lattice) -> _PlaneTimes:
         delay=_whole(lattice.delay[None], lattice.length)[0],
         turnout_together=_parts(_whole(turnout_transform(travel, both)[None], lattice.length, further=True)),
         by=np.stack([counted[:, :-1].sum(axis=1) + 0.5 * counted[:, -1], 0.5 * counted[:, -1]])[:, None, :],
+        twice=twice,
     )
 
 
@@ -328,12 +342,14 @@ class _PointPlane:
         behind = deviation**2 * kernels.sums_behind(self.road, squares[None])[0]
         self.short = travel.deviations[:, [j]] ** 2 - behind < (SHORT * times.lattice.horizon) ** 2
 
-    def covariances(self) -> Vector:
-        """[I × I] the covariance of the arrivals of each two trucks."""
-        self._visit(list(range(len(self.rows))), 0, 0)
+    def covariances(self, stations: list[int]) -> Vector:
+        """[I × I] the covariance of the arrivals of each two trucks of these stations; 0 for others."""
+        if stations:
+            self._visit(stations, 0, 0)
         for t, roads in teams_on_two_roads(self.travel, self.teams, self.point):
             i = int(self.teams.stations[t, 0])
-            self.found[i, i] = self._on_two_roads(i, roads)
+            if i in stations:
+                self.found[i, i] = self._on_two_roads(i, roads)
         return self.found.ravel()
 
     def _visit(self, members: list[int], depth: int, level: int) -> None:
@@ -352,10 +368,9 @@ class _PointPlane:
             own, alone = self.own[self.rows[there, junction]], self.alone[:, there]
             kinds, short = self._kinds(members[0], depth, junction), np.flatnonzero(self.short[there, junction])
             level, covariance = self._meet(level, kinds, own, own, alone, alone, short)
-            for a, i in enumerate(there):
-                for b, e in enumerate(there):
-                    if shared[i][e] == junction and i != e:
-                        self.found[i, e] = covariance[a, b]
+            every = np.ix_(there, there)
+            np.copyto(covariance, self.found[every], where=self.road.shared[every] != junction)
+            self.found[every] = covariance
         left = members
         while left:
             near = [e for e in left if e == left[0] or shared[left[0]][e] > junction]
@@ -414,20 +429,18 @@ class _PointPlane:
         """
         times, chance, num = self.times, self.travel.laws.chance if together is None else 1.0, len(first)
         before, found, (until, at) = times.plane(level), times.plane(level + 1), times.by
-        half = found.real.shape[1]
-        twice = np.full(half, 2.0)
-        twice[0] = 1.0
-        if times.lattice.length % 2 == 0:
-            twice[-1] = 1.0
-        own, other = (np.concatenate([one * until, one[short] * at]) for one in (first, second))
+        half, own, other = found.real.shape[1], first * until, second * until
+        if len(short):
+            own, other = np.concatenate([own, first[short] * at]), np.concatenate([other, second[short] * at])
         sums = _Parts(*np.zeros((2, len(own), half)))
         every = times.together if together is None else together
         extend(kinds, chance, times.apart, every, before, found, _parts(own), sums)
-        other = (other[:, :half] * twice).T
+        other = (other[:, :half] * times.twice).T
         both = sums.real @ other.real - sums.imaginary @ other.imag
-        covariance = both[:num, : len(second)] - np.outer(by_first[0], by_second[0])
-        of_short = both[num:, len(second) :] - np.outer(by_first[1, short], by_second[1, short])
-        covariance[np.ix_(short, short)] += of_short
+        covariance = both[:num, : len(second)] - by_first[0][:, None] * by_second[0]
+        if len(short):
+            of_short = both[num:, len(second) :] - by_first[1, short][:, None] * by_second[1, short]
+            covariance[np.ix_(short, short)] += of_short
         return level + 1, covariance
 
 

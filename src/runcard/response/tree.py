@@ -444,6 +444,7 @@ def by_target(
     on: Callable[[Lattice, Points], Floats],
     tolerance: Callable[[float], Vector],
     settled: Callable[[int], None] | None = None,
+    least: int = FIRST_STEPS,
 ) -> tuple[Floats, Vector]:
     """[row, place in points] what lattices give that end at the target of each demand point, and the errors [row]."""
     parts, error = [], np.zeros(1)
@@ -453,7 +454,7 @@ def by_target(
         def at(num_steps: int, part: Points, target: float = target) -> Floats:
             return on(Lattice(target, num_steps), part)
 
-        first = first_steps(travel, target, points[places])
+        first = first_steps(travel, target, points[places], least=least)
         part, off = refined(at, points[places], tolerance(target), first=first, settled=settled)
         parts.append((places, part))
         error = np.maximum(error, off)
