@@ -141,9 +141,9 @@ class PointTree:
             self.teams.stations, self.teams.sizes, self.meetings, arrived, times.outside, low, high, before,
             self.needed, found,
         )  # fmt: skip
-        first = np.empty((1, times.lattice.size))
-        for t in self._of_one_station():
-            kernels.several(self._own(times, int(self.teams.stations[t, 0])), self.needed, first)
+        first, teams = np.empty((1, times.lattice.size)), self._of_one_station()
+        for t, own in zip(teams, self._own(times, self.teams.stations[teams, 0]), strict=True):
+            kernels.several(own, self.needed, first)
             found[t] = (1.0 - first[0, low:high]).sum() - before
         return found * times.lattice.step
 
@@ -171,11 +171,13 @@ class PointTree:
         part = self.teams.of_size(self.needed)
         return [part.start + int(place) for place in np.flatnonzero(self.meetings.junction[part] < 0)]
 
-    def _own(self, times: Times, i: int) -> Vector:
-        """[place] the chance that a truck is through what it meets apart from others of its station."""
-        product = times.lattice.delay * (1.0 if self.travel.turnout_shared else times.turnout)
-        kernels.multiply_links(self.road, i, 0, kernels.num_links(self.road, i), False, times.apart, product)
-        return times.lattice.arrived(product)
+    def _own(self, times: Times, stations: NDArray[np.int32]) -> Floats:
+        """[station, place] the chance that a truck is through what it meets apart from others of its station."""
+        start = times.lattice.delay * (1.0 if self.travel.turnout_shared else times.turnout)
+        products = np.tile(start, (len(stations), 1))
+        for i, product in zip(stations.tolist(), products, strict=True):
+            kernels.multiply_links(self.road, i, 0, kernels.num_links(self.road, i), False, times.apart, product)
+        return times.lattice.arrived(products)
 
     def arrived(self, times: Times, most: int) -> Floats:
         """[row, n, place] the chance that n trucks of a team have passed a node, for every row of the tree."""
@@ -203,8 +205,8 @@ class PointTree:
         kernels.meet_all(teams, meetings, self.teams.sizes, arrived, met)
         lead, start = self.teams.stations[teams, 0], meetings.junction[teams].copy()
         of_one_station = np.flatnonzero(start < 0)
-        for place in of_one_station.tolist():
-            kernels.several(self._own(times, int(lead[place])), size, met[place])
+        for place, own in zip(of_one_station, self._own(times, lead[of_one_station]), strict=True):
+            kernels.several(own, size, met[place])
             start[place] = kernels.num_links(road, int(lead[place]))
         moved = lattice.transforms_of(met)
         if self.travel.turnout_shared:
@@ -264,13 +266,15 @@ class Tree:
             arrived = tree.arrived(times, tree.arrivals)
             found = tree.arrived_by_target(times, arrived)
             waits = tree.waits(times, arrived, 0, lattice.end)
-            for t, roads in self._on_two_roads(j):
-                first, second, behind = self._two_roads_on(times, roads)
-                met = np.empty((found.shape[1], lattice.size))
-                kernels.meet(first[None], second[None], met)
-                whole = lattice.arrived(lattice.transforms_of(met) * behind)
-                found[t] = 0.5 * (whole[:, lattice.end] + whole[:, lattice.end - 1])
-                waits[t] = lattice.step * (((1.0 - first) * (1.0 - second))[: lattice.end].sum() - PAD)
+            if teams := [t for t, _ in self._on_two_roads(j)]:
+                first, second, behind = self._two_roads_on(times, j)
+                met = np.empty((len(teams), found.shape[1], lattice.size))
+                for one, other, both in zip(first, second, met, strict=True):
+                    kernels.meet(one[None], other[None], both)
+                whole = lattice.arrived(lattice.transforms_of(met) * behind[:, None])
+                found[teams] = 0.5 * (whole[:, :, lattice.end] + whole[:, :, lattice.end - 1])
+                nobody = ((1.0 - first) * (1.0 - second))[:, : lattice.end].sum(axis=1)
+                waits[teams] = lattice.step * (nobody - PAD)
             outside = 0.5 * float(times.outside[lattice.end] + times.outside[lattice.end - 1])
             return np.concatenate([late_of(self.teams, self.needs, j, found, outside), waits])
 
@@ -283,9 +287,10 @@ class Tree:
         def at(j: int) -> Vector:
             tree = self.point_tree(j)
             found = tree.waits(times, tree.arrived(times, 1), low, lattice.size)
-            for t, roads in self._on_two_roads(j):
-                first, second, _ = self._two_roads_on(times, roads)
-                found[t] = lattice.step * (((1.0 - first) * (1.0 - second))[low:].sum() - (PAD if low == 0 else 0))
+            if teams := [t for t, _ in self._on_two_roads(j)]:
+                first, second, _ = self._two_roads_on(times, j)
+                nobody = ((1.0 - first) * (1.0 - second))[:, low:].sum(axis=1)
+                found[teams] = lattice.step * (nobody - (PAD if low == 0 else 0))
             return found
 
         return each_point(points, len(self.teams), at)
@@ -348,18 +353,23 @@ class Tree:
         if self.needs.trucks[j] == 2:
             yield from teams_on_two_roads(self.travel, self.teams, j)
 
-    def _two_roads_on(self, times: Times, roads: TwoRoads) -> tuple[Vector, Vector, Transforms]:
-        """When each of two trucks on different roads is through what it meets alone, and what both meet together."""
+    def _two_roads_on(self, times: Times, j: int) -> tuple[Floats, Floats, Transforms]:
+        """When each of two trucks on different roads is through what it meets alone, and what both meet together.
+
+        A row for each team on two roads.
+        """
         travel, lattice, kind = self.travel, times.lattice, self.travel.kind_of_link
-        behind = times.turnout.copy() if travel.turnout_shared else np.ones_like(times.turnout)
-        own = np.tile(lattice.delay * (1.0 if travel.turnout_shared else times.turnout), (2, 1))
-        together = travel.laws.chance == 1.0
-        for route, product in zip((roads.first, roads.second), own, strict=True):
-            kernels.multiply_kinds(kind[route], times.alone, product)
-            if not together:
-                kernels.multiply_kinds(kind[roads.both], times.alone, product)
-        if together:
-            kernels.multiply_kinds(kind[roads.both], times.together, behind)
+        start = lattice.delay * (1.0 if travel.turnout_shared else times.turnout)
+        roads = [roads for _, roads in self._on_two_roads(j)]
+        own = np.tile(start, (2, len(roads), 1))
+        behind = np.tile(times.turnout if travel.turnout_shared else np.ones_like(start), (len(roads), 1))
+        for one, *mine, ours in zip(roads, *own, behind, strict=True):
+            for route, product in zip((one.first, one.second), mine, strict=True):
+                kernels.multiply_kinds(kind[route], times.alone, product)
+                if travel.laws.chance == 0.0:
+                    kernels.multiply_kinds(kind[one.both], times.alone, product)
+            if travel.laws.chance == 1.0:
+                kernels.multiply_kinds(kind[one.both], times.together, ours)
         first, second = lattice.arrived(own)
         return first, second, behind
 
