@@ -47,8 +47,8 @@ from runcard.response.tree import (
     too_large,
 )
 
-LEAST_SETS, MOST_SETS = 48, 256
-SETS_TIMES_ENTRIES = 34e6
+LEAST_SETS, MOST_SETS = 40, 256
+SETS_TIMES_ENTRIES = 28e6
 """The work that is done: as many sets as that allows for teams × demand points. More sets are more exact."""
 FINER_SETS = 8
 RARE = 1e-6
