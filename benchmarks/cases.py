@@ -60,7 +60,8 @@ def exact_optimum(num_trucks: int, limit_seconds: float, limit_ratio: float | No
         problem = department(num_trucks, load)
         solution = solve_optimal(problem, tolerance=1e-6, threads=THREADS)
         assert solution.converged
-        assert solution.upper - solution.lower <= 1e-6 * solution.upper
+        # The error of P(late) itself, about 1e-12, is in the bounds, too, and no solver can make it smaller.
+        assert solution.upper - solution.lower - 2.0 * problem.cost_error <= 1e-6 * solution.upper
         exact = evaluate_rule(problem, ValueRule(solution.value), threads=THREADS)
         assert exact.converged
         assert max(solution.lower, exact.lower) <= min(solution.upper, exact.upper)

@@ -66,7 +66,8 @@ def test_idle_teams_are_those_whose_trucks_are_idle(trucks: tuple[int, ...], max
     for counts in np.ndindex(*(number + 1 for number in trucks)):
         idle = np.array(counts, np.int64)
         expected = (teams.counts <= idle).all(axis=1)
-        assert ((teams.masks & ~teams.mask_of_state(idle)) == 0).tolist() == expected.tolist()
+        state = np.uint64((((1 << np.minimum(idle, teams.bits)) - 1) << teams.first_bit).sum())
+        assert ((teams.masks & ~state) == 0).tolist() == expected.tolist()
         for size in range(max_size + 1):
             assert teams.idle(idle, size).tolist() == np.flatnonzero(expected & (teams.sizes == size)).tolist()
 

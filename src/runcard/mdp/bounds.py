@@ -129,7 +129,7 @@ class Residuals:
         off_middle = np.maximum(middle - self.lowest, self.highest - middle)
         of_levels = 32.0 * num_levels * float(distribution @ off_middle) + 4.0 * num_levels * abs(middle)
         of_sums = (num_terms + 16) * size * (2.0 if self.unit > 0.0 else 1.0)
-        rounding = (of_sums + of_levels) * HALF_STEP + self.unit
+        rounding = float((of_sums + of_levels) * HALF_STEP + self.unit)
         return Bounds(
             lower=lower - rounding,
             upper=upper + rounding,

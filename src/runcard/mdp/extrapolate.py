@@ -25,12 +25,14 @@ def extrapolated(iterates: Sequence[NDArray[np.float64]], state_weights: NDArray
     sample = slice(0, len(state_weights), stride)
     sampled = np.array([iterate[sample] for iterate in iterates]) * state_weights[sample]
     differences = sampled[1:] - sampled[:-1]
-    largest = np.abs(differences).max()
-    if not 0.0 < largest < np.inf:
-        return iterates[-1]
-    differences /= largest  # squares of tiny numbers are 0
     gram = differences @ differences.T
     scale = np.trace(gram)
+    if not 1e-200 < scale < np.inf:  # squares of tiny numbers are 0
+        largest = np.abs(differences).max()
+        if not 0.0 < largest < np.inf:
+            return iterates[-1]
+        gram = (differences / largest) @ (differences / largest).T
+        scale = np.trace(gram)
     gram.flat[:: len(gram) + 1] += 1e-15 * scale
     weights = np.linalg.solve(gram, np.full(len(gram), scale))
     weights /= weights.sum()

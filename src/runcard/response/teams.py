@@ -17,7 +17,7 @@ with more than 64 such bits have no masks; they have at least 2^37 states.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
 from typing import Any
 
@@ -36,10 +36,10 @@ class Teams:
     trucks: tuple[int, ...]
     max_size: int
 
-    @classmethod
-    def of(cls, trucks: Iterable[int], max_size: int) -> "Teams":
-        """The teams of at most `max_size` of these trucks by station."""
-        return cls(tuple(int(number) for number in trucks), int(max_size))
+    @staticmethod
+    def of(trucks: Iterable[int], max_size: int) -> "Teams":
+        """The teams of at most `max_size` of these trucks by station; a few catalogues are remembered."""
+        return _catalogue(tuple(int(number) for number in trucks), int(max_size))
 
     def __len__(self) -> int:
         return len(self.stations)
@@ -144,9 +144,8 @@ class Teams:
         set_bits = ((1 << self.counts.astype(np.int64)) - 1) << self.first_bit
         return _frozen(set_bits.sum(axis=1).astype(np.uint64))
 
-    def mask_of_state(self, idle: NDArray[np.int64]) -> np.uint64:
-        """The mask of the state with `idle` [I] idle trucks."""
-        return np.uint64((((1 << np.minimum(idle, self.bits)) - 1) << self.first_bit).sum())
+
+_catalogue = lru_cache(maxsize=8)(Teams)
 
 
 def _list_stations(trucks: Sequence[int], max_size: int) -> NDArray[np.int32]:
