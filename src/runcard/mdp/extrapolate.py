@@ -27,7 +27,7 @@ def extrapolated(iterates: Sequence[NDArray[np.float64]], state_weights: NDArray
     differences = sampled[1:] - sampled[:-1]
     gram = differences @ differences.T
     scale = np.trace(gram)
-    if not 1e-200 < scale < np.inf:  # squares of tiny numbers are 0
+    if not 1e-200 < scale < 1e200:  # squares of tiny numbers are 0
         largest = np.abs(differences).max()
         if not 0.0 < largest < np.inf:
             return iterates[-1]

@@ -20,13 +20,12 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save
 
 from runcard.city.model import LATE, Objective
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.files import write_whole
-from runcard.outputs.tensor_file import read_json, read_tensors
+from runcard.outputs.files import fill_whole
+from runcard.outputs.tensor_file import read_json, read_tensors, write_tensors
 from runcard.policy.base import Certificate, Policy, Stored
 from runcard.policy.solve import RECIPES
 
@@ -63,8 +62,8 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         "settings": dict(stored.settings),
     }
     about["digest"] = _digest(about, arrays)
-    # Not save_file: it writes a file of its own beside the draft, which a kill would leave behind.
-    return write_whole(Path(path), save(arrays, {"runcard": json.dumps(about)}))
+    words = {"runcard": json.dumps(about)}
+    return fill_whole(Path(path), lambda draft: write_tensors(draft, words, arrays))
 
 
 def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | str | None = None) -> Policy:

@@ -1,4 +1,4 @@
-"""Safetensors files, read with care.
+"""Safetensors files, written in one go and read with care.
 
 Whoever wrote a file, it is refused in a sentence, or it is what it says.
 
@@ -15,6 +15,7 @@ import json
 import math
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -30,6 +31,25 @@ DTYPES: Final = {
     "F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
     "U8": np.uint8, "BOOL": np.bool_,
 }  # fmt: skip
+
+
+def write_tensors(path: Path, words: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a file, one array after another.
+
+    The library would copy them all first, or write another file beside this one, which a kill leaves behind.
+    """
+    names, end = {np.dtype(dtype): name for name, dtype in DTYPES.items()}, 0
+    header: dict[str, Any] = {"__metadata__": dict(words)}
+    ordered = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # so that all are aligned
+    for name in ordered:
+        first, end = end, end + arrays[name].nbytes
+        header[name] = {"dtype": names[arrays[name].dtype], "shape": arrays[name].shape, "data_offsets": [first, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in ordered:
+            arrays[name].tofile(file)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -359,8 +359,11 @@ class _PointPlane:
         """
         shared = self.shared
         if len(members) == 1:
-            if self.teams.trucks[members[0]] > 1 and self.teams.max_size > 1:
-                self._same(members[0], depth, level)
+            i, alone = members[0], self.alone[:, members[0]]
+            one_road = (int(self.travel.routes.row[self.point]), i) not in self.travel.second
+            if self.teams.trucks[i] > 1 and self.teams.max_size > 1 and one_road:
+                kinds, nothing = self._kinds(i, depth, kernels.num_links(self.road, i)), np.ones((1, 1), np.complex128)
+                self.found[i, i] = self._of_one_station(level, kinds, nothing, nothing, alone, alone)
             return
         junction = min(shared[i][e] for i in members for e in members)
         if junction > 0:
@@ -376,13 +379,6 @@ class _PointPlane:
             near = [e for e in left if e == left[0] or shared[left[0]][e] > junction]
             self._visit(near, junction, level)
             left = [e for e in left if e not in near]
-
-    def _same(self, i: int, depth: int, level: int) -> None:
-        """Fill in two trucks of one station."""
-        if (int(self.travel.routes.row[self.point]), i) in self.travel.second:
-            return
-        kinds, nothing = self._kinds(i, depth, kernels.num_links(self.road, i)), np.ones((1, 1), np.complex128)
-        self.found[i, i] = self._of_one_station(level, kinds, nothing, nothing, self.alone[:, i], self.alone[:, i])
 
     def _on_two_roads(self, i: int, roads: TwoRoads) -> float:
         """The covariance of two trucks of one station on different roads."""

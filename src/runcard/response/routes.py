@@ -110,24 +110,21 @@ class Routes:
         by_route = (totals[self.first_link[1:]] - totals[self.first_link[:-1]]).reshape(len(self.nodes), -1)
         return np.ascontiguousarray(by_route[self.row].T)
 
-    def second_routes(self, several: Sequence[int]) -> dict[tuple[int, int], Ints]:
-        """By row and station: the links of the road that the second truck of these stations takes."""
+    def second_routes(self, several: Sequence[int]) -> dict[tuple[int, int], TwoRoads]:
+        """By row and station: the links of two trucks of these stations, the second of which takes another road."""
         leaving, num_stations = self.roads.leaving, len(self.stations)
 
-        def find(pair: tuple[int, int]) -> Ints:
+        def find(pair: tuple[int, int]) -> TwoRoads:
             row, i = pair
             number = row * num_stations + i
             first = self.links[self.first_link[number] : self.first_link[number + 1]]
-            return kernels.second_route(leaving, self.roads.minutes, int(self.stations[i]), int(self.nodes[row]), first)
+            ends = int(self.stations[i]), int(self.nodes[row])
+            second = kernels.second_route(leaving, self.roads.minutes, *ends, first)
+            both = np.isin(first, second)
+            return TwoRoads(first[~both], second[~np.isin(second, first)], first[both])
 
         pairs = [(row, i) for row in range(len(self.nodes)) for i in several]
         return dict(zip(pairs, run_each(find, pairs, available_threads()), strict=True))
-
-
-def two_roads(first: Ints, second: Ints) -> TwoRoads:
-    """The links of two routes, sorted by who drives over them."""
-    both = np.isin(first, second)
-    return TwoRoads(first[~both], second[~np.isin(second, first)], first[both])
 
 
 def find_routes(city: City, points: Sequence[int] | None = None) -> Routes:

@@ -83,33 +83,26 @@ def response_table(
     teams = Teams.of((station.trucks for station in city.stations), int(needs.trucks[wanted].max()))
     p_late = np.full((len(teams), len(wanted)), np.inf)
     mean_minutes = np.full_like(p_late if minutes else p_late[:0], np.inf)
-    late_error, minutes_error, report = 0.0, 0.0, _Report(progress, len(wanted))
+    late_error, minutes_error, done = 0.0, 0.0, 0
+
+    def settled(num: int) -> None:
+        nonlocal done
+        done += num
+        if progress is not None:
+            progress(done / len(wanted))
+
     for several in (False, True):
         (places,) = np.nonzero((needs.trucks[wanted] > 2) == several)
         if not len(places):
             continue
         few = teams if several else Teams.of(teams.trucks, int(needs.trucks[wanted[places]].max()))
         engine = _engine(travel, few, needs, wanted[places])
-        p_late[: len(few), places], error = engine.late(wanted[places], report)
+        p_late[: len(few), places], error = engine.late(wanted[places], settled)
         late_error = max(late_error, error)
         if minutes:
             mean_minutes[: len(few), places], error = engine.means(wanted[places])
             minutes_error = max(minutes_error, error)
     return ResponseTable(teams, p_late, mean_minutes, travel.routes, late_error, minutes_error)
-
-
-@dataclass
-class _Report:
-    """Counts the demand points that are done, and says which part that is."""
-
-    progress: Callable[[float], None] | None
-    total: int
-    done: int = 0
-
-    def __call__(self, num: int) -> None:
-        self.done += num
-        if self.progress is not None:
-            self.progress(self.done / self.total)
 
 
 def _engine(travel: Travel, teams: Teams, needs: Needs, points: NDArray[np.int64]) -> Engine:

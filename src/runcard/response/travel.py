@@ -3,7 +3,6 @@
 Everything that says how late a team is takes these and no city.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.response.laws import DrivingLaws, Law, driving_laws, is_fixed, turnout_law
-from runcard.response.routes import Routes, TwoRoads, find_routes, two_roads
+from runcard.response.routes import Routes, TwoRoads, find_routes
 
 Floats = NDArray[np.float64]
 
@@ -104,10 +103,7 @@ def travel_of(city: City) -> Travel:
     """How trucks travel in a city."""
     routes, driving, turnout = find_routes(city), city.driving, city.turnout
     links, link_minutes = outside_route(city, routes)
-    second = {}
-    if driving.second_route == "disjoint":
-        several = [i for i, station in enumerate(city.stations) if station.trucks > 1]
-        second = _second_roads(routes, several)
+    several = [i for i, station in enumerate(city.stations) if station.trucks > 1]
     still = turnout.mean_minutes == 0.0 or is_fixed(turnout.cv)
     return Travel(
         routes=routes,
@@ -117,7 +113,7 @@ def travel_of(city: City) -> Travel:
         turnout_shared=turnout.shared,
         outside_links=links,
         outside_minutes=link_minutes,
-        second=second,
+        second=routes.second_routes(several) if driving.second_route == "disjoint" else {},
         fixed=still and is_fixed(driving.cv),
         paper_times=(
             driving.model == "exponential"
@@ -148,10 +144,3 @@ def outside_route(city: City, routes: Routes) -> tuple[int, float]:
         max(1, 2 * int(routes.num_links.max())) if links is None else int(links),
         float(mean if minutes is None else minutes),
     )
-
-
-def _second_roads(routes: Routes, several: Sequence[int]) -> dict[tuple[int, int], TwoRoads]:
-    """By row and station: the links of two trucks of these stations on different roads."""
-    first_point = {int(row): j for j, row in reversed(list(enumerate(routes.row)))}
-    found = routes.second_routes(several)
-    return {(row, i): two_roads(routes.route(i, first_point[row]), second) for (row, i), second in found.items()}

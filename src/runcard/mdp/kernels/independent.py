@@ -48,15 +48,10 @@ def num_below(size: int, top: int) -> int:
 
 
 @bare_kernel
-def whole_sets(count: int) -> int:
-    """A number of sets, filled up to whole `SETS`."""
-    return count + -count % SETS
-
-
-@bare_kernel
 def num_sets(k: int, first: int) -> int:
     """The sets of k-1 positions below the last of the block that starts at `first`, filled up to whole `SETS`."""
-    return whole_sets(num_below(k - 1, first + BLOCK - 1))
+    count = num_below(k - 1, first + BLOCK - 1)
+    return count + -count % SETS
 
 
 @bare_kernel

@@ -243,7 +243,10 @@ def _incidents(
 
 @njit(nogil=True, cache=True)
 def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any) -> Floats:
-    """[I] a bound on the price of a truck of each station, table by table, once up to 2k-1 other trucks have left."""
+    """[I] a bound on the price of a truck of each station, table by table, in every state that a price looks at.
+
+    Up to 2k-1 other trucks have left, or one has returned and up to k-1 have left.
+    """
     least = np.zeros(len(idle))
     for g in range(len(place)):
         for i in range(len(idle)):
@@ -256,6 +259,10 @@ def _least_truck_prices(idle: Ints, place: Ints, teams: Any, tables: Any) -> Flo
                 if is_idle(tables.removal_members[n], idle):
                     rest = place[g] - tables.removal_offset[n]
                     lowest = min(lowest, tables.value[rest - step] - tables.value[rest])
+                    for s in range(len(idle) if tables.removal_members[n, teams.most_needed - 1] < 0 else 0):
+                        if tables.stride[g, s] > 0 and idle[s] + (s == i) < teams.trucks[s]:
+                            back = rest + tables.stride[g, s]
+                            lowest = min(lowest, tables.value[back - step] - tables.value[back])
             idle[i] += 1
             least[i] += lowest
     return least
@@ -324,6 +331,9 @@ def prices_ahead(
                 short += lost[i]
                 size += 1
         weight = teams.total_rate + mu * (busy + size)
+        # Before that, with the same bound for returns, too; where a truck of the team returns, only the others count.
+        if keep > 0 and p_late[n] + ((weight - mu) * together - short) / weight > best[-1] + ROUNDING:
+            continue
         returns = mu * _returns(candidates[n], size, idle, place, now.price, teams, tables)
         bound = p_late[n] + (teams.total_rate * together - short + returns) / weight
         if keep > 0 and bound > best[-1] + ROUNDING:
