@@ -11,7 +11,7 @@ from rich.console import Console
 
 from runcard.city import Objective, demo_city
 from runcard.cli import progress as module
-from runcard.cli.progress import Report, StudyBar, closed_part, relative_gap
+from runcard.cli.progress import Report, StudyBar, closed_part
 from runcard.cli.terminal import make_console
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
@@ -52,9 +52,12 @@ def test_the_bar_stays_within_its_ends(gap: float, part: float) -> None:
     assert closed_part(1.0, gap, 1e-9) == part
 
 
-def test_nothing_late_is_no_gap() -> None:
-    """Where the upper bound is zero there is nothing left to prove."""
-    assert relative_gap(Progress(step=1, lower=0.0, upper=0.0, tolerance=1e-9)) == 0.0
+def test_nothing_late_is_no_gap(screen: io.StringIO) -> None:
+    """Where the upper bound is zero there is nothing left to prove, and the bar is full."""
+    with Report() as report:
+        report.begin("optimal")
+        report.bounds(Progress(step=1, lower=0.0, upper=0.0, tolerance=1e-9))
+    assert "100 %" in screen.getvalue()
 
 
 def test_a_person_sees_the_bounds_close(screen: io.StringIO) -> None:

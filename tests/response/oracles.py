@@ -86,8 +86,7 @@ def roads_of(city: City, team: tuple[int, ...], point: int) -> list[list[str]]:
     for station in team:
         found.append(list(routes[station]))
         if city.driving.second_route == "disjoint" and seen[station] % 2:
-            roads = second[0, station]
-            found[-1] = [city.links[link].link_id for link in (*roads.second, *roads.both)]
+            found[-1] = [city.links[link].link_id for link in second[0, station]]
         seen[station] += 1
     return found
 

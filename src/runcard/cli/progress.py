@@ -76,7 +76,7 @@ class Report(Steps):
 
     def bounds(self, progress: "Progress") -> None:
         """Show how far the bounds of a solve have closed."""
-        gap = relative_gap(progress)
+        gap = (progress.upper - progress.lower) / progress.upper if progress.upper > 0.0 else 0.0
         if self._first_gap is None:
             self._first_gap = gap
         lower, upper = max(0.0, progress.lower), progress.upper
@@ -124,11 +124,6 @@ class StudyBar(Report):
         self._weight += sum(task.weight for task in tasks)
         self._display.update(self._task, description=step)
         self.part(self._weight / self._total if self._total else 1.0, f"{self.num_done} of {self.num_tasks} tasks")
-
-
-def relative_gap(progress: "Progress") -> float:
-    """The distance between the bounds, relative to the upper one."""
-    return (progress.upper - progress.lower) / progress.upper if progress.upper > 0.0 else 0.0
 
 
 def closed_part(first_gap: float, gap: float, tolerance: float) -> float:

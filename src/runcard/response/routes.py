@@ -77,6 +77,12 @@ class TwoRoads(NamedTuple):
     both: Ints
 
 
+def two_roads(first: Ints, second: Ints) -> TwoRoads:
+    """The links of two routes, sorted by who drives over them."""
+    both = np.isin(first, second)
+    return TwoRoads(first[~both], second[~np.isin(second, first)], first[both])
+
+
 @dataclass(frozen=True, eq=False)
 class Routes:
     """The routes from I stations to J demand points. Demand points at one node have the same row of routes."""
@@ -99,9 +105,9 @@ class Routes:
     links: Ints
     """The links of all routes, one after another, each from the station on."""
 
-    def route(self, i: int, j: int) -> Ints:
-        """The links of the route of station i to demand point j, from the station on."""
-        number = int(self.row[j]) * len(self.stations) + i
+    def route(self, row: int, i: int) -> Ints:
+        """The links of the route of station i to the node of a row, from the station on."""
+        number = row * len(self.stations) + i
         return self.links[self.first_link[number] : self.first_link[number + 1]]
 
     def sums(self, of_link: Floats) -> Floats:
@@ -110,18 +116,13 @@ class Routes:
         by_route = (totals[self.first_link[1:]] - totals[self.first_link[:-1]]).reshape(len(self.nodes), -1)
         return np.ascontiguousarray(by_route[self.row].T)
 
-    def second_routes(self, several: Sequence[int]) -> dict[tuple[int, int], TwoRoads]:
-        """By row and station: the links of two trucks of these stations, the second of which takes another road."""
-        leaving, num_stations = self.roads.leaving, len(self.stations)
+    def second_routes(self, several: Sequence[int]) -> dict[tuple[int, int], Ints]:
+        """By row and station: the links of the road that the second truck of these stations takes."""
+        leaving, minutes = self.roads.leaving, self.roads.minutes
 
-        def find(pair: tuple[int, int]) -> TwoRoads:
-            row, i = pair
-            number = row * num_stations + i
-            first = self.links[self.first_link[number] : self.first_link[number + 1]]
-            ends = int(self.stations[i]), int(self.nodes[row])
-            second = kernels.second_route(leaving, self.roads.minutes, *ends, first)
-            both = np.isin(first, second)
-            return TwoRoads(first[~both], second[~np.isin(second, first)], first[both])
+        def find(pair: tuple[int, int]) -> Ints:
+            station, node = int(self.stations[pair[1]]), int(self.nodes[pair[0]])
+            return kernels.second_route(leaving, minutes, station, node, self.route(*pair))
 
         pairs = [(row, i) for row in range(len(self.nodes)) for i in several]
         return dict(zip(pairs, run_each(find, pairs, available_threads()), strict=True))
@@ -166,7 +167,7 @@ def find_routes(city: City, points: Sequence[int] | None = None) -> Routes:
 def routes_to(city: City, demand_index: int) -> tuple[tuple[str, ...], ...]:
     """The route of every station to one demand point, each as its link ids from the station on."""
     found = find_routes(city, [demand_index])
-    return tuple(tuple(city.links[link].link_id for link in found.route(i, 0)) for i in range(len(city.stations)))
+    return tuple(tuple(city.links[link].link_id for link in found.route(0, i)) for i in range(len(city.stations)))
 
 
 def read_roads(city: City) -> Roads:

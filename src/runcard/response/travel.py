@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.response.laws import DrivingLaws, Law, driving_laws, is_fixed, turnout_law
-from runcard.response.routes import Routes, TwoRoads, find_routes
+from runcard.response.routes import Routes, TwoRoads, find_routes, two_roads
 
 Floats = NDArray[np.float64]
 
@@ -113,7 +113,10 @@ def travel_of(city: City) -> Travel:
         turnout_shared=turnout.shared,
         outside_links=links,
         outside_minutes=link_minutes,
-        second=routes.second_routes(several) if driving.second_route == "disjoint" else {},
+        second={
+            pair: two_roads(routes.route(*pair), links)
+            for pair, links in (routes.second_routes(several) if driving.second_route == "disjoint" else {}).items()
+        },
         fixed=still and is_fixed(driving.cv),
         paper_times=(
             driving.model == "exponential"
