@@ -81,8 +81,8 @@ def response_table(
     _check_size(city, needs, len(wanted), minutes=minutes)
     travel = travel_of(city)
     teams = Teams.of((station.trucks for station in city.stations), int(needs.trucks[wanted].max()))
-    p_late = np.full((len(teams), len(wanted)), np.inf)
-    mean_minutes = np.full_like(p_late if minutes else p_late[:0], np.inf)
+    p_late = np.empty((len(teams), len(wanted)))
+    mean_minutes = np.empty_like(p_late if minutes else p_late[:0])
     late_error, minutes_error, done = 0.0, 0.0, 0
 
     def settled(num: int) -> None:
@@ -97,12 +97,20 @@ def response_table(
             continue
         few = teams if several else Teams.of(teams.trucks, int(needs.trucks[wanted[places]].max()))
         engine = _engine(travel, few, needs, wanted[places])
-        p_late[: len(few), places], error = engine.late(wanted[places], settled)
-        late_error = max(late_error, error)
+        late, error = engine.late(wanted[places], settled)
+        p_late, late_error = _placed(p_late, late, places), max(late_error, error)
         if minutes:
-            mean_minutes[: len(few), places], error = engine.means(wanted[places])
-            minutes_error = max(minutes_error, error)
+            means, error = engine.means(wanted[places])
+            mean_minutes, minutes_error = _placed(mean_minutes, means, places), max(minutes_error, error)
     return ResponseTable(teams, p_late, mean_minutes, travel.routes, late_error, minutes_error)
+
+
+def _placed(table: NDArray[np.float64], part: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The table with a part of its columns, or the part if that is all: a large table is not copied."""
+    if part.shape == table.shape:
+        return part
+    table[: len(part), places], table[len(part) :, places] = part, np.inf
+    return table
 
 
 def _engine(travel: Travel, teams: Teams, needs: Needs, points: NDArray[np.int64]) -> Engine:
@@ -124,7 +132,7 @@ def _engine(travel: Travel, teams: Teams, needs: Needs, points: NDArray[np.int64
 def _check_size(city: City, needs: Needs, num_points: int, *, minutes: bool) -> None:
     """Raise a SizeError if the table, or the links that routes share, would not fit in memory."""
     num_stations = len(city.stations)
-    num_teams = comb(num_stations + needs.most_trucks, needs.most_trucks)
+    num_teams = comb(num_stations + int(needs.trucks.max()), int(needs.trucks.max()))
     # The table, what two lattices give and what they lead to; and the links that each two routes share
     needed = float(num_points) * (8 * num_teams * (5 + minutes) + 4 * num_stations**2)
     if needed > SMALL_BYTES and needed > available_bytes():

@@ -27,11 +27,6 @@ class Needs:
     targets: Floats
     """T in minutes."""
 
-    @property
-    def most_trucks(self) -> int:
-        """The largest k."""
-        return int(self.trucks.max())
-
 
 @dataclass(frozen=True, eq=False)
 class Travel:

@@ -386,7 +386,7 @@ class Tree:
         The second truck of a station may take another road, the third takes the first again.
         """
         travel, teams, needed = self.travel, self.teams, self.needs.trucks[points]
-        most = self.needs.most_trucks
+        most = int(self.needs.trucks.max())
         own = np.concatenate([travel.minutes[:, points], np.full((1, len(points)), travel.outside_mean)])
         times = np.full((most, len(teams), len(points)), travel.outside_mean)
         times[: teams.max_size] = own[teams.stations.T]
