@@ -22,21 +22,22 @@ def dispatch_problem(
     """
     minutes = minutes or city.objective.minimise != "late"
     table = response_table(city, minutes=minutes, progress=progress)
-    needed = [point.trucks or city.trucks_per_incident for point in city.demand]
-    for array in (table.p_late, table.mean_minutes):
+    p_late, means, late_error, minutes_error = table.p_late, table.mean_minutes, table.late_error, table.minutes_error
+    for array in (p_late, means):
         array.flags.writeable = False  # nobody else has them, so that the problem need not copy them
     # A stable sort: of two stations equally close, the one listed first comes first.
     order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
+    del table  # its routes take as much memory as the costs
     problem = DispatchProblem(
         trucks=np.array([station.trucks for station in city.stations], np.int64),
         returns_per_day=MINUTES_PER_DAY / city.busy_minutes,
         incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
-        trucks_needed=np.array(needed, np.int64),
-        cost=table.p_late,
+        trucks_needed=np.array([point.trucks or city.trucks_per_incident for point in city.demand], np.int64),
+        cost=p_late,
         order=np.ascontiguousarray(order),
-        measures={MINUTES: table.mean_minutes} if minutes else {},
-        cost_error=table.late_error,
-        measure_errors={MINUTES: table.minutes_error} if minutes else {},
+        measures={MINUTES: means} if minutes else {},
+        cost_error=late_error,
+        measure_errors={MINUTES: minutes_error} if minutes else {},
         station_ids=tuple(station.station_id for station in city.stations),
         point_ids=tuple(point.node_id for point in city.demand),
         class_names=_class_names(city),

@@ -34,10 +34,7 @@ DTYPES: Final = {
 
 
 def write_tensors(path: Path, words: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a file, one array after another.
-
-    The library would copy them all first, or write another file beside this one, which a kill leaves behind.
-    """
+    """Write a file, one array after another: the library copies them all, or leaves a file behind when it is killed."""
     names, end = {np.dtype(dtype): name for name, dtype in DTYPES.items()}, 0
     header: dict[str, Any] = {"__metadata__": dict(words)}
     ordered = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # so that all are aligned
