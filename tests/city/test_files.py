@@ -30,7 +30,7 @@ from runcard.city import (
     read_city,
     write_city,
 )
-from runcard.city.check import (
+from runcard.city.conditions import (
     LEAST_MINUTES,
     MAX_COORDINATE,
     MAX_MINUTES,
@@ -359,7 +359,7 @@ def test_files_have_the_modes_that_they_should(two_cities: tuple[City, City], tm
 def test_a_pipe_in_place_of_a_file_is_refused_at_once(small_city: City, tmp_path: Path, name: str) -> None:
     """Nobody waits for a pipe that nobody writes to."""
     folder = write_city(small_city, tmp_path / "city")
-    (folder / name).unlink()
+    (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
     with pytest.raises(CityError, match=f"{name}: expected a file, got a device or a pipe"):
         read_city(folder)

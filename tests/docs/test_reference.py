@@ -8,7 +8,7 @@ import typer
 from safetensors import safe_open
 
 import runcard
-from runcard.city.check import SETTING_CONDITIONS
+from runcard.city.conditions import SETTING_CONDITIONS
 from runcard.city.tables import TABLES
 from runcard.cli import app
 from runcard.outputs.records import COLUMNS as RECORD_COLUMNS

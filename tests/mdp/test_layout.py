@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.mdp import layout
 from runcard.mdp.layout import starts, strides
 from runcard.response.teams import Teams

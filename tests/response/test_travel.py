@@ -44,6 +44,6 @@ def test_what_incidents_need(make_city: Any) -> None:
     """A demand point's own trucks, arrivals and target stand; elsewhere those of the city."""
     city = delta(make_city, trucks_per_incident=3, arrivals_per_incident=2)
     first, second = city.demand
-    needs = needs_of(replace(city, demand=(replace(first, trucks=1, arrivals=1, target_minutes=2.0), second)))
+    (needs,) = needs_of(replace(city, demand=(replace(first, trucks=1, arrivals=1, target_minutes=2.0), second)))
     assert (needs.trucks.tolist(), needs.arrivals.tolist(), needs.targets.tolist()) == ([1, 3], [1, 2], [2.0, 3.5])
     assert int(needs.trucks.max()) == 3

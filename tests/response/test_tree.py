@@ -32,7 +32,7 @@ LAWS = [
 
 def engines(city: City, *kinds: Any) -> list[Any]:
     """Engines of some kinds for a city."""
-    travel, needs = travel_of(city), needs_of(city)
+    travel, (needs,) = travel_of(city), needs_of(city)
     teams = Teams.of((station.trucks for station in city.stations), int(needs.trucks.max()))
     return [kind(travel, teams, needs) for kind in kinds]
 

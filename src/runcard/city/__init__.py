@@ -1,6 +1,6 @@
 """What is there: the model of a city, its folder, the paper's random grids and a built-in town."""
 
-from runcard.city.check import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.demo import demo_city
 from runcard.city.files import read_city, write_city
 from runcard.city.grid import generate_grid
@@ -13,8 +13,10 @@ from runcard.city.model import (
     Node,
     Objective,
     Outside,
+    Standard,
     Station,
     Turnout,
+    Unit,
 )
 
 __all__ = [
@@ -27,8 +29,10 @@ __all__ = [
     "Node",
     "Objective",
     "Outside",
+    "Standard",
     "Station",
     "Turnout",
+    "Unit",
     "demo_city",
     "generate_grid",
     "read_city",

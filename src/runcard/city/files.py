@@ -1,8 +1,9 @@
-"""Cities as folders: `city.toml` and four CSV tables (see `tables.py`) that open in a spreadsheet and diff in git.
+"""Cities as folders: `city.toml` and CSV tables (see `tables.py`) that open in a spreadsheet and diff in git.
 
-Reading finds every fault of all five files before it raises one `CityError`.
+The roster and the incident types, `unit.csv` and `incident_type.csv`, may be left out. Reading finds every fault of all
+files before it raises one `CityError`.
 
-Writing never leaves files of two cities that read as one. All five files are first written to a draft folder inside the
+Writing never leaves files of two cities that read as one. All files are first written to a draft folder inside the
 city's folder. Then `city.toml` moves away, the tables are replaced one by one, and the new `city.toml` comes last. So
 `city.toml` is missing while tables of two cities may stand side by side. A write that is killed in between leaves a
 draft without a `city.toml` beside it. Such a folder is not read, and the next write replaces it.
@@ -17,15 +18,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.city.check import TABLE_ATTRIBUTES, Fault, UnreadableError, described, find_faults
+from runcard.city.check import described, find_faults
+from runcard.city.conditions import OPTIONAL_TABLES, TABLE_ATTRIBUTES, Fault, UnreadableError
 from runcard.city.model import City
 from runcard.city.settings import city_fields, format_settings, parse_settings
-from runcard.city.tables import TABLES, ReadTable, format_table, parse_table
+from runcard.city.tables import TABLES, ReadTable, format_table, parse_table, with_trucks
 from runcard.errors import CityError, InputError, RuncardError
 
 SETTINGS_FILE: Final = "city.toml"
 FILE_NAMES: Final = (*(table.file_name for table in TABLES), SETTINGS_FILE)
 """In the order in which a write replaces them."""
+
+OPTIONAL_FILES: Final = tuple(f"{name}.csv" for name in OPTIONAL_TABLES)
 
 DRAFT: Final = ".runcard-draft"
 REPLACED: Final = "replaced.toml"
@@ -52,7 +56,7 @@ def read_city(folder: str | Path) -> City:
     if faults:
         faults.sort(key=lambda fault: (_ORDER.index(fault.table), -1 if fault.index is None else fault.index))
         raise CityError(str(folder), [described(fault, place) for fault in faults])
-    tables: dict[str, Any] = {attribute: read[name].rows for name, attribute in TABLE_ATTRIBUTES.items()}
+    tables: dict[str, Any] = {TABLE_ATTRIBUTES[name]: table.rows for name, table in read.items()}
     return City(**tables, **city_fields(settings))
 
 
@@ -64,7 +68,12 @@ def write_city(city: City, folder: str | Path, *, overwrite: bool = False) -> Pa
     folder = Path(os.path.realpath(folder))
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder for the city, got a file")
-    texts = {table.file_name: format_table(table, getattr(city, TABLE_ATTRIBUTES[table.name])) for table in TABLES}
+    rows = [(table, getattr(city, TABLE_ATTRIBUTES[table.name])) for table in TABLES]
+    texts = {
+        table.file_name: format_table(table, of_table)
+        for table, of_table in rows
+        if of_table or table.file_name not in OPTIONAL_FILES
+    }
     texts[SETTINGS_FILE] = format_settings(city)
     is_new = not folder.exists()
     try:
@@ -106,7 +115,7 @@ def _refuse_occupied(folder: Path, *, overwrite: bool) -> None:
     if not present:
         return
     half = _is_half_written(folder)
-    if not half and not present.issuperset(FILE_NAMES):
+    if not half and not present.issuperset(set(FILE_NAMES) - set(OPTIONAL_FILES)):
         raise InputError(f"{folder}: expected an empty or new folder for the city, got one with other files in it")
     if not overwrite:
         found = "a write of a city was interrupted here" if half else "there is a city here already"
@@ -119,7 +128,7 @@ def _replace_files(folder: Path, texts: dict[str, str]) -> None:
     shutil.rmtree(draft, ignore_errors=True)  # of a write that was killed
     draft.mkdir(mode=0o700)
     try:
-        for name in FILE_NAMES:
+        for name in texts:
             (draft / name).write_text(texts[name], encoding="utf-8", newline="")
             if (folder / name).exists():
                 shutil.copymode(folder / name, draft / name)
@@ -129,7 +138,10 @@ def _replace_files(folder: Path, texts: dict[str, str]) -> None:
     with suppress(FileNotFoundError):
         (folder / SETTINGS_FILE).replace(draft / REPLACED)
     for name in FILE_NAMES:
-        (draft / name).replace(folder / name)
+        if name in texts:
+            (draft / name).replace(folder / name)
+        else:  # of the city before
+            (folder / name).unlink(missing_ok=True)
     shutil.rmtree(draft, ignore_errors=True)
 
 
@@ -151,6 +163,10 @@ def _read_files(folder: Path) -> tuple[dict[str, Any], dict[str, ReadTable], lis
         except UnreadableError as error:
             faults.append(Fault("city", None, str(error)))
         for table in TABLES:
+            if table.file_name in OPTIONAL_FILES and not (folder / table.file_name).exists():
+                continue
+            if table.name == "station" and not (folder / "unit.csv").exists():
+                table = with_trucks(table)
             try:
                 read[table.name] = parse_table(table, read_text(folder / table.file_name))
                 faults += read[table.name].faults

@@ -2,12 +2,18 @@
 
 Everything here is frozen. A `City` is checked when it is made (`check.py`), so every city that exists is valid. Times
 are minutes, rates are per day, coordinates are in any unit that suits a map.
+
+A department has kinds of units, which never stand in for one another: `units` is its roster, and `standards` says how
+many of each kind go to each type of incident, and by when. `City.of_kind` is the part of the city that one kind sees.
+Without a roster all trucks are of one kind.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from runcard.city.check import check_city
+from runcard.city.conditions import ONLY_KIND
 
 MINUTES_PER_DAY: Final = 1440.0
 
@@ -41,13 +47,47 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """A firehouse at a node and the number of its trucks."""
+    """A firehouse at a node and the number of its trucks, which a city with a roster counts itself."""
 
     station_id: str
     node_id: str
-    trucks: int
+    trucks: int = 0
     name: str = ""
     extra: Extra = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of the roster: a truck of some kind, and the station that it belongs to."""
+
+    unit_id: str
+    station_id: str
+    kind: str
+    extra: Extra = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """What counts for one type of incident and one kind: of the `trucks` that go, so many are there by the target.
+
+    Several standards of one type and kind are about the same trucks. Policies make the weighted sum of missed standards
+    as small as they can.
+    """
+
+    type: str
+    kind: str
+    trucks: int
+    arrivals: int
+    target_minutes: float
+    weight: float = 1.0
+    busy_minutes: float | None = None
+    """The mean time that a truck of this kind is busy with an incident of this type; None: as with any other."""
+    extra: Extra = field(default=(), compare=False)
+
+    @property
+    def rule(self) -> str:
+        """When it is met, in words: 1 of 2 in 6 min."""
+        return f"{self.arrivals} of {self.trucks} in {self.target_minutes:g} min"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +95,7 @@ class DemandPoint:
     """A place where incidents of one class start.
 
     An incident is late if the `arrivals`-th of its `trucks` is not there by the target. Where one of these is None, the
-    city's value holds.
+    city's value holds. In a city with standards the type says all this instead.
     """
 
     node_id: str
@@ -65,6 +105,7 @@ class DemandPoint:
     name: str = ""
     extra: Extra = field(default=(), compare=False)
     arrivals: int | None = None
+    type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +165,10 @@ class City:
     """A city, as read from a folder or generated; raises one CityError with every fault if it is not valid."""
 
     name: str
-    busy_minutes: float
-    target_minutes: float
+    busy_minutes: float | Mapping[str, float] = field(hash=False)
+    """The mean time that a truck is busy, for all or by kind."""
+    target_minutes: float | None
+    """None only in a city with standards, which have targets of their own."""
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     stations: tuple[Station, ...]
@@ -137,14 +180,67 @@ class City:
     turnout: Turnout = Turnout()
     outside: Outside = Outside()
     objective: Objective = LATE
+    units: tuple[Unit, ...] = ()
+    """The roster; () if all trucks are of one kind."""
+    standards: tuple[Standard, ...] = ()
+    """By type and kind; () if every incident needs what the settings and its demand point say."""
+    turnout_by_kind: Mapping[str, Turnout] = field(default_factory=dict, hash=False)
+    """The turnout of kinds that have one of their own."""
 
     def __post_init__(self) -> None:
         check_city(self)
+        if self.units:
+            homes = [unit.station_id for unit in self.units]
+            stations = (replace(one, trucks=homes.count(one.station_id)) for one in self.stations)
+            object.__setattr__(self, "stations", tuple(stations))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has neither a roster nor standards."""
+        return not self.units and not self.standards
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds that some incident needs, in the order of the roster."""
+        listed = dict.fromkeys(unit.kind for unit in self.units) or {ONLY_KIND: None}
+        types = {point.type for point in self.demand if point.incidents_per_day > 0.0}
+        needed = {standard.kind for standard in self.standards if standard.type in types}
+        return tuple(kind for kind in listed if not needed or kind in needed)
+
+    def of_kind(self, kind: str) -> "City":
+        """The city that one kind sees: its stations, and the incidents that need it."""
+        if self.is_plain:
+            return self
+        standards = tuple(standard for standard in self.standards if standard.kind == kind)
+        units = tuple(unit for unit in self.units if unit.kind == kind)
+        types, homes = {standard.type for standard in standards}, {unit.station_id for unit in units}
+        return replace(
+            self,
+            busy_minutes=self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes,
+            turnout=self.turnout_by_kind.get(kind, self.turnout),
+            turnout_by_kind={},
+            stations=tuple(station for station in self.stations if not units or station.station_id in homes),
+            demand=tuple(point for point in self.demand if not types or point.type in types),
+            units=units,
+            standards=standards,
+        )
+
+    def standards_of(self, point: DemandPoint) -> tuple[Standard, ...]:
+        """What counts for the incidents of a demand point, of every kind."""
+        if self.standards:
+            return tuple(standard for standard in self.standards if standard.type == point.type)
+        target = point.target_minutes or self.target_minutes
+        assert target is not None  # checked when the city was made
+        trucks, arrivals = point.trucks or self.trucks_per_incident, point.arrivals or self.arrivals_per_incident
+        return (Standard(point.type, self.kinds[0], trucks, arrivals, target),)
+
+    def trucks_for(self, point: DemandPoint) -> int:
+        """How many trucks go to an incident at a demand point, of the one kind that the city has."""
+        return self.standards_of(point)[0].trucks
 
     def rule_of(self, point: DemandPoint) -> str:
-        """When an incident at a demand point is in time, in words: 1 of 2 in 6 min."""
-        arrivals, trucks = point.arrivals or self.arrivals_per_incident, point.trucks or self.trucks_per_incident
-        return f"{arrivals} of {trucks} in {point.target_minutes or self.target_minutes:g} min"
+        """When an incident at a demand point is in time, in words: 1 of 2 in 6 min, 2 of 2 in 8 min."""
+        return ", ".join(standard.rule for standard in self.standards_of(point))
 
     @property
     def num_trucks(self) -> int:
@@ -157,6 +253,23 @@ class City:
         return sum(point.incidents_per_day for point in self.demand)
 
     @property
+    def mean_busy_minutes(self) -> float:
+        """The mean time that a truck is busy: the number of the city, or the mean over all trucks that are sent."""
+        general = self.busy_minutes
+        if not isinstance(general, Mapping) and all(one.busy_minutes is None for one in self.standards):
+            return general
+        sent, minutes = 0.0, 0.0
+        for point in self.demand:
+            # The rows of one type and kind are about the same trucks; one of them may say how long these are busy.
+            trucks = {standard.kind: standard.trucks for standard in self.standards_of(point)}
+            own = {one.kind: one.busy_minutes for one in self.standards_of(point) if one.busy_minutes is not None}
+            for kind, number in trucks.items():
+                sent += point.incidents_per_day * number
+                of_kind = general[kind] if isinstance(general, Mapping) else general
+                minutes += point.incidents_per_day * number * own.get(kind, of_kind)
+        return minutes / sent
+
+    @property
     def load(self) -> float:
         """The incidents per truck and busy time: the paper's ρ = Σλ / (μ ΣC)."""
-        return self.incidents_per_day * self.busy_minutes / (MINUTES_PER_DAY * self.num_trucks)
+        return self.incidents_per_day * self.mean_busy_minutes / (MINUTES_PER_DAY * self.num_trucks)

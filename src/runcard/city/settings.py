@@ -10,7 +10,7 @@ from math import inf
 from operator import attrgetter
 from typing import Any, Final
 
-from runcard.city.check import SETTING_CONDITIONS, UNREAD, UnreadableError, near, plain, shown
+from runcard.city.conditions import SETTING_CONDITIONS, UNREAD, UnreadableError, near, plain, shown
 from runcard.city.model import City, Driving, Objective, Outside, Turnout
 
 SCHEMA: Final = 1
@@ -20,7 +20,9 @@ SECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "outside": Outside,
     "objective": Objective,
 }
-REQUIRED: Final = ("name", "busy_minutes", "target_minutes")
+REQUIRED: Final = ("name", "busy_minutes")
+"""Besides these, target_minutes, unless there are standards: see `roster.py`."""
+
 _TYPE_WORDS: Final = {str: "text", float: "a number", int: "a whole number", bool: "true or false", list: "a list"}
 
 NOT_IF_DEFAULT: Final = {"arrivals_per_incident": 1, "driving.fixed_part": 0.0, "driving.second_route": "same"}
@@ -58,12 +60,13 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
     schema = document.pop("schema", None)
     if type(schema) is not int or schema != SCHEMA:
         raise UnreadableError(f"expected schema = {SCHEMA}, got {'none' if schema is None else shown(schema)}")
+    settings, faults = _take_by_kind(document)
     given: dict[str, Any] = {}
     for key, value in document.items():
         is_section = key in SECTIONS and isinstance(value, dict)
         given |= {f"{key}.{inner}": value[inner] for inner in value} if is_section else {key: value}
-    settings: dict[str, Any] = {}
-    faults = [f"missing key {key}" for key in REQUIRED if key not in given]
+    settings.setdefault("target_minutes", None)
+    faults += [f"missing key {key}" for key in REQUIRED if key not in given and key not in settings]
     for key, value in given.items():
         if key in SECTIONS:
             faults.append(f"expected {key} to be a section, got {shown(value)}")
@@ -78,10 +81,47 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
     return settings, faults
 
 
+def _take_by_kind(document: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings by kind, taken out of a document, and what is wrong with them."""
+    settings: dict[str, Any] = {}
+    faults: list[str] = []
+
+    def read(key: str, name: str, value: Any) -> Any:
+        try:
+            return typed(value, SETTING_CONDITIONS[key].of)
+        except TypeError as error:
+            faults.append(f"expected {name} to be {error}, got {shown(value)}")
+            return UNREAD
+
+    if isinstance(document.get("busy_minutes"), dict):
+        found = document.pop("busy_minutes")
+        settings["busy_minutes"] = {
+            kind: read("busy_minutes", f"busy_minutes.{plain(kind)}", value) for kind, value in found.items()
+        }
+    turnout = document.get("turnout")
+    turnout = turnout if isinstance(turnout, dict) else {}
+    for kind in [key for key, value in turnout.items() if isinstance(value, dict)]:
+        of_kind: dict[str, Any] = {}
+        for inner, value in turnout.pop(kind).items():
+            key, name = f"turnout.{inner}", f"turnout.{plain(kind)}.{plain(inner)}"
+            if key in SETTING_CONDITIONS:
+                of_kind[inner] = read(key, name, value)
+            else:
+                known = [other.removeprefix("turnout.") for other in SETTING_CONDITIONS if other.startswith("turnout.")]
+                faults.append(f"unknown key {name}{near(inner, known)}")
+        settings.setdefault("turnout_by_kind", {})[kind] = of_kind
+    return settings, faults
+
+
 def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The keyword arguments of `City` that the settings give; the defaults stay where the model states them."""
     given: dict[str, dict[str, Any]] = {section: {} for section in ("", *SECTIONS)}
+    if "turnout_by_kind" in settings:
+        by_kind = {kind: Turnout(**values) for kind, values in settings["turnout_by_kind"].items()}
+        given[""]["turnout_by_kind"] = by_kind
     for key, value in settings.items():
+        if key == "turnout_by_kind":
+            continue
         section, _, name = key.rpartition(".")
         given[section][name] = value
     return given.pop("") | {section: SECTIONS[section](**values) for section, values in given.items()}
@@ -90,16 +130,28 @@ def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
 def format_settings(city: City) -> str:
     """The TOML text of a city's settings: the main ones, and others where they are not the default."""
     lines, begun = [f"schema = {SCHEMA}"], ""
+    by_kind = {"busy_minutes": city.busy_minutes} if isinstance(city.busy_minutes, Mapping) else {}
     for key, condition in SETTING_CONDITIONS.items():
         section, _, name = key.rpartition(".")
-        value = attrgetter(key)(city)
+        value = None if key in by_kind else attrgetter(key)(city)
         stated = not section or section == "driving" or getattr(city, section) != SECTIONS[section]()
         if not stated or value is None or (key in NOT_IF_DEFAULT and value == NOT_IF_DEFAULT[key]):
             continue
         if section != begun:
             lines += ["", f"[{section}]"]
             begun = section
-        # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
-        text = repr(condition.of(value)) if condition.of in (float, int) else json.dumps(value, ensure_ascii=False)
-        lines.append(f"{name} = {text}")
+        lines.append(f"{name} = {_written(condition.of, value)}")
+    for key, values in by_kind.items():
+        lines += ["", f"[{key}]", *(f"{_written(str, kind)} = {_written(float, one)}" for kind, one in values.items())]
+    for kind, turnout in city.turnout_by_kind.items():
+        lines += ["", f"[turnout.{_written(str, kind)}]"]
+        fields = ((name, getattr(turnout, name)) for name in Turnout.__slots__)
+        types = {name: SETTING_CONDITIONS[f"turnout.{name}"].of for name in Turnout.__slots__}
+        lines += [f"{name} = {_written(types[name], value)}" for name, value in fields if value is not None]
     return "\n".join(lines) + "\n"
+
+
+def _written(of: type, value: Any) -> str:
+    """A value as TOML text."""
+    # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
+    return repr(of(value)) if of in (float, int) else json.dumps(value, ensure_ascii=False)

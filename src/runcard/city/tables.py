@@ -1,4 +1,4 @@
-"""The four tables of a city folder: their columns, and rows to and from CSV text.
+"""The tables of a city folder, two of which may be left out: their columns, and rows to and from CSV text.
 
 Reading never stops at a fault. Every data row gives an object. A cell that cannot be read is `UNREAD` in it, so the
 checks of `check.py` still find what else is wrong with that row.
@@ -8,19 +8,19 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from difflib import SequenceMatcher
 from typing import Any, Final
 
-from runcard.city.check import COLUMN_CONDITIONS, UNREAD, Fault, UnreadableError, near, plain, shown
-from runcard.city.model import DemandPoint, Link, Node, Station
+from runcard.city.conditions import COLUMN_CONDITIONS, UNREAD, Fault, UnreadableError, near, plain, shown
+from runcard.city.model import DemandPoint, Link, Node, Standard, Station, Unit
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS: Final = {"0": False, "1": True, "false": False, "true": True}
 _NEEDS_QUOTES: Final = re.compile(r'[,"\r\n]')
 _LETTERS: Final = re.compile(r"[^\W_]")
-_CHANGE_NOTHING: Final = ("name", "length_m")
-"""The optional columns that cannot change an answer."""
+_CHANGE_NOTHING: Final = ("name", "length_m", "type")
+"""The optional columns that cannot change an answer, or whose lack is noticed anyway."""
 
 _SIMILAR: Final = 0.85
 """Of a misspelt column and the one that is meant: the part of their letters that they share in order."""
@@ -54,7 +54,7 @@ class Table:
         """The value of a cell; an empty one in an optional column is None, if the column is not text."""
         of = self.types[column]
         if of is str:
-            return cell.strip() if column in self.required else cell
+            return cell if column == "name" else cell.strip()
         if column in self.optional and not cell.strip():
             return None
         return _read_cell(of, cell) if isinstance(of, type) else of(cell)
@@ -93,7 +93,13 @@ def _city_table(row: type[Any], name: str) -> Table:
     return Table(name, row, required, tuple(column for column in types if column not in required), types)
 
 
-TABLES: Final = tuple(map(_city_table, (Node, Link, Station, DemandPoint), COLUMN_CONDITIONS))
+TABLES: Final = tuple(map(_city_table, (Node, Link, Station, DemandPoint, Unit, Standard), COLUMN_CONDITIONS))
+
+
+def with_trucks(stations: Table) -> Table:
+    """The table of stations with the column that it needs where there is no roster."""
+    optional = tuple(column for column in stations.optional if column != "trucks")
+    return replace(stations, required=(*stations.required, "trucks"), optional=optional)
 
 
 def parse_table(table: Table, text: str) -> ReadTable:
@@ -166,7 +172,9 @@ def _parse_row(table: Table, header: list[str], cells: list[str], index: int, fa
         cell = found.pop(column, None)
         if cell is not None:
             try:
-                values[column] = table.read(column, cell)
+                value = table.read(column, cell)
+                if value is not None:  # else the default holds
+                    values[column] = value
             except ValueError as error:
                 values[column] = UNREAD
                 faults.append(Fault(table.name, index, f"expected {column} to be {error}, got {shown(cell)}"))

@@ -26,7 +26,7 @@ MIN_NAME: Final = 6
 
 def city_line(city: City) -> str:
     """A city in one line: its size, its load and its target."""
-    targets = sorted({point.target_minutes or city.target_minutes for point in city.demand})
+    targets = sorted({standard.target_minutes for point in city.demand for standard in city.standards_of(point)})
     target = f"{targets[0]:g}" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g}"
     return (
         f"{city.name}: {counted(len(city.stations), 'station')}, {counted(city.num_trucks, 'truck')}, "

@@ -24,11 +24,11 @@ def city_fingerprint(city: City) -> str:
 
 
 def source_of(city: City) -> str:
-    """The digest of a city without its objective; 2 and 2.0 are the same number."""
+    """The digest of a city of one kind without its objective; 2 and 2.0 are the same number."""
     several = len({point.node_id for point in city.demand}) < len(city.demand)
     inputs = [
         SCHEMA,
-        float(city.busy_minutes),
+        float(city.mean_busy_minutes),
         float(city.shared_delay),
         [[_plain(value) for value in astuple(part)] for part in (city.driving, city.turnout, city.outside)],
         [node.node_id for node in city.nodes],
@@ -38,14 +38,17 @@ def source_of(city: City) -> str:
             (
                 point.node_id,
                 float(point.incidents_per_day),
-                float(point.trucks or city.trucks_per_incident),
-                float(point.arrivals or city.arrivals_per_incident),
-                float(point.target_minutes or city.target_minutes),
+                *(float(getattr(one, name)) for name in ("trucks", "arrivals", "target_minutes")),
                 point.name if several else "",  # only the names of several classes at one node are ever said
             )
             for point in city.demand
+            for one in city.standards_of(point)[:1]
         ],
     ]
+    if not city.is_plain:
+        units = [(unit.unit_id, unit.station_id, unit.kind) for unit in city.units]
+        standards = [(*(_plain(value) for value in astuple(one)[:6]),) for one in city.standards]
+        inputs += [units, standards, [point.type for point in city.demand] if standards else []]
     return hashlib.blake2b(json.dumps(inputs).encode(), digest_size=16).hexdigest()
 
 

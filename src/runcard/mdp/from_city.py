@@ -1,43 +1,75 @@
-"""From a city to its dispatch problem: the last place that knows a road."""
+"""From a city to its dispatch problems, one for each kind of units: the last place that knows a road.
 
-from collections.abc import Callable
+**Why one for each kind.** What counts is a weighted sum of missed standards, each of one kind. Whether a standard is
+missed depends on the units of its kind that are sent and on nothing else, and these units become busy and idle by what
+is sent of their kind and by nothing else. So under any policy the long-run cost is a sum over kinds, and the state of a
+kind is a chain of its own that sees incidents as a Poisson process. A policy that looks at the units of other kinds,
+too, is for each kind a policy with more to look at than matters, which gains nothing: the optimum of each kind's own
+problem is a lower bound on that kind's part of the cost, and following all these optima at once reaches every bound.
+"""
+
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.errors import InputError
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.objective import with_objective
-from runcard.mdp.problem import MINUTES, DispatchProblem
+from runcard.mdp.problem import MINUTES, DispatchProblem, standard_measure
 from runcard.response.table import response_table
 
 
+def city_of_kind(city: City, kind: str | None = None) -> City:
+    """The city that one kind sees; the kind may be left out where there is only one."""
+    kinds = city.kinds
+    if kind is None and len(kinds) > 1:
+        raise InputError(f"{city.name}: expected one of its kinds of units ({', '.join(kinds)}), got none")
+    if kind is not None and kind not in kinds:
+        raise InputError(f"{city.name}: expected a kind that incidents need ({', '.join(kinds)}), got {kind!r}")
+    return city.of_kind(kinds[0] if kind is None else kind)
+
+
 def dispatch_problem(
-    city: City, *, minutes: bool = True, progress: Callable[[float], None] | None = None
+    city: City,
+    *,
+    kind: str | None = None,
+    minutes: bool = True,
+    progress: Callable[[float], None] | None = None,
 ) -> DispatchProblem:
     """The dispatch problem of a city: its routes, the cost of every team by its objective, and its rates per day.
 
-    Without the response minutes, which only evaluation reports, it takes half the memory; an objective that counts
-    minutes has them in any case. `progress` is told how much of the driving times is done, from 0 to 1.
+    A city with several kinds of units has one for each `kind`; the best dispatch of all is the best of each. Without
+    the response minutes, which only evaluation reports, it takes half the memory; an objective that counts minutes has
+    them in any case. `progress` is told how much of the driving times is done, from 0 to 1.
     """
+    city = city_of_kind(city, kind)
     minutes = minutes or city.objective.minimise != "late"
     table = response_table(city, minutes=minutes, progress=progress)
-    p_late, means, late_error, minutes_error = table.p_late, table.mean_minutes, table.late_error, table.minutes_error
-    for array in (p_late, means):
+    measures, errors = ({MINUTES: table.mean_minutes}, {MINUTES: table.minutes_error}) if minutes else ({}, {})
+    cost, cost_error = table.p_late, table.late_error
+    weights = _weights(city, len(table.missed))
+    if len(weights) > 1 or (weights != 1.0).any():
+        measures |= {standard_measure(number): one for number, one in enumerate(table.missed)}
+        errors |= dict.fromkeys((standard_measure(number) for number in range(len(weights))), table.late_error)
+        cost, cost_error = _weighted(table.missed, weights), float(weights.max(axis=1).sum()) * cost_error
+    for array in (cost, *measures.values()):
         array.flags.writeable = False  # nobody else has them, so that the problem need not copy them
     # A stable sort: of two stations equally close, the one listed first comes first.
     order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
     del table  # its routes take as much memory as the costs
     problem = DispatchProblem(
         trucks=np.array([station.trucks for station in city.stations], np.int64),
-        returns_per_day=MINUTES_PER_DAY / city.busy_minutes,
+        returns_per_day=MINUTES_PER_DAY / city.mean_busy_minutes,
         incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
-        trucks_needed=np.array([point.trucks or city.trucks_per_incident for point in city.demand], np.int64),
-        cost=p_late,
+        trucks_needed=np.array([city.trucks_for(point) for point in city.demand], np.int64),
+        cost=cost,
         order=np.ascontiguousarray(order),
-        measures={MINUTES: means} if minutes else {},
-        cost_error=late_error,
-        measure_errors={MINUTES: minutes_error} if minutes else {},
+        measures=measures,
+        cost_error=cost_error,
+        measure_errors=errors,
         station_ids=tuple(station.station_id for station in city.stations),
         point_ids=tuple(point.node_id for point in city.demand),
         class_names=_class_names(city),
@@ -49,4 +81,23 @@ def _class_names(city: City) -> tuple[str, ...]:
     """What tells the incidents of each demand point apart; nothing where every node has one class of them."""
     if len({point.node_id for point in city.demand}) == len(city.demand):
         return ()
-    return tuple(f"{point.name}, {city.rule_of(point)}" if point.name else city.rule_of(point) for point in city.demand)
+    names = (point.name or (point.type if city.standards else "") for point in city.demand)
+    rules = map(city.rule_of, city.demand)
+    return tuple(f"{name}, {rule}" if name else rule for name, rule in zip(names, rules, strict=True))
+
+
+def _weights(city: City, num: int) -> NDArray[np.float64]:
+    """[standard, J] how much the first standard of each demand point counts, the second, ...; 0 if there is none."""
+    found = np.zeros((num, len(city.demand)))
+    for j, point in enumerate(city.demand):
+        own = [standard.weight for standard in city.standards_of(point)]
+        found[: len(own), j] = own
+    return found
+
+
+def _weighted(missed: Sequence[NDArray[np.float64]], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[T, J] the weighted sum of missed standards; inf where a team is too large."""
+    allowed, total = np.isfinite(missed[0]), np.zeros_like(missed[0])
+    for one, weight in zip(missed, weights, strict=True):
+        total += np.where(allowed, one, 0.0) * weight
+    return np.where(allowed, total, np.inf)

@@ -28,7 +28,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import MAX_TRUCKS_PER_INCIDENT, objective_faults
+from runcard.city.check import objective_faults
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import LATE, Objective
 from runcard.errors import InputError
 from runcard.mdp.bounds import Bounds, Residuals
@@ -42,6 +43,12 @@ P_LATE: Final = "late"
 
 MINUTES: Final = "minutes"
 """The measure that is the mean time of the first arrival."""
+
+
+def standard_measure(number: int) -> str:
+    """The measure that is the chance to miss the first standard of each demand point, the second, ..., from 0."""
+    return f"standard {number + 1}"
+
 
 MAX_LOAD = 1000.0
 """Incidents per truck and busy time. Above 1 most trucks come from outside; far above, the numbers mean nothing."""

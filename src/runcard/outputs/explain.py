@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import LATE, Objective
 from runcard.outputs.situation import class_words
 from runcard.outputs.words import in_decimals, percent, team_words

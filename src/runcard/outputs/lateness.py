@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from runcard.city.check import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.outputs.words import expected_one_of
@@ -64,7 +64,7 @@ def lateness_at(city: City, node_id: str) -> list[ClassLateness]:
     table, classes = response_table(city, points=points), []
     for place, number in enumerate(points):
         point, teams = city.demand[number], []
-        trucks = point.trucks or city.trucks_per_incident
+        trucks = city.trucks_for(point)
         p_late, mean_minutes = table.p_late[:, place].tolist(), table.mean_minutes[:, place].tolist()
         for team in np.flatnonzero(np.isfinite(p_late)).tolist():
             going = [i for i in table.teams.stations[team].tolist() if i >= 0]
@@ -76,7 +76,7 @@ def lateness_at(city: City, node_id: str) -> list[ClassLateness]:
             name=point.name,
             trucks=trucks,
             arrivals=point.arrivals or city.arrivals_per_incident,
-            target_minutes=point.target_minutes or city.target_minutes,
+            target_minutes=city.standards_of(point)[0].target_minutes,
             incidents_per_day=point.incidents_per_day,
             teams=tuple(sorted(teams, key=lambda team: team.p_late)),
         )

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import Areas, cells_of, coloured, projected

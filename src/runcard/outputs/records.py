@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import MissingExtraError, RuncardError
 from runcard.outputs.files import check_output_file, fill_whole

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runcard.city.check import MAX_WEIGHT
+from runcard.city.conditions import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
 from runcard.mdp.memory import check_states

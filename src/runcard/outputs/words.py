@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from math import floor, log10
 from typing import Final
 
-from runcard.city.check import OUTSIDE_ID, near
+from runcard.city.conditions import OUTSIDE_ID, near
 
 MAX_CHOICES: Final = 12
 """An error names at most this many choices one by one; of more it says how many there are."""

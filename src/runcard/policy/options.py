@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import LATE
 from runcard.errors import InputError
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem

@@ -58,6 +58,8 @@ class ResponseTable:
     """[team, demand point]; inf where the team is too large."""
     mean_minutes: NDArray[np.float64]
     """[team, demand point] mean time of the first arrival; inf the same."""
+    missed: tuple[NDArray[np.float64], ...]
+    """The chance to miss the first standard of each demand point (p_late), the second, ...: 0 if there is none."""
     routes: Routes
     late_error: float
     """No entry of p_late is off by more."""
@@ -74,22 +76,25 @@ def response_table(
 ) -> ResponseTable:
     """P(late) and the mean response time of every team at every demand point, or at some `points` only.
 
-    The mean response times have no rows if they are not wanted. `progress` is told which part is done.
+    The mean response times have no rows if they are not wanted. `progress` is told which part is done. The city has one
+    kind of units.
     """
-    needs = needs_of(city)
+    needs, *others = needs_of(city)
     wanted = np.arange(len(city.demand)) if points is None else np.array(points, np.int64)
-    _check_size(city, needs, len(wanted), minutes=minutes)
+    _check_size(city, needs, len(wanted), len(others), minutes=minutes)
     travel = travel_of(city)
     teams = Teams.of((station.trucks for station in city.stations), int(needs.trucks[wanted].max()))
-    p_late = np.empty((len(teams), len(wanted)))
-    mean_minutes = np.empty_like(p_late if minutes else p_late[:0])
+    shape = (len(teams), len(wanted))
+    p_late, mean_minutes = np.empty(shape), np.empty(shape if minutes else (0, len(wanted)))
+    missed = [np.zeros(shape) for _ in others]
     late_error, minutes_error, done = 0.0, 0.0, 0
+    total = len(wanted) + sum(int(np.isfinite(other.targets[wanted]).sum()) for other in others)
 
     def settled(num: int) -> None:
         nonlocal done
         done += num
         if progress is not None:
-            progress(done / len(wanted))
+            progress(done / total)
 
     for several in (False, True):
         (places,) = np.nonzero((needs.trucks[wanted] > 2) == several)
@@ -102,7 +107,14 @@ def response_table(
         if minutes:
             means, error = engine.means(wanted[places])
             mean_minutes, minutes_error = _placed(mean_minutes, means, places), max(minutes_error, error)
-    return ResponseTable(teams, p_late, mean_minutes, travel.routes, late_error, minutes_error)
+        for number, other in enumerate(others):
+            some = places[np.isfinite(other.targets[wanted[places]])]
+            if len(some):
+                late, error = _engine(travel, few, other, wanted[some]).late(wanted[some], settled)
+                missed[number], late_error = _placed(missed[number], late, some), max(late_error, error)
+    for one in missed:
+        one[np.isinf(p_late)] = np.inf
+    return ResponseTable(teams, p_late, mean_minutes, (p_late, *missed), travel.routes, late_error, minutes_error)
 
 
 def _placed(table: NDArray[np.float64], part: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -129,12 +141,12 @@ def _engine(travel: Travel, teams: Teams, needs: Needs, points: NDArray[np.int64
     return Sets(travel, teams, needs) if several else Plane(travel, teams, needs)
 
 
-def _check_size(city: City, needs: Needs, num_points: int, *, minutes: bool) -> None:
+def _check_size(city: City, needs: Needs, num_points: int, num_others: int, *, minutes: bool) -> None:
     """Raise a SizeError if the table, or the links that routes share, would not fit in memory."""
     num_stations = len(city.stations)
     num_teams = comb(num_stations + int(needs.trucks.max()), int(needs.trucks.max()))
     # The table, what two lattices give and what they lead to; and the links that each two routes share
-    needed = float(num_points) * (8 * num_teams * (5 + minutes) + 4 * num_stations**2)
+    needed = float(num_points) * (8 * num_teams * (5 + minutes + num_others) + 4 * num_stations**2)
     if needed > SMALL_BYTES and needed > available_bytes():
         raise SizeError(
             f"{num_stations} stations and {num_points} demand points: P(late) of every team takes {in_words(needed)} "

@@ -122,13 +122,20 @@ def travel_of(city: City) -> Travel:
     )
 
 
-def needs_of(city: City) -> Needs:
-    """What incidents at each demand point of a city need."""
-    return Needs(
-        np.array([point.trucks or city.trucks_per_incident for point in city.demand], np.int32),
-        np.array([point.arrivals or city.arrivals_per_incident for point in city.demand], np.int32),
-        np.array([point.target_minutes or city.target_minutes for point in city.demand], np.float64),
-    )
+def needs_of(city: City) -> tuple[Needs, ...]:
+    """What incidents at each demand point of a city of one kind need: by its first standard, its second, and so on.
+
+    A demand point with fewer standards than others has a target of inf after its last one, which is never missed.
+    """
+    standards = [city.standards_of(point) for point in city.demand]
+    found = []
+    for number in range(max(map(len, standards))):
+        counts = [len(own) > number for own in standards]
+        own = [of_point[min(number, len(of_point) - 1)] for of_point in standards]
+        targets = np.where(counts, [one.target_minutes for one in own], np.inf)
+        trucks, arrivals = ([getattr(one, name) for one in own] for name in ("trucks", "arrivals"))
+        found.append(Needs(np.array(trucks, np.int32), np.array(arrivals, np.int32), targets))
+    return tuple(found)
 
 
 def outside_route(city: City, routes: Routes) -> tuple[int, float]:

@@ -226,7 +226,7 @@ def expected_decisions(city: City, incidents: int | None, precision: float | Non
     else:
         # The interval of a late fraction of one half is this narrow; a smaller one takes more.
         counted = max(NUM_BATCHES * ASKED_BATCH_INCIDENTS, (2.0 / (precision or ASKED_PRECISION)) ** 2)
-    warm_minutes = WARM_BUSY_TIMES * city.busy_minutes
+    warm_minutes = WARM_BUSY_TIMES * city.mean_busy_minutes
     before = LEAST_WARM_INCIDENTS + city.incidents_per_day * warm_minutes / MINUTES_PER_DAY
     return counted + min(NUM_BATCHES, counted) * before
 
@@ -273,7 +273,7 @@ def _prepared(
     decisions = expected_decisions(city, incidents, precision)
     rules = [array_rule(policy, decisions) for policy in policies]
     model = build_model(city, scenario)
-    warm_minutes = WARM_BUSY_TIMES * max(city.busy_minutes, model.busy_minutes + model.away_minutes)
+    warm_minutes = WARM_BUSY_TIMES * max(city.mean_busy_minutes, model.busy_minutes + model.away_minutes)
     first_counted = LEAST_WARM_INCIDENTS + ceil(warm_minutes * model.incidents_per_minute)
     num_batches, most = NUM_BATCHES, ASKED_BATCH_INCIDENTS if None in rules else BATCH_INCIDENTS
     start, measured_from, end = -warm_minutes, np.inf, np.inf

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import UnreadableError, near, plain, shown
+from runcard.city.conditions import UnreadableError, near, plain, shown
 from runcard.city.files import read_text
 from runcard.city.model import City
 from runcard.city.tables import Table, parse_table

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import near
+from runcard.city.conditions import near
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.mdp.layout import strides
@@ -118,7 +118,7 @@ def build_model(city: City, scenario: Scenario) -> Model:
         home_roads = on_roads._replace(laws=LinkLaws(0.0, home_law, home_law), alike=False)
     trucks = np.array([station.trucks for station in city.stations])
     last = np.cumsum(trucks)
-    needed = [point.trucks or city.trucks_per_incident for point in city.demand]
+    needed = [city.trucks_for(point) for point in city.demand]
     arrivals = [point.arrivals or city.arrivals_per_incident for point in city.demand]
     targets = [point.target_minutes or city.target_minutes for point in city.demand]
     away = _away_minutes(city, scenario, routes.drive_minutes.T, back.T, rates)
@@ -146,7 +146,7 @@ def build_model(city: City, scenario: Scenario) -> Model:
         exponential=sampled_law("exponential"),
         busy=sampled_law(busy.model, busy.cv),
         # Trucks are busy as long on average as the city says if the closest trucks go.
-        busy_minutes=busy.mean_minutes or max(city.busy_minutes - away, LEAST_SCENE * city.busy_minutes),
+        busy_minutes=busy.mean_minutes or max(city.mean_busy_minutes - away, LEAST_SCENE * city.mean_busy_minutes),
         away_minutes=away,
         in_parts=busy.kind == "parts",
         back_factor=busy.back_factor,
@@ -196,7 +196,7 @@ def _away_minutes(
     there, back = np.repeat(there, trucks, axis=1), np.repeat(back, trucks, axis=1)
     order = np.argsort(there, axis=1, kind="stable")
     drives = np.take_along_axis(there + scenario.busy.back_factor * back, order, axis=1)
-    needed = np.array([min(point.trucks or city.trucks_per_incident, drives.shape[1]) for point in city.demand])
+    needed = np.array([min(city.trucks_for(point), drives.shape[1]) for point in city.demand])
     taken = np.arange(drives.shape[1]) < needed[:, None]
     return float((rates @ (drives * taken).sum(axis=1)) / (rates @ needed)) + city.turnout.mean_minutes
 

@@ -80,7 +80,7 @@ def check_fits(city: City, scenario: Scenario, problem: DispatchProblem, name: s
     points: kernels look decisions up without asking if they are there.
     """
     stations = [(station.station_id, station.trucks) for station in city.stations]
-    points = [(point.node_id, point.trucks or city.trucks_per_incident) for point in city.demand]
+    points = [(point.node_id, city.trucks_for(point)) for point in city.demand]
     same_stations = list(zip(problem.station_ids, problem.trucks.tolist(), strict=True)) == stations
     if not same_stations or list(zip(problem.point_ids, problem.trucks_needed.tolist(), strict=True)) != points:
         raise InputError(f"{name}: expected what was made for the stations and demand points of {city.name}")

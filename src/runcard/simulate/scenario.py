@@ -22,7 +22,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.city.check import (
+from runcard.city.conditions import (
     LEAST_CV,
     LEAST_MINUTES,
     MAX_CV,

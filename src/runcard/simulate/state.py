@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.check import MAX_TRUCKS_PER_INCIDENT
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.simulate.kernels.run import NUM_BINS
 from runcard.simulate.model import Model
 

@@ -23,7 +23,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Any, Final, NamedTuple
 
-from runcard.city.check import near
+from runcard.city.conditions import near
 from runcard.errors import InputError
 
 IGNORING: Final = "-ignoring-correlation"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from runcard.city.check import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE
