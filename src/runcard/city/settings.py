@@ -4,6 +4,7 @@ Inside the program the keys of a section carry its name: `driving.model`.
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from math import inf
@@ -142,13 +143,18 @@ def format_settings(city: City) -> str:
             begun = section
         lines.append(f"{name} = {_written(condition.of, value)}")
     for key, values in by_kind.items():
-        lines += ["", f"[{key}]", *(f"{_written(str, kind)} = {_written(float, one)}" for kind, one in values.items())]
+        lines += ["", f"[{key}]", *(f"{_key(kind)} = {_written(float, one)}" for kind, one in values.items())]
     for kind, turnout in city.turnout_by_kind.items():
-        lines += ["", f"[turnout.{_written(str, kind)}]"]
+        lines += ["", f"[turnout.{_key(kind)}]"]
         fields = ((name, getattr(turnout, name)) for name in Turnout.__slots__)
         types = {name: SETTING_CONDITIONS[f"turnout.{name}"].of for name in Turnout.__slots__}
         lines += [f"{name} = {_written(types[name], value)}" for name, value in fields if value is not None]
     return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    """A name as a key of TOML."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _written(str, name)
 
 
 def _written(of: type, value: Any) -> str:

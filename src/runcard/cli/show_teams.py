@@ -7,6 +7,7 @@ from rich.text import Text
 from runcard.cli.tables import BEST, SplitTable, decimals_for
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
+from runcard.outputs.department_answer import DepartmentAnswer
 from runcard.outputs.explain import Explanation
 from runcard.outputs.lateness import ClassLateness
 from runcard.outputs.words import counted, in_decimals, incidents_a_day
@@ -23,11 +24,11 @@ def print_lateness(node_id: str, classes: Sequence[ClassLateness], *, top: int) 
             console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")
 
 
-def print_explanation(explanation: Explanation) -> None:
-    """Print which trucks to send, why, and what else could be sent."""
+def print_explanation(explanation: Explanation, *, notes: Sequence[str] = ()) -> None:
+    """Print which trucks to send, why, and what else could be sent; `notes` come after the reasons."""
     console = make_console()
     console.print(explanation.headline, style="bold green")
-    console.print(*explanation.reasons, sep="\n")
+    console.print(*explanation.reasons, *notes, sep="\n")
     if explanation.decision.alternatives:
         console.print(decision_table(explanation))
         console.print(explanation.price_words)
@@ -35,9 +36,24 @@ def print_explanation(explanation: Explanation) -> None:
             console.print(f"Price of each truck that goes, alone: {explanation.truck_words}.")
 
 
+def print_answer(answer: DepartmentAnswer) -> None:
+    """Print which units to send, and for each kind why, which standards they meet, and what else could be sent."""
+    console = make_console()
+    if len(answer.kinds) > 1:
+        console.print(answer.headline, style="bold green")
+    for one in answer.kinds:
+        console.print()
+        console.print(f"{one.kind}:", style="bold")
+        print_explanation(one.explanation, notes=[one.standard_words] if one.standards else [])
+
+
 def class_line(one: ClassLateness) -> str:
     """An incident class in one line."""
     name = f"{one.name}, " if one.name else ""
+    if one.kind:
+        rules = "; ".join(standard.rule for standard in one.standards)
+        what = f"{name}{one.type}, " if one.type else name
+        return f"{what}{counted(one.trucks, one.kind)}, {rules}, {incidents_a_day(one.incidents_per_day)}"
     in_time = "" if one.arrivals == 1 else f", {one.arrivals} of them in time"
     return (
         f"{name}{counted(one.trucks, 'truck')}{in_time}, target {one.target_minutes:g} min, "
@@ -48,6 +64,9 @@ def class_line(one: ClassLateness) -> str:
 def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitTable:
     """The teams of an incident class with P(late), best first; only the first `top` if given."""
     headings = ["team", "late\n%", "response\nmean min"]
+    if lateness.standards:
+        headings[1] = "missed\nin all, %"
+        headings[2:2] = [standard.rule.replace(" in ", "\nin ") + ", %" for standard in lateness.standards]
     if any(team.shared_links is not None for team in lateness.teams):
         headings.append("shared\nlinks")
     decimals = decimals_for((100.0 * team.p_late for team in lateness.teams), significant=2)
@@ -55,6 +74,7 @@ def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitT
         (
             ", ".join(team.team),
             in_decimals(100.0 * team.p_late, decimals),
+            *(in_decimals(100.0 * missed, decimals) for missed in team.missed),
             f"{team.mean_minutes:.3f}",
             "" if team.shared_links is None else str(team.shared_links),
         )[: len(headings)]

@@ -33,11 +33,19 @@ def decide(
     file: Annotated[Path, path_argument("FILE", "A policy file.")],
     at: Node,
     idle: Annotated[
-        str,
+        str | None,
         option(
-            "STATIONS", "Stations with an idle truck, commas between, once for each truck (s1,s1,s3); or all, or none."
+            "UNITS",
+            "The idle units, commas between; or all, or none. Without a roster: stations with an idle truck, once for "
+            "each truck (s1,s1,s3).",
         ),
-    ],
+    ] = None,
+    busy: Annotated[
+        str | None, option("UNITS", "The busy units instead, in the same way; all others are idle.")
+    ] = None,
+    incident_type: Annotated[
+        str | None, option("TYPE", "The type of the incident, where there are several at the node.", "--type")
+    ] = None,
     incident_class: Annotated[
         int | None, whole_option("Which row of the node in demand.csv, from 1.", "--class")
     ] = None,
@@ -46,17 +54,20 @@ def decide(
 ) -> None:
     """Say which trucks to send, and why."""
     from runcard.city.files import read_city
-    from runcard.cli.show_teams import print_explanation
+    from runcard.cli.show_teams import print_answer, print_explanation
     from runcard.cli.terminal import print_json
-    from runcard.mdp.fingerprint import city_fingerprint
-    from runcard.outputs.explain import explain
-    from runcard.outputs.policy_file import load_policy
-    from runcard.outputs.situation import find_point, idle_trucks
+    from runcard.outputs.department_answer import answer
+    from runcard.outputs.department_file import fingerprints, load_department
 
-    policy = load_policy(file, None if city is None else city_fingerprint(read_city(city)))
-    point = find_point(policy.problem, at, incident_class)
-    explanation = explain(policy, idle_trucks(policy.problem, idle), point)
-    if as_json:
-        print_json(explanation.document())
+    department = load_department(file, None if city is None else fingerprints(read_city(city)))
+    found = answer(department, at, incident_type, idle=idle, busy=busy, incident_class=incident_class)
+    if department.is_plain:
+        (only,) = found.kinds
+        if as_json:
+            print_json(only.explanation.document())
+        else:
+            print_explanation(only.explanation)
+    elif as_json:
+        print_json(found.document())
     else:
-        print_explanation(explanation)
+        print_answer(found)

@@ -97,6 +97,7 @@ def evaluate_rule(
     *,
     measures: Mapping[str, NDArray[np.float64]] | None = None,
     proven: Collection[str] = (P_LATE,),
+    errors: Mapping[str, float] | None = None,
     tolerance: float = 1e-9,
     max_sweeps: int = MAX_SWEEPS,
     threads: int | None = None,
@@ -104,7 +105,8 @@ def evaluate_rule(
 ) -> Evaluation:
     """What the policy of a rule achieves in the long run.
 
-    `measures` are tables [T, J] beside those of the problem; the means of those in `proven` have certified bounds.
+    `measures` are tables [T, J] beside those of the problem, off by `errors`, or by nothing; the means of those in
+    `proven` have certified bounds.
     """
     began = time.perf_counter()
     total = problem.total_incidents_per_day
@@ -123,7 +125,10 @@ def evaluate_rule(
     }
     steady = chain.probabilities(tolerance=1e-3 * tolerance, max_sweeps=max_sweeps)
     means = {name: MeasureMean(float(rate) / total) for name, rate in zip(names, steady.measured, strict=True)}
-    means |= {name: MeasureMean(*_proven_mean(problem, solved, name)) for name, solved in found.items()}
+    off = {**problem.measure_errors, **(errors or {})}
+    means |= {
+        name: MeasureMean(*_proven_mean(problem, solved, name, off.get(name, 0.0))) for name, solved in found.items()
+    }
     mean_cost, cost_lower, cost_upper = _proven_mean(problem, cost)
     dispatches = steady.team_use @ problem.teams.counts
     sent = float(problem.incidents_per_day @ problem.trucks_needed)
@@ -146,9 +151,9 @@ def evaluate_rule(
 
 
 def _proven_mean(
-    problem: DispatchProblem, solved: PolicyValue, measure: str | None = None
+    problem: DispatchProblem, solved: PolicyValue, measure: str | None = None, error: float | None = None
 ) -> tuple[float, float, float]:
     """The mean of the cost, or of a measure, whose values were solved for, and where it is proven to lie."""
-    lower, upper = problem.proven(solved.lower, solved.upper, measure)
+    lower, upper = problem.proven(solved.lower, solved.upper, measure, error=error)
     middle = (solved.lower + solved.upper) / (2.0 * problem.total_incidents_per_day)
     return min(max(middle, lower), upper), lower, upper

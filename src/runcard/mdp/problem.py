@@ -44,10 +44,17 @@ P_LATE: Final = "late"
 MINUTES: Final = "minutes"
 """The measure that is the mean time of the first arrival."""
 
+_STANDARD: Final = "standard "
+
 
 def standard_measure(number: int) -> str:
     """The measure that is the chance to miss the first standard of each demand point, the second, ..., from 0."""
-    return f"standard {number + 1}"
+    return f"{_STANDARD}{number + 1}"
+
+
+def is_standard(measure: str) -> bool:
+    """Whether a measure is the chance to miss a standard."""
+    return measure.startswith(_STANDARD)
 
 
 MAX_LOAD = 1000.0
@@ -232,14 +239,18 @@ class DispatchProblem:
         least = min(float(table.min(where=allowed, initial=0.0)) for table in (self.cost, *self.measures.values()))
         return -least
 
-    def proven(self, lower: float, upper: float, measure: str | None = None) -> tuple[float, float]:
+    def proven(
+        self, lower: float, upper: float, measure: str | None = None, *, error: float | None = None
+    ) -> tuple[float, float]:
         """Where the true mean of the cost, or of a measure, is proven to lie, per incident.
 
         `lower` and `upper` are proven bounds, per day, on what the numbers of the problem give. A late fraction is also
-        proven to lie between 0 and 1, if all its chances do, and nothing is below 0 that has no number below 0.
+        proven to lie between 0 and 1, if all its chances do, and nothing is below 0 that has no number below 0. A
+        measure that is not the problem's own has the `error` that is given.
         """
-        error = self.cost_error if measure is None else self.measure_errors.get(measure, 0.0)
-        table = self.cost if measure is None else self.measures[measure]
+        if error is None:
+            error = self.cost_error if measure is None else self.measure_errors.get(measure, 0.0)
+        table = self.cost if measure is None else self.measures.get(measure)
         lower, upper = lower / self.total_incidents_per_day - error, upper / self.total_incidents_per_day + error
         if self._most_negative > 0.0:
             return lower, upper

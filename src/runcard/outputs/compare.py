@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.model import LATE, City
+from runcard.city.conditions import ONLY_KIND
+from runcard.city.model import LATE, City, Standard
 from runcard.errors import RuncardError
 from runcard.mdp.evaluate import Evaluation
+from runcard.mdp.from_city import city_of_kind
 from runcard.mdp.memory import check_states
 from runcard.mdp.problem import P_LATE, DispatchProblem
+from runcard.mdp.standards import standard_error, standard_tables
 from runcard.outputs.policy_choice import PolicyChoice, policy_choices
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
@@ -21,6 +24,24 @@ from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels
 
 DEFAULT_POLICIES = ("closest-first", "one-step", "optimal")
+
+
+@dataclass(frozen=True)
+class StandardResult:
+    """How often a policy misses a standard: the part of the incidents of its type, proven to lie in [lower, upper].
+
+    None where there are no incidents of the type.
+    """
+
+    standard: Standard
+    miss_fraction: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The result as plain values, ready for JSON."""
+        said = {name: getattr(self.standard, name) for name in ("type", "kind", "arrivals", "target_minutes", "weight")}
+        return said | {"miss_fraction": self.miss_fraction, "lower": self.lower, "upper": self.upper}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +69,8 @@ class ComparedPolicy:
     """Its mean cost is at most this part above the optimum; None where `optimal` was not asked for."""
     late_by_rule: Mapping[str, float] = field(default_factory=dict)
     """The late fraction of the incidents of each rule (see `City.rule_of`), where there are several."""
+    standards: tuple[StandardResult, ...] = ()
+    """How often each standard is missed, where the city has any."""
 
     @property
     def name(self) -> str:
@@ -103,6 +126,8 @@ class Comparison:
         stations = [{"station_id": one, "dispatch_share": share, "busy_fraction": part} for one, share, part in columns]
         own = {"gap_to_optimum": result.gap_to_optimum, "stations": stations, "outside_share": evaluation.outside_share}
         by_rule = {"late_by_rule": dict(result.late_by_rule)} if result.late_by_rule else {}
+        if result.standards:
+            own["standards"] = [one.document() for one in result.standards]
         return result.entry(with_cost=self.problem.objective != LATE) | own | by_rule
 
 
@@ -111,18 +136,35 @@ def compare_policies(
     policies: Sequence[str] = DEFAULT_POLICIES,
     options: SolveOptions = DEFAULTS,
     *,
+    kind: str | None = None,
     steps: Steps = NO_STEPS,
 ) -> Comparison:
-    """The comparison of policies, given by name, paper label or file; one that is named twice is taken once."""
+    """The comparison of policies, given by name, paper label or file; one that is named twice is taken once.
+
+    A city with several kinds of units is compared for one `kind`; see `department_comparison.py` for all.
+    """
     choices = policy_choices(policies, options)
+    city = city_of_kind(city, kind)
+    (kind,) = city.kinds
     check_states(station.trucks for station in city.stations)  # evaluation needs every state, whatever the policy
     problem = city_problem(city, steps=steps)
-    late_of_rules = _late_of_rules(city, problem)
+    tables = standard_tables(city, problem)
+    late_of_rules = {} if tables else _late_of_rules(city, problem)
     load_kernels(problem, [choice.name for choice in choices])
     results: list[ComparedPolicy] = []
     for choice in choices:
         first = results[0].evaluation if results else None
-        results.append(solved_result(problem, choice, options, first=first, steps=steps, late_of_rules=late_of_rules))
+        one = solved_result(
+            problem,
+            choice,
+            options,
+            kind=kind,
+            first=first,
+            steps=steps,
+            late_of_rules=late_of_rules,
+            standards=tables,
+        )
+        results.append(one)
     lower = next((result.cost_lower for result in results if result.policy.name == "optimal"), 0.0)
     if lower > 0.0:
         results = [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]
@@ -148,17 +190,27 @@ def solved_result(
     choice: PolicyChoice,
     options: SolveOptions,
     *,
+    kind: str = ONLY_KIND,
     first: Evaluation | None = None,
     steps: Steps = NO_STEPS,
     words: str = "",
     late_of_rules: Mapping[str, NDArray[np.float64]] | None = None,
+    standards: Mapping[Standard, NDArray[np.float64] | None] | None = None,
 ) -> ComparedPolicy:
     """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself."""
     began = time.perf_counter()
     steps.begin(f"{choice.label}{words}")
-    policy = choice.policy(problem, options)
+    policy = choice.policy(problem, options, kind)
     steps.begin(f"{choice.label}{words}, evaluated")
-    evaluation = evaluate(policy, measures=late_of_rules, threads=options.threads, progress=options.progress)
+    of_standards = {_measure_of(one): table for one, table in (standards or {}).items() if table is not None}
+    evaluation = evaluate(
+        policy,
+        measures={**(late_of_rules or {}), **of_standards},
+        proven=tuple(of_standards),
+        errors=dict.fromkeys(of_standards, standard_error(problem)),
+        threads=options.threads,
+        progress=options.progress,
+    )
     seconds = time.perf_counter() - began
     cost, certificate = evaluation.cost, policy.certificate
     lower, upper, converged = evaluation.cost_lower, evaluation.cost_upper, evaluation.converged
@@ -183,4 +235,18 @@ def solved_result(
         converged=converged,
         seconds=seconds,
         late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()},
+        standards=tuple(_missed(one, evaluation) for one in standards or ()),
     )
+
+
+def _measure_of(standard: Standard) -> str:
+    """The name of the measure of a standard."""
+    return f"{standard.type}: {standard.kind} {standard.rule}"
+
+
+def _missed(standard: Standard, evaluation: Evaluation) -> StandardResult:
+    """How often a standard is missed; no more than always."""
+    found = evaluation.measures.get(_measure_of(standard))
+    if found is None or found.lower is None or found.upper is None:
+        return StandardResult(standard)
+    return StandardResult(standard, *(min(number, 1.0) for number in (found.mean, found.lower, found.upper)))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import LATE, Objective
+from runcard.mdp.problem import is_standard
 from runcard.outputs.situation import class_words
 from runcard.outputs.words import in_decimals, percent, team_words
 from runcard.policy.base import Decision, Option, Policy
@@ -52,8 +53,14 @@ PHRASES: Final = {
         "Price: the expected number of extra late incidents later from taking these trucks now, with each extra minute "
         "of response counted as {weight:g} of one.",
     ),
+    "standards": Phrases(
+        "missed standards now",
+        "No other team misses fewer standards now.",
+        "Fewest standards missed now",
+        "Price: the expected number of extra missed standards later, each with its weight, from taking these now.",
+    ),
 }
-"""By what is minimised."""
+"""By what is minimised; "standards" where several of them, or their weights, count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +81,10 @@ class Explanation:
     truck_prices: dict[str, float]
     """The price of one truck of each station that has an idle one."""
     objective: Objective = LATE
+    truck: str = "truck"
+    """What a truck is called: the kind of the units, where there are kinds."""
+    counts: str = "late"
+    """What is minimised, as in `PHRASES`."""
 
     def document(self) -> dict[str, Any]:
         """The decision as plain values, ready for JSON; where the objective is not the late fraction, with it."""
@@ -86,7 +97,7 @@ class Explanation:
         """What to do, in one sentence."""
         team = self.decision.team
         if set(team) == {OUTSIDE_ID}:
-            return f"No truck is idle: {team_words(team)} must come to {self.place}."
+            return f"No {self.truck} is idle: {team_words(team)} must come to {self.place}."
         return f"Send {team_words(team)} to {self.place}."
 
     @property
@@ -98,7 +109,7 @@ class Explanation:
         if self.reason:
             going = f"Of the {self.num_teams} teams that could go it {self.reason}: {self._sum_of(decision)}."
             return [going, f"{self.policy.capitalize()} does not look at prices."]
-        phrases = PHRASES[self.objective.minimise]
+        phrases = PHRASES[self.counts]
         of_teams = f"Of the {self.num_teams} teams that could go it minimises"
         now = phrases.now.format(weight=self.objective.weight)
         reasons = [f"{of_teams} {now} + price of the team: {self._sum_of(decision)}."]
@@ -115,14 +126,15 @@ class Explanation:
     def _sum_of(self, option: Option) -> str:
         """The cost of a team now, its price and their sum, as the objective counts them."""
         late, minutes = f"P(late now) {self._price(option.p_late)}", f"{option.minutes or 0.0:.3f} min"
-        now = {"late": late, "minutes": f"{minutes} now"}.get(self.objective.minimise)
+        of_standards = f"missed standards now {self._price(option.p_late)}"
+        now = {"late": late, "minutes": f"{minutes} now", "standards": of_standards}.get(self.counts)
         now = now or f"{late} + {self.objective.weight:g} × {minutes}"
         return f"{now} + price {self._price(option.price)} = {self._price(option.total)}"
 
     @property
     def price_words(self) -> str:
         """What a price is, in one sentence."""
-        return PHRASES[self.objective.minimise].price.format(weight=self.objective.weight)
+        return PHRASES[self.counts].price.format(weight=self.objective.weight)
 
     @property
     def truck_words(self) -> str:
@@ -149,6 +161,7 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
     with_idle = np.flatnonzero(idle)
     truck_prices = policy.prices(idle, 1 + with_idle)  # team 1 + i is one truck of station i
     asked = np.append(equally_good, closest)
+    of_standards = any(map(is_standard, problem.measures))
     prices = policy.prices(idle, asked)
     best_now = int(prices[:-1].argmin())
     return Explanation(
@@ -161,6 +174,7 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
         num_teams=len(teams),
         truck_prices={problem.station_ids[i]: float(price) for i, price in zip(with_idle, truck_prices, strict=True)},
         objective=problem.objective,
+        counts="standards" if of_standards and problem.objective == LATE else problem.objective.minimise,
     )
 
 

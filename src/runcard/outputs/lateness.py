@@ -1,13 +1,13 @@
 """P(late) of every team at one place, best first: what a choice is made from when nothing else matters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.city.model import City
+from runcard.city.model import City, Standard
 from runcard.errors import InputError
 from runcard.outputs.words import expected_one_of
 from runcard.response.table import response_table
@@ -25,6 +25,8 @@ class TeamLateness:
     p_late: float
     mean_minutes: float
     shared_links: int | None
+    missed: tuple[float, ...] = ()
+    """The chance to miss each standard, where the city has any; `p_late` is then their weighted sum."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,10 @@ class ClassLateness:
     target_minutes: float
     incidents_per_day: float
     teams: tuple[TeamLateness, ...]
+    kind: str = ""
+    """The kind of units that go, where the city has a roster or standards."""
+    type: str = ""
+    standards: tuple[Standard, ...] = ()
 
 
 def lateness_document(node_id: str, classes: Sequence[ClassLateness]) -> dict[str, Any]:
@@ -46,39 +52,78 @@ def lateness_document(node_id: str, classes: Sequence[ClassLateness]) -> dict[st
     `teams` are those of the node's incident class. A node with several has `classes` as well, with the teams of each,
     and `teams` are those of the first.
     """
-    by_class = [asdict(one) for one in classes]
-    for team in (team for one in by_class for team in one["teams"]):
-        del team["shared_links"]
+    by_class = [_plain(one) for one in classes]
     document = {"node": node_id, "teams": by_class[0]["teams"]}
-    return document if len(by_class) == 1 else document | {"classes": by_class}
+    return document if len(by_class) == 1 and not classes[0].kind else document | {"classes": by_class}
+
+
+def _plain(one: ClassLateness) -> dict[str, Any]:
+    """A class as plain values; kinds and standards only where there are any."""
+    found = asdict(one)
+    for team in found["teams"]:
+        del team["shared_links"]
+        if not one.standards:
+            del team["missed"]
+    said = ("arrivals", "target_minutes", "weight")
+    found["standards"] = [{name: getattr(standard, name) for name in said} for standard in one.standards]
+    for name in ("kind", "type", "standards"):
+        if not found[name]:
+            del found[name]
+    return found
 
 
 def lateness_at(city: City, node_id: str) -> list[ClassLateness]:
-    """P(late) of every team that could be sent to a node, for each of its incident classes as in demand.csv."""
-    points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
-    if not points:
+    """P(late) of every team that could be sent to a node, for each of its incident classes as in demand.csv.
+
+    In a department that is for each kind that they need, in turn.
+    """
+    if not any(point.node_id == node_id for point in city.demand):
         if any(node.node_id == node_id for node in city.nodes):
             raise InputError(f"node {node_id!r} of {city.name} is no demand point: no row of demand.csv names it")
         nodes = (point.node_id for point in city.demand)
         raise InputError(expected_one_of(f"demand point of {city.name}", nodes, node_id))
+    return [one for kind in city.kinds for one in _lateness_of_kind(city.of_kind(kind), node_id)]
+
+
+def _lateness_of_kind(city: City, node_id: str) -> list[ClassLateness]:
+    """The same for a city of one kind."""
+    points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
+    if not points:
+        return []
     table, classes = response_table(city, points=points), []
+    by_station = {one.station_id: [unit.unit_id for unit in city.units if unit.station_id == one.station_id]
+                  for one in city.stations}  # fmt: skip
     for place, number in enumerate(points):
         point, teams = city.demand[number], []
-        trucks = city.trucks_for(point)
-        p_late, mean_minutes = table.p_late[:, place].tolist(), table.mean_minutes[:, place].tolist()
+        first, *_ = rules = city.standards_of(point)
+        trucks = first.trucks
+        missed = np.array([one[:, place] for one in table.missed[: len(rules)]])
+        p_late, mean_minutes = missed[0].tolist(), table.mean_minutes[:, place].tolist()
+        if city.standards:
+            p_late = (np.array([one.weight for one in rules]) @ missed).tolist()
         for team in np.flatnonzero(np.isfinite(p_late)).tolist():
             going = [i for i in table.teams.stations[team].tolist() if i >= 0]
             alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
-            ids = (*(city.stations[i].station_id for i in going), *[OUTSIDE_ID] * (trucks - len(going)))
+            ids = (*_ids(city, going, by_station), *[OUTSIDE_ID] * (trucks - len(going)))
             shared_links = int(table.routes.shared_links[going[0], going[1], number]) if alike else None
-            teams.append(TeamLateness(ids, p_late[team], mean_minutes[team], shared_links))
+            own = tuple(missed[:, team].tolist()) if city.standards else ()
+            teams.append(TeamLateness(ids, p_late[team], mean_minutes[team], shared_links, own))
         one = ClassLateness(
             name=point.name,
             trucks=trucks,
-            arrivals=point.arrivals or city.arrivals_per_incident,
-            target_minutes=city.standards_of(point)[0].target_minutes,
+            arrivals=first.arrivals,
+            target_minutes=first.target_minutes,
             incidents_per_day=point.incidents_per_day,
             teams=tuple(sorted(teams, key=lambda team: team.p_late)),
+            kind="" if city.is_plain else first.kind,
+            type=point.type if city.standards else "",
+            standards=rules if city.standards else (),
         )
         classes.append(one)
     return classes
+
+
+def _ids(city: City, going: Sequence[int], by_station: Mapping[str, Sequence[str]]) -> list[str]:
+    """What the trucks of some stations are called: their units, the first of each station, or the stations."""
+    names = [city.stations[i].station_id for i in going]
+    return [by_station[name][names[:n].count(name)] for n, name in enumerate(names)] if city.units else names

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.policy_file import load_policy
+from runcard.outputs.department_file import load_department, load_kind
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
 from runcard.policy.solve import LABELS, RECIPES, check_horizon, check_size, policy_name, solve_named
@@ -28,10 +29,10 @@ class PolicyChoice:
     """The name of the policy, also of one in a file."""
     file: Path | None = None
 
-    def policy(self, problem: DispatchProblem, options: SolveOptions) -> Policy:
-        """The policy for a problem, solved or read; a file that was made for another problem is refused."""
+    def policy(self, problem: DispatchProblem, options: SolveOptions, kind: str = ONLY_KIND) -> Policy:
+        """The policy of a kind for its problem, solved or read; a file made for another problem is refused."""
         if self.file is not None:
-            return load_policy(self.file, problem)
+            return load_kind(self.file, kind, problem)
         return solve_named(problem, self.name, options)
 
 
@@ -40,7 +41,7 @@ def policy_choices(words: Sequence[str], options: SolveOptions) -> list[PolicyCh
     found: dict[str, PolicyChoice] = {}
     for word in words:
         if names_file(word):
-            choice = PolicyChoice(label=word, name=load_policy(word).name, file=Path(word))
+            choice = PolicyChoice(label=word, name=load_department(word).name, file=Path(word))
         else:
             name = policy_name(word)
             choice = PolicyChoice(label=name, name=name)
@@ -62,13 +63,15 @@ def names_file(word: str) -> bool:
 def policies_for(
     city: City, choices: Sequence[PolicyChoice], options: SolveOptions, steps: Steps = NO_STEPS
 ) -> list[Policy]:
-    """The policies for a city, in the order in which they were asked for."""
-    check_size([station.trucks for station in city.stations], [one.name for one in choices if one.file is None])
+    """The policies for a city of one kind, in the order in which they were asked for."""
+    (kind,) = city.kinds
+    seen = city.of_kind(kind)
+    check_size([station.trucks for station in seen.stations], [one.name for one in choices if one.file is None])
     if all(choice.file is not None for choice in choices):  # no need for the costs, which can take long
-        return [load_policy(choice.label, city_fingerprint(city)) for choice in choices]
-    problem = city_problem(city, minutes=False, steps=steps)
+        return [load_kind(choice.label, kind, city_fingerprint(seen)) for choice in choices]
+    problem = city_problem(seen, minutes=False, steps=steps)
     found = []
     for choice in choices:
         steps.begin(choice.label)
-        found.append(choice.policy(problem, options))
+        found.append(choice.policy(problem, options, kind))
     return found

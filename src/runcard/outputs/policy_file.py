@@ -13,7 +13,8 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -23,13 +24,17 @@ from numpy.typing import NDArray
 
 from runcard.city.model import LATE, Objective
 from runcard.errors import InputError, PolicyFileError
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import DispatchProblem, is_standard
 from runcard.outputs.files import fill_whole
 from runcard.outputs.tensor_file import read_json, read_tensors, write_tensors
 from runcard.policy.base import Certificate, Policy, Stored
 from runcard.policy.solve import RECIPES
 
 FORMAT: Final = "runcard-policy-3"
+DEPARTMENT_FORMAT: Final = "runcard-department-1"
+"""Of a city with a roster or standards; see `department_file.py`."""
+
+OTHER_CITY: Final = "the policy was made for another city, or for this one before it changed; solve it again"
 
 LARGEST: Final = 1e100
 """No number of a policy is larger; sums and differences of such numbers are still numbers."""
@@ -42,18 +47,33 @@ _MEASURE: Final = "measure_"
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     """The file that now holds the policy."""
+    about, arrays = contents_of(policy)
+    return write_contents(Path(path), {"format": FORMAT} | about, arrays)
+
+
+def write_contents(path: Path, about: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Path:
+    """The file that now holds these arrays and what is said of them."""
+    words = {"runcard": json.dumps(about | {"digest": _digest(about, arrays)})}
+    return fill_whole(path, lambda draft: write_tensors(draft, words, arrays))
+
+
+def contents_of(policy: Policy) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What a file says of a policy, and its arrays."""
     problem, stored = policy.problem, policy.stored()
     arrays = {name: getattr(problem, name) for name in _OF_PROBLEM}
     # Values of every state are for evaluation, too, which wants every measure; so do the words of a decision where the
-    # cost is not P(late).
-    if "value" in stored.arrays or problem.objective != LATE:
-        arrays |= {f"{_MEASURE}{name}": array for name, array in problem.measures.items() if array is not problem.cost}
+    # cost is not P(late). The standards are in every answer.
+    every = "value" in stored.arrays or problem.objective != LATE
+    arrays |= {
+        f"{_MEASURE}{name}": array
+        for name, array in problem.measures.items()
+        if array is not problem.cost and (every or is_standard(name))
+    }
     errors = {name: error for name, error in problem.measure_errors.items() if f"{_MEASURE}{name}" in arrays}
     arrays = {name: np.asarray(array, order="C") for name, array in {**arrays, **stored.arrays}.items()}
     certificate = stored.certificate
     about: dict[str, Any] = {name: getattr(problem, name) for name in _SAID_OF_PROBLEM}
     about |= {
-        "format": FORMAT,
         "problem": problem.fingerprint,
         "measure_errors": errors,
         "objective": asdict(problem.objective),
@@ -61,9 +81,7 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         "certificate": None if certificate is None else [certificate.lower, certificate.upper, certificate.converged],
         "settings": dict(stored.settings),
     }
-    about["digest"] = _digest(about, arrays)
-    words = {"runcard": json.dumps(about)}
-    return fill_whole(Path(path), lambda draft: write_tensors(draft, words, arrays))
+    return about, arrays
 
 
 def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | str | None = None) -> Policy:
@@ -71,14 +89,26 @@ def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | str | N
 
     The policy is then of that very problem, where it is given itself.
     """
+    with said_of(path):
+        about, arrays = read_contents(Path(path), [FORMAT])
+        return policy_from(about, arrays, problem)
+
+
+def policy_from(
+    about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], problem: DispatchProblem | str | None
+) -> Policy:
+    """The policy of a file; with `problem` or its fingerprint, only if it was made for that problem."""
+    wanted = problem.fingerprint if isinstance(problem, DispatchProblem) else problem
+    if wanted is not None and about["problem"] != wanted:
+        raise PolicyFileError(OTHER_CITY)
+    return _policy(about, arrays, problem if isinstance(problem, DispatchProblem) else None)
+
+
+@contextmanager
+def said_of(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise what is wrong with a file as one error that names it."""
     try:
-        about, arrays = _read(Path(path))
-        wanted = problem.fingerprint if isinstance(problem, DispatchProblem) else problem
-        if wanted is not None and about["problem"] != wanted:
-            raise PolicyFileError(
-                "the policy was made for another city, or for this one before it changed; solve it again"
-            )
-        return _policy(about, arrays, problem if isinstance(problem, DispatchProblem) else None)
+        yield
     except PolicyFileError as error:
         raise PolicyFileError(f"{path}: {error}") from error
     except (InputError, KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
@@ -105,12 +135,12 @@ def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
         measure_errors={name: _number(error) for name, error in about["measure_errors"].items()},
         objective=Objective(**about.get("objective", {})),
         returns_per_day=_number(about["returns_per_day"]),
-        station_ids=_names(about["station_ids"]),
-        point_ids=_names(about["point_ids"]),
-        class_names=_names(about.get("class_names", [])),
+        station_ids=names_of(about["station_ids"]),
+        point_ids=names_of(about["point_ids"]),
+        class_names=names_of(about.get("class_names", [])),
     )
     if about["source"] is not None:
-        (source,) = _names([about["source"]])
+        (source,) = names_of([about["source"]])
         problem = problem.made_from(lambda: source)
     if problem.fingerprint != about["problem"]:
         raise PolicyFileError("damaged: its fingerprint is that of another problem than it holds")
@@ -157,24 +187,28 @@ def _number(given: Any) -> float:
     return float(given)
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def names_of(given: Any) -> tuple[str, ...]:
+    """A list of names, if it is one."""
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise PolicyFileError(f"damaged: expected a list of names, found {given!r:.80}")
     return tuple(given)
 
 
-def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_contents(source: Path, formats: Sequence[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What a policy file says of itself, and its arrays; all as it was written, and all numbers."""
     words, arrays = read_tensors(source)
     text = words.get("runcard", "null")
     about = read_json(text) if isinstance(text, str) else None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    if not isinstance(about, dict) or about.get("format") not in formats:
         found = about.get("format") if isinstance(about, dict) else about
-        raise PolicyFileError(f"expected a policy file of the format {FORMAT}, found {found!r:.80}")
+        if found == DEPARTMENT_FORMAT:
+            raise PolicyFileError("it holds the policies of a department, by kind of units: use load_department")
+        raise PolicyFileError(f"expected a policy file of the format {formats[0]}, found {found!r:.80}")
     if about.pop("digest", None) != _digest(about, arrays):
         raise PolicyFileError("damaged: its contents do not match their digest")
     for name, array in arrays.items():
-        infinite = name == "cost" or name.startswith(_MEASURE)
+        own = name.rpartition("/")[2]  # a department has the number of the kind before it
+        infinite = own == "cost" or own.startswith(_MEASURE)
         if array.dtype.kind == "f" and array.size and not _are_numbers(array, infinite=infinite):
             raise PolicyFileError(f"damaged: expected numbers in the array {name[:80]!r}, up to {LARGEST:g}")
     return about, arrays

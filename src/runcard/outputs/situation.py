@@ -41,16 +41,16 @@ def _class_facts(problem: DispatchProblem, point: int) -> str:
     return f"{name}, {incidents_a_day(rate, digits=6)}"
 
 
-def idle_trucks(problem: DispatchProblem, words: str) -> NDArray[np.int64]:
-    """[I] the idle trucks: station ids with commas between, one for each truck, or "all" or "none"."""
+def idle_trucks(problem: DispatchProblem, words: str, *, what: str = "idle") -> NDArray[np.int64]:
+    """[I] the idle trucks, or `what` they are: station ids with commas, one for each truck, or "all" or "none"."""
     station_ids = problem.station_ids
     if words in ("all", "none") and words not in station_ids:
         return problem.trucks.copy() if words == "all" else np.zeros_like(problem.trucks)
     named = Counter(word.strip() for word in words.split(","))
     for word, number in named.items():
         if word not in station_ids:
-            raise InputError(f"idle trucks: {expected_one_of('station', station_ids, word)}; or say just all or none")
+            raise InputError(f"{what} trucks: {expected_one_of('station', station_ids, word)}; or say just all or none")
         trucks = int(problem.trucks[station_ids.index(word)])
         if number > trucks:
-            raise InputError(f"idle trucks: station {word} has {counted(trucks, 'truck')}, got it {number} times")
+            raise InputError(f"{what} trucks: station {word} has {counted(trucks, 'truck')}, got it {number} times")
     return np.array([named[station_id] for station_id in station_ids], np.int64)

@@ -1,5 +1,6 @@
 """The teams that could go in one state, and decisions made of them: what every policy has in common."""
 
+from collections.abc import Sequence
 from operator import index
 from typing import Any
 
@@ -101,6 +102,11 @@ def _facts(problem: DispatchProblem, point: int, team: int, price: float) -> dic
         minutes = float(problem.measures[MINUTES][team, point])
         facts |= {"cost": float(problem.cost[team, point]), "minutes": minutes}
     return facts
+
+
+def team_number(problem: DispatchProblem, team: Sequence[str]) -> int:
+    """The number of a team of station ids, "outside" among them or not."""
+    return problem.teams.number([problem.station_ids.index(one) for one in team if one != OUTSIDE_ID])
 
 
 def team_ids(problem: DispatchProblem, point: int, team: int) -> tuple[str, ...]:

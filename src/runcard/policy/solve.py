@@ -1,6 +1,6 @@
 """Policies by name: the names of the command line, the labels of the paper, and how each is solved and evaluated."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from math import inf
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.memory import check_states, count_states
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy import closest_first, fixed_card, mean_field, one_step, optimal, queueing
 from runcard.policy.base import Policy
@@ -108,9 +108,22 @@ def evaluate(
     policy: Policy,
     *,
     measures: Mapping[str, NDArray[np.float64]] | None = None,
+    proven: Collection[str] = (),
+    errors: Mapping[str, float] | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
-    """What a policy achieves in the long run, exactly; `measures` are tables [T, J] beside those of its problem."""
+    """What a policy achieves in the long run, exactly; `measures` are tables [T, J] beside those of its problem.
+
+    The means of those in `proven` get certified bounds, in which their `errors` are counted.
+    """
     checked_threads(threads)  # before the rule is made, which may take long
-    return evaluate_rule(policy.problem, policy.rule, measures=measures, threads=threads, progress=progress)
+    return evaluate_rule(
+        policy.problem,
+        policy.rule,
+        measures=measures,
+        proven=(P_LATE, *proven),
+        errors=errors,
+        threads=threads,
+        progress=progress,
+    )

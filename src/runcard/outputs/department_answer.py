@@ -1,0 +1,214 @@
+"""The answer of a department: which units go, of each kind, which standards they meet, and what else could go."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from runcard.city.model import Standard
+from runcard.errors import InputError
+from runcard.outputs.explain import Explanation, explain
+from runcard.outputs.situation import find_point, idle_trucks
+from runcard.outputs.words import expected_one_of, percent, team_words
+from runcard.policy.base import Option
+from runcard.policy.department import Department, DepartmentDecision, Fleet, KindDecision
+
+MOST_ALTERNATIVES: Final = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindAnswer:
+    """What one kind sends: an explanation that names units, and the chance to miss each standard."""
+
+    kind: str
+    explanation: Explanation
+    standards: tuple[tuple[Standard, float], ...]
+
+    @property
+    def standard_words(self) -> str:
+        """The chance to meet each standard, in words."""
+        met = [f"{one.rule}: {percent(1.0 - missed)}" for one, missed in self.standards]
+        return f"Chance to meet the standards: {'; '.join(met)}." if met else ""
+
+    def document(self) -> dict[str, Any]:
+        """The answer as plain values, ready for JSON."""
+        names = ("arrivals", "target_minutes", "weight")
+        met = [{name: getattr(one, name) for name in names} | {"p_miss": missed} for one, missed in self.standards]
+        return {"kind": self.kind} | self.explanation.document() | ({"standards": met} if met else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepartmentAnswer:
+    """Who goes to an incident, by kind, and why."""
+
+    node_id: str
+    type: str
+    policy: str
+    kinds: tuple[KindAnswer, ...]
+
+    @property
+    def headline(self) -> str:
+        """What to do, in one sentence."""
+        of_type = f" ({self.type})" if self.type else ""
+        if len(self.kinds) == 1:
+            return self.kinds[0].explanation.headline
+        teams = [f"{team_words(one.explanation.decision.team)} ({one.kind})" for one in self.kinds]
+        return f"Send {', '.join(teams[:-1])} and {teams[-1]} to {self.node_id}{of_type}."
+
+    def document(self) -> dict[str, Any]:
+        """The answer as plain values, ready for JSON: all kinds together, and then one by one.
+
+        An alternative of all kinds together sends another team of one kind.
+        """
+        decisions = [one.explanation.decision for one in self.kinds]
+        others = []
+        for number, one in enumerate(decisions):
+            for option in one.alternatives:
+                changed: list[Option] = [*decisions[:number], option, *decisions[number + 1 :]]
+                others.append((sum(each.total for each in changed), _together(changed)))
+        others.sort(key=lambda other: other[0])
+        return {
+            "node": self.node_id,
+            **({"type": self.type} if self.type else {}),
+            **_together(decisions),
+            "alternatives": [document for _, document in others[:MOST_ALTERNATIVES]],
+            "kinds": [one.document() for one in self.kinds],
+        }
+
+
+def _together(options: Collection[Option]) -> dict[str, Any]:
+    """The teams of all kinds as one."""
+    return {
+        "team": [unit for one in options for unit in one.team],
+        "p_late": sum(one.p_late for one in options),
+        "price": sum(one.price for one in options),
+    }
+
+
+def answer(
+    department: Department,
+    node_id: str,
+    incident_type: str | None,
+    *,
+    idle: str | None = None,
+    busy: str | None = None,
+    incident_class: int | None = None,
+) -> DepartmentAnswer:
+    """The answer of a department, from the words of a person: which units are idle, or which are busy."""
+    found = decided(department, node_id, incident_type, idle=idle, busy=busy, incident_class=incident_class)
+    return explain_department(found)
+
+
+def decided(
+    department: Department,
+    node_id: str,
+    incident_type: str | None,
+    *,
+    idle: str | None,
+    busy: str | None,
+    incident_class: int | None,
+) -> DepartmentDecision:
+    """The decision of a department, from the words of a person."""
+    if (idle is None) == (busy is None):
+        raise InputError(f"expected the idle units or the busy ones, got {'neither' if idle is None else 'both'}")
+    if department.types:
+        incident_type = _type(department, node_id, incident_type)
+    elif incident_type is not None:
+        raise InputError(f"expected no type of incident: this city has none, got {incident_type!r}")
+    if not department.unit_ids:  # no roster: stations stand for their trucks
+        (fleet,) = department.fleets
+        return _by_station(fleet, node_id, incident_type or "", idle, busy, incident_class)
+    free = idle_units(department.unit_ids, idle, busy)
+    if department.types:
+        return department.decide(free, node_id, incident_type or "")
+    (fleet,) = department.fleets
+    point = find_point(fleet.problem, node_id, incident_class)
+    return DepartmentDecision(node_id=node_id, type="", kinds=(fleet.decide(fleet.idle_trucks(free), point, free),))
+
+
+def _by_station(
+    fleet: Fleet, node_id: str, incident_type: str, idle: str | None, busy: str | None, incident_class: int | None
+) -> DepartmentDecision:
+    """The decision of a city without a roster."""
+    if incident_type:
+        point = fleet.point(node_id, incident_type)
+        assert point is not None  # `_type` has looked for it
+    else:
+        point = find_point(fleet.problem, node_id, incident_class)
+    if idle is not None:
+        trucks = idle_trucks(fleet.problem, idle)
+    else:
+        trucks = fleet.problem.trucks - idle_trucks(fleet.problem, str(busy), what="busy")
+    return DepartmentDecision(node_id=node_id, type=incident_type, kinds=(fleet.decide(trucks, point),))
+
+
+def _type(department: Department, node_id: str, incident_type: str | None) -> str:
+    """The type of an incident at a node, if there is such a one; it may be left out where there is only one."""
+    here = dict.fromkeys(
+        of_point
+        for fleet in department.fleets
+        for point_id, of_point in zip(fleet.problem.point_ids, fleet.types, strict=True)
+        if point_id == node_id
+    )
+    if not here:
+        nodes = (point_id for fleet in department.fleets for point_id in fleet.problem.point_ids)
+        raise InputError(expected_one_of("demand point", nodes, node_id))
+    if incident_type is None and len(here) == 1:
+        return next(iter(here))
+    if incident_type is None:
+        raise InputError(f"node {node_id} has incidents of several types; choose one with --type: {', '.join(here)}")
+    if incident_type not in here:
+        raise InputError(f"node {node_id}: {expected_one_of('type of incident', here, incident_type)}")
+    return incident_type
+
+
+def idle_units(unit_ids: Collection[str], idle: str | None, busy: str | None) -> frozenset[str]:
+    """The idle units: those that are named, or all but the busy ones that are; "all" and "none" are words, too."""
+    words = idle if idle is not None else busy or ""
+    named = {"all": frozenset(unit_ids), "none": frozenset[str]()}.get(words.strip())
+    if named is None:
+        listed = [word.strip() for word in words.split(",")]
+        for word in listed:
+            what = "idle" if idle is not None else "busy"
+            if word not in unit_ids:
+                choices = expected_one_of("unit", unit_ids, word)
+                raise InputError(f"{what} units: {choices}; or say just all or none")
+            if listed.count(word) > 1:
+                raise InputError(f"{what} units: expected every unit once, got {word} {listed.count(word)} times")
+        named = frozenset(listed)
+    return named if idle is not None else frozenset(unit_ids) - named
+
+
+def explain_department(found: DepartmentDecision) -> DepartmentAnswer:
+    """The reasons of a decision."""
+    kinds = tuple(_explained(one, found) for one in found.kinds)
+    return DepartmentAnswer(node_id=found.node_id, type=found.type, policy=kinds[0].explanation.policy, kinds=kinds)
+
+
+def _explained(one: KindDecision, found: DepartmentDecision) -> KindAnswer:
+    """The explanation of what one kind sends, in units where there is a roster."""
+    fleet = one.fleet
+    explanation = explain(fleet.policy, one.trucks, one.point)
+    missed = fleet.chances(one.point, one.decision)
+    standards = tuple(zip(fleet.standards_at(one.point), missed, strict=True))
+    place = f"{found.node_id} ({found.type})" if found.type else explanation.place
+    explanation = replace(explanation, place=place, truck="truck" if not fleet.units else fleet.kind)
+    if fleet.units:
+        explanation = _in_units(explanation, one)
+    return KindAnswer(kind=fleet.kind, explanation=explanation, standards=standards)
+
+
+def _in_units(explanation: Explanation, one: KindDecision) -> Explanation:
+    """The explanation with units in place of stations."""
+
+    def of(option: Option) -> Any:
+        return replace(option, team=one.fleet.unit_ids(option.team, one.idle))
+
+    alternatives = tuple(of(other) for other in explanation.decision.alternatives)
+    homes = {unit.unit_id: unit.station_id for unit in one.fleet.units if unit.unit_id in one.idle}
+    return replace(
+        explanation,
+        decision=replace(of(explanation.decision), alternatives=alternatives),
+        best_now=of(explanation.best_now),
+        closest=of(explanation.closest),
+        truck_prices={unit_id: explanation.truck_prices[home] for unit_id, home in homes.items()},
+    )

@@ -1,0 +1,154 @@
+"""Policies of a whole department side by side: one comparison for each kind of units, and what they add up to.
+
+The mean number of missed standards of an incident, each with its weight, is a sum over kinds: with Λ_k the incidents a
+day that need kind k and Λ all of them, it is Σ_k (Λ_k / Λ) × the mean of kind k. Proven bounds add up in the same way.
+Where every incident needs one kind and has one standard of weight 1, this is the late fraction.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from runcard.city.model import LATE, City
+from runcard.outputs.compare import DEFAULT_POLICIES, ComparedPolicy, Comparison, StandardResult, compare_policies
+from runcard.outputs.steps import NO_STEPS, Steps
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DepartmentResult:
+    """What one policy achieves with all kinds together; numbers are for each incident of the city."""
+
+    name: str
+    missed: float
+    """The weighted sum of missed standards, proven to lie in [lower, upper]."""
+    lower: float
+    upper: float
+    improvement_over_first: float
+    gap_to_optimum: float | None
+    seconds: float
+    converged: bool
+    standards: tuple[StandardResult, ...]
+    """In the order of the city."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DepartmentComparison:
+    """The comparisons of every kind of one city, of the same policies."""
+
+    city: City
+    kinds: Mapping[str, Comparison]
+
+    @property
+    def failed(self) -> list[str]:
+        """The policies that did not converge, with their kind."""
+        return [f"{name} ({kind})" for kind, comparison in self.kinds.items() for name in comparison.failed]
+
+    @property
+    def names(self) -> list[str]:
+        """What the policies are called."""
+        return [result.name for result in next(iter(self.kinds.values())).results]
+
+    @cached_property
+    def results(self) -> tuple[DepartmentResult, ...]:
+        """What each policy achieves with all kinds together."""
+        found: list[DepartmentResult] = []
+        for number, name in enumerate(self.names):
+            of_kinds = {kind: comparison.results[number] for kind, comparison in self.kinds.items()}
+            missed = self._sum({kind: one.evaluation.late_fraction for kind, one in of_kinds.items()})
+            before = found[0].missed if found else missed
+            standards = {one.standard: one for result in of_kinds.values() for one in result.standards}
+            result = DepartmentResult(
+                name=name,
+                missed=missed,
+                lower=self._sum({kind: one.lower for kind, one in of_kinds.items()}),
+                upper=self._sum({kind: one.upper for kind, one in of_kinds.items()}),
+                improvement_over_first=1.0 - missed / before if before > 0.0 else 0.0,
+                gap_to_optimum=self._gap(of_kinds),
+                seconds=sum(one.seconds for one in of_kinds.values()),
+                converged=all(one.converged for one in of_kinds.values()),
+                standards=tuple(standards.get(one, StandardResult(one)) for one in self.city.standards),
+            )
+            found.append(result)
+        return tuple(found)
+
+    def _sum(self, by_kind: Mapping[str, float]) -> float:
+        """The sum over kinds of what each has for an incident that needs it, for each incident of the city."""
+        total = self.city.incidents_per_day
+        return sum(self.kinds[kind].city.incidents_per_day / total * number for kind, number in by_kind.items())
+
+    def _gap(self, of_kinds: Mapping[str, ComparedPolicy]) -> float | None:
+        """At most how far above the optimum the cost of a policy is, as a part; None if that is not known."""
+        best = {
+            kind: result.cost_lower
+            for kind, comparison in self.kinds.items()
+            for result in comparison.results
+            if result.policy.name == "optimal"
+        }
+        lower = self._sum(best) if len(best) == len(self.kinds) else 0.0
+        upper = self._sum({kind: one.cost_upper for kind, one in of_kinds.items()})
+        return max(0.0, upper / lower - 1.0) if lower > 0.0 else None
+
+    def document(self) -> dict[str, Any]:
+        """The comparison as plain values, ready for JSON; fractions are fractions, not percentages.
+
+        Of each policy: what all kinds add up to, every standard, and what each kind does by itself.
+        """
+        by_kind = {kind: comparison.document() for kind, comparison in self.kinds.items()}
+        objective = {} if self.city.objective == LATE else {"objective": next(iter(by_kind.values()))["objective"]}
+        policies = []
+        for number, result in enumerate(self.results):
+            own = {kind: document["policies"][number] for kind, document in by_kind.items()}
+            minutes = self._mean_minutes(number)
+            policies.append(
+                {
+                    "name": result.name,
+                    "late_fraction": result.missed,
+                    "late_per_day": result.missed * self.city.incidents_per_day,
+                    "mean_response_minutes": minutes,
+                    "lower": result.lower,
+                    "upper": result.upper,
+                    "improvement_over_first": result.improvement_over_first,
+                    "seconds": result.seconds,
+                    "converged": result.converged,
+                    "gap_to_optimum": result.gap_to_optimum,
+                    "standards": [one.document() for one in result.standards],
+                    "kinds": [{"kind": kind} | document for kind, document in own.items()],
+                }
+            )
+        return {"city": self.city.name} | objective | {"policies": policies}
+
+    def _mean_minutes(self, number: int) -> float:
+        """The mean time until the first unit of a kind is there, over all kinds that incidents need."""
+        per_day = {kind: comparison.city.incidents_per_day for kind, comparison in self.kinds.items()}
+        means = {kind: self.kinds[kind].results[number].evaluation.mean_response_minutes or 0.0 for kind in per_day}
+        return sum(per_day[kind] * means[kind] for kind in per_day) / sum(per_day.values())
+
+
+def compare_department(
+    city: City,
+    policies: Sequence[str] = DEFAULT_POLICIES,
+    options: SolveOptions = DEFAULTS,
+    *,
+    steps: Steps = NO_STEPS,
+) -> DepartmentComparison:
+    """The comparison of policies for every kind of a city."""
+    found = {}
+    for kind in city.kinds:
+        named = steps if len(city.kinds) == 1 else _OfKind(steps, kind)
+        found[kind] = compare_policies(city, policies, options, kind=kind, steps=named)
+    return DepartmentComparison(city=city, kinds=found)
+
+
+class _OfKind(Steps):
+    """Steps of the work for one kind, whose name stands before them."""
+
+    def __init__(self, steps: Steps, kind: str) -> None:
+        self._steps, self._kind = steps, kind
+
+    def begin(self, words: str) -> None:
+        self._steps.begin(f"{self._kind}: {words}")
+
+    def part(self, part: float) -> None:
+        self._steps.part(part)

@@ -1,0 +1,132 @@
+"""The policy file of a department: the policies of all its kinds, its roster and its standards in one file.
+
+Each kind has what a policy file of its own would have, its arrays led by its number (`0/cost`). A city without a roster
+and without standards has one kind of trucks and nothing to say about it: its file is a plain one, and every plain file
+is also that of a department of one kind.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from runcard.city.conditions import COLUMN_CONDITIONS, ONLY_KIND
+from runcard.city.model import City, Standard, Unit
+from runcard.errors import PolicyFileError
+from runcard.mdp.fingerprint import city_fingerprint
+from runcard.mdp.problem import DispatchProblem
+from runcard.outputs.policy_file import (
+    DEPARTMENT_FORMAT,
+    FORMAT,
+    OTHER_CITY,
+    contents_of,
+    names_of,
+    policy_from,
+    read_contents,
+    said_of,
+    save_policy,
+    write_contents,
+)
+from runcard.policy.base import Policy
+from runcard.policy.department import Department, Fleet
+
+_STANDARD = ("type", "kind", "trucks", "arrivals", "target_minutes", "weight")
+_UNIT = ("unit_id", "station_id", "kind")
+
+
+def save_department(department: Department, path: str | os.PathLike[str]) -> Path:
+    """The file that now holds the policies of a department."""
+    if department.is_plain:
+        return save_policy(department.fleets[0].policy, path)
+    kinds, arrays = list[dict[str, Any]](), dict[str, NDArray[Any]]()
+    for number, fleet in enumerate(department.fleets):
+        about, own = contents_of(fleet.policy)
+        arrays |= {f"{number}/{name}": array for name, array in own.items()}
+        kinds.append(
+            {
+                "kind": fleet.kind,
+                "policy": about,
+                "units": [[getattr(unit, name) for name in _UNIT] for unit in fleet.units],
+                "standards": [[getattr(one, name) for name in _STANDARD] for one in fleet.standards],
+                "types": list(fleet.types),
+            }
+        )
+    spare = [[getattr(unit, name) for name in _UNIT] for unit in department.spare]
+    return write_contents(Path(path), {"format": DEPARTMENT_FORMAT, "kinds": kinds, "spare": spare}, arrays)
+
+
+def load_department(
+    path: str | os.PathLike[str], problems: Mapping[str, DispatchProblem | str] | None = None
+) -> Department:
+    """The department in a file; with the problems of its kinds, or their fingerprints, only if it is made for these."""
+    with said_of(path):
+        about, arrays = _read(Path(path))
+        if problems is not None and [one["kind"] for one in about["kinds"]] != list(problems):
+            raise PolicyFileError(OTHER_CITY)
+        fleets = [
+            _fleet(one, policy_from(one["policy"], own, None if problems is None else problems[one["kind"]]))
+            for one, own in zip(about["kinds"], arrays, strict=True)
+        ]
+        return Department(fleets=tuple(fleets), spare=_units(about["spare"]))
+
+
+def load_kind(path: str | os.PathLike[str], kind: str, problem: DispatchProblem | str) -> Policy:
+    """The policy of one kind in the file of a department, only if it is made for this problem or fingerprint."""
+    with said_of(path):
+        about, arrays = _read(Path(path))
+        for one, own in zip(about["kinds"], arrays, strict=True):
+            if one["kind"] == kind:
+                return policy_from(one["policy"], own, problem)
+        raise PolicyFileError(OTHER_CITY)
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, NDArray[Any]]]]:
+    """What the file of a department says, and the arrays of each of its kinds."""
+    about, arrays = read_contents(path, [FORMAT, DEPARTMENT_FORMAT])
+    if about["format"] == FORMAT:
+        return {"kinds": [{"kind": ONLY_KIND, "policy": about}], "spare": []}, [arrays]
+    if not about["kinds"]:
+        raise PolicyFileError("damaged: expected at least one kind of units")
+    by_kind: list[dict[str, NDArray[Any]]] = [{} for _ in about["kinds"]]
+    for name, array in arrays.items():
+        number, _, own = name.partition("/")
+        by_kind[int(number)][own] = array
+    return about, by_kind
+
+
+def fingerprints(city: City) -> dict[str, str]:
+    """The fingerprint of the problem of every kind of a city."""
+    return {kind: city_fingerprint(city.of_kind(kind)) for kind in city.kinds}
+
+
+def _fleet(said: Mapping[str, Any], policy: Policy) -> Fleet:
+    """The fleet of a file, if what it says fits together."""
+    problem, (kind,) = policy.problem, names_of([said["kind"]])
+    fleet = Fleet(
+        kind=kind,
+        policy=policy,
+        units=_units(said.get("units", [])),
+        standards=tuple(_checked("incident_type", Standard, _STANDARD, row) for row in said.get("standards", [])),
+        types=names_of(said.get("types", [""] * problem.num_points)),
+    )
+    homes = [unit.station_id for unit in fleet.units]
+    counts = [homes.count(station_id) for station_id in problem.station_ids]
+    if fleet.units and (counts != problem.trucks.tolist() or len(homes) != problem.num_trucks):
+        raise PolicyFileError(f"damaged: expected units for the trucks of every station of {kind}")
+    if len(fleet.types) != problem.num_points:
+        raise PolicyFileError(f"damaged: expected a type for each of {problem.num_points} demand points of {kind}")
+    return fleet
+
+
+def _units(rows: Any) -> tuple[Unit, ...]:
+    return tuple(_checked("unit", Unit, _UNIT, row) for row in rows)
+
+
+def _checked(table: str, of: type[Any], names: tuple[str, ...], row: Any) -> Any:
+    """A row of a table of the city, if its cells are what they must be."""
+    for name, value in zip(names, row, strict=True):
+        if fault := COLUMN_CONDITIONS[table][name].fault(name, value):
+            raise PolicyFileError(f"damaged: {fault}")
+    return of(*row)

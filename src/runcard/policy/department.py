@@ -1,0 +1,232 @@
+"""A department: every kind of units with the policy that sends it, and decisions that name units.
+
+Kinds never stand in for one another, so the decision for an incident is one decision for each kind that its type needs
+(see `mdp/from_city.py`). Of the idle units of a station the one that comes first in the roster goes.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.conditions import OUTSIDE_ID, near
+from runcard.city.model import City, Standard, Unit
+from runcard.errors import InputError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import P_LATE, DispatchProblem, standard_measure
+from runcard.mdp.progress import Progress
+from runcard.policy.base import Decision, Option, Policy
+from runcard.policy.options import team_number
+from runcard.policy.solve import policy_names, solve_named
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fleet:
+    """The units of one kind, the incidents that need them, and the policy that sends them."""
+
+    kind: str
+    policy: Policy
+    units: tuple[Unit, ...] = ()
+    """In the order of the roster; () where the city has none, and stations stand for their trucks."""
+    standards: tuple[Standard, ...] = ()
+    types: tuple[str, ...] = ()
+    """[J] the type of incident of each demand point of its problem; "" where the city has no standards."""
+
+    @property
+    def problem(self) -> DispatchProblem:
+        """The problem of this kind."""
+        return self.policy.problem
+
+    @cached_property
+    def _points(self) -> Mapping[tuple[str, str], int]:
+        """The demand point of each node and type; of equal ones the first."""
+        keys = zip(self.problem.point_ids, self.types, strict=True)
+        return {key: number for number, key in reversed(list(enumerate(keys)))}
+
+    def point(self, node_id: str, incident_type: str) -> int | None:
+        """The demand point of a node and a type of incident; None if such an incident does not need this kind."""
+        return self._points.get((node_id, incident_type))
+
+    @cached_property
+    def _place(self) -> Mapping[str, int]:
+        """The number of the station of each unit."""
+        number = {station_id: i for i, station_id in enumerate(self.problem.station_ids)}
+        return {unit.unit_id: number[unit.station_id] for unit in self.units}
+
+    @cached_property
+    def _by_station(self) -> tuple[tuple[str, ...], ...]:
+        """[I] the units of each station."""
+        found: list[list[str]] = [[] for _ in self.problem.station_ids]
+        for unit_id, i in self._place.items():
+            found[i].append(unit_id)
+        return tuple(map(tuple, found))
+
+    def idle_trucks(self, idle: Collection[str]) -> NDArray[np.int64]:
+        """[I] how many of the idle units each station has."""
+        counts = [0] * self.problem.num_stations
+        for unit_id, i in self._place.items():
+            if unit_id in idle:
+                counts[i] += 1
+        return np.array(counts, np.int64)
+
+    def unit_ids(self, team: Collection[str], idle: Collection[str]) -> tuple[str, ...]:
+        """The units of a team of station ids: of each station the first that are idle."""
+        if not self.units:
+            return tuple(team)
+        number, taken = self.problem.station_ids.index, dict[str, int]()
+        found = []
+        for station_id in team:
+            if station_id == OUTSIDE_ID:
+                found.append(OUTSIDE_ID)
+                continue
+            there = [unit_id for unit_id in self._by_station[number(station_id)] if unit_id in idle]
+            found.append(there[taken.setdefault(station_id, 0)])
+            taken[station_id] += 1
+        return tuple(found)
+
+    def decide(self, trucks: NDArray[np.int64], point: int, idle: Collection[str] = ()) -> "KindDecision":
+        """What this kind sends to a demand point when `trucks` [I] of each station are idle, the units `idle`."""
+        decision = self.policy.decide(trucks, point)
+        units = self.unit_ids(decision.team, idle)
+        return KindDecision(fleet=self, point=point, trucks=trucks, idle=idle, decision=decision, units=units)
+
+    def standards_at(self, point: int) -> tuple[Standard, ...]:
+        """The standards of the incidents of a demand point, in the order of the measures of the problem."""
+        return tuple(one for one in self.standards if one.type == self.types[point])
+
+    def chances(self, point: int, option: Option) -> tuple[float, ...]:
+        """The chance that a team misses each standard of a demand point."""
+        team, measures = team_number(self.problem, option.team), self.problem.measures
+        names = [standard_measure(number) for number in range(len(self.standards_at(point)))]
+        return tuple(float(measures.get(name, measures[P_LATE])[team, point]) for name in names)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KindDecision:
+    """What one kind sends: the decision in stations, and the units."""
+
+    fleet: Fleet
+    point: int
+    trucks: NDArray[np.int64]
+    """[I] the idle trucks of each station."""
+    idle: Collection[str]
+    """The idle units, of all kinds, if there is a roster."""
+    decision: Decision
+    units: tuple[str, ...]
+    """ "outside" for those that must come from there."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DepartmentDecision:
+    """Who goes to an incident, of each kind that it needs."""
+
+    node_id: str
+    type: str
+    kinds: tuple[KindDecision, ...]
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The units of all kinds together."""
+        return tuple(unit for one in self.kinds for unit in one.units)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Department:
+    """One policy for every kind of a department."""
+
+    fleets: tuple[Fleet, ...]
+    spare: tuple[Unit, ...] = ()
+    """Units of kinds that no incident needs."""
+
+    @property
+    def name(self) -> str:
+        """The name of its policies."""
+        return self.fleets[0].policy.name
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has neither a roster nor standards: its one fleet is all there is."""
+        return not (self.fleets[0].units or self.fleets[0].standards)
+
+    def fleet(self, kind: str) -> Fleet:
+        """The fleet of a kind."""
+        for one in self.fleets:
+            if one.kind == kind:
+                return one
+        kinds = [one.kind for one in self.fleets]
+        raise InputError(f"expected a kind of units ({', '.join(kinds)}), got {kind!r}{near(kind, kinds)}")
+
+    @cached_property
+    def unit_ids(self) -> tuple[str, ...]:
+        """Every unit, also of kinds that nobody needs."""
+        return tuple(unit.unit_id for units in (*(one.units for one in self.fleets), self.spare) for unit in units)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.unit_ids)
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """Every type of incident."""
+        return tuple(dict.fromkeys(standard.type for one in self.fleets for standard in one.standards))
+
+    def decide(self, idle: Collection[str], node_id: str, incident_type: str = "") -> DepartmentDecision:
+        """Who goes to an incident at a node when these units are idle."""
+        wanted = idle if isinstance(idle, set | frozenset) else frozenset(idle)
+        if not wanted <= self._known:
+            unknown = min(wanted - self._known)
+            raise InputError(f"expected units of the roster, got {unknown!r}{near(unknown, self.unit_ids)}")
+        kinds = []
+        for fleet in self.fleets:
+            point = fleet.point(node_id, incident_type)
+            if point is not None:
+                kinds.append(fleet.decide(fleet.idle_trucks(wanted), point, wanted))
+        if not kinds:
+            self._refuse(node_id, incident_type)
+        return DepartmentDecision(node_id=node_id, type=incident_type, kinds=tuple(kinds))
+
+    def _refuse(self, node_id: str, incident_type: str) -> None:
+        """Raise an InputError about a node or a type that is not there."""
+        if incident_type not in self.types:
+            found = f"got {incident_type!r}{near(incident_type, self.types)}"
+            raise InputError(f"expected a type of incident ({', '.join(self.types)}), {found}")
+        nodes = dict.fromkeys(point_id for one in self.fleets for point_id in one.problem.point_ids)
+        if node_id not in nodes:
+            raise InputError(f"expected a demand point, got {node_id!r}{near(node_id, nodes)}")
+        here = dict.fromkeys(
+            kind for one in self.fleets for point, kind in zip(one.problem.point_ids, one.types, strict=True)
+            if point == node_id
+        )  # fmt: skip
+        raise InputError(f"expected a type of incident of node {node_id} ({', '.join(here)}), got {incident_type!r}")
+
+
+def department_of(city: City, policies: Mapping[str, Policy]) -> Department:
+    """The department of a city, given the policy of each of its kinds."""
+    fleets = []
+    for kind in city.kinds:
+        seen = city.of_kind(kind)
+        types = tuple(point.type if city.standards else "" for point in seen.demand)
+        fleets.append(Fleet(kind=kind, policy=policies[kind], units=seen.units, standards=seen.standards, types=types))
+    spare = tuple(unit for unit in city.units if unit.kind not in city.kinds)
+    return Department(fleets=tuple(fleets), spare=spare)
+
+
+def solve_department(
+    city: City,
+    policy: str = "optimal",
+    *,
+    tolerance: float = DEFAULTS.tolerance,
+    horizon_busy_times: float | None = None,
+    threads: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Department:
+    """The department of a city with the policy of that name or label, solved for every kind."""
+    options = SolveOptions(
+        tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
+    )
+    (name,) = policy_names([policy], options)
+    solved = {kind: solve_named(dispatch_problem(city, kind=kind), name, options) for kind in city.kinds}
+    return department_of(city, solved)
