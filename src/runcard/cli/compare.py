@@ -40,6 +40,9 @@ def compare(
         Path | None,
         path_option("FILE", "With --weights: draw late fraction against minutes, as .svg, .png or .pdf."),
     ] = None,
+    kind: Annotated[
+        str | None, option("KIND", "Only this kind of units; all kinds, and their sum, if left out.")
+    ] = None,
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,
@@ -47,16 +50,20 @@ def compare(
 ) -> None:
     """Compare policies exactly.
 
-    Shows the late fraction with its proof, the mean response time, and how much each station works; or, with --weights,
-    how much late fraction a shorter mean response costs.
+    Shows the late fraction with its proof, the mean response time, and how much each station works; where there are
+    kinds of units and standards, how often each standard is missed. Or, with --weights, how much late fraction a
+    shorter mean response costs.
     """
     from runcard.city.files import read_city
     from runcard.city.model import Objective
     from runcard.cli.progress import Report
     from runcard.cli.show_comparison import print_comparison, print_weights
+    from runcard.cli.show_department import print_department
     from runcard.cli.terminal import make_console, print_json
+    from runcard.mdp.from_city import city_of_kind
     from runcard.outputs.compare import DEFAULT_POLICIES, Comparison, compare_policies
     from runcard.outputs.curve import draw_curve
+    from runcard.outputs.department_comparison import DepartmentComparison, compare_department
     from runcard.outputs.map import check_picture_file
     from runcard.outputs.weights import WeightComparison, compare_weights
     from runcard.policy.solve_options import SolveOptions
@@ -73,11 +80,15 @@ def compare(
     if curve is not None:
         check_picture_file(curve, "curve")
     given = read_city(city)
-    found: Comparison | WeightComparison
+    if kind is not None or (weights is not None and not given.is_plain):
+        given = city_of_kind(given, kind)
+    found: Comparison | DepartmentComparison | WeightComparison
     with Report(given.objective if numbers is None else Objective("late+minutes")) as report:
         options = replace(options, progress=report.bounds)
-        if numbers is None:
+        if numbers is None and given.is_plain:
             found = compare_policies(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
+        elif numbers is None:
+            found = compare_department(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
         else:
             found = compare_weights(given, numbers, ["optimal"] if names is None else names, options, steps=report)
             if curve is not None:
@@ -87,6 +98,8 @@ def compare(
     else:
         if isinstance(found, Comparison):
             print_comparison(found)
+        elif isinstance(found, DepartmentComparison):
+            print_department(found)
         else:
             print_weights(found)
         if curve is not None:

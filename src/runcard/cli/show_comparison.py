@@ -9,7 +9,7 @@ from runcard.city.model import LATE
 from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, objective_words, outward
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
-from runcard.outputs.compare import ComparedPolicy, Comparison
+from runcard.outputs.compare import Comparison
 from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.weights import WeightComparison, WeightResult
 from runcard.outputs.words import in_decimals
@@ -17,9 +17,14 @@ from runcard.outputs.words import in_decimals
 
 def print_comparison(comparison: Comparison) -> None:
     """Print the policies side by side, and then the stations."""
-    console = make_console()
-    console.print(city_line(comparison.city), style="bold")
+    make_console().print(city_line(comparison.city), style="bold")
     print_files(result.choice for result in comparison.results)
+    print_results(comparison)
+
+
+def print_results(comparison: Comparison) -> None:
+    """Print what policies achieve, and the stations."""
+    console = make_console()
     console.print(comparison_table(comparison))
     if any(result.policy.name == "optimal" for result in comparison.results):
         console.print(*optimum_lines(comparison), "", sep="\n")
@@ -58,18 +63,22 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     per_day = decimals_for(result.evaluation.late_per_day for result in results)
     fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
     headings = ["policy", "late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
+    if any(result.standards for result in results):
+        fewer = fewer.replace("late", "missed")
+        headings[1:4] = ["missed\nper 100", "proven\ninterval", "missed\nper day"]
+        headings[5] = fewer
     objective = comparison.problem.objective
     if objective != LATE:
         what = "minutes" if objective.weight is None else f"late + {objective.weight:g} min"
         headings.append(f"{what},\nproven")
     rows: list[list[str | Text]] = [
         [
-            _named(result.name, result),
+            named(result.name, converged=result.converged),
             Text(in_decimals(100.0 * part, decimals), BEST if part == min(late) else ""),
             outward(result.lower, result.upper, decimals + 1),
             in_decimals(result.evaluation.late_per_day, per_day),
             "" if mean is None else Text(f"{mean:.3f}", BEST if mean == fastest else ""),
-            "" if result is results[0] else _fewer_late(result.improvement_over_first),
+            "" if result is results[0] else fewer_words(result.improvement_over_first),
             f"{result.seconds:.3f}",
             *([] if objective == LATE else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
         ]
@@ -81,7 +90,10 @@ def comparison_table(comparison: Comparison) -> SplitTable:
 def optimum_lines(comparison: Comparison) -> list[str]:
     """What the lower bound of the optimal policy proves, and how much each policy is above the best at most."""
     objective, of_late = comparison.problem.objective, comparison.problem.objective == LATE
+    of_standards = bool(comparison.results[0].standards)
     limit = "No policy can be late less often than the lower end of optimal's interval."
+    if of_standards:
+        limit = "No policy can miss fewer standards than the lower end of optimal's interval."
     if not of_late:
         limit = f"No policy can bring {objective_words(objective)} below the lower end of optimal's interval of it."
     gaps = [
@@ -89,7 +101,7 @@ def optimum_lines(comparison: Comparison) -> list[str]:
         for result in comparison.results
         if result.gap_to_optimum is not None and result.policy.name != "optimal"
     ]
-    what = "Late more often than" if of_late else "Above"
+    what = "Late more often than" if of_late and not of_standards else "Above"
     return [limit, f"{what} the best possible, at most: {', '.join(gaps)}." if gaps else ""]
 
 
@@ -98,7 +110,10 @@ def rule_table(comparison: Comparison) -> SplitTable:
     results = comparison.results
     decimals = decimals_for(100.0 * late for result in results for late in result.late_by_rule.values())
     rows: list[list[str | Text]] = [
-        [_named(result.name, result), *(in_decimals(100.0 * late, decimals) for late in result.late_by_rule.values())]
+        [
+            named(result.name, converged=result.converged),
+            *(in_decimals(100.0 * late, decimals) for late in result.late_by_rule.values()),
+        ]
         for result in results
     ]
     return SplitTable(["policy", *(rule.replace(" in ", "\nin ") for rule in results[0].late_by_rule)], rows)
@@ -128,7 +143,7 @@ def weight_table(points: Sequence[WeightResult]) -> SplitTable:
     columns = ("late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
     rows = (
         (
-            _named(f"{point.weight:g}", point.result),
+            named(f"{point.weight:g}", converged=point.result.converged),
             in_decimals(100.0 * point.late_fraction, decimals),
             outward(point.result.lower, point.result.upper, decimals + 1),
             f"{point.mean_minutes:.3f}",
@@ -141,12 +156,13 @@ def weight_table(points: Sequence[WeightResult]) -> SplitTable:
     return SplitTable(["weight", *columns], rows)
 
 
-def _fewer_late(part: float) -> str:
+def fewer_words(part: float) -> str:
     """The part of late incidents avoided, in percent; one that is negative can have any size."""
     share = round(100.0 * part, 2) + 0.0  # no -0.00
     return f"{share:.2f}" if share > -100.0 else f"{share:.1f}" if share > -1e5 else f"{share:.1e}"
 
 
-def _named(name: str, result: ComparedPolicy) -> Text:
+def named(name: str, *, converged: bool) -> Text:
+    """The name of a policy in a table, with a warning if it did not converge."""
     cell = Text(visible(name))
-    return cell if result.converged else cell.append("\nnot converged", "bold red")
+    return cell if converged else cell.append("\nnot converged", "bold red")

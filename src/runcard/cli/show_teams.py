@@ -10,7 +10,7 @@ from runcard.cli.visible import visible
 from runcard.outputs.department_answer import DepartmentAnswer
 from runcard.outputs.explain import Explanation
 from runcard.outputs.lateness import ClassLateness
-from runcard.outputs.words import counted, in_decimals, incidents_a_day
+from runcard.outputs.words import counted, in_decimals, incidents_a_day, team_words
 
 
 def print_lateness(node_id: str, classes: Sequence[ClassLateness], *, top: int) -> None:
@@ -24,10 +24,15 @@ def print_lateness(node_id: str, classes: Sequence[ClassLateness], *, top: int) 
             console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")
 
 
-def print_explanation(explanation: Explanation, *, notes: Sequence[str] = ()) -> None:
-    """Print which trucks to send, why, and what else could be sent; `notes` come after the reasons."""
+def print_explanation(explanation: Explanation) -> None:
+    """Print which trucks to send, why, and what else could be sent."""
+    make_console().print(explanation.headline, style="bold green")
+    _print_reasons(explanation, explanation.notes)
+
+
+def _print_reasons(explanation: Explanation, notes: Sequence[str]) -> None:
+    """Print why a team goes, some more of what it does, and what else could be sent."""
     console = make_console()
-    console.print(explanation.headline, style="bold green")
     console.print(*explanation.reasons, *notes, sep="\n")
     if explanation.decision.alternatives:
         console.print(decision_table(explanation))
@@ -39,12 +44,12 @@ def print_explanation(explanation: Explanation, *, notes: Sequence[str] = ()) ->
 def print_answer(answer: DepartmentAnswer) -> None:
     """Print which units to send, and for each kind why, which standards they meet, and what else could be sent."""
     console = make_console()
-    if len(answer.kinds) > 1:
-        console.print(answer.headline, style="bold green")
+    console.print(answer.headline, style="bold green")
     for one in answer.kinds:
-        console.print()
-        console.print(f"{one.kind}:", style="bold")
-        print_explanation(one.explanation, notes=[one.standard_words] if one.standards else [])
+        if len(answer.kinds) > 1:
+            console.print()
+            console.print(f"{one.kind}: {team_words(one.explanation.decision.team)}", style="bold")
+        _print_reasons(one.explanation, one.notes)
 
 
 def class_line(one: ClassLateness) -> str:
@@ -87,7 +92,8 @@ def decision_table(explanation: Explanation) -> SplitTable:
     """The team that goes, then the alternatives, with what counts now, price and their sum; P(late now) always."""
     minimise, options = explanation.objective.minimise, [explanation.decision, *explanation.decision.alternatives]
     if minimise == "late":
-        times, headings = 100.0, ["late now\n%", "price\n%", "sum\n%"]
+        now = "missed\nnow, %" if explanation.counts == "standards" else "late now\n%"
+        times, headings = 100.0, [now, "price\n%", "sum\n%"]
     elif minimise == "minutes":
         times, headings = 1.0, ["minutes\nnow", "price\nmin", "sum\nmin", "late now\n%"]
     else:

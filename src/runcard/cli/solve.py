@@ -11,7 +11,14 @@ from runcard.cli.parameters import CityFolder, Horizon, Threads, Tolerance, opti
 def solve(
     city: CityFolder,
     output: Annotated[Path, path_option("FILE", "The policy file to write.", "--output", "-o")],
-    policy: Annotated[str, option("NAME", "A policy by name or paper label.")] = "optimal",
+    policy: Annotated[
+        str,
+        option(
+            "NAME",
+            "A policy by name or paper label; or one for each kind of units, such as "
+            "engine=one-step-mean-field,ladder=optimal.",
+        ),
+    ] = "optimal",
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,
     threads: Threads = None,
@@ -25,33 +32,48 @@ def solve(
     from runcard.cli.tables import city_line, proven_words
     from runcard.cli.terminal import make_console
     from runcard.errors import NotConvergedError
+    from runcard.outputs.department_file import save_department
     from runcard.outputs.files import check_output_file, size_in_words
-    from runcard.outputs.policy_file import save_policy
+    from runcard.outputs.policy_choice import policy_of_kinds
     from runcard.outputs.steps import city_problem
-    from runcard.policy.solve import check_size, has_values, policy_names, solve_named
+    from runcard.policy.department import department_of
+    from runcard.policy.solve import check_size, has_values, solve_named
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
-    (name,) = policy_names([policy], options)
+    if "=" not in policy:
+        policy_of_kinds(policy, [], options)  # a name that is none is refused before anything is read
     check_output_file(output)
     given = read_city(city)
-    trucks = [station.trucks for station in given.stations]
-    check_size(trucks, [name])
-    began = perf_counter()
+    names = policy_of_kinds(policy, given.kinds, options)
+    seen = {kind: given.of_kind(kind) for kind in names}
+    trucks = {kind: [station.trucks for station in one.stations] for kind, one in seen.items()}
+    for kind, name in names.items():
+        check_size(trucks[kind], [name], kind="" if given.is_plain else kind)
+    began, solved, lines = perf_counter(), {}, []
     with Report(given.objective) as report:
-        problem = city_problem(given, minutes=has_values(trucks, name), steps=report)
-        report.begin(name)
-        solved = solve_named(problem, name, replace(options, progress=report.bounds))
+        for kind, name in names.items():
+            words = "" if given.is_plain else f"{kind}: "
+            problem = city_problem(seen[kind], minutes=has_values(trucks[kind], name), steps=report)
+            report.begin(f"{words}{name}")
+            found = solve_named(problem, name, replace(options, progress=report.bounds))
+            certificate = found.certificate
+            if certificate is not None:
+                proven = proven_words(given, certificate.lower, certificate.upper, kind)
+                if not certificate.converged:
+                    raise NotConvergedError(
+                        f"{given.name}: {words}{name} did not converge: {proven}; nothing was written"
+                    )
+                lines.append(f"{words}{name}: {proven}")
+            elif not given.is_plain:
+                lines.append(f"{words}{name}")
+            solved[kind] = found
     seconds = perf_counter() - began
-    certificate, proven = solved.certificate, ""
-    if certificate is not None:
-        proven = proven_words(given.objective, certificate.lower, certificate.upper)
-        if not certificate.converged:
-            raise NotConvergedError(f"{given.name}: {name} did not converge: {proven}; nothing was written")
-    save_policy(solved, output)
+    save_department(department_of(given, solved), output)
     console = make_console()
     console.print(city_line(given), style="bold")
-    if proven:
-        console.print(f"{name}: {proven}")
-    states = f", {problem.num_states:,} states" if problem.num_states < 10**9 else ""
+    for line in lines:
+        console.print(line)
+    counts = [one.problem.num_states for one in solved.values()]
+    states = f", {' + '.join(f'{count:,}' for count in counts)} states" if max(counts) < 10**9 else ""
     console.print(f"Wrote {output} ({size_in_words(output)}{states}) in {seconds:.1f} s", soft_wrap=True)

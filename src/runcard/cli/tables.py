@@ -5,6 +5,7 @@ names nor any digit are lost where the terminal is narrow. Names and ids come fr
 `terminal.py`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Final
@@ -28,10 +29,13 @@ def city_line(city: City) -> str:
     """A city in one line: its size, its load and its target."""
     targets = sorted({standard.target_minutes for point in city.demand for standard in city.standards_of(point)})
     target = f"{targets[0]:g}" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g}"
+    counts = Counter(unit.kind for unit in city.units) or {"truck": city.num_trucks}
+    types = f" of {counted(len({point.type for point in city.demand}), 'type')}" if city.standards else ""
     return (
-        f"{city.name}: {counted(len(city.stations), 'station')}, {counted(city.num_trucks, 'truck')}, "
-        f"{counted(len(city.demand), 'demand point')}, {incidents_a_day(city.incidents_per_day)}, "
-        f"load {city.load:.2g}, target {target} min"
+        f"{city.name}: {counted(len(city.stations), 'station')}, "
+        f"{', '.join(counted(number, kind) for kind, number in counts.items())}, "
+        f"{counted(len({point.node_id for point in city.demand}) if types else len(city.demand), 'demand point')}, "
+        f"{incidents_a_day(city.incidents_per_day)}{types}, load {city.load:.2g}, target {target} min"
         + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
     )
 
@@ -108,8 +112,10 @@ def objective_words(objective: Objective) -> str:
     return alone.get(objective.minimise, both)
 
 
-def proven_words(objective: Objective, lower: float, upper: float) -> str:
-    """Where the mean cost of an incident is proven to lie, in words."""
-    of_late = objective.minimise == "late"
+def proven_words(city: City, lower: float, upper: float, kind: str) -> str:
+    """Where the mean cost of an incident that needs a kind is proven to lie, in words."""
+    of_late = city.objective.minimise == "late"
+    if of_late and any(one.kind == kind for one in city.standards):
+        return f"missed standards per 100 incidents proven to lie in {outward(lower, upper, 6)}"
     ends = outward(lower, upper, 6, times=100 if of_late else 1) + (" %" if of_late else "")
-    return f"{objective_words(objective)} proven to lie in {ends}"
+    return f"{objective_words(city.objective)} proven to lie in {ends}"

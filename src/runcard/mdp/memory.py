@@ -36,8 +36,8 @@ def bytes_of_rows(problem: DispatchProblem) -> float:
     return float(problem.num_states) * BYTES_OF_ENTRY * entries
 
 
-def check_states(trucks: Iterable[int]) -> None:
-    """Raise a SizeError if an exact solution for stations with these trucks would not fit in memory."""
+def check_states(trucks: Iterable[int], *, kind: str = "") -> None:
+    """Raise a SizeError if an exact solution for stations with these trucks, of some kind, would not fit in memory."""
     by_station = [int(number) for number in trucks]
     num_states = count_states(by_station)
     needed = bytes_of_values(num_states)
@@ -46,8 +46,8 @@ def check_states(trucks: Iterable[int]) -> None:
     available = available_bytes()
     if needed > available:
         raise SizeError(
-            f"{sum(by_station)} trucks at {len(by_station)} stations make {num_states:,} states; to solve them exactly "
-            f"takes at least {in_words(needed)} of memory and {in_words(available)} are free: expected fewer trucks, a "
-            "machine with more memory, or a policy that decides online, such as one-step-mean-field, which solve, "
-            "decide and simulate take for departments of any size"
+            f"{sum(by_station)} {kind or 'truck'}s at {len(by_station)} stations make {num_states:,} states; to solve "
+            f"them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: expected "
+            "fewer trucks, a machine with more memory, or a policy that decides online, such as one-step-mean-field, which solve, "
+            "decide and simulate take for departments of any size" + (f" ({kind}=one-step-mean-field)" if kind else "")
         )

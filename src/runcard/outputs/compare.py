@@ -146,7 +146,8 @@ def compare_policies(
     choices = policy_choices(policies, options)
     city = city_of_kind(city, kind)
     (kind,) = city.kinds
-    check_states(station.trucks for station in city.stations)  # evaluation needs every state, whatever the policy
+    # Evaluation needs every state, whatever the policy.
+    check_states((station.trucks for station in city.stations), kind="" if city.is_plain else kind)
     problem = city_problem(city, steps=steps)
     tables = standard_tables(city, problem)
     late_of_rules = {} if tables else _late_of_rules(city, problem)

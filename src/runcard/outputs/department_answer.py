@@ -24,10 +24,11 @@ class KindAnswer:
     standards: tuple[tuple[Standard, float], ...]
 
     @property
-    def standard_words(self) -> str:
-        """The chance to meet each standard, in words."""
+    def notes(self) -> list[str]:
+        """The chance to meet each standard, and when the units are there, in words."""
         met = [f"{one.rule}: {percent(1.0 - missed)}" for one, missed in self.standards]
-        return f"Chance to meet the standards: {'; '.join(met)}." if met else ""
+        words = [f"Chance to meet the standards: {'; '.join(met)}."] if met else []
+        return words + self.explanation.notes
 
     def document(self) -> dict[str, Any]:
         """The answer as plain values, ready for JSON."""

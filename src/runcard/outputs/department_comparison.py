@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from runcard.city.model import LATE, City
+from runcard.mdp.memory import check_states
 from runcard.outputs.compare import DEFAULT_POLICIES, ComparedPolicy, Comparison, StandardResult, compare_policies
 from runcard.outputs.steps import NO_STEPS, Steps
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
@@ -134,6 +135,8 @@ def compare_department(
     steps: Steps = NO_STEPS,
 ) -> DepartmentComparison:
     """The comparison of policies for every kind of a city."""
+    for kind in city.kinds:  # before any work
+        check_states((station.trucks for station in city.of_kind(kind).stations), kind=kind)
     found = {}
     for kind in city.kinds:
         named = steps if len(city.kinds) == 1 else _OfKind(steps, kind)

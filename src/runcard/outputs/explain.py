@@ -132,6 +132,11 @@ class Explanation:
         return f"{now} + price {self._price(option.price)} = {self._price(option.total)}"
 
     @property
+    def notes(self) -> list[str]:
+        """When the trucks are there, in words, where that is known."""
+        return []
+
+    @property
     def price_words(self) -> str:
         """What a price is, in one sentence."""
         return PHRASES[self.counts].price.format(weight=self.objective.weight)

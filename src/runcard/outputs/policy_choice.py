@@ -12,8 +12,9 @@ from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.department_file import load_department, load_kind
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
+from runcard.outputs.words import expected_one_of
 from runcard.policy.base import Policy
-from runcard.policy.solve import LABELS, RECIPES, check_horizon, check_size, policy_name, solve_named
+from runcard.policy.solve import LABELS, RECIPES, check_horizon, check_size, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import SolveOptions
 
 FILE_ENDING: Final = ".policy"
@@ -51,6 +52,26 @@ def policy_choices(words: Sequence[str], options: SolveOptions) -> list[PolicyCh
     if options.horizon_busy_times is not None:
         check_horizon([choice.name for choice in found.values() if choice.file is None])
     return list(found.values())
+
+
+def policy_of_kinds(words: str, kinds: Sequence[str], options: SolveOptions) -> dict[str, str]:
+    """The name of the policy of each kind: the same for all, or one for each, such as engine=CF,ladder=OPT."""
+    if "=" not in words:
+        (name,) = policy_names([words], options)
+        return dict.fromkeys(kinds, name)
+    found: dict[str, str] = {}
+    for word in words.split(","):
+        kind, _, name = (part.strip() for part in word.partition("="))
+        if kind not in kinds:
+            raise InputError(expected_one_of("kind of units", kinds, kind))
+        if kind in found:
+            raise InputError(f"expected one policy for each kind of units, got two for {kind}")
+        found[kind] = policy_name(name)
+    for kind in kinds:
+        if kind not in found:
+            raise InputError(f"expected a policy for every kind of units, got none for {kind}")
+    policy_names(list(found.values()), options)
+    return {kind: found[kind] for kind in kinds}
 
 
 def names_file(word: str) -> bool:

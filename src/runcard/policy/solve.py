@@ -86,10 +86,10 @@ def policy_names(words: Sequence[str], options: SolveOptions) -> list[str]:
     return names
 
 
-def check_size(trucks: Sequence[int], names: Sequence[str]) -> None:
+def check_size(trucks: Sequence[int], names: Sequence[str], *, kind: str = "") -> None:
     """Raise a SizeError if a policy needs the value of every state and memory is short. To be asked before any work."""
     if any(RECIPES[name].values_up_to == inf for name in names):
-        check_states(trucks)
+        check_states(trucks, kind=kind)
 
 
 def has_values(trucks: Sequence[int], name: str) -> bool:

@@ -1,0 +1,77 @@
+"""The policies of a department side by side, for the terminal: all kinds together, every standard, then each kind."""
+
+from rich.text import Text
+
+from runcard.cli.show_comparison import fewer_words, named, print_files, print_results
+from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, outward
+from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
+from runcard.outputs.department_comparison import DepartmentComparison
+from runcard.outputs.words import counted, in_decimals, incidents_a_day
+
+
+def print_department(comparison: DepartmentComparison) -> None:
+    """Print the policies of a department side by side."""
+    console = make_console()
+    city, kinds = comparison.city, comparison.kinds
+    console.print(city_line(city), style="bold")
+    print_files(result.choice for result in next(iter(kinds.values())).results)
+    if len(kinds) > 1:
+        console.print(department_table(comparison))
+    if city.standards:
+        console.print("Missed, % of the incidents of each type, with proven intervals:", style="bold")
+        console.print(standard_table(comparison))
+    for kind, one in kinds.items():
+        units = counted(one.city.num_trucks, kind)
+        of_kind = f"{units}, {incidents_a_day(one.city.incidents_per_day)} that need them, load {one.city.load:.2g}"
+        console.print(of_kind, style="bold")
+        print_results(one)
+
+
+def department_table(comparison: DepartmentComparison) -> SplitTable:
+    """The policies side by side, with the missed standards of all kinds together."""
+    results = comparison.results
+    missed = [result.missed for result in results]
+    decimals = decimals_for(100.0 * one for one in missed)
+    per_day = decimals_for(comparison.city.incidents_per_day * one for one in missed)
+    headings = ["policy", "missed\nper 100", "proven\ninterval", "missed\nper day"]
+    headings += ["fewer\nmissed, %", "above the best\nat most, %", "time\ns"]
+    rows: list[list[str | Text]] = [
+        [
+            named(result.name, converged=result.converged),
+            Text(in_decimals(100.0 * result.missed, decimals), BEST if result.missed == min(missed) else ""),
+            outward(result.lower, result.upper, decimals + 1),
+            in_decimals(comparison.city.incidents_per_day * result.missed, per_day),
+            "" if result is results[0] else fewer_words(result.improvement_over_first),
+            "" if result.gap_to_optimum is None else f"{100.0 * result.gap_to_optimum:.2f}",
+            f"{result.seconds:.3f}",
+        ]
+        for result in results
+    ]
+    return SplitTable(headings, rows)
+
+
+def standard_table(comparison: DepartmentComparison) -> SplitTable:
+    """How often each standard is missed by each policy; the best of each row stands out."""
+    results, city = comparison.results, comparison.city
+    per_day = {
+        one.type: sum(point.incidents_per_day for point in city.demand if point.type == one.type)
+        for one in city.standards
+    }
+    rows: list[list[str | Text]] = []
+    for number, standard in enumerate(city.standards):
+        found = [result.standards[number] for result in results]
+        known = [one.miss_fraction for one in found if one.miss_fraction is not None]
+        decimals = decimals_for(100.0 * one for one in known)
+        cells: list[str | Text] = []
+        for one in found:
+            if one.miss_fraction is None or one.lower is None or one.upper is None:
+                cells.append("no incidents")
+                continue
+            interval = outward(one.lower, one.upper, decimals + 1)
+            style = BEST if one.miss_fraction == min(known) else ""
+            cells.append(Text(f"{in_decimals(100.0 * one.miss_fraction, decimals)}\n{interval}", style))
+        weight = f", weight {standard.weight:g}" if standard.weight != 1.0 else ""
+        name = f"{visible(standard.type)}: {visible(standard.kind)}\n{standard.rule}{weight}"
+        rows.append([name, in_decimals(per_day[standard.type], 2), *cells])
+    return SplitTable(["standard", "incidents\nper day", *(visible(name) for name in comparison.names)], rows)
