@@ -11,26 +11,28 @@ from runcard.cli.parameters import path_option
 from runcard.errors import InputError
 
 if TYPE_CHECKING:
-    from runcard.outputs.compare import Comparison
+    from runcard.outputs.department_comparison import DepartmentComparison
 
 
 def demo(
-    output: Annotated[Path, path_option("FOLDER", "Where the map and the city are written.", "--output", "-o")] = Path(
+    output: Annotated[Path, path_option("FOLDER", "Where the maps and the city are written.", "--output", "-o")] = Path(
         "runcard-demo"
     ),
 ) -> None:
-    """Solve the built-in city and draw its map.
+    """Solve the built-in city and draw its maps.
 
     The folder also gets the city and its policy file, to try the other commands on.
     """
     from runcard.city.demo import demo_city
     from runcard.city.files import write_city
     from runcard.cli.progress import Report
-    from runcard.cli.show_comparison import print_comparison
+    from runcard.cli.show_department import print_department
     from runcard.cli.terminal import make_console
-    from runcard.outputs.compare import DEFAULT_POLICIES, compare_policies
-    from runcard.outputs.map import draw_map
-    from runcard.outputs.policy_file import save_policy
+    from runcard.outputs.compare import DEFAULT_POLICIES
+    from runcard.outputs.department_comparison import compare_department
+    from runcard.outputs.department_file import save_department
+    from runcard.outputs.map import draw_map, path_of_kind
+    from runcard.policy.department import department_of
     from runcard.policy.solve_options import SolveOptions
 
     if output.exists() and not output.is_dir():
@@ -41,35 +43,43 @@ def demo(
     console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.")
     console.print()
     with Report() as report:
-        comparison = compare_policies(city, DEFAULT_POLICIES, SolveOptions(progress=report.bounds), steps=report)
-    print_comparison(comparison)
+        comparison = compare_department(city, DEFAULT_POLICIES, SolveOptions(progress=report.bounds), steps=report)
+    print_department(comparison)
+    folder, file, maps = output / "city", output / "optimal.policy", list[Path]()
     with Report() as report:
-        report.begin("drawing the map")
-        closest, optimal = (comparison.result(name) for name in ("closest-first", "optimal"))
-        maps, folder, file = (output / "map.png", output / "map.svg"), output / "city", output / "optimal.policy"
+        report.begin("drawing the maps")
+        optimal = {kind: one.result("optimal").policy for kind, one in comparison.kinds.items()}
         write_city(city, folder, overwrite=True)
-        save_policy(optimal.policy, file)
-        draw_map(city, [closest.policy, optimal.policy], *maps, results=[closest.evaluation, optimal.evaluation])
-    called, node_id = Path(sys.argv[0]), _telling_node(comparison)
+        save_department(department_of(city, optimal), file)
+        for kind, one in comparison.kinds.items():
+            paths = [path_of_kind(output / name, kind, len(comparison.kinds)) for name in ("map.png", "map.svg")]
+            shown = [one.result(name) for name in ("closest-first", "optimal")]
+            results = [result.evaluation for result in shown]
+            draw_map(one.city, [result.policy for result in shown], *paths, results=results)
+            maps += paths
+    called, (node_id, incident_type) = Path(sys.argv[0]), _telling_call(comparison)
     # This program may be in a virtual environment that is not active.
     program = relpath(called) if called.name == "runcard" and not shutil.which("runcard") else "runcard"
     commands = (
-        ("decide", str(file), "--at", node_id, "--idle", "all"),
+        ("decide", str(file), "--at", node_id, "--type", incident_type, "--idle", "all"),
         ("lateness", str(folder), "--at", node_id),
         ("compare", str(folder), "--policies", "closest-first,optimal", "--json"),
-        ("map", str(folder), "--policies", "fixed-card", "-o", str(output / "fixed-card.png")),
+        ("map", str(folder), "--policies", "fixed-card", "--kind", "engine", "-o", str(output / "fixed-card.png")),
     )
     written, lines = [f"  {one}" for one in (*maps, folder, file)], [f"  {join([program, *one])}" for one in commands]
     console.print("Written:", *written, "", "Try next:", *lines, sep="\n", soft_wrap=True)
 
 
-def _telling_node(comparison: "Comparison") -> str:
-    """The node where the optimal team of all idle trucks differs from closest-first and most incidents start."""
-    problem = comparison.problem
-    optimal, closest = (comparison.result(name).policy for name in ("optimal", "closest-first"))
+def _telling_call(comparison: "DepartmentComparison") -> tuple[str, str]:
+    """The node, and the first type, where optimal differs most often from closest-first with every unit idle."""
+    first = next(iter(comparison.kinds.values()))
+    problem, demand = first.problem, first.city.demand
+    optimal, closest = (first.result(name).policy for name in ("optimal", "closest-first"))
     differing = (
         point
         for point in range(problem.num_points)
-        if optimal.decide(problem.trucks, point).team != closest.decide(problem.trucks, point).team
+        if demand[point].type == demand[0].type
+        and optimal.decide(problem.trucks, point).team != closest.decide(problem.trucks, point).team
     )
-    return problem.point_ids[max(differing, key=problem.incidents_per_day.__getitem__, default=0)]
+    point = max(differing, key=problem.incidents_per_day.__getitem__, default=0)
+    return demand[point].node_id, demand[point].type

@@ -24,19 +24,28 @@ def draw_map(
         ),
     ] = None,
     city: Annotated[Path | None, path_option("CITY", "The city folder of a policy file.")] = None,
+    kind: Annotated[
+        str | None, option("KIND", "Only this kind of units; a map of each, in a file of its own, if left out.")
+    ] = None,
+    incident_type: Annotated[
+        str | None, option("TYPE", "The type of incident to show; if left out, that with the most units.", "--type")
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Draw which stations send trucks to each area.
 
-    Every truck is idle. Each policy has a map for the first truck and one for the second.
+    Every truck is idle. Each policy has a map for the first truck and one for the second. Each kind of units has a
+    picture of its own.
     """
     from runcard.city.files import read_city
     from runcard.cli.progress import Report
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
+    from runcard.mdp.from_city import city_of_kind
     from runcard.outputs.files import size_in_words
-    from runcard.outputs.map import check_picture_file, draw_map, policies_to_draw
+    from runcard.outputs.map import check_picture_file, draw_map, path_of_kind, policies_to_draw
     from runcard.outputs.policy_choice import policies_for, policy_choices
+    from runcard.outputs.words import expected_one_of
     from runcard.policy.solve import evaluate
     from runcard.policy.solve_options import SolveOptions
 
@@ -53,20 +62,31 @@ def draw_map(
             raise InputError(f"{path}: {reason}")
     options = SolveOptions(threads=threads)
     given = read_city(path if city is None else city)
-    words, exact = policies_to_draw(given, asked if city is None else ["closest-first", str(path.absolute())])
-    choices = policy_choices(words, options)
+    given = given if kind is None else city_of_kind(given, kind)
+    lines = []
     with Report(given.objective) as report:
-        shown = policies_for(given, choices, replace(options, progress=report.bounds), report)
-        report.begin("evaluating the policies")
-        results = [evaluate(policy, threads=threads) if exact else None for policy in shown]
-        report.begin("drawing the map")
-        draw_map(given, shown, output, results=results)
+        for one in given.kinds:
+            seen, file = given.of_kind(one), path_of_kind(output, one, len(given.kinds))
+            if incident_type is not None and incident_type not in {standard.type for standard in seen.standards}:
+                continue  # such incidents do not need this kind
+            words, exact = policies_to_draw(seen, asked if city is None else ["closest-first", str(path.absolute())])
+            choices = policy_choices(words, options)
+            shown = policies_for(seen, choices, replace(options, progress=report.bounds), report)
+            report.begin("evaluating the policies")
+            results = [evaluate(policy, threads=threads) if exact else None for policy in shown]
+            report.begin("drawing the map")
+            draw_map(seen, shown, file, results=results, incident_type=incident_type)
+            if not asked and city is None and not exact:
+                lines.append(
+                    "To solve so many states exactly takes long, so one-step-mean-field is drawn instead of optimal; "
+                    "--policies closest-first,optimal solves them all the same."
+                )
+            names = " and ".join(policy.name for policy in shown)
+            lines.append(f"Wrote {file} ({size_in_words(file)}): {names}")
+    if not lines:
+        types = (standard.type for standard in given.standards)
+        raise InputError(f"{given.name}: {expected_one_of('type of incident', types, str(incident_type))}")
     console = make_console()
     console.print(city_line(given), style="bold")
-    if not asked and city is None and not exact:
-        console.print(
-            "To solve so many states exactly takes long, so one-step-mean-field is drawn instead of optimal; "
-            "--policies closest-first,optimal solves them all the same."
-        )
-    names = " and ".join(policy.name for policy in shown)
-    console.print(f"Wrote {output} ({size_in_words(output)}): {names}", soft_wrap=True)
+    for line in lines:
+        console.print(line, soft_wrap=True)

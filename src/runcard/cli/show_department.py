@@ -73,5 +73,5 @@ def standard_table(comparison: DepartmentComparison) -> SplitTable:
             cells.append(Text(f"{in_decimals(100.0 * one.miss_fraction, decimals)}\n{interval}", style))
         weight = f", weight {standard.weight:g}" if standard.weight != 1.0 else ""
         name = f"{visible(standard.type)}: {visible(standard.kind)}\n{standard.rule}{weight}"
-        rows.append([name, in_decimals(per_day[standard.type], 2), *cells])
+        rows.append([Text(name), in_decimals(per_day[standard.type], 2), *cells])
     return SplitTable(["standard", "incidents\nper day", *(visible(name) for name in comparison.names)], rows)

@@ -48,6 +48,7 @@ def check_states(trucks: Iterable[int], *, kind: str = "") -> None:
         raise SizeError(
             f"{sum(by_station)} {kind or 'truck'}s at {len(by_station)} stations make {num_states:,} states; to solve "
             f"them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: expected "
-            "fewer trucks, a machine with more memory, or a policy that decides online, such as one-step-mean-field, which solve, "
-            "decide and simulate take for departments of any size" + (f" ({kind}=one-step-mean-field)" if kind else "")
+            "fewer trucks, a machine with more memory, or a policy that decides online, such as one-step-mean-field, "
+            "which solve, decide and simulate take for departments of any size"
+            + (f" ({kind}=one-step-mean-field)" if kind else "")
         )

@@ -21,6 +21,7 @@ from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import borders, box_around, free_spot, territories
 from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
+from runcard.outputs.words import article
 from runcard.policy.base import Policy
 
 if TYPE_CHECKING:
@@ -122,12 +123,19 @@ class Plan:
 
 
 def draw_map(
-    city: City, policies: Sequence[Policy], *paths: str | Path, results: Sequence[Evaluation | None] = ()
+    city: City,
+    policies: Sequence[Policy],
+    *paths: str | Path,
+    results: Sequence[Evaluation | None] = (),
+    incident_type: str | None = None,
 ) -> None:
-    """Write the maps of policies to each path, as .png, .svg or .pdf; `results` are their evaluations where known."""
+    """Write the maps of policies to each path, as .png, .svg or .pdf; `results` are their evaluations where known.
+
+    The city has one kind of units.
+    """
     for path in paths:
         check_picture_file(Path(path), "map")
-    figure = map_figure(city, policies, results)
+    figure = map_figure(city, policies, results, incident_type)
     for path in paths:
         write_picture(figure, Path(path))
 
@@ -153,12 +161,22 @@ def write_picture(figure: "Figure", path: Path) -> Path:
     return write_whole(path, content.getvalue())
 
 
-def map_figure(city: City, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> "Figure":
+def path_of_kind(path: Path, kind: str, num_kinds: int) -> Path:
+    """Where the map of a kind goes: to the path itself, or where there are several, one with the kind in its name."""
+    return path if num_kinds == 1 else path.with_stem(f"{path.stem}-{kind}")
+
+
+def map_figure(
+    city: City,
+    policies: Sequence[Policy],
+    results: Sequence[Evaluation | None] = (),
+    incident_type: str | None = None,
+) -> "Figure":
     """The maps of policies, and the prices of the last of them, as a matplotlib figure."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    ground = ground_of(city)
+    ground = ground_of(city, incident_type)
     panels = panels_of(ground, policies, results)
     colours = area_colours(ground, panels)
     plan = Plan(ground, len(panels), len(policies))
@@ -252,10 +270,12 @@ def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequ
         "minutes": "extra response minutes later, each time it is sent now",
     }.get(objective.minimise)
     unit = unit or f"late incidents later, a minute of response as {objective.weight:g}, per 100 times sent"
+    unit = unit.replace("late incidents", "missed standards") if ground.city.standards else unit
     prices = times * policy.prices(policy.problem.trucks, np.arange(1, policy.problem.num_stations + 1))
     least, most, size = min(0.0, prices.min()), max(0.0, prices.max()), 72.0 * min(0.13, 0.6 * plan.row)
     left, top = plan.table
-    plan.head(figure, plan.table, "Price of a truck", f"{policy.name}: {unit}", NAME_INCHES + BAR_INCHES)
+    heading = f"Price of {article(ground.truck)} {ground.truck}"
+    plan.head(figure, plan.table, heading, f"{policy.name}: {unit}", NAME_INCHES + BAR_INCHES)
     ranked = np.argsort(-prices, kind="stable").tolist()
     for first in range(0, len(ranked), plan.num_rows):
         shown = ranked[first : first + plan.num_rows]
@@ -278,17 +298,20 @@ def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequ
 def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], plan: Plan) -> None:
     """Write the title, and below the maps how they are read."""
     width, height = plan.size
-    title = f"{ground.city.name}: who is sent when every truck is idle"
+    title = f"{ground.city.name}: who is sent when every {ground.truck} is idle"
+    title += f", incidents of the type {ground.type}" if ground.type else ""
     size = min(18.0, 100.0 * (width - 0.5) / len(title))
     plan.write(figure, GAP_INCHES, height - 0.12, title, size, fontweight="bold")
+    one = article(ground.truck)
     several_kinds = len(ground.city.demand) > len(ground.points)
     facts = {
-        "Each area is what lies nearest to a demand point, in the colour of the station that sends the truck.": True,
+        "Each area is what lies nearest to a demand point, "
+        f"in the colour of the station that sends the {ground.truck}.": True,
         "Triangles are stations. A dot is larger where there are more incidents.": True,
-        "Hatched: closest-first sends another truck.": any(panel.departing for panel in panels),
-        "Grey: a truck from outside.": any(len(ground.stations) in panel.owners for panel in panels),
-        "White: no such truck is needed.": any(NOBODY in panel.owners for panel in panels),
-        "Of several kinds of incidents in one place the most frequent is shown.": several_kinds,
+        f"Hatched: closest-first sends another {ground.truck}.": any(panel.departing for panel in panels),
+        f"Grey: {one} {ground.truck} from outside.": any(len(ground.stations) in panel.owners for panel in panels),
+        f"White: no such {ground.truck} is needed.": any(NOBODY in panel.owners for panel in panels),
+        "Of several kinds of incidents in one place the most frequent is shown.": several_kinds and not ground.type,
     }
     caption = textwrap.fill(" ".join(fact for fact, holds in facts.items() if holds), int(12.0 * (width - 0.5)))
     plan.write(figure, GAP_INCHES, CAPTION_INCHES - 0.1, caption, 10.5)

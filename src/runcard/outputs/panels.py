@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
+from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import Areas, cells_of, coloured, projected
-from runcard.outputs.words import percent
+from runcard.outputs.words import expected_one_of, percent
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.options import first_in_order
@@ -49,6 +50,10 @@ class Ground:
     labels: tuple[str, ...]
     """By station."""
     roads: tuple[tuple[complex, complex], ...]
+    truck: str = "truck"
+    """What a truck is called: the kind of the units, where there are kinds."""
+    type: str = ""
+    """The type of incident that is shown, where there are types."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +70,19 @@ class Panel:
     """The cells where closest-first sends a truck of another station."""
 
 
-def ground_of(city: City) -> Ground:
-    """The areas, stations and roads of a city, each in its place."""
+def ground_of(city: City, incident_type: str | None = None) -> Ground:
+    """The areas, stations and roads of a city of one kind, each in its place.
+
+    Of several types of incidents in one place the one that is asked for is shown, or else that to which most trucks go.
+    """
+    shown = _type_shown(city, incident_type)
     places = projected([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes])
     place_of = dict(zip((node.node_id for node in city.nodes), places.tolist(), strict=True))
     areas = cells_of(np.array([place_of[point.node_id] for point in city.demand]))
     rates = np.array([point.incidents_per_day for point in city.demand])
-    fewest_first = np.argsort(-rates, kind="stable")[::-1].tolist()  # of equal ones, the first listed comes last
+    other = np.array([bool(shown) and point.type != shown for point in city.demand])
+    # What is shown comes last; of equal ones, the first listed.
+    fewest_first = np.lexsort((-rates, other))[::-1].tolist()
     point_of = {int(areas.cell_of[point]): point for point in fewest_first}
     stations = tuple(place_of[station.node_id] for station in city.stations)
     ends = dict.fromkeys(tuple(sorted((link.from_node_id, link.to_node_id))) for link in city.links)
@@ -84,7 +95,17 @@ def ground_of(city: City) -> Ground:
         home_cells=tuple(int(np.abs(np.array(areas.middles) - place).argmin()) for place in stations),
         labels=_labels(city),
         roads=tuple((place_of[start], place_of[end]) for start, end in ends),
+        truck="truck" if city.is_plain else city.kinds[0],
+        type=shown,
     )
+
+
+def _type_shown(city: City, incident_type: str | None) -> str:
+    """The type of incident that a map shows; "" if the city has no types."""
+    trucks = {standard.type: standard.trucks for standard in city.standards}
+    if incident_type is not None and incident_type not in trucks:
+        raise InputError(expected_one_of("type of incident", trucks, incident_type))
+    return incident_type or max(trucks, key=trucks.__getitem__, default="")
 
 
 def _labels(city: City) -> tuple[str, ...]:
@@ -108,20 +129,26 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
         for number, policy in enumerate(policies):
             owners = teams[number][:, rank]
             departing = np.flatnonzero(owners != closest[:, rank])
-            title, words = policy.name.capitalize(), f"{ORDINALS[rank]} truck"
+            title, words = policy.name.capitalize(), f"{ORDINALS[rank]} {ground.truck}"
             if len(departing):
                 words += f": not as closest-first in {len(departing)} of {len(owners)} areas"
             if rank == 0:
                 known, proven = results[number] if number < len(results) else None, policy.certificate
                 if known is not None:
-                    title += f": {percent(known.late_fraction)} late"
-                    words += f"\n{known.late_per_day:#.3g} late incidents a day"
+                    title += f": {_missed_words(ground, known.late_fraction)}"
+                    per_day = "missed standards" if ground.city.standards else "late incidents"
+                    words += f"\n{known.late_per_day:#.3g} {per_day} a day"
                     if known.mean_response_minutes is not None:
-                        words += f", first truck after {known.mean_response_minutes:.2f} min on average"
+                        words += f", first {ground.truck} after {known.mean_response_minutes:.2f} min on average"
                 elif proven is not None and proven.converged and problem.objective.minimise == "late":
-                    title += f": {percent(proven.upper)} late"
+                    title += f": {_missed_words(ground, proven.upper)}"
             panels.append(Panel(title, words, rank, tuple(owners.tolist()), tuple(departing.tolist())))
     return panels
+
+
+def _missed_words(ground: Ground, missed: float) -> str:
+    """How often incidents are late, or standards are missed, in words."""
+    return f"{100.0 * missed:.3g} missed per 100" if ground.city.standards else f"{percent(missed)} late"
 
 
 def _sent(ground: Ground, policy: Policy, order: NDArray[np.int64] | None) -> NDArray[np.int64]:

@@ -31,6 +31,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def article(noun: str) -> str:
+    """The article before a noun: "a" or "an", by its first letter."""
+    return "an" if noun[:1].lower() in tuple("aeiou") else "a"
+
+
 def first_line(error: Exception) -> str:
     """The first line of what an error of another library says; its kind, if it says nothing."""
     return next(iter(str(error).splitlines()), type(error).__name__)
