@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.town import plain_town
 
-from runcard.city import DemandPoint, demo_city, read_city, write_city
+from runcard.city import DemandPoint, read_city, write_city
 
 
 def test_golden_teams_are_sent_when_every_truck_is_idle(run, golden, tmp_path: Path) -> None:
@@ -60,10 +61,10 @@ def test_a_person_gets_a_reason(run, policy_file: Path) -> None:
 
 def test_a_station_with_two_trucks_is_named_twice(run, tmp_path: Path) -> None:
     """Each mention is one idle truck, and a third mention of a station with two trucks is refused."""
-    folder = write_city(demo_city(), tmp_path / "city")
+    folder = write_city(plain_town(), tmp_path / "city")
     path = tmp_path / "cf.policy"
     run("solve", folder, "--policy", "closest-first", "-o", path)
-    node_id = demo_city().stations[0].node_id
+    node_id = plain_town().stations[0].node_id
     twice = json.loads(run("decide", path, "--at", node_id, "--idle", "central,central", "--json").out)
     assert twice["team"] == ["central", "central"]
     once = json.loads(run("decide", path, "--at", node_id, "--idle", "central,harbour", "--json").out)

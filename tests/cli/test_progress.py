@@ -8,8 +8,9 @@ from math import inf
 
 import pytest
 from rich.console import Console
+from tests.town import plain_town
 
-from runcard.city import Objective, demo_city
+from runcard.city import Objective
 from runcard.cli import progress as module
 from runcard.cli.progress import Report, StudyBar, closed_part
 from runcard.cli.terminal import make_console
@@ -64,7 +65,7 @@ def test_a_person_sees_the_bounds_close(screen: io.StringIO) -> None:
     """On a terminal the bar shows the policy's name and bounds around its late fraction, and disappears at the end."""
     with Report() as report:
         report.begin("[optimal]")
-        policy = solve(dispatch_problem(demo_city()), progress=report.bounds)
+        policy = solve(dispatch_problem(plain_town()), progress=report.bounds)
     assert policy.certificate is not None
     shown = screen.getvalue()
     assert "[optimal]" in shown

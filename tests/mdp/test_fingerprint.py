@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from tests.town import plain_town
 
-from runcard.city import City, DemandPoint, Objective, demo_city, generate_grid
+from runcard.city import City, DemandPoint, Objective, generate_grid
 from runcard.city.model import Driving, Outside, Turnout
 from runcard.mdp import from_city
 from runcard.mdp.fingerprint import city_fingerprint, source_of
@@ -37,7 +38,7 @@ def test_it_is_that_of_the_problem() -> None:
 def test_no_table_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fingerprint needs no routes and no P(late)."""
     monkeypatch.setattr(from_city, "response_table", None)
-    assert city_fingerprint(demo_city()) == city_fingerprint(demo_city())
+    assert city_fingerprint(plain_town()) == city_fingerprint(plain_town())
 
 
 @pytest.mark.parametrize(

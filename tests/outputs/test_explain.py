@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.town import plain_town
 
-from runcard.city import Objective, demo_city
+from runcard.city import Objective
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
@@ -17,7 +18,7 @@ from runcard.policy.solve import POLICY_NAMES, solve
 @pytest.fixture(scope="module")
 def problem() -> DispatchProblem:
     """The problem of the built-in city."""
-    return dispatch_problem(demo_city())
+    return dispatch_problem(plain_town())
 
 
 def test_what_a_decision_is_compared_with_is_what_it_says(problem: DispatchProblem) -> None:

@@ -3,15 +3,16 @@
 from dataclasses import replace
 
 import pytest
+from tests.town import plain_town
 
-from runcard.city import City, demo_city
+from runcard.city import City
 from runcard.outputs.lateness import lateness_at
 
 
 @pytest.fixture
 def city() -> City:
     """The demo city with two stations: two trucks at the first, one at the second."""
-    city = demo_city()
+    city = plain_town()
     first, second = city.stations[:2]
     return replace(city, stations=(replace(first, trucks=2), replace(second, trucks=1)), trucks_per_incident=3)
 

@@ -13,8 +13,9 @@ from matplotlib.collections import Collection, PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from tests.town import plain_town
 
-from runcard.city import City, DemandPoint, Objective, demo_city, generate_grid
+from runcard.city import City, DemandPoint, Objective, generate_grid
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import draw_map, map_figure
@@ -27,7 +28,7 @@ from runcard.policy.solve import evaluate, solve
 @pytest.fixture(scope="module")
 def city() -> City:
     """The built-in city."""
-    return demo_city()
+    return plain_town()
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.town import plain_town
 
-from runcard.city import City, DemandPoint, demo_city, generate_grid
+from runcard.city import City, DemandPoint, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.panels import AREA_COLOURS, NOBODY, area_colours, ground_of, panels_of
 from runcard.policy.base import Policy
@@ -15,7 +16,7 @@ from runcard.policy.solve import evaluate, solve
 @pytest.fixture(scope="module")
 def city() -> City:
     """The built-in city."""
-    return demo_city()
+    return plain_town()
 
 
 @pytest.fixture(scope="module")

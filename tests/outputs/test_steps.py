@@ -1,6 +1,7 @@
 """Who is told what long work is doing."""
 
-from runcard.city import demo_city
+from tests.town import plain_town
+
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.steps import city_problem
 
@@ -23,15 +24,15 @@ class Told:
 def test_the_problem_is_that_of_the_city() -> None:
     """It has the minutes if they are wanted, and its driving times are named as a step."""
     told = Told()
-    assert city_problem(demo_city(), steps=told).fingerprint == dispatch_problem(demo_city()).fingerprint
-    assert set(city_problem(demo_city(), minutes=False).measures) == {"late"}
-    assert told.heard[0] == f"driving times to {len(demo_city().demand)} demand points"
+    assert city_problem(plain_town(), steps=told).fingerprint == dispatch_problem(plain_town()).fingerprint
+    assert set(city_problem(plain_town(), minutes=False).measures) == {"late"}
+    assert told.heard[0] == f"driving times to {len(plain_town().demand)} demand points"
 
 
 def test_driving_times_say_how_far_they_are() -> None:
     """Parts rise to 1."""
     told = Told()
-    city_problem(demo_city(), steps=told)
+    city_problem(plain_town(), steps=told)
     parts = [part for part in told.heard if isinstance(part, float)]
     assert parts == sorted(parts)
     assert parts[-1] == 1.0

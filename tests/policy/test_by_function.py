@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.town import plain_town
 
-from runcard import DispatchProblem, demo_city, dispatch_problem, evaluate, generate_grid, solve
+from runcard import DispatchProblem, dispatch_problem, evaluate, generate_grid, solve
 from runcard.errors import InputError, SizeError
 from runcard.mdp.rows import ValueRule
 from runcard.policy import by_function
@@ -119,7 +120,7 @@ def test_a_team_that_cannot_go(problem: DispatchProblem, answer: Any, words: str
 
 def test_the_numbers_of_the_guide() -> None:
     """The guide says how late closest-first, a greedy function and the optimum are in the demo town."""
-    problem = dispatch_problem(demo_city())
+    problem = dispatch_problem(plain_town())
     policies = [solve(problem, "closest-first"), greedy(problem), solve(problem, "optimal")]
     first, second, third = (f"{100 * evaluate(policy).late_fraction:.2f} %" for policy in policies)
     guide = Path(__file__).parents[2] / "docs" / "guides" / "learning.md"

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from tests.town import plain_town
 
-from runcard.city import demo_city
 from runcard.mdp import cpu
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.warm_up import load_kernels
@@ -20,7 +20,7 @@ def test_kernels_of_large_problems_are_made_ready_too(monkeypatch: pytest.Monkey
         return improve(self, *args, coarse=coarse, **options)
 
     monkeypatch.setattr(cpu.CpuBackend, "improve", watched)
-    problem = dispatch_problem(demo_city())
+    problem = dispatch_problem(plain_town())
     load_kernels(problem, ["closest-first", "optimal"])
     assert not any(is_coarse)
     monkeypatch.setattr(cpu, "SMALL", problem.num_states * problem.num_points)

@@ -19,7 +19,7 @@ def department_faults(
     """Every fault of a roster, of incident types, and of settings by kind; a table that is not there is not checked."""
     units, standards, demand = (tables.get(name, ()) for name in ("unit", "incident_type", "demand"))
     yield from _truck_faults(tables.get("station", ()), units)
-    kinds = dict.fromkeys(unit.kind for unit in units) or {ONLY_KIND: None}
+    kinds = dict.fromkeys(unit.kind for unit in units if unit.kind) or {ONLY_KIND: None}
     if UNREAD not in kinds:
         yield from _kind_faults(settings, standards, kinds, has_roster=bool(units))
     if standards:

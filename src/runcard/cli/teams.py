@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from runcard.cli.parameters import AsJson, CityFolder, Node, option, path_argument, path_option, whole_option
 
 
@@ -59,6 +61,9 @@ def decide(
     from runcard.outputs.department_answer import answer
     from runcard.outputs.department_file import fingerprints, load_department
 
+    if (idle is None) == (busy is None):
+        got = "neither" if idle is None else "both"
+        raise typer.BadParameter(f"expected --idle or --busy, got {got}", param_hint="'--idle'")
     department = load_department(file, None if city is None else fingerprints(read_city(city)))
     found = answer(department, at, incident_type, idle=idle, busy=busy, incident_class=incident_class)
     if department.is_plain:

@@ -83,8 +83,13 @@ class Explanation:
     objective: Objective = LATE
     truck: str = "truck"
     """What a truck is called: the kind of the units, where there are kinds."""
-    counts: str = "late"
-    """What is minimised, as in `PHRASES`."""
+    of_standards: bool = False
+    """Whether several standards, or their weights, count."""
+
+    @property
+    def counts(self) -> str:
+        """What is minimised, as in `PHRASES`."""
+        return "standards" if self.of_standards and self.objective == LATE else self.objective.minimise
 
     def document(self) -> dict[str, Any]:
         """The decision as plain values, ready for JSON; where the objective is not the late fraction, with it."""
@@ -166,7 +171,6 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
     with_idle = np.flatnonzero(idle)
     truck_prices = policy.prices(idle, 1 + with_idle)  # team 1 + i is one truck of station i
     asked = np.append(equally_good, closest)
-    of_standards = any(map(is_standard, problem.measures))
     prices = policy.prices(idle, asked)
     best_now = int(prices[:-1].argmin())
     return Explanation(
@@ -179,7 +183,7 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
         num_teams=len(teams),
         truck_prices={problem.station_ids[i]: float(price) for i, price in zip(with_idle, truck_prices, strict=True)},
         objective=problem.objective,
-        counts="standards" if of_standards and problem.objective == LATE else problem.objective.minimise,
+        of_standards=any(map(is_standard, problem.measures)),
     )
 
 
