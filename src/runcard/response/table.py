@@ -5,48 +5,23 @@ others come from outside the region, independent of everything:
 
     p_late[team, j] = P(R_m > t_j),    mean_minutes[team, j] = E[R_1],    R_m the m-th arrival.
 
-Four engines find them. Each has `late(points)` and `means(points)`, which say how exact they are:
-
-    Erlang  exponential links of one mean, the first of one or two trucks: sums of positive terms
-    Tree    any law; every link is met together, or none is
-    Plane   any law; a link is met together with some chance; one or two trucks
-    Sets    the same for three and four trucks
-
-A larger team than k_j may not be sent: its entries are +inf.
+The engines of `engine.py` find them. A larger team than k_j may not be sent: its entries are +inf.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
-from runcard.errors import InputError, SizeError
+from runcard.errors import SizeError
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
-from runcard.response.erlang import Erlang
-from runcard.response.plane import Plane
+from runcard.response.engine import engine_for
 from runcard.response.routes import Routes
-from runcard.response.sets import Sets
 from runcard.response.teams import Teams
-from runcard.response.travel import Needs, Travel, needs_of, travel_of
-from runcard.response.tree import Tree
-
-
-class Engine(Protocol):
-    """What finds P(late) and mean minutes of every team at some demand points."""
-
-    def late(
-        self, points: NDArray[np.int64], settled: Callable[[int], None] | None = None
-    ) -> tuple[NDArray[np.float64], float]:
-        """P(late) [team, place in points], and its stated error; `settled` is told of points that are done."""
-        ...
-
-    def means(self, points: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-        """The mean minutes until the first truck [team, place in points], and their stated error."""
-        ...
+from runcard.response.travel import Needs, needs_of, travel_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +71,7 @@ def response_table(
         if not len(places):
             continue
         few = teams if several else Teams.of(teams.trucks, int(needs.trucks[wanted[places]].max()))
-        engine = _engine(travel, few, needs, wanted[places])
+        engine = engine_for(travel, few, needs, wanted[places])
         late, error = engine.late(wanted[places], settled)
         p_late, late_error = _placed(p_late, late, places), max(late_error, error)
         if minutes:
@@ -111,22 +86,6 @@ def _placed(table: NDArray[np.float64], part: NDArray[np.float64], places: NDArr
         return part
     table[: len(part), places], table[len(part) :, places] = part, np.inf
     return table
-
-
-def _engine(travel: Travel, teams: Teams, needs: Needs, points: NDArray[np.int64]) -> Engine:
-    """The engine for some demand points, all of which need at most two trucks, or more."""
-    several = int(needs.trucks[points].max()) > 2
-    if several and travel.second:
-        raise InputError(
-            'driving.second_route = "disjoint" is for incidents of one or two trucks: with three or more, expected '
-            'driving.second_route = "same"'
-        )
-    closed_form = travel.paper_times and not several and not travel.second and needs.arrivals[points].max() == 1
-    if closed_form:
-        return Erlang(travel, teams, needs)
-    if travel.fixed or not travel.laws.mixed or teams.max_size == 1:
-        return Tree(travel, teams, needs)
-    return Sets(travel, teams, needs) if several else Plane(travel, teams, needs)
 
 
 def _check_size(city: City, needs: Needs, num_points: int, *, minutes: bool) -> None:
