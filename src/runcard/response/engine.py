@@ -1,6 +1,6 @@
 """The four engines that find P(late) and mean minutes, and which of them is for which demand points.
 
-    Erlang  exponential links of one mean, the first of one or two trucks: sums of positive terms
+    Erlang  exponential links of one mean, one or two trucks: sums of positive terms
     Tree    any law; every link is met together, or none is
     Plane   any law; a link is met together with some chance; one or two trucks
     Sets    the same for three and four trucks
@@ -45,8 +45,7 @@ def engine_for(travel: Travel, teams: Teams, needs: Needs, points: NDArray[np.in
             'driving.second_route = "disjoint" is for incidents of one or two trucks: with three or more, expected '
             'driving.second_route = "same"'
         )
-    closed_form = travel.paper_times and not several and not travel.second and needs.arrivals[points].max() == 1
-    if closed_form:
+    if travel.paper_times and not several and not travel.second:
         return Erlang(travel, teams, needs)
     if travel.fixed or not travel.laws.mixed or teams.max_size == 1:
         return Tree(travel, teams, needs)
