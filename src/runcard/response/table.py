@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
-from runcard.errors import SizeError
+from runcard.errors import InputError, SizeError
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
+from runcard.response.arrivals import Arrivals, find_arrivals, find_bands
 from runcard.response.engine import engine_for
 from runcard.response.routes import Routes
 from runcard.response.teams import Teams
@@ -38,6 +39,8 @@ class ResponseTable:
     """No entry of p_late is off by more."""
     minutes_error: float
     """No entry of mean_minutes is off by more."""
+    arrivals: Arrivals | None = None
+    """When the first and the last truck are there, if asked for."""
 
 
 def response_table(
@@ -46,25 +49,36 @@ def response_table(
     minutes: bool = True,
     points: Sequence[int] | None = None,
     progress: Callable[[float], None] | None = None,
+    arrivals: bool = False,
 ) -> ResponseTable:
     """P(late) and the mean response time of every team at every demand point, or at some `points` only.
 
-    The mean response times have no rows if they are not wanted. `progress` is told which part is done.
+    The mean response times have no rows if they are not wanted; `arrivals`, of the first and of the last truck, need
+    them. `progress` is told which part is done.
     """
+    if arrivals and not minutes:
+        raise InputError("arrivals need minutes: expected minutes=True with arrivals=True, got minutes=False")
     needs = needs_of(city)
     wanted = np.arange(len(city.demand)) if points is None else np.array(points, np.int64)
     _check_size(city, needs, len(wanted), minutes=minutes)
     travel = travel_of(city)
+    if arrivals:
+        _check_size(city, needs, len(wanted), num_times=sum(len(band.places) for band in find_bands(travel, wanted)))
     teams = Teams.of((station.trucks for station in city.stations), int(needs.trucks[wanted].max()))
     p_late = np.empty((len(teams), len(wanted)))
     mean_minutes = np.empty_like(p_late if minutes else p_late[:0])
     late_error, minutes_error, done = 0.0, 0.0, 0
+    before_arrivals = 0.5 if arrivals else 1.0
 
     def settled(num: int) -> None:
         nonlocal done
         done += num
         if progress is not None:
-            progress(done / len(wanted))
+            progress(before_arrivals * done / len(wanted))
+
+    def arrived(part: float) -> None:
+        if progress is not None:
+            progress(before_arrivals + (1.0 - before_arrivals) * part)
 
     for several in (False, True):
         (places,) = np.nonzero((needs.trucks[wanted] > 2) == several)
@@ -77,7 +91,8 @@ def response_table(
         if minutes:
             means, error = engine.means(wanted[places])
             mean_minutes, minutes_error = _placed(mean_minutes, means, places), max(minutes_error, error)
-    return ResponseTable(teams, p_late, mean_minutes, travel.routes, late_error, minutes_error)
+    found = find_arrivals(travel, teams, needs, wanted, mean_minutes, minutes_error, arrived) if arrivals else None
+    return ResponseTable(teams, p_late, mean_minutes, travel.routes, late_error, minutes_error, found)
 
 
 def _placed(table: NDArray[np.float64], part: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -88,12 +103,14 @@ def _placed(table: NDArray[np.float64], part: NDArray[np.float64], places: NDArr
     return table
 
 
-def _check_size(city: City, needs: Needs, num_points: int, *, minutes: bool) -> None:
+def _check_size(city: City, needs: Needs, num_points: int, *, minutes: bool = True, num_times: int = 0) -> None:
     """Raise a SizeError if the table, or the links that routes share, would not fit in memory."""
     num_stations = len(city.stations)
     num_teams = comb(num_stations + int(needs.trucks.max()), int(needs.trucks.max()))
-    # The table, what two lattices give and what they lead to; and the links that each two routes share
-    needed = float(num_points) * (8 * num_teams * (5 + minutes) + 4 * num_stations**2)
+    # The table, what two lattices give and what they lead to; two curves of arrivals, half of them as lattices give it;
+    # and the links that each two routes share
+    per_team = 8 * (5 + minutes) + (8 + 16) * num_times
+    needed = float(num_points) * (num_teams * per_team + 4 * num_stations**2)
     if needed > SMALL_BYTES and needed > available_bytes():
         raise SizeError(
             f"{num_stations} stations and {num_points} demand points: P(late) of every team takes {in_words(needed)} "
