@@ -87,6 +87,7 @@ class Arrivals:
             "first": (self.first_minutes, self.first_later),
             "last": (self.last_minutes, self.last_later),
         }[which]
+        # Curves with a step do not say where between two times it is.
         return mean if self.fixed else np.where(np.isinf(mean), np.inf, p90_of(self.minutes, later))
 
 
@@ -161,6 +162,8 @@ def find_arrivals(
             done += len(places) / (len(points) * len(minutes))
             if progress is not None:
                 progress(min(done, 1.0))
+    if progress is not None:
+        progress(1.0)
     return Arrivals(mean_minutes, last_minutes, most, minutes, first, last, travel.fixed)
 
 

@@ -107,9 +107,9 @@ def _check_size(city: City, needs: Needs, num_points: int, *, minutes: bool = Tr
     """Raise a SizeError if the table, or the links that routes share, would not fit in memory."""
     num_stations = len(city.stations)
     num_teams = comb(num_stations + int(needs.trucks.max()), int(needs.trucks.max()))
-    # The table, what two lattices give and what they lead to; two curves of arrivals, half of them as lattices give it;
+    # The table, what two lattices give and what they lead to; two curves of arrivals, and what they come from;
     # and the links that each two routes share
-    per_team = 8 * (5 + minutes) + (8 + 16) * num_times
+    per_team = 8 * (5 + minutes) + (8 + 24) * num_times
     needed = float(num_points) * (num_teams * per_team + 4 * num_stations**2)
     if needed > SMALL_BYTES and needed > available_bytes():
         raise SizeError(
