@@ -119,6 +119,16 @@ def test_rows_by_hand(make_city: Any) -> None:
     assert independent.p_late[3:, 0] == pytest.approx([alone[0] ** 2, alone[0] * alone[1]], rel=1e-13)
 
 
+def test_the_last_of_two_by_hand(make_city: Any) -> None:
+    """On one road, the second of two trucks is late with the closed forms of Erlang times, shared or independent."""
+    city = make_city([(0, 1), (1, 2)], [0, 1], [2], trucks=[2, 1], target_minutes=3.0, arrivals_per_incident=2)
+    alone, outside = gamma.sf(3.0, [2, 1]), gamma.sf(3.0, 4)
+    with_outside = [2 * outside - outside**2, *(alone + outside - alone * outside)]
+    for q, pairs in ((1.0, alone[[0, 0]]), (0.0, alone[0] + alone - alone[0] * alone)):
+        table = response_table(replace(city, shared_delay=q))
+        assert table.p_late[:, 0] == pytest.approx([*with_outside, *pairs], rel=1e-13)
+
+
 def test_one_truck_and_other_targets(make_city: Any) -> None:
     """A demand point's own number of trucks and target stand; a larger team than it needs may not be sent."""
     city = make_city([(0, 1), (1, 2)], [0, 1], [2], outside=Outside(links=3, link_minutes=2.0))

@@ -37,10 +37,12 @@ def engines(city: City, *kinds: Any) -> list[Any]:
     return [kind(travel, teams, needs) for kind in kinds]
 
 
+@pytest.mark.parametrize("arrivals", [1, 2])
 @pytest.mark.parametrize("q", [0.0, 1.0])
-def test_the_closed_form_of_equal_links(make_grid: Any, q: float) -> None:
+def test_the_closed_form_of_equal_links(make_grid: Any, q: float, arrivals: int) -> None:
     """On the paper's cities the tree agrees with the sums of positive terms within its stated error, below 1e-6."""
     city = make_grid(5, [0, 6, 12], trucks=[2, 1, 1], shared_delay=q, outside=Outside(links=9, link_minutes=0.6))
+    city = replace(city, arrivals_per_incident=arrivals)
     erlang, tree = engines(city, Erlang, Tree)
     points = np.arange(len(city.demand))
     (expected, _), (found, error) = erlang.late(points), tree.late(points)

@@ -32,6 +32,9 @@ relative error and each of the B steps adds at most one rounding, so the error i
 unlike in the paper's Proposition 1, whose terms alternate (finding 9). Empty parts: for w1 = 0 or w2 = 0 it is
 P(R > t) = P(Y0 > t); for w0 = 0 the product of two tails is shorter.
 
+**The last of two** is late with P(Y0+Y1 > t) + P(Y0+Y2 > t) - P(R > t), which is no less than the larger of the tails:
+little cancels.
+
 **Mean of the first arrival.** For two independent Erlang times of rates r1 and r2, by the first event,
 
     E(w1, w2) = (1 + r1 E(w1-1, w2) + r2 E(w1, w2-1)) / (r1 + r2),    E(0, ·) = E(·, 0) = 0,
@@ -228,13 +231,14 @@ class Trips(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def fill_late(
-    teams: NDArray[np.int32], trips: Trips, trucks: NDArray[np.int32], target_minutes: Vector,
-    order: NDArray[np.int64], out: Matrix,
+    teams: NDArray[np.int32], trips: Trips, trucks: NDArray[np.int32], arrivals: NDArray[np.int32],
+    target_minutes: Vector, order: NDArray[np.int64], out: Matrix,
 ) -> None:  # fmt: skip
     """Fill `out` [team, demand point] with P(late); inf where a team is larger than the demand point needs.
 
     `teams` [team, 2] lists the stations of each team, -1 where there is none; `trucks` [demand point] is how many are
-    needed, 1 or 2, those missing from the team coming from outside; `order` sorts the demand points by target.
+    needed, 1 or 2, those missing from the team coming from outside, and `arrivals` which of them counts; `order` sorts
+    the demand points by target.
     """
     max_links = trips.num_links.max()
     sharing = sharing_tables(max_links, trips.shared_delay)
@@ -250,14 +254,19 @@ def fill_late(
             i1, i2 = teams[row, 0], teams[row, 1]
             for place in range(low, high):
                 j = order[place]
-                missing = trucks[j] - (i1 >= 0) - (i2 >= 0)
-                if missing < 0:
+                one = target.tails[trips.num_links[i1, j]] if i1 >= 0 else outside
+                other = target.tails[trips.num_links[i2, j]] if i2 >= 0 else outside
+                if trucks[j] < (i1 >= 0) + (i2 >= 0):
                     out[row, j] = np.inf
-                elif i2 < 0:  # outside trucks are independent, so that chances multiply
-                    out[row, j] = (target.tails[trips.num_links[i1, j]] if i1 >= 0 else 1.0) * outside**missing
-                else:
+                    continue
+                if trucks[j] == 1:
+                    out[row, j] = one
+                    continue
+                first = one * other  # trucks from outside are independent
+                if i2 >= 0:
                     n1, n2 = trips.num_links[i1, j], trips.num_links[i2, j]
-                    out[row, j] = pair_late(target, sharing, n1, n2, trips.shared_links[i1, i2, j])
+                    first = pair_late(target, sharing, n1, n2, trips.shared_links[i1, i2, j])
+                out[row, j] = first if arrivals[j] == 1 else min(one + other - first, 1.0)
         low = high
 
 
@@ -286,7 +295,7 @@ def fill_minutes(teams: NDArray[np.int32], trips: Trips, trucks: NDArray[np.int3
 
 @dataclass(frozen=True, eq=False)
 class Erlang:
-    """P(late) and mean minutes of up to two trucks, the first of which counts, on exponential links of one mean."""
+    """P(late) and mean minutes of one or two trucks on exponential links of one mean."""
 
     travel: Travel
     teams: Teams
@@ -294,9 +303,10 @@ class Erlang:
 
     def late(self, points: NDArray[np.int64], settled: Callable[[int], None] | None = None) -> tuple[Matrix, float]:
         """P(late) of every team at some demand points, and the stated error."""
-        found, targets = np.empty((len(self.teams), len(points))), self.needs.targets[points]
-        order = np.argsort(targets, kind="stable")
-        fill_late(self._stations, self._trips(points), self.needs.trucks[points], targets, order, found)
+        found, needs = np.empty((len(self.teams), len(points))), self.needs
+        targets, order = needs.targets[points], np.argsort(needs.targets[points], kind="stable")
+        trips, trucks, arrivals = self._trips(points), needs.trucks[points], needs.arrivals[points]
+        fill_late(self._stations, trips, trucks, arrivals, targets, order, found)
         if settled is not None:
             settled(len(points))
         return found, ERROR

@@ -135,6 +135,12 @@ class Sets:
     def means(self, points: Points) -> Found:
         """The mean minutes until the first truck of every team at some demand points."""
         none, between, off = minutes_between(self.travel, self.teams, self.needs, points)
+        shares, error = self.shares(points)
+        part = COUPLED_MINUTES_ERROR if self._coupled else MINUTES_ERROR
+        return none + shares * between, off + error + part * float(np.abs(between).max())
+
+    def shares(self, points: Points) -> Found:
+        """How far minutes are on the way from no link met together to every one, and the error of pairs in minutes."""
         shares, gaps, error = self._pairs.shares(points)
         weight = np.zeros((len(self.teams), len(points)))
         total = np.full_like(weight, 1e-12)
@@ -142,9 +148,7 @@ class Sets:
             there = pair >= 0
             weight[there] += (shares * gaps)[pair[there]]
             total[there] += gaps[pair[there]]
-        part = COUPLED_MINUTES_ERROR if self._coupled else MINUTES_ERROR
-        error += part * float(np.abs(between).max())
-        return none + weight / total * between, off + error
+        return weight / total, error
 
     @cached_property
     def _pairs(self) -> Plane:

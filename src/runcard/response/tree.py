@@ -120,14 +120,19 @@ class PointTree:
 
     def arrived_by_target(self, times: Times, arrived: Floats) -> Floats:
         """[T, m] the chance that at least n own trucks of each team are there by the horizon."""
+        found: Floats = self.arrived_by(times, arrived, np.array([times.lattice.end]))[0]
+        return found
+
+    def arrived_by(self, times: Times, arrived: Floats, ends: Points) -> Floats:
+        """[end, T, n] the chance that at least n own trucks of each team are there by some places of the lattice."""
         lattice, meetings, road = times.lattice, self.meetings, self.road
         rows = np.empty((len(road.shared), meetings.rows.shape[1]), np.int32)
         products = np.empty((len(rows) * min(len(rows), rows.shape[1]), lattice.num_frequencies), np.complex128)
         num = kernels.products_behind(road, times.together, rows, products)
-        found = np.zeros((len(self.teams), self.arrivals))
-        kernels.arrived_by_target(
+        found = np.zeros((len(ends), len(self.teams), arrived.shape[1]))
+        kernels.arrived_by(
             self.teams.stations, self.teams.sizes, meetings, arrived, rows, lattice.masses(products[:num]), self.needed,
-            lattice.end, found,
+            ends, PAD, found,
         )  # fmt: skip
         return found
 
@@ -244,7 +249,7 @@ class Tree:
     def means(self, points: Points) -> Found:
         """The mean minutes until the first truck of every team at some demand points."""
         if self.travel.fixed:
-            return self._fixed_arrivals(points)[0], 0.0
+            return self.fixed_arrivals(points)[0], 0.0
         if points.tobytes() not in self._waits:
             self.late(points)
         behind, variance = each_point(points, 2 * len(self.teams), self._behind).reshape(2, len(self.teams), -1)
@@ -271,14 +276,34 @@ class Tree:
                 met = np.empty((len(teams), found.shape[1], lattice.size))
                 for one, other, both in zip(first, second, met, strict=True):
                     kernels.meet(one[None], other[None], both)
-                whole = lattice.arrived(lattice.transforms_of(met) * behind[:, None])
-                found[teams] = 0.5 * (whole[:, :, lattice.end] + whole[:, :, lattice.end - 1])
+                found[teams] = chance_by(lattice, lattice.transforms_of(met) * behind[:, None], lattice.end)
                 nobody = ((1.0 - first) * (1.0 - second))[:, : lattice.end].sum(axis=1)
                 waits[teams] = lattice.step * (nobody - PAD)
             outside = 0.5 * float(times.outside[lattice.end] + times.outside[lattice.end - 1])
             return np.concatenate([late_of(self.teams, self.needs, j, found, outside), waits])
 
         return each_point(points, 2 * len(self.teams), at)
+
+    def first_by(self, lattice: Lattice, ends: Points, points: Points) -> tuple[Floats, Floats]:
+        """[end, T, place in points] the chance that a truck of each team is there by some places of a lattice.
+
+        And [end, I, place in points] how much more likely it is for a truck that takes the second road of a station
+        than for one that takes the first.
+        """
+        times, num, num_stations = times_on(self.travel, lattice), len(self.teams), len(self.teams.trucks)
+
+        def at(j: int) -> Vector:
+            tree, more = self.point_tree(j), np.zeros((len(ends), num_stations))
+            found = tree.arrived_by(times, tree.arrived(times, 1), ends)[:, :, 0]
+            if teams := [t for t, _ in self._on_two_roads(j)]:
+                first, second, behind = self._two_roads_on(times, j)
+                met = np.stack([1.0 - (1.0 - first) * (1.0 - second), first, second])
+                either, one, other = (chance_by(lattice, lattice.transforms_of(of) * behind, ends).T for of in met)
+                found[:, teams], more[:, self.teams.stations[teams, 0]] = either, other - one
+            return np.concatenate([found, more], axis=1).ravel()
+
+        both = each_point(points, len(ends) * (num + num_stations), at).reshape(len(ends), -1, len(points))
+        return both[:, :num], both[:, num:]
 
     def _tails_on(self, lattice: Lattice, low: int, points: Points) -> Floats:
         """[T, place in points] the minutes without a truck after a place of the lattice."""
@@ -375,12 +400,12 @@ class Tree:
 
     def _fixed_late(self, points: Points) -> Floats:
         """1 where the m-th truck comes after the target, else 0: a sum of means that is the target is in time."""
-        arrivals = self._fixed_arrivals(points)
+        arrivals = self.fixed_arrivals(points)
         nth = np.take_along_axis(arrivals, (self.needs.arrivals[points] - 1)[None, None, :], axis=0)[0]
         late = (nth > self.needs.targets[points] * (1.0 + ROUNDING)).astype(np.float64)
         return np.where(np.isinf(arrivals[0]), np.inf, late)
 
-    def _fixed_arrivals(self, points: Points) -> Floats:
+    def fixed_arrivals(self, points: Points) -> Floats:
         """[n, team, place in points] when the n-th truck is there if nothing is random; inf where a team is too large.
 
         The second truck of a station may take another road, the third takes the first again.
@@ -399,6 +424,13 @@ class Tree:
         times.sort(axis=0)
         times[:, too_large(teams, self.needs, points)] = np.inf
         return times
+
+
+def chance_by(lattice: Lattice, transforms: Transforms, ends: Points | int) -> Floats:
+    """[..., end] the chance of at most some places of a lattice, given delayed transforms; half of that at it."""
+    arrived = lattice.arrived(transforms)
+    found: Floats = 0.5 * (arrived[..., ends] + arrived[..., np.subtract(ends, 1)])
+    return found
 
 
 def late_of(teams: Teams, needs: Needs, j: int, found: Floats, outside: float) -> Vector:
@@ -480,13 +512,16 @@ def too_large(teams: Teams, needs: Needs, points: Points) -> NDArray[np.bool_]:
     return found
 
 
+def none_and_every(travel: Travel) -> tuple[Travel, Travel]:
+    """The same travel with no link met together, and with every one."""
+    alone = travel.laws.alone
+    none, every = (replace(travel, laws=DrivingLaws(alone, alone, alone, chance)) for chance in (0.0, 1.0))
+    return none, every
+
+
 def minutes_between(travel: Travel, teams: Teams, needs: Needs, points: Points) -> tuple[Floats, Floats, float]:
     """Mean minutes with no link met together, how many more they are with every one, and the stated error of each."""
-    alone = travel.laws.alone
-    (none, off), (every, also_off) = (
-        Tree(replace(travel, laws=DrivingLaws(alone, alone, alone, chance)), teams, needs).means(points)
-        for chance in (0.0, 1.0)
-    )
+    (none, off), (every, also_off) = (Tree(one, teams, needs).means(points) for one in none_and_every(travel))
     return none, np.where(np.isfinite(none), every, 0.0) - np.where(np.isfinite(none), none, 0.0), max(off, also_off)
 
 

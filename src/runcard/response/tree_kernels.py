@@ -264,33 +264,36 @@ def several(own: Floats, num: int, found: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
-def arrived_by_target(
+def arrived_by(
     teams: Ints, sizes: Longs, meetings: Meetings, arrived: Floats, behind_row: Ints, behind: Floats,
-    needed: int, end: int, found: Floats,
+    needed: int, ends: Longs, pad: int, found: Floats,
 ) -> None:  # fmt: skip
-    """Fill found[team, n-1] with the chance that at least n trucks of each team are there by T.
+    """Fill found[place, team, n-1] with the chance that at least n trucks of each team are there by ends[place].
 
-    `behind` [row, place] are the masses of the time from a junction on, whose row is behind_row[station, depth]. T is
-    at the place `end` of an array.
+    `behind` [row, place] are the masses of the time from a junction on, whose row is behind_row[station, depth]. Time 0
+    is at the place `pad` of an array.
     """
-    last, most = arrived.shape[2] - 1, found.shape[1]
-    met = np.empty((most, last + 1))
+    most = found.shape[2]
+    met = np.empty((most, arrived.shape[2]))
     for t in range(1, len(teams)):
         if sizes[t] > needed:
             break
         functions = min(sizes[t], most)
         if meetings.junction[t] < 0:
-            for n in range(functions):
-                one = arrived[meetings.rows[t, 0], n]
-                found[t, n] = 0.5 * (one[end] + one[end - 1])
+            for place in range(len(ends)):
+                for n in range(functions):
+                    one = arrived[meetings.rows[t, 0], n]
+                    found[place, t, n] = 0.5 * (one[ends[place]] + one[ends[place] - 1])
             continue
         meet_parts(t, meetings, sizes, arrived, met[:functions])
         masses = behind[behind_row[teams[t, 0], meetings.junction[t]]]
-        for n in range(functions):
-            total = 0.5 * masses[last] * met[n, 0]
-            for k in range(last):
-                total += 0.5 * masses[k] * (met[n, last - k] + met[n, last - k - 1])
-            found[t, n] = total
+        for place in range(len(ends)):
+            last = ends[place] + pad
+            for n in range(functions):
+                total = 0.5 * masses[last] * met[n, 0]
+                for k in range(last):
+                    total += 0.5 * masses[k] * (met[n, last - k] + met[n, last - k - 1])
+                found[place, t, n] = total
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,52 @@
+"""The four engines that find P(late) and mean minutes, and which of them is for which demand points.
+
+    Erlang  exponential links of one mean, one or two trucks: sums of positive terms
+    Tree    any law; every link is met together, or none is
+    Plane   any law; a link is met together with some chance; one or two trucks
+    Sets    the same for three and four trucks
+
+Each has `late(points)` and `means(points)`, which say how exact they are.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.errors import InputError
+from runcard.response.erlang import Erlang
+from runcard.response.plane import Plane
+from runcard.response.sets import Sets
+from runcard.response.teams import Teams
+from runcard.response.travel import Needs, Travel
+from runcard.response.tree import Tree
+
+
+class Engine(Protocol):
+    """What finds P(late) and mean minutes of every team at some demand points."""
+
+    def late(
+        self, points: NDArray[np.int64], settled: Callable[[int], None] | None = None
+    ) -> tuple[NDArray[np.float64], float]:
+        """P(late) [team, place in points], and its stated error; `settled` is told of points that are done."""
+        ...
+
+    def means(self, points: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+        """The mean minutes until the first truck [team, place in points], and their stated error."""
+        ...
+
+
+def engine_for(travel: Travel, teams: Teams, needs: Needs, points: NDArray[np.int64]) -> Engine:
+    """The engine for some demand points, all of which need at most two trucks, or more."""
+    several = int(needs.trucks[points].max()) > 2
+    if several and travel.second:
+        raise InputError(
+            'driving.second_route = "disjoint" is for incidents of one or two trucks: with three or more, expected '
+            'driving.second_route = "same"'
+        )
+    if travel.paper_times and not several and not travel.second:
+        return Erlang(travel, teams, needs)
+    if travel.fixed or not travel.laws.mixed or teams.max_size == 1:
+        return Tree(travel, teams, needs)
+    return Sets(travel, teams, needs) if several else Plane(travel, teams, needs)

@@ -1,0 +1,250 @@
+"""Tests of the first and the last arrival: closed forms, times drawn link by link, and what holds for every team."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import gamma
+from tests.response.oracles import delta, fork, late_of_one_station, line, ring, simulate, words
+
+from runcard.city import City, DemandPoint, Driving, Outside, Turnout
+from runcard.errors import InputError, SizeError
+from runcard.response.arrivals import Arrivals, p90_of
+from runcard.response.table import ResponseTable, response_table
+
+TEAMS = [(), (1,), (0, 0), (0, 1), (0, 0, 2), (1, 2, 3), (0, 1, 2, 3), (0, 0, 0, 1), (0, 0, 2, 2)]
+
+
+def arrivals_of(city: City, **settings: Any) -> tuple[ResponseTable, Arrivals]:
+    """The response table of a city, and its arrivals."""
+    table = response_table(city, arrivals=True, **settings)
+    assert table.arrivals is not None
+    return table, table.arrivals
+
+
+def check_arrivals(city: City, teams: list[tuple[int, ...]], *, off: float, num: int = 100_000) -> None:
+    """Assert that the means of the last arrivals and both percentiles are those of times drawn link by link.
+
+    Means have to lie in the 99.99 % intervals, but for the stated error. So does the part of times beyond a percentile,
+    but for `off`.
+    """
+    table, arrivals = arrivals_of(city)
+    p90 = {"first": arrivals.p90("first"), "last": arrivals.p90("last")}
+    for point in range(len(city.demand)):
+        for team in (one for one in teams if len(one) <= city.trucks_per_incident):
+            times, row = simulate(city, team, point, num), table.teams.number(team)
+            if city.driving.model != "pareto":
+                error = 3.9 * times[-1].std() / np.sqrt(num) + arrivals.last_error
+                assert arrivals.last_minutes[row, point] == pytest.approx(times[-1].mean(), abs=error), (point, team)
+            for which, drawn in (("first", times[0]), ("last", times[-1])):
+                if not drawn.any():  # it is there
+                    assert p90[which][row, point] == 0.0
+                    continue
+                beyond = float((drawn > p90[which][row, point]).mean())
+                assert beyond == pytest.approx(0.1, abs=3.9 * np.sqrt(0.09 / num) + off), (which, point, team)
+
+
+def test_two_exponential_links(make_city: Any) -> None:
+    """The last of two independent links takes 1 + 1 - 1/2 and is late with 2 e^(-t) - e^(-2t); of a shared one, 1."""
+    city = make_city([(0, 1), (2, 1)], [0, 2], [1], trucks=[2, 1])
+    table, arrivals = arrivals_of(city)
+    same, apart = table.teams.number([0, 0]), table.teams.number([0, 1])
+    assert arrivals.last_minutes[[same, apart], 0] == pytest.approx([1.0, 1.5], rel=1e-12)
+    t = arrivals.minutes
+    assert arrivals.last_later[:, apart, 0] == pytest.approx(2.0 * np.exp(-t) - np.exp(-2.0 * t), abs=1e-6)
+    assert arrivals.first_later[:, apart, 0] == pytest.approx(np.exp(-2.0 * t), abs=1e-6)
+    np.testing.assert_array_equal(arrivals.first_later[:, same], arrivals.last_later[:, same])
+    assert arrivals.p90("first")[apart, 0] == pytest.approx(np.log(10.0) / 2.0, rel=1e-6)
+    assert arrivals.p90("last")[apart, 0] == pytest.approx(-np.log(1.0 - np.sqrt(0.9)), rel=1e-3)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
+def test_the_closed_form_is_that_of_the_lattice(make_grid: Any, q: float) -> None:
+    """In the paper's case the sums of positive terms are what lattices give for gamma links of a variation of 1."""
+    city = make_grid(4, [0, 6, 9], trucks=[2, 1, 1], shared_delay=q, outside=Outside(9, 0.6))
+    (_, exact), (_, found) = (arrivals_of(replace(city, driving=law)) for law in (Driving(), Driving("gamma", cv=1.0)))
+    np.testing.assert_allclose(found.minutes, exact.minutes, rtol=1e-12)
+    assert np.abs(found.last_minutes - exact.last_minutes).max() <= found.last_error < 0.02
+    off = 0.012 if 0.0 < q < 1.0 else 2e-4
+    np.testing.assert_allclose(found.first_later, exact.first_later, rtol=0, atol=off)
+    np.testing.assert_allclose(found.last_later, exact.last_later, rtol=0, atol=off)
+
+
+@pytest.mark.parametrize("q", [0.0, 1.0])
+@pytest.mark.parametrize("turnout", [Turnout(), Turnout(0.5, "gamma", 0.6), Turnout(0.5, shared=False)])
+@pytest.mark.parametrize("trucks", [1, 2, 3, 4])
+def test_simulated_teams(make_city: Any, trucks: int, turnout: Turnout, q: float) -> None:
+    """Means and percentiles of one to four trucks, some of one station and some from outside, are those drawn."""
+    law = Driving("gamma", cv=0.7) if turnout.shared else Driving("lognormal", cv=1.1)
+    city = delta(make_city, driving=law, turnout=turnout, shared_delay=q, trucks_per_incident=trucks)
+    check_arrivals(city, TEAMS, off=2e-3)
+
+
+@pytest.mark.parametrize("trucks", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("driving", "off"),
+    [
+        (Driving("gamma", cv=0.5), 0.015),
+        (Driving("pareto", tail_index=2.5), 0.015),
+        (Driving("hyperexponential", cv=1.6, coupled_branch="long"), 0.04),
+    ],
+)
+def test_simulated_teams_that_share_now_and_then(make_city: Any, driving: Driving, off: float, trucks: int) -> None:
+    """Where links are met together with a chance, means are those drawn, and so are percentiles to some chance."""
+    chance = 1.0 if driving.coupled_branch else 0.5
+    city = delta(make_city, driving=driving, shared_delay=chance, trucks_per_incident=trucks)
+    check_arrivals(city, TEAMS, off=off)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("turnout", [Turnout(), Turnout(0.4, "gamma", 0.6)])
+def test_two_trucks_on_two_roads(make_city: Any, turnout: Turnout, q: float) -> None:
+    """The second truck of a station, on a road of its own, is as late as when it is drawn."""
+    city = ring(make_city, driving=Driving("gamma", cv=1.3, second_route="disjoint"), turnout=turnout, shared_delay=q)
+    check_arrivals(city, [(0,), (0, 0), (0, 1)], off=0.012 if q == 0.5 else 2e-3)
+
+
+@pytest.mark.parametrize("trucks", [2, 3, 4])
+def test_one_road_shared_now_and_then(make_city: Any, trucks: int) -> None:
+    """The chance that the first, or the last, is later is off by at most 0.04 where trucks share a whole road."""
+    settings = {"trucks": [trucks], "trucks_per_incident": trucks, "shared_delay": 0.5}
+    city = line(make_city, (1.0,) * 6, driving=Driving("gamma", cv=1.0 - 1e-4), outside=Outside(8, 1.0), **settings)
+    _, arrivals = arrivals_of(city)
+    for t, first, last in zip(
+        arrivals.minutes, arrivals.first_later[:, -1, 0], arrivals.last_later[:, -1, 0], strict=True
+    ):
+        for m, found in ((1, first), (trucks, last)):
+            assert found == pytest.approx(late_of_one_station(6, 0.5, float(t), trucks, m), abs=0.04)
+
+
+def test_erlang_percentiles(make_city: Any) -> None:
+    """Percentiles of single trucks on routes of 1 to 60 links, and of two from outside, are Erlang ones to 0.2 %."""
+    city = make_city([(k, k + 1) for k in range(60)], [0], list(range(61)), outside=Outside(80, 1.0))
+    _, arrivals = arrivals_of(replace(city, trucks_per_incident=1))
+    exact = gamma.ppf(0.9, np.arange(1, 61))
+    np.testing.assert_allclose(arrivals.p90("first")[1, 1:], exact, rtol=2e-3)
+    assert arrivals.p90("first")[1, 0] == 0.0  # it is there
+    _, of_pairs = arrivals_of(city)
+    outside = gamma.ppf(np.sqrt(0.9), 80)
+    np.testing.assert_allclose(of_pairs.p90("last")[0], outside, rtol=2e-3)
+
+
+@pytest.mark.parametrize("cv", [0.1, 0.3, 2.0])
+def test_gamma_percentiles(make_city: Any, cv: float) -> None:
+    """Percentiles of times that vary little, or much, are those of gamma times to 1 %."""
+    edges = [(k, k + 1) for k in range(30)]
+    city = make_city(edges, [0], list(range(1, 31)), driving=Driving("gamma", cv=cv), trucks_per_incident=1)
+    _, arrivals = arrivals_of(replace(city, target_minutes=20.0))
+    shape = np.arange(1, 31) / cv**2
+    np.testing.assert_allclose(arrivals.p90("last")[1], gamma.ppf(0.9, shape) * cv**2, rtol=0.01)
+
+
+def test_mixtures() -> None:
+    """The percentile of a mixture of Erlang times is that of its own curve, and curves may have any shape."""
+    minutes, sizes = 60.0 * (np.arange(1, 33) / 32) ** 2, np.array([2, 5, 9, 20])
+    later = gamma.sf(minutes[:, None], sizes)
+    weights = np.array([[0.7, 0.1, 0.1, 0.1], [0.25, 0.25, 0.25, 0.25], [0.0, 0.0, 0.5, 0.5]])
+    found = p90_of(minutes, np.einsum("gn,wn->gw", later, weights))
+    for one, weight in zip(found, weights, strict=True):
+        assert one == pytest.approx(brentq(lambda t, w=weight: w @ gamma.sf(t, sizes) - 0.1, 0.1, 60.0), rel=2e-3)
+    assert p90_of(minutes, later[:, 1]) == pytest.approx(gamma.ppf(0.9, 5), rel=1e-3)
+
+
+def test_beyond_the_times() -> None:
+    """Percentiles before the first time are those of exponential times, those beyond the last of Weibull times."""
+    minutes = np.array([1.0, 2.0, 3.0])
+    quick, slow = 0.2, 30.0
+    later = np.exp(-np.stack([minutes / quick, (minutes / slow) ** 1.5, np.full(3, 1e9)], axis=1))
+    exact = [quick * np.log(10.0), slow * np.log(10.0) ** (2.0 / 3.0), 0.0]
+    assert p90_of(minutes, later) == pytest.approx(exact, rel=1e-6)
+    assert np.isfinite(p90_of(minutes, np.ones(3)))
+
+
+def test_fixed_times(make_city: Any) -> None:
+    """Where nothing is random, means and percentiles are the times themselves, and curves steps there."""
+    city = delta(make_city, driving=Driving("lognormal", cv=0.0), outside=Outside(3, 2.0), trucks_per_incident=3)
+    table, arrivals = arrivals_of(city)
+    rows = [table.teams.number(team) for team in ((), (1,), (1, 2), (0, 0, 1), (1, 2, 3))]
+    assert arrivals.last_minutes[rows, 0] == pytest.approx([6.0, 6.0, 6.0, 3.3, 3.3])
+    assert arrivals.p90("first")[rows, 0] == pytest.approx([6.0, 3.3, 2.6, 3.0, 2.6])
+    assert arrivals.p90("last")[rows, 0] == pytest.approx([6.0, 6.0, 6.0, 3.3, 3.3])
+    assert arrivals.last_error == 0.0
+    steps = arrivals.minutes[:, None] < arrivals.last_minutes[rows, 0] * (1.0 - 1e-9)
+    np.testing.assert_array_equal(arrivals.last_later[:, rows, 0], steps)
+    on_two_roads = arrivals_of(ring(make_city, driving=Driving("gamma", cv=0.0, second_route="disjoint")))[1]
+    assert on_two_roads.last_minutes[3, 0] == pytest.approx(3.4)
+
+
+@pytest.mark.parametrize("driving", [Driving(), Driving("gamma", cv=0.5), Driving("gamma", cv=0.0)], ids=words)
+def test_demand_points_with_needs_of_their_own(make_city: Any, driving: Driving) -> None:
+    """A point has the arrivals that it has alone; too large a team never comes; of one truck the first is the last."""
+    city = fork(make_city, driving=driving, outside=Outside(6, 0.9), link_minutes=1.0)
+    city = replace(city, demand=(*city.demand, DemandPoint("n7", 1.0, trucks=1), DemandPoint("n7", 1.0, trucks=3)))
+    table, arrivals = arrivals_of(city)
+    needed = np.array([2, 2, 1, 3])
+    large = table.teams.sizes[:, None] > needed
+    for found in (arrivals.last_minutes, arrivals.p90("first"), arrivals.p90("last")):
+        np.testing.assert_array_equal(np.isinf(found), large)
+        assert not np.isnan(found).any()
+    for later in (arrivals.first_later, arrivals.last_later):
+        assert (later[:, large] == 0.0).all()
+        assert ((later >= 0.0) & (later <= 1.0)).all()
+    np.testing.assert_array_equal(arrivals.first_later[:, :, 2], arrivals.last_later[:, :, 2])
+    np.testing.assert_array_equal(arrivals.last_minutes[:, 2], table.mean_minutes[:, 2])
+    for point in range(4):
+        alone = arrivals_of(city, points=[point])[1]
+        num = len(alone.last_minutes)
+        np.testing.assert_allclose(alone.last_minutes[:, 0], arrivals.last_minutes[:num, point], rtol=0, atol=5e-3)
+        np.testing.assert_allclose(alone.p90("last")[:, 0], arrivals.p90("last")[:num, point], rtol=5e-3)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.4, 1.0])
+def test_the_last_is_never_before_the_first(make_grid: Any, q: float) -> None:
+    """Its mean, its chances of being later and its percentile are no less; chances fall with time, and rise with q."""
+    city = make_grid(
+        4, [0, 5, 15], trucks=[2, 1, 1], shared_delay=q, trucks_per_incident=3, driving=Driving("gamma", cv=0.6)
+    )
+    _, arrivals = arrivals_of(city)
+    assert (arrivals.last_minutes >= arrivals.first_minutes).all()
+    assert (arrivals.last_later >= arrivals.first_later).all()
+    assert (arrivals.p90("last") >= arrivals.p90("first")).all()
+    assert (np.diff(arrivals.minutes) > 0.0).all()
+    assert np.diff(arrivals.first_later, axis=0).max() <= 1e-5
+    assert np.diff(arrivals.last_later, axis=0).max() <= 1e-5
+
+
+def test_slow_trucks_do_not_blur_percentiles(make_city: Any) -> None:
+    """The percentiles of own trucks are the same whether those from outside take an hour or a year."""
+    hour, year = (
+        arrivals_of(fork(make_city, driving=Driving("gamma", cv=0.8), outside=Outside(4, minutes)))[1]
+        for minutes in (15.0, 1e5)
+    )
+    for which in ("first", "last"):
+        np.testing.assert_allclose(year.p90(which)[3:], hour.p90(which)[3:], rtol=0.01)
+    np.testing.assert_allclose(year.p90("first")[1:3], hour.p90("first")[1:3], rtol=0.01)
+    np.testing.assert_allclose(year.p90("last")[0], hour.p90("last")[0] * 1e5 / 15.0, rtol=0.01)
+
+
+@pytest.mark.parametrize("cv", [0.0, 0.5])
+def test_only_if_asked_for(make_grid: Any, cv: float) -> None:
+    """Arrivals are not there unless asked for, need minutes, and say which part of them is done."""
+    city = make_grid(4, [0, 15], driving=Driving("gamma", cv=cv))
+    assert response_table(city).arrivals is None
+    with pytest.raises(InputError, match="arrivals need minutes"):
+        response_table(city, minutes=False, arrivals=True)
+    parts: list[float] = []
+    response_table(city, arrivals=True, progress=parts.append)
+    assert parts == sorted(parts)
+    assert parts[-1] == 1.0
+
+
+def test_arrivals_beyond_memory_are_refused(make_grid: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrivals that would not fit are one clear error, though the table alone would fit."""
+    monkeypatch.setattr("runcard.response.table.SMALL_BYTES", 0)
+    monkeypatch.setattr("runcard.response.table.available_bytes", lambda: 4000.0)
+    city = make_grid(2, [0, 3])
+    assert response_table(city).arrivals is None
+    with pytest.raises(SizeError, match=r"2 stations and 4 demand points: .* of memory and 3.91 KiB are free"):
+        response_table(city, arrivals=True)
