@@ -71,7 +71,8 @@ def draw_map(
                 continue  # such incidents do not need this kind
             words, exact = policies_to_draw(seen, asked if city is None else ["closest-first", str(path.absolute())])
             choices = policy_choices(words, options)
-            shown = policies_for(seen, choices, replace(options, progress=report.bounds), report)
+            watched = replace(options, progress=report.bounds)
+            shown = policies_for(seen, choices, watched, report, arrivals=exact)
             report.begin("evaluating the policies")
             results = [evaluate(policy, threads=threads) if exact else None for policy in shown]
             report.begin("drawing the map")

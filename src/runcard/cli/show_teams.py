@@ -68,7 +68,9 @@ def class_line(one: ClassLateness) -> str:
 
 def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitTable:
     """The teams of an incident class with P(late), best first; only the first `top` if given."""
-    headings = ["team", "late\n%", "response\nmean min"]
+    several = lateness.trucks > 1
+    headings = ["team", "late\n%", "first\nmean min", "90 % in\nmin"]
+    headings += ["last\nmean min", "90 % in\nmin"] if several else []
     if lateness.standards:
         headings[1] = "missed\nin all, %"
         headings[2:2] = [standard.rule.replace(" in ", "\nin ") + ", %" for standard in lateness.standards]
@@ -81,6 +83,8 @@ def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitT
             in_decimals(100.0 * team.p_late, decimals),
             *(in_decimals(100.0 * missed, decimals) for missed in team.missed),
             f"{team.mean_minutes:.3f}",
+            f"{team.first_p90_minutes:.2f}",
+            *([f"{team.last_minutes:.3f}", f"{team.last_p90_minutes:.2f}"] if several else []),
             "" if team.shared_links is None else str(team.shared_links),
         )[: len(headings)]
         for team in lateness.teams[:top]
@@ -91,6 +95,7 @@ def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitT
 def decision_table(explanation: Explanation) -> SplitTable:
     """The team that goes, then the alternatives, with what counts now, price and their sum; P(late now) always."""
     minimise, options = explanation.objective.minimise, [explanation.decision, *explanation.decision.alternatives]
+    several = len(explanation.decision.team) > 1
     if minimise == "late":
         now = "missed\nnow, %" if explanation.counts == "standards" else "late now\n%"
         times, headings = 100.0, [now, "price\n%", "sum\n%"]
@@ -105,6 +110,11 @@ def decision_table(explanation: Explanation) -> SplitTable:
             cells.insert(1, f"{option.minutes:.3f}")
         if minimise == "minutes":
             cells = [*cells[1:], f"{100.0 * option.p_late:.3f}"]
+        if option.team in explanation.arrivals:
+            known = explanation.arrivals[option.team]
+            cells += [f"{minutes:.1f}" for minutes in (known if several else known[:2])]
         style = BEST if option is explanation.decision else ""
         rows.append([Text(visible(cell), style) for cell in (", ".join(option.team), *cells)])
+    if explanation.arrivals:
+        headings += ["first\nmean min", "90 % in\nmin", "last\nmean min", "90 % in\nmin"][: 4 if several else 2]
     return SplitTable(["team", *headings], rows)

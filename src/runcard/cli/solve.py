@@ -54,7 +54,7 @@ def solve(
     with Report(given.objective) as report:
         for kind, name in names.items():
             words = "" if given.is_plain else f"{kind}: "
-            problem = city_problem(seen[kind], minutes=has_values(trucks[kind], name), steps=report)
+            problem = city_problem(seen[kind], minutes=has_values(trucks[kind], name), arrivals=True, steps=report)
             report.begin(f"{words}{name}")
             found = solve_named(problem, name, replace(options, progress=report.bounds))
             certificate = found.certificate

@@ -13,7 +13,7 @@ certified bounds too.
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from runcard.errors import InputError
 from runcard.mdp.chain import MAX_SWEEPS, PolicyValue, chain_of
-from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
+from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import DecisionRule
 
@@ -60,6 +60,8 @@ class Evaluation:
     """[states] long-run probability of each state."""
     converged: bool
     seconds: float
+    p90_minutes: Mapping[str, float] = field(default_factory=dict)
+    """The 90th percentile of the "first" and of the "last" arrival, where the problem has arrivals."""
 
     @property
     def late_fraction(self) -> float:
@@ -89,6 +91,11 @@ class Evaluation:
     def mean_response_minutes(self) -> float | None:
         """The mean time of the first arrival; None where the problem does not have it."""
         return self.measures[MINUTES].mean if MINUTES in self.measures else None
+
+    @property
+    def last_minutes(self) -> float | None:
+        """The mean time of the last arrival; None where the problem does not have it."""
+        return self.measures[LAST_MINUTES].mean if LAST_MINUTES in self.measures else None
 
 
 def evaluate_rule(

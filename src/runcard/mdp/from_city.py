@@ -18,7 +18,7 @@ from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.objective import with_objective
-from runcard.mdp.problem import MINUTES, DispatchProblem, standard_measure
+from runcard.mdp.problem import LAST_MINUTES, MINUTES, DispatchProblem, standard_measure
 from runcard.response.table import response_table
 
 
@@ -37,25 +37,31 @@ def dispatch_problem(
     *,
     kind: str | None = None,
     minutes: bool = True,
+    arrivals: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> DispatchProblem:
     """The dispatch problem of a city: its routes, the cost of every team by its objective, and its rates per day.
 
     A city with several kinds of units has one for each `kind`; the best dispatch of all is the best of each. Without
     the response minutes, which only evaluation reports, it takes half the memory; an objective that counts minutes has
-    them in any case. `progress` is told how much of the driving times is done, from 0 to 1.
+    them in any case. With `arrivals` it also has the mean time of the last arrival, and percentiles of the first and
+    the last. `progress` is told how much of the driving times is done, from 0 to 1.
     """
     city = city_of_kind(city, kind)
-    minutes = minutes or city.objective.minimise != "late"
-    table = response_table(city, minutes=minutes, progress=progress)
+    minutes = minutes or arrivals or city.objective.minimise != "late"
+    table = response_table(city, minutes=minutes, arrivals=arrivals, progress=progress)
     measures, errors = ({MINUTES: table.mean_minutes}, {MINUTES: table.minutes_error}) if minutes else ({}, {})
+    p90, found = {}, table.arrivals
+    if found is not None:
+        measures[LAST_MINUTES], errors[LAST_MINUTES] = found.last_minutes, found.last_error
+        p90 = {which: found.p90(which) for which in ("first", "last")}
     cost, cost_error = table.p_late, table.late_error
     weights = _weights(city, len(table.missed))
     if len(weights) > 1 or (weights != 1.0).any():
         measures |= {standard_measure(number): one for number, one in enumerate(table.missed)}
         errors |= dict.fromkeys((standard_measure(number) for number in range(len(weights))), table.late_error)
         cost, cost_error = _weighted(table.missed, weights), float(weights.max(axis=1).sum()) * cost_error
-    for array in (cost, *measures.values()):
+    for array in (cost, *measures.values(), *p90.values()):
         array.flags.writeable = False  # nobody else has them, so that the problem need not copy them
     # A stable sort: of two stations equally close, the one listed first comes first.
     order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
@@ -70,6 +76,8 @@ def dispatch_problem(
         measures=measures,
         cost_error=cost_error,
         measure_errors=errors,
+        p90_minutes=p90,
+        arrivals=found,
         station_ids=tuple(station.station_id for station in city.stations),
         point_ids=tuple(point.node_id for point in city.demand),
         class_names=_class_names(city),

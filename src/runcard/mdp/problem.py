@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from mmap import mmap
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,17 @@ from runcard.mdp.levels import Levels
 from runcard.mdp.states import StateSpace
 from runcard.response.teams import Teams
 
+if TYPE_CHECKING:
+    from runcard.response.arrivals import Arrivals
+
 P_LATE: Final = "late"
 """The measure that is the chance of being late."""
 
 MINUTES: Final = "minutes"
 """The measure that is the mean time of the first arrival."""
+
+LAST_MINUTES: Final = "last"
+"""The measure that is the mean time of the last arrival."""
 
 _STANDARD: Final = "standard "
 
@@ -104,6 +110,10 @@ class DispatchProblem:
     """[J] the node of each demand point; n0, n1, ... if left out."""
     class_names: tuple[str, ...] = ()
     """[J] what a person calls the incidents of each demand point; none if left out."""
+    p90_minutes: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """[T, J] the 90th percentile of the "first" and of the "last" arrival, where they are known: said, not averaged."""
+    arrivals: "Arrivals | None" = None
+    """The arrivals of every team, from which percentiles over all incidents are found; None if they are not known."""
     find_source: Callable[[], str] | None = field(default=None, init=False, repr=False)
     """Gives the digest of what the problem was made from; None if it was made, or changed, by hand."""
 
@@ -118,6 +128,8 @@ class DispatchProblem:
         errors = {**self.measure_errors, P_LATE: self.cost_error} if self.objective == LATE else self.measure_errors
         errors = {name: error for name, error in errors.items() if error != 0.0}
         object.__setattr__(self, "measure_errors", MappingProxyType(errors))
+        p90 = {name: _private(name, given, np.float64) for name, given in self.p90_minutes.items()}
+        object.__setattr__(self, "p90_minutes", MappingProxyType(p90))
         self._check_numbers()
         self._check_shapes()
         self._check_costs()
@@ -147,7 +159,8 @@ class DispatchProblem:
             "cost": (self.num_teams, num_points),
             "order": (num_points, num_stations),
         }
-        for name, array in [*((name, getattr(self, name)) for name in shapes), *self.measures.items()]:
+        named = {**self.measures, **{f"p90 of the {name}": array for name, array in self.p90_minutes.items()}}
+        for name, array in [*((name, getattr(self, name)) for name in shapes), *named.items()]:
             expected = shapes.get(name, shapes["cost"])
             _expect(array.shape == expected, f"{name} of shape {expected}, got {array.shape}")
         each_once = (np.sort(self.order, axis=1) == np.arange(num_stations)).all()

@@ -90,7 +90,14 @@ class ComparedPolicy:
             "improvement_over_first": self.improvement_over_first,
             "seconds": self.seconds,
             "converged": self.converged,
+            **self.arrivals,
         } | (cost if with_cost else {})
+
+    @property
+    def arrivals(self) -> dict[str, float]:
+        """The minutes of the first and the last arrival beside the mean response, where they are known."""
+        last = {} if self.evaluation.last_minutes is None else {"last_minutes": self.evaluation.last_minutes}
+        return last | {f"{which}_p90_minutes": minutes for which, minutes in self.evaluation.p90_minutes.items()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,7 +155,7 @@ def compare_policies(
     (kind,) = city.kinds
     # Evaluation needs every state, whatever the policy.
     check_states((station.trucks for station in city.stations), kind="" if city.is_plain else kind)
-    problem = city_problem(city, steps=steps)
+    problem = city_problem(city, arrivals=True, steps=steps)
     tables = standard_tables(city, problem)
     late_of_rules = {} if tables else _late_of_rules(city, problem)
     load_kernels(problem, [choice.name for choice in choices])

@@ -211,5 +211,6 @@ def _in_units(explanation: Explanation, one: KindDecision) -> Explanation:
         decision=replace(of(explanation.decision), alternatives=alternatives),
         best_now=of(explanation.best_now),
         closest=of(explanation.closest),
+        arrivals={one.fleet.unit_ids(team, one.idle): known for team, known in explanation.arrivals.items()},
         truck_prices={unit_id: explanation.truck_prices[home] for unit_id, home in homes.items()},
     )

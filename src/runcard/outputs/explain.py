@@ -6,7 +6,8 @@ P(late now). The team that is best now and the team that closest-first would sen
 that the difference can be seen.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import LATE, Objective
-from runcard.mdp.problem import is_standard
+from runcard.mdp.problem import LAST_MINUTES, MINUTES, is_standard
 from runcard.outputs.situation import class_words
 from runcard.outputs.words import in_decimals, percent, team_words
 from runcard.policy.base import Decision, Option, Policy
-from runcard.policy.options import checked_situation, first_in_order, idle_teams, option_of
+from runcard.policy.options import checked_situation, first_in_order, idle_teams, option_of, team_number
 
 MOST_EQUALLY_GOOD: Final = 32
 
@@ -63,6 +64,15 @@ PHRASES: Final = {
 """By what is minimised; "standards" where several of them, or their weights, count."""
 
 
+class Arrival(NamedTuple):
+    """When the first and the last truck of a team are there, in minutes: the mean, and the 90th percentile."""
+
+    first_minutes: float
+    first_p90_minutes: float
+    last_minutes: float
+    last_p90_minutes: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
     """A decision and what it is compared with: the team that is best now, and that of closest-first."""
@@ -83,6 +93,8 @@ class Explanation:
     objective: Objective = LATE
     truck: str = "truck"
     """What a truck is called: the kind of the units, where there are kinds."""
+    arrivals: Mapping[tuple[str, ...], Arrival] = field(default_factory=dict)
+    """When the trucks of each team that is named are there, where that is known."""
     of_standards: bool = False
     """Whether several standards, or their weights, count."""
 
@@ -93,8 +105,8 @@ class Explanation:
 
     def document(self) -> dict[str, Any]:
         """The decision as plain values, ready for JSON; where the objective is not the late fraction, with it."""
-        alternatives = [_plain(other) for other in self.decision.alternatives]
-        document = _plain(self.decision) | {"alternatives": alternatives, "truck_prices": self.truck_prices}
+        alternatives = [self._plain(other) for other in self.decision.alternatives]
+        document = self._plain(self.decision) | {"alternatives": alternatives, "truck_prices": self.truck_prices}
         return document if self.objective == LATE else document | {"objective": asdict(self.objective)}
 
     @property
@@ -136,10 +148,24 @@ class Explanation:
         now = now or f"{late} + {self.objective.weight:g} × {minutes}"
         return f"{now} + price {self._price(option.price)} = {self._price(option.total)}"
 
+    def _plain(self, option: Option) -> dict[str, Any]:
+        """A team as plain values."""
+        plain = {"team": list(option.team), "p_late": option.p_late, "price": option.price}
+        plain |= {} if option.cost is None else {"mean_minutes": option.minutes, "total": option.total}
+        known = self.arrivals.get(option.team)
+        return plain if known is None else plain | known._asdict()
+
     @property
     def notes(self) -> list[str]:
         """When the trucks are there, in words, where that is known."""
-        return []
+        known = self.arrivals.get(self.decision.team)
+        if known is None:
+            return []
+        words = f"after {known.first_minutes:.1f} min on average, 9 times of 10 in {known.first_p90_minutes:.1f} min"
+        if len(self.decision.team) == 1:
+            return [f"It is there {words}."]
+        last = f"after {known.last_minutes:.1f} min, 9 times of 10 in {known.last_p90_minutes:.1f} min"
+        return [f"The first is there {words}; the last {last}."]
 
     @property
     def price_words(self) -> str:
@@ -172,21 +198,30 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
     truck_prices = policy.prices(idle, 1 + with_idle)  # team 1 + i is one truck of station i
     asked = np.append(equally_good, closest)
     prices = policy.prices(idle, asked)
-    best_now = int(prices[:-1].argmin())
+    best_now, decision = int(prices[:-1].argmin()), policy.decide(idle, point)
     return Explanation(
         place=problem.point_ids[point] + class_words(problem, point),
         policy=policy.name,
         reason=policy.reason,
-        decision=policy.decide(idle, point),
+        decision=decision,
         best_now=option_of(problem, point, int(asked[best_now]), float(prices[best_now])),
         closest=option_of(problem, point, closest, float(prices[-1])),
         num_teams=len(teams),
         truck_prices={problem.station_ids[i]: float(price) for i, price in zip(with_idle, truck_prices, strict=True)},
         objective=problem.objective,
         of_standards=any(map(is_standard, problem.measures)),
+        arrivals=_arrivals(policy, point, decision),
     )
 
 
-def _plain(option: Option) -> dict[str, Any]:
-    plain = {"team": list(option.team), "p_late": option.p_late, "price": option.price}
-    return plain if option.cost is None else plain | {"mean_minutes": option.minutes, "total": option.total}
+def _arrivals(policy: Policy, point: int, decision: Decision) -> dict[tuple[str, ...], Arrival]:
+    """When the trucks of a decision and its alternatives are there, where the problem knows it."""
+    problem = policy.problem
+    means, p90 = problem.measures, problem.p90_minutes
+    if not p90 or LAST_MINUTES not in means or MINUTES not in means:
+        return {}
+    tables = (means[MINUTES], p90["first"], means[LAST_MINUTES], p90["last"])
+    return {
+        option.team: Arrival(*(float(table[team_number(problem, option.team), point]) for table in tables))
+        for option in (decision, *decision.alternatives)
+    }

@@ -25,6 +25,9 @@ class TeamLateness:
     p_late: float
     mean_minutes: float
     shared_links: int | None
+    last_minutes: float | None = None
+    first_p90_minutes: float | None = None
+    last_p90_minutes: float | None = None
     missed: tuple[float, ...] = ()
     """The chance to miss each standard, where the city has any; `p_late` is then their weighted sum."""
 
@@ -90,7 +93,9 @@ def _lateness_of_kind(city: City, node_id: str) -> list[ClassLateness]:
     points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
     if not points:
         return []
-    table, classes = response_table(city, points=points), []
+    table, classes = response_table(city, points=points, arrivals=True), []
+    assert table.arrivals is not None
+    arrivals = table.arrivals.last_minutes, table.arrivals.p90("first"), table.arrivals.p90("last")
     by_station = {one.station_id: [unit.unit_id for unit in city.units if unit.station_id == one.station_id]
                   for one in city.stations}  # fmt: skip
     for place, number in enumerate(points):
@@ -107,8 +112,10 @@ def _lateness_of_kind(city: City, node_id: str) -> list[ClassLateness]:
             ids = (*_ids(city, going, by_station), *[OUTSIDE_ID] * (trucks - len(going)))
             shared_links = int(table.routes.shared_links[going[0], going[1], number]) if alike else None
             own = tuple(missed[:, team].tolist()) if city.standards else ()
-            teams.append(TeamLateness(ids, p_late[team], mean_minutes[team], shared_links, own))
-        one = ClassLateness(
+            last, *p90 = (float(minutes[team, place]) for minutes in arrivals)
+            one = TeamLateness(ids, p_late[team], mean_minutes[team], shared_links, last, p90[0], p90[1], own)
+            teams.append(one)
+        found = ClassLateness(
             name=point.name,
             trucks=trucks,
             arrivals=first.arrivals,
@@ -119,7 +126,7 @@ def _lateness_of_kind(city: City, node_id: str) -> list[ClassLateness]:
             type=point.type if city.standards else "",
             standards=rules if city.standards else (),
         )
-        classes.append(one)
+        classes.append(found)
     return classes
 
 

@@ -138,10 +138,15 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
                     title += f": {_missed_words(ground, known.late_fraction)}"
                     per_day = "missed standards" if ground.city.standards else "late incidents"
                     words += f"\n{known.late_per_day:#.3g} {per_day} a day"
+                    words += ", all types" if ground.type else ""
                     if known.mean_response_minutes is not None:
-                        words += f", first {ground.truck} after {known.mean_response_minutes:.2f} min on average"
+                        words += f"; first {ground.truck} {_when(known.mean_response_minutes, known, 'first')}"
                 elif proven is not None and proven.converged and problem.objective.minimise == "late":
                     title += f": {_missed_words(ground, proven.upper)}"
+            if 0 < rank == closest.shape[1] - 1 and number < len(results):
+                known = results[number]
+                if known is not None and known.last_minutes is not None:
+                    words += f"\nlast {ground.truck} {_when(known.last_minutes, known, 'last')}"
             panels.append(Panel(title, words, rank, tuple(owners.tolist()), tuple(departing.tolist())))
     return panels
 
@@ -149,6 +154,12 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
 def _missed_words(ground: Ground, missed: float) -> str:
     """How often incidents are late, or standards are missed, in words."""
     return f"{100.0 * missed:.3g} missed per 100" if ground.city.standards else f"{percent(missed)} late"
+
+
+def _when(mean: float, known: Evaluation, which: str) -> str:
+    """When a truck is there, in words."""
+    within = f", 9 times of 10 in {known.p90_minutes[which]:.1f} min" if which in known.p90_minutes else ""
+    return f"after {mean:.2f} min on average{within}"
 
 
 def _sent(ground: Ground, policy: Policy, order: NDArray[np.int64] | None) -> NDArray[np.int64]:

@@ -82,15 +82,22 @@ def names_file(word: str) -> bool:
 
 
 def policies_for(
-    city: City, choices: Sequence[PolicyChoice], options: SolveOptions, steps: Steps = NO_STEPS
+    city: City,
+    choices: Sequence[PolicyChoice],
+    options: SolveOptions,
+    steps: Steps = NO_STEPS,
+    *,
+    arrivals: bool = False,
 ) -> list[Policy]:
-    """The policies for a city of one kind, in the order in which they were asked for."""
+    """The policies for a city of one kind, in the order in which they were asked for; with arrivals if wanted."""
     (kind,) = city.kinds
     seen = city.of_kind(kind)
     check_size([station.trucks for station in seen.stations], [one.name for one in choices if one.file is None])
-    if all(choice.file is not None for choice in choices):  # no need for the costs, which can take long
+    if not arrivals and all(
+        choice.file is not None for choice in choices
+    ):  # no need for the costs, which can take long
         return [load_kind(choice.label, kind, city_fingerprint(seen)) for choice in choices]
-    problem = city_problem(seen, minutes=False, steps=steps)
+    problem = city_problem(seen, minutes=False, arrivals=arrivals, steps=steps)
     found = []
     for choice in choices:
         steps.begin(choice.label)

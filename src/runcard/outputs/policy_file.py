@@ -43,6 +43,8 @@ _OF_PROBLEM: Final = ("trucks", "incidents_per_day", "trucks_needed", "cost", "o
 _SAID_OF_PROBLEM: Final = ("source", "returns_per_day", "cost_error", "station_ids", "point_ids", "class_names")
 _MEASURE: Final = "measure_"
 """Before the name of a measure, in that of its array."""
+_P90: Final = "p90_"
+"""The same of a percentile."""
 
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
@@ -62,13 +64,14 @@ def contents_of(policy: Policy) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     problem, stored = policy.problem, policy.stored()
     arrays = {name: getattr(problem, name) for name in _OF_PROBLEM}
     # Values of every state are for evaluation, too, which wants every measure; so do the words of a decision where the
-    # cost is not P(late). The standards are in every answer.
-    every = "value" in stored.arrays or problem.objective != LATE
+    # cost is not P(late). The standards are in every answer, and so are arrivals where they are known.
+    every = "value" in stored.arrays or problem.objective != LATE or bool(problem.p90_minutes)
     arrays |= {
         f"{_MEASURE}{name}": array
         for name, array in problem.measures.items()
         if array is not problem.cost and (every or is_standard(name))
     }
+    arrays |= {f"{_P90}{name}": array.astype(np.float32) for name, array in problem.p90_minutes.items()}
     errors = {name: error for name, error in problem.measure_errors.items() if f"{_MEASURE}{name}" in arrays}
     arrays = {name: np.asarray(array, order="C") for name, array in {**arrays, **stored.arrays}.items()}
     certificate = stored.certificate
@@ -124,6 +127,7 @@ def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
     needed = stored.array("trucks_needed", np.int64, (num_points,))
     by_team = (_count_teams(trucks, needed), num_points)
     measures = [name for name in arrays if name.startswith(_MEASURE)]
+    p90 = [name for name in arrays if name.startswith(_P90)]
     problem = DispatchProblem(
         trucks=trucks,
         trucks_needed=needed,
@@ -131,6 +135,7 @@ def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
         cost=stored.array("cost", np.float64, by_team),
         order=stored.array("order", np.int64, (num_points, num_stations)),
         measures={name.removeprefix(_MEASURE): stored.array(name, np.float64, by_team) for name in measures},
+        p90_minutes={name.removeprefix(_P90): stored.array(name, np.float32, by_team) for name in p90},
         cost_error=_number(about["cost_error"]),
         measure_errors={name: _number(error) for name, error in about["measure_errors"].items()},
         objective=Objective(**about.get("objective", {})),
@@ -167,7 +172,7 @@ def _policy(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], proble
     stored = Stored(arrays=arrays, settings=settings, certificate=_certificate(about["certificate"]))
     policy = RECIPES[name].read(_problem_of(about, arrays) if problem is None else problem, stored)
     for unknown in arrays.keys() - {*_OF_PROBLEM, *policy.stored().arrays}:
-        if not unknown.startswith(_MEASURE):
+        if not unknown.startswith((_MEASURE, _P90)):
             raise PolicyFileError(f"damaged: {name} has no array {unknown[:80]!r}")
     return policy
 
@@ -208,7 +213,7 @@ def read_contents(source: Path, formats: Sequence[str]) -> tuple[dict[str, Any],
         raise PolicyFileError("damaged: its contents do not match their digest")
     for name, array in arrays.items():
         own = name.rpartition("/")[2]  # a department has the number of the kind before it
-        infinite = own == "cost" or own.startswith(_MEASURE)
+        infinite = own == "cost" or own.startswith((_MEASURE, _P90))
         if array.dtype.kind == "f" and array.size and not _are_numbers(array, infinite=infinite):
             raise PolicyFileError(f"damaged: expected numbers in the array {name[:80]!r}, up to {LARGEST:g}")
     return about, arrays

@@ -1,5 +1,8 @@
 """Who is told what long work is doing, and how far it is."""
 
+from math import comb
+from typing import Final
+
 from runcard.city.model import City
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
@@ -19,7 +22,19 @@ class Steps:
 NO_STEPS = Steps()
 
 
-def city_problem(city: City, *, minutes: bool = True, steps: Steps = NO_STEPS) -> DispatchProblem:
-    """The dispatch problem of a city; its driving times are a step that can take long."""
+MOST_ARRIVALS: Final = 10**6
+"""Teams times demand points, those of three and more trucks counted as eight: with more, the arrivals of the last truck
+would take longer to find than the policy."""
+
+
+def city_problem(
+    city: City, *, minutes: bool = True, arrivals: bool = False, steps: Steps = NO_STEPS
+) -> DispatchProblem:
+    """The dispatch problem of a city of one kind; its driving times are a step that can take long.
+
+    Its `arrivals`, if they are wanted, are left out where there are too many.
+    """
     steps.begin(f"driving times to {counted(len(city.demand), 'demand point')}")
-    return dispatch_problem(city, minutes=minutes, progress=steps.part)
+    most = max(city.trucks_for(point) for point in city.demand)
+    entries = comb(len(city.stations) + most, most) * len(city.demand) * (8 if most > 2 else 1)
+    return dispatch_problem(city, minutes=minutes, arrivals=arrivals and entries <= MOST_ARRIVALS, progress=steps.part)

@@ -85,7 +85,7 @@ def compare_weights(
             raise InputError(f"expected weights from 0 to {MAX_WEIGHT:g} late incidents per minute, got {weight!r}")
     city = city_of_kind(city)
     check_states(station.trucks for station in city.stations)
-    by_late = city_problem(replace(city, objective=LATE), steps=steps)
+    by_late = city_problem(replace(city, objective=LATE), arrivals=True, steps=steps)
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}
     for weight in sorted({0.0, *map(float, weights)}):

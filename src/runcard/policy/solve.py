@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.memory import check_states, count_states
+from runcard.mdp.percentiles import Windows, expected_windows, later_windows, named, percentiles, window_measures
 from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy import closest_first, fixed_card, mean_field, one_step, optimal, queueing
 from runcard.policy.base import Policy
+from runcard.policy.options import team_number
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.threads import checked_threads
 
@@ -115,15 +117,29 @@ def evaluate(
 ) -> Evaluation:
     """What a policy achieves in the long run, exactly; `measures` are tables [T, J] beside those of its problem.
 
-    The means of those in `proven` get certified bounds, in which their `errors` are counted.
+    The means of those in `proven` get certified bounds, in which their `errors` are counted. Where the problem has
+    arrivals, their 90th percentiles are found as well (see `mdp/percentiles.py`).
     """
     checked_threads(threads)  # before the rule is made, which may take long
-    return evaluate_rule(
-        policy.problem,
-        policy.rule,
-        measures=measures,
-        proven=(P_LATE, *proven),
-        errors=errors,
-        threads=threads,
-        progress=progress,
-    )
+    problem = policy.problem
+    windows: Windows | None = None
+    if problem.arrivals is not None:
+        teams = [team_number(problem, policy.decide(problem.trucks, j).team) for j in range(problem.num_points)]
+        windows = expected_windows(problem, teams)
+    while True:
+        evaluation = evaluate_rule(
+            problem,
+            policy.rule,
+            measures={**(measures or {}), **(window_measures(problem, windows) if windows else {})},
+            proven=(P_LATE, *proven),
+            errors=errors,
+            threads=threads,
+            progress=progress,
+        )
+        further = later_windows(problem, windows, evaluation) if windows else None
+        if windows is None:
+            return evaluation
+        if further is None:
+            own = {name: mean for name, mean in evaluation.measures.items() if name not in named(windows)}
+            return replace(evaluation, measures=own, p90_minutes=percentiles(problem, windows, evaluation))
+        windows = further
