@@ -6,11 +6,13 @@ from runcard.city import demo_city
 
 
 def test_the_demo_city_is_as_promised() -> None:
-    """A town of about a hundred nodes, nine stations, one of them with two trucks, equal links and a moderate load."""
+    """A town of about a hundred nodes, nine stations, ten engines, two ladders, equal links and a moderate load."""
     city = demo_city()
     assert city.name == "Two Bridges"
     assert 60 <= len(city.nodes) <= 120
-    assert sorted(station.trucks for station in city.stations) == [1] * 8 + [2]
+    assert sorted(station.trucks for station in city.of_kind("engine").stations) == [1] * 8 + [2]
+    assert [unit.station_id for unit in city.units if unit.kind == "ladder"] == ["central", "harbour"]
+    assert {point.type for point in city.demand} == {"fire", "alarm", "medical"}
     assert {link.mean_minutes for link in city.links} == {1.0}
     assert 0.05 <= city.load <= 0.15
     assert all(item.name for item in (*city.nodes, *city.stations))

@@ -68,14 +68,16 @@ def test_labels_of_the_paper_are_names_too_and_doubles_are_dropped(run, grid_fol
 
 
 def test_the_tables_show_lateness_and_response_of_every_policy(run, grid_folder: Path) -> None:
-    """A person sees both numbers of each policy, the stations, and the share of trucks from outside, in 80 columns."""
+    """A person sees lateness, first and last arrival, stations and trucks from outside, in 80 columns."""
     ran = run("compare", grid_folder)
     assert ran.code == 0
     document = json.loads(run("compare", grid_folder, "--json").out)
     for policy in document["policies"]:
-        (line,) = [line for line in ran.out.splitlines() if line.startswith(f" {policy['name']} ")]
+        line, arrivals, *_ = [line for line in ran.out.splitlines() if line.startswith(f" {policy['name']} ")]
         assert f"{100.0 * policy['late_fraction']:.3f}" in line
         assert f"{policy['mean_response_minutes']:.3f}" in line
+        for key in ("mean_response_minutes", "first_p90_minutes", "last_minutes", "last_p90_minutes"):
+            assert f"{policy[key]:.3f}" in arrivals
     words = {line.split()[0] for line in ran.out.splitlines() if line.strip()}
     assert {"s0", "s1", "s2", "s3", "outside"} <= words
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -118,7 +120,7 @@ def test_tiny_numbers_stay_short(run, grid_folder: Path, tmp_path: Path) -> None
 def test_a_policy_that_is_late_more_often_has_a_negative_gain(run, grid_folder: Path) -> None:
     """The heading then says what the sign means."""
     out = run("compare", grid_folder, "--policies", "OPT,CF").out
-    (line,) = [line for line in out.splitlines() if line.startswith(" closest-first ")]
+    line, *_ = [line for line in out.splitlines() if line.startswith(" closest-first ")]
     assert float(line.split()[-2]) < 0.0
     assert "(-: more), %" in out
     assert "(-: more), %" not in run("compare", grid_folder, "--policies", "CF,OPT").out

@@ -24,7 +24,8 @@ def test_golden_teams_are_sent_when_every_truck_is_idle(run, golden, tmp_path: P
 def test_json_has_the_keys_of_the_contract(run, policy_file: Path) -> None:
     """The team has the smallest P(late) + price, and the alternatives follow in that order."""
     document = json.loads(run("decide", policy_file, "--at", "n5", "--idle", "s0,s1,s3", "--json").out)
-    assert list(document) == ["team", "p_late", "price", "alternatives", "truck_prices"]
+    arrivals = ["first_minutes", "first_p90_minutes", "last_minutes", "last_p90_minutes"]
+    assert list(document) == ["team", "p_late", "price", *arrivals, "alternatives", "truck_prices"]
     options = [document, *document["alternatives"]]
     assert {tuple(option["team"]) for option in options} == {("s0", "s1"), ("s0", "s3"), ("s1", "s3")}
     totals = [option["p_late"] + option["price"] for option in options]

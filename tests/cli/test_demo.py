@@ -15,8 +15,9 @@ def test_the_demo_writes_a_map_and_files_to_try(run, tmp_path: Path, monkeypatch
     assert (ran.code, ran.err) == (0, "")
     assert "optimal" in ran.out
     folder = tmp_path / "runcard-demo"
-    assert sorted(entry.name for entry in folder.iterdir()) == ["city", "map.png", "map.svg", "optimal.policy"]
-    assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
+    maps = [f"map-{kind}.{ending}" for kind in ("engine", "ladder") for ending in ("png", "svg")]
+    assert sorted(entry.name for entry in folder.iterdir()) == ["city", *maps, "optimal.policy"]
+    assert (folder / "map-engine.png").read_bytes().startswith(b"\x89PNG")
     assert read_city(folder / "city") == demo_city()
     commands = [shlex.split(line) for line in ran.out.split("Try next:")[1].splitlines() if line.strip()]
     assert len(commands) >= 2

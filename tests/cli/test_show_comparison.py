@@ -2,7 +2,7 @@
 
 import pytest
 
-from runcard.cli.show_comparison import _fewer_late
+from runcard.cli.show_comparison import fewer_words
 
 
 @pytest.mark.parametrize(
@@ -11,4 +11,4 @@ from runcard.cli.show_comparison import _fewer_late
 )
 def test_a_gain_is_short_even_where_it_is_a_great_loss(part: float, words: str) -> None:
     """A loss has no limit, so that it needs fewer digits the greater it is, and nothing is minus zero."""
-    assert _fewer_late(part) == words
+    assert fewer_words(part) == words

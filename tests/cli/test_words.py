@@ -1,10 +1,12 @@
 """What was proven, in words."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.town import plain_town
 
 from runcard.city import Objective
 from runcard.cli.tables import objective_words, outward, proven_words
@@ -43,5 +45,6 @@ def test_a_tiny_interval_is_rounded_outward_to_four_digits(lower: float, width: 
 )
 def test_what_is_proven_is_called_by_its_name(objective: Objective, words: str) -> None:
     """Only the late fraction is in percent; the ends are rounded outwards in any unit."""
-    assert proven_words(objective, 0.12345678, 0.2345678901) == words
+    city = replace(plain_town(), objective=objective)
+    assert proven_words(city, 0.12345678, 0.2345678901, "truck") == words
     assert words.startswith(objective_words(objective))

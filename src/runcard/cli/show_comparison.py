@@ -26,6 +26,7 @@ def print_results(comparison: Comparison) -> None:
     """Print what policies achieve, and the stations."""
     console = make_console()
     console.print(comparison_table(comparison))
+    _print_arrivals(comparison.results, [result.name for result in comparison.results])
     if any(result.policy.name == "optimal" for result in comparison.results):
         console.print(*optimum_lines(comparison), "", sep="\n")
     if comparison.results[0].late_by_rule:
@@ -50,6 +51,7 @@ def print_weights(comparison: WeightComparison) -> None:
         console.print()
         console.print(f"{policy} for late + weight × minutes:", style="bold")
         console.print(weight_table(points))
+        _print_arrivals([point.result for point in points], [f"{point.weight:g}" for point in points], "weight")
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
 
@@ -57,11 +59,12 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     """The policies side by side; the best of each column that has one stands out."""
     results = comparison.results
     late = [result.evaluation.late_fraction for result in results]
-    arrivals = ArrivalColumns(results, several=bool(comparison.problem.trucks_needed.max() > 1))
+    minutes = [result.evaluation.mean_response_minutes for result in results]
+    fastest = min((one for one in minutes if one is not None), default=None)
     decimals = decimals_for(100.0 * one for one in late)
     per_day = decimals_for(result.evaluation.late_per_day for result in results)
     fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
-    headings = ["policy", "late\n%", "proven\ninterval, %", "late\nper day", *arrivals.headings, fewer, "time\ns"]
+    headings = ["policy", "late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
     if any(result.standards for result in results):
         fewer = fewer.replace("late", "missed")
         headings[1:4] = ["missed\nper 100", "proven\ninterval", "missed\nper day"]
@@ -76,45 +79,40 @@ def comparison_table(comparison: Comparison) -> SplitTable:
             Text(in_decimals(100.0 * part, decimals), BEST if part == min(late) else ""),
             outward(result.lower, result.upper, decimals + 1),
             in_decimals(result.evaluation.late_per_day, per_day),
-            *arrivals.cells(result),
+            "" if mean is None else Text(f"{mean:.3f}", BEST if mean == fastest else ""),
             "" if result is results[0] else fewer_words(result.improvement_over_first),
             f"{result.seconds:.3f}",
             *([] if objective == LATE else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
         ]
-        for result, part in zip(results, late, strict=True)
+        for result, part, mean in zip(results, late, minutes, strict=True)
     ]
     return SplitTable(headings, rows)
 
 
-class ArrivalColumns:
-    """The columns of a table that say when the first and the last truck are there, as far as that is known.
+def _print_arrivals(results: Sequence[ComparedPolicy], names: Sequence[str], heading: str = "policy") -> None:
+    """Print when the first and the last truck are there, if that is known."""
+    if results[0].evaluation.p90_minutes:
+        make_console().print("Minutes until the first and the last truck are there:", style="bold")
+        make_console().print(arrival_table(results, names, heading))
 
-    The last is left out where one truck goes to every incident, and percentiles where there are none.
-    """
 
-    def __init__(self, results: Sequence[ComparedPolicy], *, several: bool) -> None:
-        self._several = several and results[0].evaluation.last_minutes is not None
-        self._has_p90 = bool(results[0].evaluation.p90_minutes)
-        named = {"first": "response" if not (self._several or self._has_p90) else "first truck", "last": "last truck"}
-        self.headings = []
-        for which in ("first", "last") if self._several else ("first",):
-            self.headings += [f"{named[which]}\nmean min"] + (["90 % in\nmin"] if self._has_p90 else [])
-        columns = zip(*(self._numbers(result) for result in results), strict=True)
-        self._best = [min((one for one in column if one is not None), default=None) for column in columns]
-
-    def _numbers(self, result: ComparedPolicy) -> list[float | None]:
-        found: list[float | None] = []
-        means = {"first": result.evaluation.mean_response_minutes, "last": result.evaluation.last_minutes}
-        for which in ("first", "last") if self._several else ("first",):
-            found += [means[which]] + ([result.evaluation.p90_minutes[which]] if self._has_p90 else [])
-        return found
-
-    def cells(self, result: ComparedPolicy) -> list[str | Text]:
-        """The cells of a policy; the best of each column stands out."""
-        return [
-            "" if minutes is None else Text(f"{minutes:.3f}", BEST if minutes == best else "")
-            for minutes, best in zip(self._numbers(result), self._best, strict=True)
-        ]
+def arrival_table(results: Sequence[ComparedPolicy], names: Sequence[str], heading: str = "policy") -> SplitTable:
+    """The mean and the 90th percentile of the first and the last arrival; the best of each column stands out."""
+    numbers = [
+        (
+            result.evaluation.mean_response_minutes or 0.0,
+            result.evaluation.p90_minutes["first"],
+            result.evaluation.last_minutes or 0.0,
+            result.evaluation.p90_minutes["last"],
+        )
+        for result in results
+    ]
+    best = [min(column) for column in zip(*numbers, strict=True)]
+    rows: list[list[str | Text]] = []
+    for name, own in zip(names, numbers, strict=True):
+        cells = zip(own, best, strict=True)
+        rows.append([name, *(Text(f"{minutes:.3f}", BEST if minutes == least else "") for minutes, least in cells)])
+    return SplitTable([heading, "first\nmean", "first\n90 %", "last\nmean", "last\n90 %"], rows)
 
 
 def optimum_lines(comparison: Comparison) -> list[str]:
@@ -170,14 +168,13 @@ def weight_table(points: Sequence[WeightResult]) -> SplitTable:
     """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
     decimals = decimals_for(100.0 * point.late_fraction for point in points)
     finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
-    arrivals = ArrivalColumns([point.result for point in points], several=_several(points))
-    columns = ("late\n%", "proven\ninterval, %", *arrivals.headings, "more late\n% points", "saved\nmin", "time\ns")
+    columns = ("late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
     rows = (
         (
             named(f"{point.weight:g}", converged=point.result.converged),
             in_decimals(100.0 * point.late_fraction, decimals),
             outward(point.result.lower, point.result.upper, decimals + 1),
-            *arrivals.cells(point.result),
+            f"{point.mean_minutes:.3f}",
             "" if point is points[0] else f"{round(100.0 * point.more_late, finer) + 0.0:.{finer}f}",
             "" if point is points[0] else f"{round(point.minutes_saved, 3) + 0.0:.3f}",
             f"{point.result.seconds:.3f}",
@@ -185,11 +182,6 @@ def weight_table(points: Sequence[WeightResult]) -> SplitTable:
         for point in points
     )
     return SplitTable(["weight", *columns], rows)
-
-
-def _several(points: Sequence[WeightResult]) -> bool:
-    """Whether some incident needs several trucks."""
-    return bool(points[0].result.policy.problem.trucks_needed.max() > 1)
 
 
 def fewer_words(part: float) -> str:
