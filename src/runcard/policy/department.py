@@ -143,8 +143,9 @@ class Department:
 
     @property
     def name(self) -> str:
-        """The name of its policies."""
-        return self.fleets[0].policy.name
+        """The name of its policy, or those of its kinds where they differ."""
+        names = {fleet.policy.name for fleet in self.fleets}
+        return names.pop() if len(names) == 1 else ", ".join(f"{one.policy.name} ({one.kind})" for one in self.fleets)
 
     @property
     def is_plain(self) -> bool:

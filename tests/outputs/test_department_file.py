@@ -1,0 +1,112 @@
+"""Policy files of departments: all kinds in one file, and every file of before."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.departments import grid_department
+from tests.town import plain_town
+
+from runcard.city import City
+from runcard.errors import PolicyFileError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.outputs.department_file import fingerprints, load_department, load_kind, save_department
+from runcard.outputs.policy_file import load_policy, save_policy
+from runcard.outputs.tensor_file import read_tensors, write_tensors
+from runcard.policy.department import solve_department
+from runcard.policy.solve import RECIPES, solve
+
+
+@pytest.fixture(scope="module")
+def city() -> City:
+    """Four engines and two ladders."""
+    return grid_department(side=4, engines=4, ladders=2)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_department_is_read_as_it_was_written(city: City, tmp_path: Path, name: str) -> None:
+    """Every kind decides as before, whatever the policy, with the same units, standards and types."""
+    before = solve_department(city, name)
+    path = save_department(before, tmp_path / "city.policy")
+    after = load_department(path, fingerprints(city))
+    assert after.unit_ids == before.unit_ids
+    for one, other in zip(before.fleets, after.fleets, strict=True):
+        assert (one.kind, one.units, one.standards, one.types) == (
+            other.kind,
+            other.units,
+            other.standards,
+            other.types,
+        )
+    for idle in (before.unit_ids, before.unit_ids[1:], before.unit_ids[::2]):
+        for point in city.demand:
+            one, other = (each.decide(idle, point.node_id, point.type) for each in (before, after))
+            assert one.units == other.units
+            assert [of.decision for of in one.kinds] == [of.decision for of in other.kinds]
+            assert [of.fleet.chances(of.point, of.decision) for of in one.kinds] == [
+                of.fleet.chances(of.point, of.decision) for of in other.kinds
+            ]
+
+
+def test_a_plain_city_has_a_plain_file(tmp_path: Path) -> None:
+    """Without a roster and standards the file is the one of before, and both functions read it."""
+    town = plain_town()
+    department = solve_department(town, "closest-first")
+    one = save_department(department, tmp_path / "one.policy")
+    other = save_policy(solve(dispatch_problem(town), "closest-first"), tmp_path / "other.policy")
+    assert one.read_bytes() == other.read_bytes()
+    assert load_policy(one).name == "closest-first"
+    assert load_department(other, fingerprints(town)).is_plain
+
+
+def test_a_file_of_several_kinds_is_no_single_policy(city: City, tmp_path: Path) -> None:
+    """Who asks for one policy is told that there are several; each kind can be read by itself."""
+    path = save_department(solve_department(city), tmp_path / "city.policy")
+    with pytest.raises(PolicyFileError, match="it holds the policies of a department, by kind of units: use load_dep"):
+        load_policy(path)
+    problem = dispatch_problem(city, kind="ladder")
+    assert load_kind(path, "ladder", problem).problem is problem
+    with pytest.raises(PolicyFileError, match="made for another city"):
+        load_kind(path, "medic", problem)
+
+
+def test_a_department_of_another_roster_is_refused(city: City, tmp_path: Path) -> None:
+    """A unit that was renamed, a target that was changed or a kind that is gone makes it another city."""
+    path = save_department(solve_department(city), tmp_path / "city.policy")
+    uncounted = tuple(replace(one, trucks=0) for one in city.stations)
+    renamed = (replace(city.units[0], unit_id="E99"), *city.units[1:])
+    longer = (replace(city.standards[0], target_minutes=99.0), *city.standards[1:])
+    for other in (
+        replace(city, units=renamed, stations=uncounted),
+        replace(city, standards=longer, stations=uncounted),
+        city.of_kind("engine"),
+    ):
+        with pytest.raises(PolicyFileError, match="made for another city, or for this one before it changed"):
+            load_department(path, fingerprints(other))
+    assert load_department(path, fingerprints(city)).fleets[1].kind == "ladder"
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda about: about["kinds"][0]["units"].pop(), "expected units for the trucks of every station of engine"),
+        (lambda about: about["kinds"][1]["types"].pop(), "expected a type for each of 16 demand points of ladder"),
+        (lambda about: about["kinds"][0]["units"][0].__setitem__(0, "all"), "expected unit_id not empty"),
+        (lambda about: about["kinds"][0]["standards"][0].__setitem__(2, 9), "expected trucks to be a whole number"),
+        (lambda about: about.update(kinds=[]), "expected at least one kind of units"),
+        (lambda about: about["kinds"][0].pop("policy"), "not a policy file of this version, or damaged"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(city: City, tmp_path: Path, damage, words: str) -> None:
+    """A file with a good digest that was written by a foreign hand is refused in a sentence."""
+    from runcard.outputs.policy_file import _digest
+
+    path = save_department(solve_department(city, "closest-first"), tmp_path / "city.policy")
+    said, arrays = read_tensors(path)
+    about = json.loads(said["runcard"])
+    about.pop("digest")
+    damage(about)
+    about["digest"] = _digest(about, arrays)
+    write_tensors(tmp_path / "bad.policy", {"runcard": json.dumps(about)}, arrays)
+    with pytest.raises(PolicyFileError, match=words):
+        load_department(tmp_path / "bad.policy")

@@ -1,0 +1,103 @@
+"""Departments: decisions that name units, of each kind that an incident needs."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from tests.departments import grid_department
+
+from runcard.city import Unit
+from runcard.errors import InputError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.policy.department import Department, department_of, solve_department
+from runcard.policy.solve import solve
+
+
+@pytest.fixture(scope="module")
+def department() -> Department:
+    """Four engines and two ladders, one of each at the first two stations."""
+    return solve_department(grid_department(side=4, engines=4, ladders=2))
+
+
+def test_each_kind_decides_as_its_own_policy_does(department: Department) -> None:
+    """For every set of idle units the teams are those of the policies of the kinds, asked one by one."""
+    city = grid_department(side=4, engines=4, ladders=2)
+    alone = {kind: solve(dispatch_problem(city, kind=kind)) for kind in city.kinds}
+    home = {unit.unit_id: unit.station_id for unit in city.units}
+    for number in range(len(home) + 1):
+        for idle in combinations(home, number):
+            decision = department.decide(idle, "n5", "fire")
+            for one in decision.kinds:
+                problem = alone[one.fleet.kind].problem
+                trucks = [
+                    sum(home[unit.unit_id] == station for unit in one.fleet.units if unit.unit_id in idle)
+                    for station in problem.station_ids
+                ]
+                expected = alone[one.fleet.kind].decide(np.array(trucks), one.point)
+                assert one.decision == expected
+                assert [home.get(unit, unit) for unit in one.units] == list(expected.team)
+                assert all(unit in idle or unit == "outside" for unit in one.units)
+
+
+def test_a_shortage_of_one_kind_is_filled_from_outside_in_that_kind_only(department: Department) -> None:
+    """With no ladder idle a ladder comes from outside, and the engines are our own."""
+    decision = department.decide({"E01", "E02", "E03"}, "n5", "fire")
+    engines, ladders = decision.kinds
+    assert set(engines.units) <= {"E01", "E02", "E03"}
+    assert ladders.units == ("outside",)
+    assert decision.units == (*engines.units, "outside")
+
+
+def test_only_the_kinds_that_the_type_needs_are_sent(department: Department) -> None:
+    """A medical call gets one engine, however many ladders are idle."""
+    decision = department.decide(department.unit_ids, "n5", "medical")
+    assert [one.fleet.kind for one in decision.kinds] == ["engine"]
+    assert len(decision.units) == 1
+
+
+def test_of_several_units_of_a_station_the_first_of_the_roster_go() -> None:
+    """Two engines of one station that go are its first two idle ones."""
+    city = grid_department(side=3, engines=1, ladders=1)
+    station = city.stations[0].station_id
+    more = (*city.units, Unit("E02", station, "engine"), Unit("E03", station, "engine"))
+    one = solve_department(replace(city, units=more, stations=(replace(city.stations[0], trucks=0),)))
+    assert one.decide({"E01", "E02", "E03", "T01"}, "n1", "fire").units == ("E01", "E02", "T01")
+    assert one.decide({"E03", "E02"}, "n1", "fire").units == ("E02", "E03", "outside")
+
+
+def test_the_chance_to_miss_each_standard_is_that_of_the_team(department: Department) -> None:
+    """What a decision says of its standards adds up to what is minimised now."""
+    for one in department.decide(department.unit_ids, "n5", "fire").kinds:
+        standards, missed = one.fleet.standards_at(one.point), one.fleet.chances(one.point, one.decision)
+        weighted = sum(standard.weight * chance for standard, chance in zip(standards, missed, strict=True))
+        assert weighted == pytest.approx(one.decision.p_late, abs=1e-12)
+        assert all(0.0 <= chance <= 1.0 for chance in missed)
+
+
+@pytest.mark.parametrize(
+    ("idle", "node", "incident_type", "words"),
+    [
+        ({"E01", "E99"}, "n5", "fire", "expected units of the roster, got 'E99'"),
+        ({"E01"}, "n5", "fir", r"expected a type of incident \(fire, medical\), got 'fir' \(did you mean fire\?\)"),
+        ({"E01"}, "x", "fire", "expected a demand point, got 'x'"),
+    ],
+)
+def test_what_is_not_there_is_refused(
+    department: Department, idle: set[str], node: str, incident_type: str, words: str
+) -> None:
+    """A unit, a node or a type that nobody knows is a mistake, never a guess."""
+    with pytest.raises(InputError, match=words):
+        department.decide(idle, node, incident_type)
+
+
+def test_kinds_may_have_different_policies() -> None:
+    """The ladders optimal and the engines closest-first are one department."""
+    city = grid_department(side=4, engines=4, ladders=2)
+    names = {"engine": "closest-first", "ladder": "optimal"}
+    solved = {kind: solve(dispatch_problem(city, kind=kind), name) for kind, name in names.items()}
+    mixed = department_of(city, solved)
+    assert [fleet.policy.name for fleet in mixed.fleets] == ["closest-first", "optimal"]
+    assert mixed.name == "closest-first (engine), optimal (ladder)"
+    with pytest.raises(InputError, match=r"expected a kind of units \(engine, ladder\), got 'medic'"):
+        mixed.fleet("medic")
