@@ -219,7 +219,8 @@ class City:
             busy_minutes=self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes,
             turnout=self.turnout_by_kind.get(kind, self.turnout),
             turnout_by_kind={},
-            stations=tuple(station for station in self.stations if not units or station.station_id in homes),
+            # Those with a roster count their trucks again.
+            stations=tuple(replace(one, trucks=0) for one in self.stations if one.station_id in homes) or self.stations,
             demand=tuple(point for point in self.demand if not types or point.type in types),
             units=units,
             standards=standards,
