@@ -12,9 +12,11 @@ from runcard.city import City, DemandPoint, Driving, Link, Node, Station
 from runcard.policy.base import Policy
 from runcard.simulate.engine import simulate_policies
 from runcard.simulate.result import SimulatedPolicy, interval_of
-from runcard.simulate.scenario import Scenario, read_scenario
+from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
 POLICIES = ("closest-first", "one-step", "optimal", "fixed-card")
+PLAIN_NAMES = tuple(name for name in built_in_names() if name != "busy-by-type")
+"""The built-in scenarios that a city without incident types allows."""
 CLOCKWORK = Driving(model="gamma", cv=0.0)
 """Driving times without randomness."""
 

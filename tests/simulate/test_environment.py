@@ -28,8 +28,10 @@ from runcard.simulate.kernels.run import run_batch
 from runcard.simulate.model import build_model
 from runcard.simulate.result import interval_of
 from runcard.simulate.rules import array_rule
-from runcard.simulate.scenario import Scenario, Shift, built_in_names, read_scenario
+from runcard.simulate.scenario import Scenario, Shift, read_scenario
 from runcard.simulate.state import RECORD, new_state, no_counts
+
+from .cases import PLAIN_NAMES
 
 Choose = Callable[[NDArray[np.int64], NDArray[np.int8]], int]
 Step = tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]
@@ -84,7 +86,7 @@ def test_gymnasiums_own_checker_has_nothing_to_say(city: City, scenario: str) ->
     check_env(env.unwrapped)
 
 
-@pytest.mark.parametrize("scenario", built_in_names())
+@pytest.mark.parametrize("scenario", PLAIN_NAMES)
 def test_the_teams_that_can_go(scenario: str) -> None:
     """The mask has exactly the teams of idle trucks, as many as needed or all if fewer, and never none."""
     city = CITIES["stations of several trucks"]
@@ -146,7 +148,7 @@ def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> N
         state, records, team = new_state(model), np.zeros(300, RECORD), np.empty(model.most_needed, np.int64)
         begin(model, state, batch_key(11, number), 0.0)
         state.clock["measured_from"] = 0.0
-        run_batch(model, state, rule, no_counts(), records, team, 0, 300, 1e9)
+        run_batch(model, state, rule, no_counts(len(model.standards)), records, team, 0, 300, 1e9)
         steps = play(env, optimal_choice(policy), None if number else 11)
         infos = [step[4] for step in steps]
         assert [info["late"] for info in infos] == records["late"].tolist()
