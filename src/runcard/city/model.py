@@ -203,6 +203,8 @@ class City:
     def kinds(self) -> tuple[str, ...]:
         """The kinds that some incident needs, in the order of the roster."""
         listed = dict.fromkeys(unit.kind for unit in self.units) or {ONLY_KIND: None}
+        if not self.standards:  # without a look at the demand points, each of which asks for this
+            return tuple(listed)
         types = {point.type for point in self.demand if point.incidents_per_day > 0.0}
         needed = {standard.kind for standard in self.standards if standard.type in types}
         return tuple(kind for kind in listed if not needed or kind in needed)
