@@ -96,7 +96,7 @@ class _Run:
             run_batch(model, state, rule, found, records, stations, self.first_counted, most, self.end)
         else:
             self._ask(self.policies[policy][kind], model, state, found, records, most)
-        batch = batch_of(found, state)
+        batch = batch_of(model, found, state)
         if len(records):
             records["kind"], sent = kind, records["stations"]
             records["stations"] = np.where(sent >= 0, model.stations["number"][sent], -1)
@@ -213,11 +213,12 @@ def simulate_kinds(
         scenario = read_scenario(scenario)
     _check(policies, incidents, precision, seed)
     checked_threads(threads)
+    cities = _by_kind(city)
+    kinds = list(cities)
     for name, by_kind in zip(names, policies, strict=True):
         for kind, one in by_kind.items():
-            check_fits(city.of_kind(kind), scenario, one.problem, name, other_city=other_city)
-    kinds = city.kinds
-    run = _prepared(city, policies, scenario, incidents, precision, seed)
+            check_fits(cities[kind], scenario, one.problem, name, other_city=other_city)
+    run = _prepared(city, cities, policies, scenario, incidents, precision, seed)
     asks = any(None in rules for rules in run.rules)
     if incidents is None and precision is None:
         precision = ASKED_PRECISION if asks else PRECISION
@@ -226,7 +227,7 @@ def simulate_kinds(
     batches: dict[tuple[int, int], list[Batch]] = {key: [] for key in product(range(len(policies)), range(len(kinds)))}
     bins = np.zeros((len(policies), len(kinds), NUM_SECTIONS, 2, NUM_BINS), np.int64)
     wanted, done = run.num_batches, 0
-    standards = [(standards_in(one), most_weight(one)) for one in map(city.of_kind, kinds)]
+    standards = [(standards_in(one), most_weight(one)) for one in cities.values()]
     most = most_weight(city)
 
     def work(job: tuple[int, int, int]) -> tuple[Batch, NDArray[np.int64]]:
@@ -283,16 +284,31 @@ def batch_key(seed: int, number: int) -> np.uint64:
 
 
 def expected_decisions(city: City, incidents: int | None, precision: float | None, kind: str | None = None) -> float:
-    """How many decisions of a policy, for one kind, a simulation needs at least, so far as that is known before it."""
+    """How many decisions of a policy a simulation needs at least, so far as that is known before it.
+
+    The kind may be left out where there is only one.
+    """
+    return _decisions(city, _by_kind(city), incidents, precision)[kind or city.kinds[0]]
+
+
+def _by_kind(city: City) -> dict[str, City]:
+    """The city that each kind sees, which takes a while to make."""
+    return {kind: city.of_kind(kind) for kind in city.kinds}
+
+
+def _decisions(
+    city: City, cities: Mapping[str, City], incidents: int | None, precision: float | None
+) -> dict[str, float]:
+    """The expected decisions for each kind."""
     if incidents is not None:
         counted = float(incidents)
     else:
         # The interval of a late fraction of one half is this narrow; a smaller one takes more.
         counted = max(NUM_BATCHES * ASKED_BATCH_INCIDENTS, (2.0 / (precision or ASKED_PRECISION)) ** 2)
-    warm_minutes = WARM_BUSY_TIMES * max(city.of_kind(one).mean_busy_minutes for one in city.kinds)
+    warm_minutes = WARM_BUSY_TIMES * max(one.mean_busy_minutes for one in cities.values())
     before = LEAST_WARM_INCIDENTS + city.incidents_per_day * warm_minutes / MINUTES_PER_DAY
-    part = 1.0 if kind is None else city.of_kind(kind).incidents_per_day / city.incidents_per_day
-    return part * (counted + min(NUM_BATCHES, counted) * before)
+    total = counted + min(NUM_BATCHES, counted) * before
+    return {kind: total * one.incidents_per_day / city.incidents_per_day for kind, one in cities.items()}
 
 
 def prepare_policies(
@@ -328,6 +344,7 @@ def _check(policies: Sequence[object], incidents: int | None, precision: float |
 
 def _prepared(
     city: City,
+    cities: Mapping[str, City],
     policies: Sequence[Mapping[str, Policy]],
     scenario: Scenario,
     incidents: int | None,
@@ -335,10 +352,10 @@ def _prepared(
     seed: int,
 ) -> _Run:
     """A simulation that can begin; its batches are the same for every kind."""
-    decisions = {kind: expected_decisions(city, incidents, precision, kind) for kind in city.kinds}
-    rules = [[array_rule(by_kind[kind], decisions[kind]) for kind in city.kinds] for by_kind in policies]
-    models = [build_model(city, scenario, kind) for kind in city.kinds]
-    busy = [city.of_kind(kind).mean_busy_minutes for kind in city.kinds]
+    decisions = _decisions(city, cities, incidents, precision)
+    rules = [[array_rule(by_kind[kind], decisions[kind]) for kind in cities] for by_kind in policies]
+    models = [build_model(city, scenario, kind) for kind in cities]
+    busy = [one.mean_busy_minutes for one in cities.values()]
     busy += [float(one.points["busy_minutes"].max()) + one.away_minutes for one in models]
     warm_minutes, model = WARM_BUSY_TIMES * max(busy), models[0]
     first_counted = LEAST_WARM_INCIDENTS + ceil(warm_minutes * model.incidents_per_minute)
@@ -358,5 +375,5 @@ def _prepared(
         # Far more than there will be: the batch ends with its last week.
         incidents, most = None, int(2.0 * weeks * per_week) + 1000
         measured_from, end = 0.0, MINUTES_PER_WEEK * weeks
-    asked = [[by_kind[kind] for kind in city.kinds] for by_kind in policies]
+    asked = [[by_kind[kind] for kind in cities] for by_kind in policies]
     return _Run(models, asked, rules, seed, incidents, num_batches, most, start, measured_from, end, first_counted)

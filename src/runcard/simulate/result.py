@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from runcard.city.model import MINUTES_PER_DAY, Standard
 from runcard.errors import InputError
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES
+from runcard.simulate.model import Model
 from runcard.simulate.scenario import Scenario
 from runcard.simulate.state import Counts, State
 
@@ -36,9 +37,6 @@ class Interval:
         return (self.high - self.low) / 2.0
 
 
-NO_STANDARDS = np.zeros((0, 2), np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class Batch:
     """What one batch found for one policy and one kind of units: of the incidents that need the kind."""
@@ -55,13 +53,16 @@ class Batch:
     idle_minutes: NDArray[np.float64]
     of_city: int = 0
     """The incidents of the whole city."""
-    standards: NDArray[np.int64] = field(default_factory=NO_STANDARDS.copy)
+    missed: float = 0.0
+    """The weight of all missed standards."""
+    standards: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     """[standard, 2] the incidents that each standard applies to, and those that missed it."""
 
 
-def batch_of(counts: Counts, state: State) -> Batch:
+def batch_of(model: Model, counts: Counts, state: State) -> Batch:
     """What was counted in a batch; its arrays cannot be written to."""
-    sums = counts.sums[0]
+    sums, standards = counts.sums[0], model.standards
+    missed = float((standards["weight"] * counts.standards[standards["number"], 1]).sum())
     num = max(1, int(sums["incidents"]))
     by_truck = state.trucks["busy_minutes"].copy(), state.trucks["dispatches"].copy(), state.idle_minutes.copy()
     for array in (*by_truck, counts.standards):
@@ -69,7 +70,7 @@ def batch_of(counts: Counts, state: State) -> Batch:
     return Batch(
         int(sums["incidents"]), int(sums["late"]), int(sums["outside"]), int(sums["turned"]),
         float(sums["first_sum"] / num), float(sums["last_sum"] / num), float(sums["minutes"]), *by_truck,
-        int(sums["of_city"]), counts.standards,
+        int(sums["of_city"]), missed, counts.standards,
     )  # fmt: skip
 
 
@@ -213,9 +214,7 @@ class SimulatedPolicy:
         """The weight of missed standards, which policies make as small as they can."""
         if not self.rules:
             return Misses(self.late, self.incidents)
-        weights = np.array([standard.weight for standard in self.rules])
-        missed = (self._of_batches("standards")[:, :, 1] * weights).sum(axis=1)
-        return Misses(missed, self.incidents, self.most_weight)
+        return Misses(self._of_batches("missed"), self.incidents, self.most_weight)
 
     @property
     def missed(self) -> Interval:
