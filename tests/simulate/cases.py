@@ -1,6 +1,7 @@
 """Small cities, their policies, and the records of a simulation, for the tests of this folder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,16 @@ from numpy.typing import NDArray
 
 import runcard
 from runcard.city import City, DemandPoint, Driving, Link, Node, Station
+from runcard.city.model import Standard, Unit
 from runcard.policy.base import Policy
+from runcard.simulate.department import simulate_department
 from runcard.simulate.engine import simulate_policies
 from runcard.simulate.result import SimulatedPolicy, interval_of
-from runcard.simulate.scenario import Scenario, read_scenario
+from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
 POLICIES = ("closest-first", "one-step", "optimal", "fixed-card")
+PLAIN_NAMES = tuple(name for name in built_in_names() if name != "busy-by-type")
+"""The built-in scenarios that a city without incident types allows."""
 CLOCKWORK = Driving(model="gamma", cv=0.0)
 """Driving times without randomness."""
 
@@ -30,6 +35,60 @@ def policies_of(city: City, names: Sequence[str] = ("closest-first",)) -> list[P
     """Policies for a city, by their names."""
     problem = runcard.dispatch_problem(city)
     return [runcard.solve(problem, name, threads=1) for name in names]
+
+
+STANDARDS = (
+    Standard("fire", "engine", 2, 1, 4.0, busy_minutes=90.0),
+    Standard("fire", "ladder", 1, 1, 6.0, weight=2.0),
+    Standard("alarm", "engine", 1, 1, 5.0),
+    Standard("fire", "engine", 2, 2, 7.0, weight=0.5),
+    Standard("alarm", "ladder", 1, 1, 8.0, busy_minutes=20.0),
+    Standard("medical", "engine", 1, 1, 4.0, busy_minutes=40.0),
+)
+"""Those of fires are not in one piece on purpose."""
+
+
+def department_of(seed: int = 1, **given: Any) -> City:
+    """A small city with five engines and two ladders, fires (engines and ladders), alarms (both) and medical calls."""
+    plain = small_city(seed)
+    types = ("fire", "alarm", "medical")
+    first = plain.demand[0]
+    # One node has all three types.
+    demand = [replace(first, type=one, incidents_per_day=first.incidents_per_day / 3.0) for one in types]
+    demand += [replace(point, type=types[n % 3]) for n, point in enumerate(plain.demand[1:])]
+    homes = {"E1": "s0", "T1": "s2", "E2": "s1", "E3": "s2", "E4": "s3", "T2": "s0", "E5": "s0"}
+    settings = {"busy_minutes": {"engine": 60.0, "ladder": 80.0}, "target_minutes": None, "standards": STANDARDS}
+    units = tuple(Unit(one, home, "engine" if one[0] == "E" else "ladder") for one, home in homes.items())
+    stations = tuple(replace(station, trucks=0) for station in plain.stations)
+    return replace(plain, **{**settings, "units": units, "stations": stations, "demand": tuple(demand)} | given)
+
+
+def department_policies(city: City, names: Sequence[str] = ("closest-first",)) -> list[dict[str, Policy]]:
+    """Policies for every kind of a city, by their names."""
+    problems = {kind: runcard.dispatch_problem(city, kind=kind) for kind in city.kinds}
+    return [{kind: runcard.solve(one, name, threads=1) for kind, one in problems.items()} for name in names]
+
+
+def department_records(
+    city: City,
+    policy: Mapping[str, Policy],
+    scenario: Scenario | str = "paper",
+    *,
+    incidents: int = 3_200,
+    seed: int = 1,
+) -> list[dict[str, NDArray[np.void]]]:
+    """[batch] the records of each kind under one policy."""
+    kept: list[dict[str, NDArray[np.void]]] = []
+
+    def keep(name: str, number: int, records: NDArray[np.void]) -> None:
+        if len(kept) == number:
+            kept.append({})
+        kind = city.kinds[len(kept[number])]
+        assert (records["kind"] == city.kinds.index(kind)).all()
+        kept[number][kind] = records.copy()
+
+    simulate_department(city, [policy], scenario, incidents=incidents, seed=seed, threads=1, keep_records=keep)
+    return kept
 
 
 def scenario_of(folder: Path, text: str) -> Scenario:

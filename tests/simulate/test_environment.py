@@ -28,8 +28,10 @@ from runcard.simulate.kernels.run import run_batch
 from runcard.simulate.model import build_model
 from runcard.simulate.result import interval_of
 from runcard.simulate.rules import array_rule
-from runcard.simulate.scenario import Scenario, Shift, built_in_names, read_scenario
+from runcard.simulate.scenario import Scenario, Shift, read_scenario
 from runcard.simulate.state import RECORD, new_state, no_counts
+
+from .cases import PLAIN_NAMES, department_of
 
 Choose = Callable[[NDArray[np.int64], NDArray[np.int8]], int]
 Step = tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]
@@ -84,7 +86,7 @@ def test_gymnasiums_own_checker_has_nothing_to_say(city: City, scenario: str) ->
     check_env(env.unwrapped)
 
 
-@pytest.mark.parametrize("scenario", built_in_names())
+@pytest.mark.parametrize("scenario", PLAIN_NAMES)
 def test_the_teams_that_can_go(scenario: str) -> None:
     """The mask has exactly the teams of idle trucks, as many as needed or all if fewer, and never none."""
     city = CITIES["stations of several trucks"]
@@ -146,7 +148,7 @@ def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> N
         state, records, team = new_state(model), np.zeros(300, RECORD), np.empty(model.most_needed, np.int64)
         begin(model, state, batch_key(11, number), 0.0)
         state.clock["measured_from"] = 0.0
-        run_batch(model, state, rule, no_counts(), records, team, 0, 300, 1e9)
+        run_batch(model, state, rule, no_counts(len(model.standards)), records, team, 0, 300, 1e9)
         steps = play(env, optimal_choice(policy), None if number else 11)
         infos = [step[4] for step in steps]
         assert [info["late"] for info in infos] == records["late"].tolist()
@@ -275,6 +277,21 @@ def test_settings_that_mean_nothing(settings: dict[str, Any], words: str) -> Non
     """Each is refused in a sentence."""
     with pytest.raises(InputError, match=words):
         DispatchEnv(CITIES["two"], **settings)
+
+
+def test_several_kinds_are_refused_and_one_of_them_is_not() -> None:
+    """A department has no single team to choose; the city of one of its kinds has, and misses several standards."""
+    city = department_of()
+    with pytest.raises(InputError, match=r"expected a city with one kind of units in DispatchEnv, got engine, ladder"):
+        DispatchEnv(city)
+    env = DispatchEnv(city.of_kind("engine"), episode_incidents=1000)
+    steps = [[(step[1], step[4]) for step in play(env, first_team, None if n else 4)] for n in range(6)]
+    # The weights are 1 and 1/2, and those that are expected have the mean of those that happen.
+    assert {reward for one in steps for reward, _ in one} == {0.0, -0.5, -1.0, -1.5}
+    assert all((reward < 0.0) == info["late"] for one in steps for reward, info in one)
+    found = interval_of([float(np.mean([reward + info["p_late"] for reward, info in one])) for one in steps], 0.999)
+    assert found.low < 0.0 < found.high
+    assert found.half < 0.1
 
 
 @pytest.mark.parametrize("action", [-1, 7, 1.0, None, "s0"])

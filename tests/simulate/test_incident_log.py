@@ -12,7 +12,15 @@ from runcard.errors import InputError
 from runcard.simulate.engine import simulate_policies
 from runcard.simulate.incident_log import read_log
 
-from .cases import policies_of, records_of, scenario_of, small_city
+from .cases import (
+    department_of,
+    department_policies,
+    department_records,
+    policies_of,
+    records_of,
+    scenario_of,
+    small_city,
+)
 
 HEADER = "time,node_id"
 LONG = f"'{'x' * 27}...{'x' * 28}'"
@@ -156,6 +164,70 @@ def test_a_class_that_a_node_does_not_have_is_named(row: str, message: str, tmp_
     with pytest.raises(InputError) as caught:
         logged(tmp_path, f"time,node_id,class\n2024-01-01T00:00,{row}\n", with_classes())
     assert str(caught.value) == message
+
+
+def test_types_are_told_apart(tmp_path: Path) -> None:
+    """In a city with incident types the type picks the row of the node, and may be left out where there is one."""
+    rows = (
+        "time,node_id,type",
+        "2024-01-01T00,n0,alarm",
+        "2024-01-01T00,n0,fire",
+        "2024-01-02T00,n1,",
+        "2024-01-03T00,n1,fire",
+        "2024-01-03T00,n0,medical",
+    )
+    assert logged(tmp_path, "\n".join(rows), department_of())["point"].tolist() == [1, 0, 3, 3, 2]
+    by_class = "time,node_id,class\n2024-01-01T00,n0,3\n2024-01-01T00,n1,\n"
+    assert logged(tmp_path, by_class, department_of())["point"].tolist() == [2, 3]
+
+
+def test_rows_of_one_type_are_told_apart_by_class(tmp_path: Path) -> None:
+    """Where a node has several rows of a type, the class counts those."""
+    city = department_of()
+    city = replace(city, demand=(*city.demand, replace(city.demand[0], name="high-rise")))
+    rows = "time,node_id,type,class\n2024-01-01T00,n0,fire,2\n2024-01-01T01,n0,fire,1\n2024-01-01T02,n0,alarm,\n"
+    assert logged(tmp_path, rows, city)["point"].tolist() == [len(city.demand) - 1, 0, 1]
+    with pytest.raises(InputError) as caught:
+        logged(tmp_path, "time,node_id,type\n2024-01-01T00,n0,fire\n", city)
+    words = "expected a class from 1 to 2, which node n0 with the type fire has, got none"
+    assert str(caught.value) == f"log.csv row 2: {words}"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("n0,", "expected a type, since node n0 has several (fire, alarm, medical), got none"),
+        ("n0,fier", "expected a type of incident_type.csv (fire, alarm, medical), got 'fier' (did you mean fire?)"),
+        ("n1,medical", "expected a type that node n1 has in demand.csv (fire), got 'medical'"),
+        ("n99,fire", "expected a node of demand.csv, got 'n99'"),
+    ],
+)
+def test_a_type_that_a_node_does_not_have_is_named(row: str, message: str, tmp_path: Path) -> None:
+    """An unknown type, one of other nodes, and none where there are several, each have their sentence."""
+    with pytest.raises(InputError) as caught:
+        logged(tmp_path, f"time,node_id,type\n2024-01-01T00:00,{row}\n", department_of())
+    assert str(caught.value).startswith(f"log.csv row 2: {message}")
+
+
+def test_a_plain_city_does_not_look_at_types(tmp_path: Path) -> None:
+    """Without incident types the column is one that runcard does not use."""
+    assert logged(tmp_path, "time,node_id,type\n2024-01-01T00:00,n3,whatever\n")["point"].tolist() == [3]
+
+
+def test_a_log_is_replayed_for_every_kind(tmp_path: Path) -> None:
+    """Each kind meets the incidents of the log that need it, at their times."""
+    city = department_of()
+    points = [(0, "fire"), (2, "alarm"), (0, "medical"), (1, "fire"), (3, "medical"), (0, "alarm")]
+    rows = [f"2024-03-13T0{hour}:00,n{node},{one}" for hour, (node, one) in enumerate(points)]
+    (tmp_path / "log.csv").write_text("\n".join(["time,node_id,type", *rows, ""]))
+    scenario = scenario_of(tmp_path, 'replay.log = "log.csv"')
+    (policy,) = department_policies(city)
+    replays = department_records(city, policy, scenario, incidents=24)
+    assert len(replays) == 4
+    for kept in replays:
+        assert kept["engine"]["incident"].tolist() == [0, 1, 2, 3, 4, 5]
+        assert kept["ladder"]["incident"].tolist() == [0, 1, 3, 5]
+        assert kept["ladder"]["minutes"].tolist() == [0.0, 60.0, 180.0, 300.0]
 
 
 @pytest.mark.parametrize(

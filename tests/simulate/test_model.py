@@ -227,9 +227,9 @@ def test_the_time_on_scene_has_some_room() -> None:
     """Where drives take longer than trucks are busy, the time on scene is a tenth of the busy time."""
     city = street([40.0], [0], [1], incidents_per_day=12.0, trucks_per_incident=1)
     scenario = read_scenario("there-and-back")
-    assert build_model(city, scenario).busy_minutes == pytest.approx(6.0)
+    assert build_model(city, scenario).points["busy_minutes"] == pytest.approx(6.0)
     city = street([20.0], [0], [1], incidents_per_day=12.0, trucks_per_incident=1)
-    assert build_model(city, scenario).busy_minutes == pytest.approx(20.0)
+    assert build_model(city, scenario).points["busy_minutes"] == pytest.approx(20.0)
 
 
 def busy_by_station(result: SimulatedPolicy, i: int) -> list[float]:

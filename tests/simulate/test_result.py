@@ -1,14 +1,26 @@
 """What a simulation found: intervals, quantiles and paired differences."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from runcard.city.model import Standard
 from runcard.errors import InputError
 from runcard.policy.solve import evaluate
 from runcard.simulate.engine import simulate_policies
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES, NUM_BINS, bin_of
-from runcard.simulate.result import Batch, Interval, SimulatedPolicy, Simulation, interval_of, quantile
+from runcard.simulate.result import (
+    Batch,
+    Interval,
+    Misses,
+    SimulatedPolicy,
+    Simulation,
+    all_misses,
+    interval_of,
+    quantile,
+)
 from runcard.simulate.scenario import Scenario
 
 from .cases import policies_of, records_of, small_city
@@ -120,7 +132,7 @@ def test_a_policy_that_was_never_late_has_no_certain_gain() -> None:
 NO_BINS = np.zeros((1, 2, NUM_BINS), np.int64)
 
 
-def batch_with(late: int, incidents: int, **given: float) -> Batch:
+def batch_with(late: int, incidents: int, **given: Any) -> Batch:
     """A batch with some late incidents."""
     zeros = dict.fromkeys(("first_mean", "last_mean"), 0.0)
     return Batch(
@@ -138,6 +150,45 @@ def simulation_of(*late: tuple[int, ...]) -> Simulation:
         for number, counts in enumerate(late)
     )
     return Simulation(Scenario(), results, ("s0", "s1"), 1, True)
+
+
+def with_standards(*missed: tuple[int, int]) -> SimulatedPolicy:
+    """Batches of 100 incidents with these misses of a standard of weight 2, and of one of weight 1."""
+    rules = (Standard("fire", "engine", 2, 1, 4.0, weight=2.0), Standard("fire", "engine", 2, 2, 8.0))
+    batches = tuple(
+        batch_with(
+            max(one, two), 100, missed=2.0 * one + two, of_city=200, standards=np.array([[100, one], [100, two]])
+        )
+        for one, two in missed
+    )
+    return SimulatedPolicy("p", batches, NO_BINS, rules, 3.0)
+
+
+def test_standards_count_by_their_weights() -> None:
+    """Missed standards are a weighted sum per incident, and each has its own part of the incidents it applies to."""
+    first, other = with_standards((10, 5), (20, 15)), with_standards((9, 3), (19, 13))
+    assert first.missed.mean == pytest.approx((20 + 5 + 40 + 15) / 200)
+    assert [part.mean for _, part in first.standards] == pytest.approx([30 / 200, 20 / 200])
+    assert first.standards[0][1] == Misses(np.array([10.0, 20.0]), np.array([100.0, 100.0])).per_incident
+    found = Simulation(Scenario(), (first, other), ("s0", "s1"), 1, True)
+    fewer = found.fewer_missed(1)
+    assert (fewer.mean, fewer.low, fewer.high) == pytest.approx((0.04, 0.04, 0.04))
+    assert found.improvement(1).mean == pytest.approx(8 / 80)
+    assert found.standards(1) == other.standards
+    # Of two kinds together, by the incidents of the city.
+    both = all_misses([first, other], 6.0)
+    assert both.weights.tolist() == [25.0 + 21.0, 55.0 + 51.0]
+    assert both.per_incident.mean == pytest.approx(152.0 / 400.0)
+
+
+def test_weights_have_the_interval_of_what_they_are_part_of() -> None:
+    """Where all incidents miss the same, or none misses any, the interval is the binomial's times the most weight."""
+    none, every = with_standards((0, 0), (0, 0)).missed, with_standards((100, 100), (100, 100)).missed
+    assert (none.mean, none.low, every.mean, every.high) == pytest.approx((0.0, 0.0, 3.0, 3.0))
+    assert (1.0 - none.high / 3.0) ** 200 == pytest.approx(0.025)
+    assert every.low == pytest.approx(3.0 - none.high)
+    wide = with_standards((10, 50), (40, 50)).missed
+    assert (wide.low, wide.mean, wide.high) == (0.0, 1.0, 3.0)
 
 
 def test_differences_are_paired() -> None:

@@ -74,7 +74,7 @@ days = ["mon", "sun"]
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
-    """A file with every key but those of other laws and logs gives a scenario with every value."""
+    """A file with every key but those of other laws, types and logs gives a scenario with every value."""
     found = scenario_of(tmp_path, EVERYTHING)
     assert found == Scenario(
         name=str(tmp_path / "case.toml"),
@@ -95,7 +95,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (changed.driving.model, changed.driving.cv, changed.driving.fixed_part) == ("pareto", None, 0.1)
     assert (changed.shared_delay, changed.turnout) == (0.25, Turnout(1.2, "gamma", 0.4, shared=False))
     for key in KEYS:
-        assert key.rpartition(".")[2] in EVERYTHING or key in ("driving.cv", "rates.by_hour_of_week", "replay.log")
+        others = ("busy.by_type", "driving.cv", "rates.by_hour_of_week", "replay.log")
+        assert key.rpartition(".")[2] in EVERYTHING or key in others
 
 
 def test_sections_and_dotted_keys_are_the_same(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ FAULTS = {
     "shift as numbers": ("shift = [1]", "expected shifts as [[shift]] sections, got [1]"),
     "shift: unknown key": (
         "[[shift]]\nstaton = 's0'",
-        "shift 1: unknown key staton; expected station, trucks, every, off_hours, days",
+        "shift 1: unknown key staton; expected station, trucks, every, unit, off_hours, days",
     ),
     "shift: no hours": (
         "[[shift]]\nstation = 's0'",
@@ -205,7 +206,7 @@ FAULTS = {
     ),
     "shift: no station": (
         "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\n[[shift]]\noff_hours = [1, 2]",
-        "shift 2: expected the id of a station, or every = n, got None and None",
+        "shift 2: expected one of station, unit and every, got none",
     ),
     "shift: a day twice": (
         "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ndays = ['mon', 'mon']",
@@ -214,6 +215,22 @@ FAULTS = {
     "shift: trucks and every": (
         "[[shift]]\nevery = 2\noff_hours = [1, 2]\ntrucks = 2",
         "shift 1: expected no trucks with every, which says itself how many trucks are off",
+    ),
+    "shift: a station and a unit": (
+        "[[shift]]\nstation = 's0'\nunit = 'E1'\noff_hours = [1, 2]",
+        "shift 1: expected one of station, unit and every, got station and unit",
+    ),
+    "shift: trucks and a unit": (
+        "[[shift]]\nunit = 'E1'\noff_hours = [1, 2]\ntrucks = 2",
+        "shift 1: expected no trucks with unit, which says itself how many trucks are off",
+    ),
+    "shift: a number for a unit": (
+        "[[shift]]\nunit = 1\noff_hours = [1, 2]",
+        "shift 1: expected unit to be the id of a unit, got 1",
+    ),
+    "busy by type and by one mean": (
+        "busy = {by_type = true, mean_minutes = 30}",
+        "expected busy.by_type or busy.mean_minutes, which is one mean for every type, got both",
     ),
     "cv of the way home alone": (
         "busy = {kind = 'parts', back_cv = 0.5}",
@@ -296,6 +313,11 @@ def test_unknown_and_conflicting_scenarios_are_refused(words: str, message: str)
             "[[shift]]\nevery = 5\noff_hours = [1, 2]",
             "expected every from 1 to 4, the trucks of the city, in shift, got 5: no truck would be off",
         ),
+        (
+            "[[shift]]\nunit = 'E1'\noff_hours = [1, 2]",
+            "expected a unit of the city in shift, got E1; it has no unit.csv",
+        ),
+        ("busy.by_type = true", "with busy.by_type, got none"),
         ("turnout.shared = true", "expected turnout.mean_minutes > 0 with turnout.shared, got 0"),
         ("driving.cv = 11", "expected driving.cv from 0 to 10, got 11"),
         ("shared_delay = 2", "expected shared_delay from 0 to 1, got 2"),

@@ -203,6 +203,8 @@ class City:
     def kinds(self) -> tuple[str, ...]:
         """The kinds that some incident needs, in the order of the roster."""
         listed = dict.fromkeys(unit.kind for unit in self.units) or {ONLY_KIND: None}
+        if not self.standards:  # without a look at the demand points, each of which asks for this
+            return tuple(listed)
         types = {point.type for point in self.demand if point.incidents_per_day > 0.0}
         needed = {standard.kind for standard in self.standards if standard.type in types}
         return tuple(kind for kind in listed if not needed or kind in needed)
@@ -219,9 +221,8 @@ class City:
             busy_minutes=self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes,
             turnout=self.turnout_by_kind.get(kind, self.turnout),
             turnout_by_kind={},
-            stations=tuple(replace(one, trucks=0) for one in self.stations if one.station_id in homes)
-            if units
-            else self.stations,
+            # Those with a roster count their trucks again.
+            stations=tuple(replace(one, trucks=0) for one in self.stations if one.station_id in homes) or self.stations,
             demand=tuple(point for point in self.demand if not types or point.type in types),
             units=units,
             standards=standards,

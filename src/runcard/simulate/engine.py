@@ -1,12 +1,15 @@
 """Simulate policies on a city: batch after batch, the same incidents for each policy, until it is precise enough.
 
+Kinds of units are simulated one after another over the same incidents, which is the same as together: no kind changes
+what another one does, and every random number has a key of its own (see `model.py`).
+
 A batch begins with every truck in its station, and is not counted for as many incidents as there are in some busy times
 on average. Where rates or shifts change with the hour, a batch is whole weeks, after as many minutes. A replayed log is
 one batch, as often as asked for with other delays. Batches are independent and have keys of their own, so that neither
 their order nor the number of threads changes anything.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil
@@ -22,10 +25,11 @@ from runcard.response.routes import find_routes
 from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, tally
-from runcard.simulate.model import Model, build_model, shifts_of, ways_home
-from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, batch_of
+from runcard.simulate.model import Model, build_model, check_busy, most_weight, standards_in, ways_home
+from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
 from runcard.simulate.rules import ArrayRule, array_rule, check_fits
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
+from runcard.simulate.shifts import roster_of, shifts_of, trucks_of
 from runcard.simulate.state import RECORD, Counts, State, new_state, no_counts
 from runcard.threads import checked_threads, run_each
 
@@ -47,7 +51,7 @@ NUM_SECTIONS = 16
 
 @dataclass(frozen=True)
 class SimulationProgress:
-    """How far a simulation is: the part that is done, and half of the widest interval by its late fraction."""
+    """How far a simulation is: the part that is done, and half of the widest interval by its mean."""
 
     part: float
     precision: float
@@ -57,10 +61,11 @@ class SimulationProgress:
 class _Run:
     """What the batches of a simulation have in common."""
 
-    model: Model
-    policies: Sequence[Policy]
-    rules: Sequence[ArrayRule | None]
-    """None: the policy has to be asked for every decision."""
+    models: Sequence[Model]
+    """[kind]"""
+    policies: Sequence[Sequence[Policy]]
+    rules: Sequence[Sequence[ArrayRule | None]]
+    """[policy][kind] None: the policy has to be asked for every decision."""
     seed: int
     incidents: int | None
     """Of all batches together, where that is asked for."""
@@ -80,43 +85,53 @@ class _Run:
             return self.most_incidents
         return self.incidents * (number + 1) // self.num_batches - self.incidents * number // self.num_batches
 
-    def batch(self, number: int, policy: int, records: NDArray[np.void]) -> tuple[Batch, NDArray[np.int64]]:
+    def batch(self, number: int, policy: int, kind: int, records: NDArray[np.void]) -> tuple[Batch, NDArray[np.int64]]:
         """One batch of a policy, and its arrivals [first or last truck, bin]; fills `records` if it has room."""
-        model, rule, most = self.model, self.rules[policy], self.size(number)
-        state, found = new_state(model), no_counts()
+        model, rule, most = self.models[kind], self.rules[policy][kind], self.size(number)
+        state, found = new_state(model), no_counts(len(model.standards))
         begin(model, state, batch_key(self.seed, number), self.start)
         state.clock["measured_from"] = self.measured_from
         if rule is not None:
             stations = np.empty(model.most_needed, np.int64)
             run_batch(model, state, rule, found, records, stations, self.first_counted, most, self.end)
         else:
-            self._ask(self.policies[policy], state, found, records, most)
-        return batch_of(found, state), found.bins
+            self._ask(self.policies[policy][kind], model, state, found, records, most)
+        batch = batch_of(model, found, state)
+        if len(records):
+            records["kind"], sent = kind, records["stations"]
+            records["stations"] = np.where(sent >= 0, model.stations["number"][sent], -1)
+        return batch, found.bins
 
-    def _ask(self, policy: Policy, state: State, found: Counts, records: NDArray[np.void], most: int) -> None:
+    def _ask(
+        self, policy: Policy, model: Model, state: State, found: Counts, records: NDArray[np.void], most: int
+    ) -> None:
         """The same as `run_batch`, with the policy asked for each decision."""
-        model, clock, sums = self.model, state.clock[0], found.sums[0]
+        clock, sums = state.clock[0], found.sums[0]
         ids = {station: i for i, station in enumerate(policy.problem.station_ids)}
         stations = np.empty(model.most_needed, np.int64)
-        while sums["incidents"] < most and advance(model, state, self.end):
-            stations[:] = -1
-            team = policy.decide(state.idle.copy(), int(clock["point"])).team
-            sent = [ids[name] for name in team if name in ids]
-            stations[: len(sent)] = sent
-            send(model, state, stations)
-            tally(state, found, records, stations, self.first_counted)
+        while sums["of_city"] < most and advance(model, state, self.end):
+            point = model.points[clock["point"]]
+            if point["needed"] > 0:
+                stations[:] = -1
+                team = policy.decide(state.idle.copy(), int(point["own"])).team
+                sent = [ids[name] for name in team if name in ids]
+                stations[: len(sent)] = sent
+                send(model, state, stations)
+            tally(model, state, found, records, stations, self.first_counted)
         finish(state)
         sums["minutes"] = clock["now"] - clock["measured_from"]
 
 
 def check_scenario(city: City, scenario: Scenario) -> None:
-    """Raise an error if a scenario cannot be simulated on a city: its log, its shifts, or ways home."""
+    """Raise an error if a scenario cannot be simulated on a city: its log, busy times, shifts, or ways home."""
     if scenario.log is not None:
         read_log(scenario.log, city)
-    city = scenario.changed(city)
-    shifts_of(city, scenario)
-    if scenario.drives_home:
-        ways_home(city, find_routes(city))
+    check_busy(city, scenario)
+    for kind in city.kinds:
+        of_kind = scenario.changed(city.of_kind(kind))
+        shifts_of(city, scenario, kind)
+        if scenario.drives_home:
+            ways_home(of_kind, find_routes(of_kind))
 
 
 def possible_scenarios(city: City, scenarios: Sequence[Scenario]) -> tuple[list[Scenario], list[tuple[str, str]]]:
@@ -146,66 +161,121 @@ def simulate_policies(
     progress: Callable[[SimulationProgress], None] | None = None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
 ) -> Simulation:
-    """Simulate policies on a city in a scenario.
+    """Simulate policies on a city of one kind of units in a scenario.
 
-    `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction is
-    no wider than `precision` times it to both sides; 1 % if neither is given, and 5 % if a policy has to be asked for
-    every decision, which the heuristics for large departments do. `names` are what policies are called, if not by their
-    own names. `keep_records` is handed the records of every batch in turn: the name of the policy, the number of the
-    batch, and a row for each incident. Policies must have been made for the city, or for the city as the scenario
-    changes it, unless `other_city` says that they need not.
+    `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction (the
+    weighted sum of missed standards, where a city has several) is no wider than `precision` times it to both sides; 1 %
+    if neither is given, and 5 % if a policy has to be asked for every decision, which the heuristics for large
+    departments do. `names` are what policies are called, if not by their own names. `keep_records` is handed the
+    records of every batch in turn: the name of the policy, the number of the batch, and a row for each incident.
+    Policies must have been made for the city, or for the city as the scenario changes it, unless `other_city` says that
+    they need not.
     """
+    if len(city.kinds) > 1:
+        raise InputError(
+            f"{city.name}: expected a city with one kind of units, got {', '.join(city.kinds)}; simulate_department "
+            "takes a policy for each"
+        )
+    (kind,) = city.kinds
+    names = [policy.name for policy in policies] if names is None else names
+    found = simulate_kinds(
+        city,
+        [{kind: policy} for policy in policies],
+        scenario,
+        incidents=incidents,
+        precision=precision,
+        seed=seed,
+        names=names,
+        threads=threads,
+        other_city=other_city,
+        progress=progress,
+        keep_records=keep_records,
+    )
+    return found[kind]
+
+
+def simulate_kinds(
+    city: City,
+    policies: Sequence[Mapping[str, Policy]],
+    scenario: Scenario | str,
+    *,
+    incidents: int | None,
+    precision: float | None,
+    seed: int,
+    names: Sequence[str],
+    threads: int | None,
+    other_city: bool,
+    progress: Callable[[SimulationProgress], None] | None,
+    keep_records: Callable[[str, int, NDArray[np.void]], None] | None,
+) -> dict[str, Simulation]:
+    """What each kind of units does under policies by kind, as `simulate_policies` says it."""
     if isinstance(scenario, str):
         scenario = read_scenario(scenario)
     _check(policies, incidents, precision, seed)
     checked_threads(threads)
-    names = [policy.name for policy in policies] if names is None else names
-    for name, one in zip(names, policies, strict=True):
-        check_fits(city, scenario, one.problem, name, other_city=other_city)
-    run = _prepared(city, policies, scenario, incidents, precision, seed)
-    asks = None in run.rules
+    cities = _by_kind(city)
+    kinds = list(cities)
+    for name, by_kind in zip(names, policies, strict=True):
+        for kind, one in by_kind.items():
+            check_fits(cities[kind], scenario, one.problem, name, other_city=other_city)
+    run = _prepared(city, cities, policies, scenario, incidents, precision, seed)
+    asks = any(None in rules for rules in run.rules)
     if incidents is None and precision is None:
         precision = ASKED_PRECISION if asks else PRECISION
     # A policy that is asked may be anybody's function: one at a time.
     threads = 1 if keep_records is not None or asks else checked_threads(threads)
-    batches: list[list[Batch]] = [[] for _ in policies]
-    bins = np.zeros((len(policies), NUM_SECTIONS, 2, NUM_BINS), np.int64)
-    wanted = run.num_batches
+    batches: dict[tuple[int, int], list[Batch]] = {key: [] for key in product(range(len(policies)), range(len(kinds)))}
+    bins = np.zeros((len(policies), len(kinds), NUM_SECTIONS, 2, NUM_BINS), np.int64)
+    wanted, done = run.num_batches, 0
+    standards = [(standards_in(one), most_weight(one)) for one in cities.values()]
+    most = most_weight(city)
 
-    def work(job: tuple[int, int]) -> tuple[Batch, NDArray[np.int64]]:
-        number, policy = job
+    def work(job: tuple[int, int, int]) -> tuple[Batch, NDArray[np.int64]]:
+        number, policy, kind = job
         records = np.zeros(0 if keep_records is None else run.size(number), RECORD)
-        batch, arrivals = run.batch(number, policy, records)
+        batch, arrivals = run.batch(number, policy, kind, records)
         if keep_records is not None:
             keep_records(names[policy], number, records[: batch.incidents])
         return batch, arrivals
 
-    def results() -> tuple[SimulatedPolicy, ...]:
-        found = zip(names, batches, bins, strict=True)
-        return tuple(SimulatedPolicy(name, tuple(own), arrivals) for name, own, arrivals in found)
+    def result(policy: int, kind: int) -> SimulatedPolicy:
+        own = tuple(batches[policy, kind])
+        return SimulatedPolicy(names[policy], own, bins[policy, kind], *standards[kind])
+
+    def precision_reached() -> float:
+        """Half the width of the widest interval, relatively to its mean; inf if nothing is missed."""
+        parts = ([result(policy, kind) for kind in range(len(kinds))] for policy in range(len(policies)))
+        found = [all_misses(by_kind, most).per_incident for by_kind in parts]
+        return max(missed.half / missed.mean if missed.mean > 0.0 else np.inf for missed in found)
 
     while True:
         # A few batches at a time, so that progress is seen and Ctrl-C is heard.
-        while (first := len(batches[0])) < wanted:
-            numbers = range(first, min(first + threads, wanted))
-            jobs = list(product(numbers, range(len(policies))))
-            for (number, policy), (batch, arrivals) in zip(jobs, run_each(work, jobs, threads), strict=True):
-                batches[policy].append(batch)
-                bins[policy, number % NUM_SECTIONS] += arrivals
+        while done < wanted:
+            numbers = range(done, min(done + threads, wanted))
+            jobs = list(product(numbers, range(len(policies)), range(len(kinds))))
+            for (number, policy, of), (batch, arrivals) in zip(jobs, run_each(work, jobs, threads), strict=True):
+                batches[policy, of].append(batch)
+                bins[policy, of, number % NUM_SECTIONS] += arrivals
+            done = numbers.stop
             if progress is not None:
-                reached = _precision(results())
+                reached = precision_reached()
                 # An interval shrinks with the root of what was simulated.
-                part = len(batches[0]) / wanted if precision is None else min(1.0, (precision / reached) ** 2)
+                part = done / wanted if precision is None else min(1.0, (precision / reached) ** 2)
                 progress(SimulationProgress(part, reached))
-        reached = _precision(results())
+        reached = precision_reached()
         precise = precision is None or reached <= precision
         if precision is None or precise or wanted >= MOST_BATCHES:
             break
         # As many as the present spread asks for, and a few more, but at most four times as many at once.
         needed = 4.0 * wanted if reached > 2.0 * precision else 1.1 * wanted * (reached / precision) ** 2
         wanted = min(MOST_BATCHES, max(wanted + NUM_BATCHES // 2, ceil(needed)))
-    station_of = tuple(city.stations[i].station_id for i in run.model.station_of)
-    return Simulation(scenario, results(), station_of, seed, precise)
+    found, roster = {}, roster_of(city)
+    for number, kind in enumerate(kinds):
+        own = [roster[u] for u in trucks_of(city, kind)]
+        results = tuple(result(policy, number) for policy in range(len(policies)))
+        homes, units = tuple(unit.station_id for unit in own), tuple(unit.unit_id for unit in own if city.units)
+        found[kind] = Simulation(scenario, results, homes, seed, precise, units)
+    return found
 
 
 def batch_key(seed: int, number: int) -> np.uint64:
@@ -213,41 +283,52 @@ def batch_key(seed: int, number: int) -> np.uint64:
     return np.uint64(mix(np.uint64((mix(np.uint64(seed)) + number) % 2**64)))
 
 
-def _precision(results: Sequence[SimulatedPolicy]) -> float:
-    """Half the width of the widest interval, relatively to its late fraction; inf if nothing is late."""
-    found = [result.late_fraction for result in results]
-    return max(late.half / late.mean if late.mean > 0.0 else np.inf for late in found)
+def expected_decisions(city: City, incidents: int | None, precision: float | None, kind: str | None = None) -> float:
+    """How many decisions of a policy a simulation needs at least, so far as that is known before it.
+
+    The kind may be left out where there is only one.
+    """
+    return _decisions(city, _by_kind(city), incidents, precision)[kind or city.kinds[0]]
 
 
-def expected_decisions(city: City, incidents: int | None, precision: float | None) -> float:
-    """How many decisions of a policy a simulation needs at least, so far as that is known before it."""
+def _by_kind(city: City) -> dict[str, City]:
+    """The city that each kind sees, which takes a while to make."""
+    return {kind: city.of_kind(kind) for kind in city.kinds}
+
+
+def _decisions(
+    city: City, cities: Mapping[str, City], incidents: int | None, precision: float | None
+) -> dict[str, float]:
+    """The expected decisions for each kind."""
     if incidents is not None:
         counted = float(incidents)
     else:
         # The interval of a late fraction of one half is this narrow; a smaller one takes more.
         counted = max(NUM_BATCHES * ASKED_BATCH_INCIDENTS, (2.0 / (precision or ASKED_PRECISION)) ** 2)
-    warm_minutes = WARM_BUSY_TIMES * city.mean_busy_minutes
+    warm_minutes = WARM_BUSY_TIMES * max(one.mean_busy_minutes for one in cities.values())
     before = LEAST_WARM_INCIDENTS + city.incidents_per_day * warm_minutes / MINUTES_PER_DAY
-    return counted + min(NUM_BATCHES, counted) * before
+    total = counted + min(NUM_BATCHES, counted) * before
+    return {kind: total * one.incidents_per_day / city.incidents_per_day for kind, one in cities.items()}
 
 
 def prepare_policies(
     city: City,
     policies: Sequence[Policy],
     *,
+    kind: str | None = None,
     incidents: int | None = None,
     precision: float | None = None,
     times: int = 1,
     begin: Callable[[str], None],
 ) -> None:
-    """Let policies find what they need to decide in bulk in so many simulations; `begin` is told of each."""
+    """Let policies of a kind find what they need to decide in bulk in so many simulations; `begin` is told of each."""
     _check(policies, incidents, precision, seed=0)
     for policy in policies:
-        begin(f"{policy.name} in every state")
-        policy.in_bulk(times * expected_decisions(city, incidents, precision))
+        begin(f"{policy.name} in every state" + ("" if kind is None else f" of {kind}"))
+        policy.in_bulk(times * expected_decisions(city, incidents, precision, kind))
 
 
-def _check(policies: Sequence[Policy], incidents: int | None, precision: float | None, seed: int) -> None:
+def _check(policies: Sequence[object], incidents: int | None, precision: float | None, seed: int) -> None:
     """Raise an error for arguments that mean nothing."""
     if not policies:
         raise InputError("expected at least one policy to simulate")
@@ -263,19 +344,22 @@ def _check(policies: Sequence[Policy], incidents: int | None, precision: float |
 
 def _prepared(
     city: City,
-    policies: Sequence[Policy],
+    cities: Mapping[str, City],
+    policies: Sequence[Mapping[str, Policy]],
     scenario: Scenario,
     incidents: int | None,
     precision: float | None,
     seed: int,
 ) -> _Run:
-    """A simulation that can begin."""
-    decisions = expected_decisions(city, incidents, precision)
-    rules = [array_rule(policy, decisions) for policy in policies]
-    model = build_model(city, scenario)
-    warm_minutes = WARM_BUSY_TIMES * max(city.mean_busy_minutes, model.busy_minutes + model.away_minutes)
+    """A simulation that can begin; its batches are the same for every kind."""
+    decisions = _decisions(city, cities, incidents, precision)
+    rules = [[array_rule(by_kind[kind], decisions[kind]) for kind in cities] for by_kind in policies]
+    models = [build_model(city, scenario, kind) for kind in cities]
+    busy = [one.mean_busy_minutes for one in cities.values()]
+    busy += [float(one.points["busy_minutes"].max()) + one.away_minutes for one in models]
+    warm_minutes, model = WARM_BUSY_TIMES * max(busy), models[0]
     first_counted = LEAST_WARM_INCIDENTS + ceil(warm_minutes * model.incidents_per_minute)
-    num_batches, most = NUM_BATCHES, ASKED_BATCH_INCIDENTS if None in rules else BATCH_INCIDENTS
+    num_batches, most = NUM_BATCHES, ASKED_BATCH_INCIDENTS if any(None in own for own in rules) else BATCH_INCIDENTS
     start, measured_from, end = -warm_minutes, np.inf, np.inf
     if incidents is not None:
         num_batches = max(min(NUM_BATCHES, incidents), ceil(incidents / MOST_IN_BATCH))
@@ -291,4 +375,5 @@ def _prepared(
         # Far more than there will be: the batch ends with its last week.
         incidents, most = None, int(2.0 * weeks * per_week) + 1000
         measured_from, end = 0.0, MINUTES_PER_WEEK * weeks
-    return _Run(model, policies, rules, seed, incidents, num_batches, most, start, measured_from, end, first_counted)
+    asked = [[by_kind[kind] for kind in cities] for by_kind in policies]
+    return _Run(models, asked, rules, seed, incidents, num_batches, most, start, measured_from, end, first_counted)

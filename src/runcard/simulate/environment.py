@@ -2,7 +2,8 @@
 
     one step        one incident: the action is the team that goes, by its number in `env.problem.teams`
     observation     idle trucks of each station, number of the demand point[, hour] of the incident that waits
-    reward          -1 if the incident was late; or minus P(late) of the team, which varies less and has the same mean
+    reward          -1 if the incident was late (in a city with standards: minus the weight of those that were missed);
+                    or minus P(late) of the team, which varies less and has the same mean
     end             truncated after `episode_incidents`; terminated after the last incident of a log that is replayed
 
 Every number of an observation counts from 0. The hour is part of it if the scenario changes with the hour. It is the
@@ -79,6 +80,12 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
             )
         if not (episode_incidents >= 1 and episode_incidents % 1 == 0):
             raise InputError(f"expected a whole number of incidents from 1 up in an episode, got {episode_incidents}")
+        if len(city.kinds) > 1:
+            raise InputError(
+                f"{city.name}: expected a city with one kind of units in DispatchEnv, got {', '.join(city.kinds)}; "
+                "city.of_kind is the city of one"
+            )
+        city = city.of_kind(city.kinds[0])
         self.problem = dispatch_problem(self.scenario.changed(city), minutes=False) if problem is None else problem
         check_fits(city, self.scenario, self.problem, "DispatchEnv", other_city=other_city)
         self.episode_incidents = episode_incidents
@@ -124,7 +131,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         team = int(action) if valid else first_in_order(problem, problem.order, state.idle, point)
         self._team[:] = problem.teams.stations[team]
         send(self._model, state, self._team)
-        late, p_late = bool(clock["late"]), float(problem.measures[P_LATE][team, point])
+        late, missed, p_late = bool(clock["late"]), clock["missed"], float(problem.measures[P_LATE][team, point])
         happened = {
             "team": team,
             "valid": valid,
@@ -136,7 +143,7 @@ class DispatchEnv(gymnasium.Env[Observation, np.int64]):
         self._num_sent += 1
         seen, now = self._next()
         truncated = self._num_sent >= self.episode_incidents and self._waits
-        reward = -float(late) if self.reward == "late" else -p_late
+        reward = -float(missed) if self.reward == "late" else -p_late
         return seen, reward, not self._waits, truncated, happened | now
 
     def _next(self) -> tuple[Observation, dict[str, Any]]:

@@ -1,15 +1,20 @@
 """A log of real incidents that is replayed: a CSV file with a row for each, checked before anything runs.
 
     time,node_id[,class]        2015-01-03T14:05:00, n12, 1
+    time,node_id[,type,class]   2015-01-03T14:05:00, n12, fire,     in a city with incident types
 
 `time` is an ISO date and time, in order. `class` says which row of the node in `demand.csv` is meant, from 1, where a
-node has several. A gap of more than a month is an error. Minutes count from the Monday before the first incident.
+node has several; beside a `type`, which of its rows of that type. A gap of more than a month is an error. Minutes count
+from the Monday before the first incident.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,12 +49,14 @@ def _read_time(cell: str) -> datetime:
 
 
 LOG_TABLE = Table("log", dict, ("time", "node_id"), ("class",), {"time": _read_time, "node_id": str, "class": int})
+TYPED_TABLE = replace(LOG_TABLE, optional=("class", "type"), types={**LOG_TABLE.types, "type": str})
+"""That of a city with incident types; elsewhere the column is one that runcard does not use."""
 
 
 def read_log(path: Path, city: City) -> NDArray[np.void]:
     """The incidents of a log as records; raises an error that names the first row that is not sound."""
     try:
-        read = parse_table(LOG_TABLE, read_text(path))
+        read = parse_table(TYPED_TABLE if city.standards else LOG_TABLE, read_text(path))
     except UnreadableError as error:
         raise InputError(f"{path}: {error}") from error
     unread = {fault.index: fault.text for fault in reversed(read.faults)}
@@ -67,7 +74,7 @@ def read_log(path: Path, city: City) -> NDArray[np.void]:
         if index in unread:
             raise InputError(f"{where}: {unread[index]}")
         _check_cells(where, row["extra"])
-        time, point = row["time"], _find_point(where, row["node_id"], row.get("class"), points_at)
+        time, point = row["time"], _find_point(where, row, city, points_at)
         _check_order(where, before or time, time)
         if (first_row := rows_of.setdefault((time, point), number)) != number:
             raise InputError(f"{where}: expected each incident once, got the same time and node as in row {first_row}")
@@ -90,17 +97,39 @@ def _check_cells(where: str, extra: tuple[tuple[str, str], ...]) -> None:
                     )
 
 
-def _find_point(where: str, node: str, number: int | None, points_at: dict[str, list[int]]) -> int:
+def _find_point(where: str, row: Mapping[str, Any], city: City, points_at: Mapping[str, list[int]]) -> int:
     """The demand point of a row."""
+    node, of_type = row["node_id"], row.get("type")
+    number: int | None = row.get("class")
     if node not in points_at:
         raise InputError(f"{where}: expected a node of demand.csv, got {shown(node)}{near(node, points_at)}")
-    points = points_at[node]
+    points, what = points_at[node], f"node {node}" + (f" with the type {of_type}" if of_type else "")
+    if city.standards and (of_type or number is None):
+        points = _of_type(where, node, of_type, city, points)
     if number is None and len(points) == 1:
         return points[0]
     if number is None or not 1 <= number <= len(points):
         got = "none" if number is None else number
-        raise InputError(f"{where}: expected a class from 1 to {len(points)}, which node {node} has, got {got}")
+        raise InputError(f"{where}: expected a class from 1 to {len(points)}, which {what} has, got {got}")
     return points[number - 1]
+
+
+def _of_type(where: str, node: str, of_type: str | None, city: City, points: list[int]) -> list[int]:
+    """The demand points of a node that have a type; none has to be named where there is only one."""
+    types = list(dict.fromkeys(city.demand[j].type for j in points))
+    known = dict.fromkeys(standard.type for standard in city.standards)
+    if not of_type and len(types) > 1:
+        raise InputError(f"{where}: expected a type, since node {node} has several ({', '.join(types)}), got none")
+    if of_type and of_type not in known:
+        raise InputError(
+            f"{where}: expected a type of incident_type.csv ({', '.join(known)}), got {shown(of_type)}"
+            f"{near(of_type, known)}"
+        )
+    if of_type and of_type not in types:
+        raise InputError(
+            f"{where}: expected a type that node {node} has in demand.csv ({', '.join(types)}), got {shown(of_type)}"
+        )
+    return [j for j in points if not of_type or city.demand[j].type == of_type]
 
 
 def _check_order(where: str, before: datetime, time: datetime) -> None:

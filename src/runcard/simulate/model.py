@@ -1,19 +1,27 @@
-"""A city in a scenario, laid out for the kernels (see `kernels/day.py`)."""
+"""One kind of units of a city in a scenario, laid out for the kernels (see `kernels/day.py`).
 
+Every random number has a key (see `kernels/draws.py`), so kinds are simulated one after another and yet together: each
+kind meets the incidents of the whole city at the same moments, with the same delays on every link. Those that do not
+need it pass. What trucks of different kinds do not share, they draw by numbers of their own.
+"""
+
+from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.conditions import near
-from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
+from runcard.city.model import MINUTES_PER_DAY, City, Standard
 from runcard.errors import InputError
+from runcard.mdp.from_city import city_of_kind
 from runcard.mdp.layout import strides
 from runcard.response.routes import Routes, find_routes
 from runcard.response.travel import outside_route
 from runcard.simulate.incident_log import INCIDENT, read_log
 from runcard.simulate.sampling import LinkLaws, SampledLaw, link_laws, sampled_law
 from runcard.simulate.scenario import Scenario
+from runcard.simulate.shifts import shifts_of, trucks_of
 
 LEAST_SCENE = 0.1
 """The time on scene is at least this part of the city's busy time, however long the drives are."""
@@ -21,14 +29,31 @@ LEAST_SCENE = 0.1
 
 LINK = np.dtype([("minutes", np.float64), ("ends", np.int64), ("one_way", np.bool_)])
 """A link: its mean, the sum of the numbers of its two nodes (minus one of them: the other), and if it is one-way."""
-STATION = np.dtype([("node", np.int64), ("stride", np.int64), ("first_truck", np.int64), ("last_truck", np.int64)])
-"""A station: `stride` is what a truck adds to the number of a state. (With many stations it overflows, unused.)"""
-POINT = np.dtype(
-    [("node", np.int64), ("row", np.int64), ("needed", np.int64), ("arrivals", np.int64), ("target", np.float64)]
+STATION = np.dtype(
+    [
+        ("node", np.int64),
+        ("stride", np.int64),  # what a truck adds to the number of a state; with many stations it overflows, unused
+        ("first_truck", np.int64),
+        ("last_truck", np.int64),
+        ("number", np.int64),  # in the whole city
+    ]
 )
-"""A demand point; those at one node have the same `row` of routes."""
-SHIFT = np.dtype([("start", np.float64), ("minutes", np.float64), ("first_truck", np.int64), ("last_truck", np.int64)])
-"""When in the week which trucks are out of service."""
+"""A station."""
+POINT = np.dtype(
+    [
+        ("node", np.int64),
+        ("row", np.int64),  # of routes; the same for all demand points at one node
+        ("own", np.int64),  # its number in the problem of the kind
+        ("needed", np.int64),  # 0: incidents there do not need the kind
+        ("arrivals", np.int64),  # the most of its standards: the truck that decides
+        ("busy_minutes", np.float64),  # the mean of a truck, or of its time on scene
+        ("first_standard", np.int64),
+        ("last_standard", np.int64),
+    ]
+)
+"""A demand point of the whole city."""
+STANDARD = np.dtype([("number", np.int64), ("arrivals", np.int64), ("target", np.float64), ("weight", np.float64)])
+"""A standard, and its number among those of the kind. Those of one demand point stand together."""
 
 
 class RoadModel(NamedTuple):
@@ -55,11 +80,17 @@ class Model(NamedTuple):
     """The same with the laws of the way home."""
     stations: NDArray[np.void]
     points: NDArray[np.void]
+    standards: NDArray[np.void]
     shifts: NDArray[np.void]
     log: NDArray[np.void]
     station_of: NDArray[np.int64]
     """[N] the station of each truck."""
+    first_truck: int
+    first_outside: int
+    """What tells the draws of trucks of this kind, and of its trucks from outside, from those of other kinds."""
     most_needed: int
+    most_standards: int
+    """Of a demand point."""
     incidents_per_minute: float
     """At the busiest hour."""
     rate_below: NDArray[np.float64]
@@ -80,9 +111,9 @@ class Model(NamedTuple):
     turnout_shared: bool
     exponential: SampledLaw
     busy: SampledLaw
-    busy_minutes: float
     away_minutes: float
-    """The mean drive there and back of the closest trucks, with turnout; 0 where busy times are one time."""
+    """The mean drive there and back of the closest trucks, with turnout; 0 where busy times are one time. If busy times
+    are by type, that of the type where it is the longest."""
     in_parts: bool
     back_factor: float
     turn_back: float
@@ -91,9 +122,12 @@ class Model(NamedTuple):
     repair_minutes: float
 
 
-def build_model(city: City, scenario: Scenario) -> Model:
-    """The model of a city in a scenario."""
-    city = scenario.changed(city)
+def build_model(whole: City, scenario: Scenario, kind: str | None = None) -> Model:
+    """The model of a city in a scenario, as one kind sees it; the kind may be left out where there is only one."""
+    check_busy(whole, scenario)
+    city = scenario.changed(city_of_kind(whole, kind))
+    kind = kind or whole.kinds[0]
+    kinds_before = whole.kinds[: whole.kinds.index(kind)]
     routes = find_routes(city)
     roads = routes.roads
     point_links, no_links = [], np.empty((0, roads.num_nodes), np.int32)
@@ -102,7 +136,7 @@ def build_model(city: City, scenario: Scenario) -> Model:
     home_links, back = ways_home(city, routes) if scenario.drives_home else (no_links, np.empty((0, 0)))
     first_link, listed, second = _with_second_routes(city, routes)
     links, link_minutes = outside_route(city, routes)
-    rates = np.array([point.incidents_per_day for point in city.demand])
+    rates = np.array([point.incidents_per_day for point in whole.demand])
     shares = np.array(scenario.rates)
     busy = scenario.busy
     ends = roads.from_node.astype(np.int64) + roads.to_node
@@ -118,19 +152,24 @@ def build_model(city: City, scenario: Scenario) -> Model:
         home_roads = on_roads._replace(laws=LinkLaws(0.0, home_law, home_law), alike=False)
     trucks = np.array([station.trucks for station in city.stations])
     last = np.cumsum(trucks)
-    needed = [city.trucks_for(point) for point in city.demand]
-    arrivals = [point.arrivals or city.arrivals_per_incident for point in city.demand]
-    targets = [point.target_minutes or city.target_minutes for point in city.demand]
-    away = _away_minutes(city, scenario, routes.drive_minutes.T, back.T, rates)
+    number_of = {station.station_id: number for number, station in enumerate(whole.stations)}
+    numbers = [number_of[station.station_id] for station in city.stations]
+    points, standards = _points(whole, city, routes)
+    own = points["needed"] > 0
+    points["busy_minutes"][own], away = _busy(city, scenario, routes, back, rates[own])
     return Model(
         roads=on_roads,
         home_roads=home_roads,
-        stations=np.array([*zip(routes.stations, strides(trucks), last - trucks, last, strict=True)], STATION),
-        points=np.array([*zip(routes.nodes[routes.row], routes.row, needed, arrivals, targets, strict=True)], POINT),
-        shifts=shifts_of(city, scenario),
-        log=np.empty(0, INCIDENT) if scenario.log is None else read_log(scenario.log, city),
+        stations=np.array([*zip(routes.stations, strides(trucks), last - trucks, last, numbers, strict=True)], STATION),
+        points=points,
+        standards=standards,
+        shifts=shifts_of(whole, scenario, kind),
+        log=np.empty(0, INCIDENT) if scenario.log is None else read_log(scenario.log, whole),
         station_of=np.repeat(np.arange(len(trucks)), trucks),
-        most_needed=max(needed),
+        first_truck=sum(len(trucks_of(whole, before)) for before in kinds_before),
+        first_outside=MAX_TRUCKS_PER_INCIDENT * len(kinds_before),
+        most_needed=int(points["needed"].max()),
+        most_standards=int((points["last_standard"] - points["first_standard"]).max()),
         incidents_per_minute=float(rates.sum() / MINUTES_PER_DAY * (shares.max() if len(shares) else 1.0)),
         rate_below=np.cumsum(rates),
         hour_share=shares / shares.max() if len(shares) else shares,
@@ -145,8 +184,6 @@ def build_model(city: City, scenario: Scenario) -> Model:
         turnout_shared=city.turnout.shared,
         exponential=sampled_law("exponential"),
         busy=sampled_law(busy.model, busy.cv),
-        # Trucks are busy as long on average as the city says if the closest trucks go.
-        busy_minutes=busy.mean_minutes or max(city.mean_busy_minutes - away, LEAST_SCENE * city.mean_busy_minutes),
         away_minutes=away,
         in_parts=busy.kind == "parts",
         back_factor=busy.back_factor,
@@ -186,46 +223,88 @@ def ways_home(city: City, routes: Routes) -> tuple[NDArray[np.int32], NDArray[np
     return np.concatenate(links), found
 
 
+def standards_in(city: City) -> tuple[Standard, ...]:
+    """The standards of a city of one kind, in order; where it has none, the different rules of its demand points."""
+    return city.standards or tuple(dict.fromkeys(one for point in city.demand for one in city.standards_of(point)))
+
+
+def most_weight(city: City) -> float:
+    """The weight of all standards of one incident, at most."""
+    weights: dict[str, float] = defaultdict(float)
+    for standard in city.standards:
+        weights[standard.type] += standard.weight
+    return max(weights.values(), default=1.0)
+
+
+def _points(whole: City, city: City, routes: Routes) -> tuple[NDArray[np.void], NDArray[np.void]]:
+    """The demand points of the whole city as the city of one kind sees them, and its standards."""
+    places = {one: number for number, one in enumerate(standards_in(city))}
+    listed: dict[tuple[Standard, ...], int] = {}  # those of a demand point, and where they begin
+    rows: list[tuple[int, int, float, float]] = []
+    found = []
+    for j, point in enumerate(city.demand):
+        own = city.standards_of(point)
+        if own not in listed:
+            listed[own] = len(rows)
+            rows += [(places[one], one.arrivals, one.target_minutes, one.weight) for one in own]
+        row, first, arrivals = routes.row[j], listed[own], max(one.arrivals for one in own)
+        found.append((routes.nodes[row], row, j, own[0].trucks, arrivals, 0.0, first, first + len(own)))
+    types = {standard.type for standard in city.standards}
+    points = np.zeros(len(whole.demand), POINT)
+    points["own"] = -1
+    points[[not types or point.type in types for point in whole.demand]] = np.array(found, POINT)
+    return points, np.array(rows, STANDARD)
+
+
+def _busy(
+    city: City, scenario: Scenario, routes: Routes, back: NDArray[np.float64], rates: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """[J] the mean busy time of a truck at each demand point, or that on scene; and the longest mean minutes away.
+
+    Trucks are busy as long on average as the city says if the closest trucks go.
+    """
+    means = np.full(len(city.demand), city.mean_busy_minutes)
+    parts = [np.arange(len(means))]
+    if scenario.busy.by_type:
+        of_type = {one.type: one.busy_minutes for one in city.standards if one.busy_minutes is not None}
+        types = np.array([point.type for point in city.demand])
+        means = np.array([of_type.get(one, city.busy_minutes) for one in types.tolist()])
+        parts = [np.flatnonzero(types == one) for one in dict.fromkeys(types.tolist())]
+    longest = 0.0
+    for part in parts:
+        away = _away_minutes(city, scenario, routes.drive_minutes.T, back.T, rates, part)
+        longest = max(longest, away)
+        means[part] = np.maximum(means[part] - away, LEAST_SCENE * means[part])
+    if scenario.busy.mean_minutes is not None:
+        means[:] = scenario.busy.mean_minutes
+    return means, longest
+
+
+def check_busy(city: City, scenario: Scenario) -> None:
+    """Raise an error if busy times are to be by type and no type of the city has any."""
+    if scenario.busy.by_type and all(one.busy_minutes is None for one in city.standards):
+        raise InputError(
+            f"scenario {scenario.name}: expected busy_minutes in incident_type.csv of {city.name} with busy.by_type, "
+            "got none"
+        )
+
+
 def _away_minutes(
-    city: City, scenario: Scenario, there: NDArray[np.float64], back: NDArray[np.float64], rates: NDArray[np.float64]
+    city: City,
+    scenario: Scenario,
+    there: NDArray[np.float64],
+    back: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    points: NDArray[np.int64],
 ) -> float:
-    """The mean minutes of turnout and the drives there and back if the closest trucks go; 0 without parts."""
+    """The mean minutes of turnout and the drives there and back at some points if the closest trucks go, or 0."""
     if scenario.busy.kind == "total":
         return 0.0
     trucks = [station.trucks for station in city.stations]
-    there, back = np.repeat(there, trucks, axis=1), np.repeat(back, trucks, axis=1)
+    there, back = np.repeat(there[points], trucks, axis=1), np.repeat(back[points], trucks, axis=1)
     order = np.argsort(there, axis=1, kind="stable")
     drives = np.take_along_axis(there + scenario.busy.back_factor * back, order, axis=1)
-    needed = np.array([min(city.trucks_for(point), drives.shape[1]) for point in city.demand])
+    needed = np.array([min(city.trucks_for(city.demand[j]), drives.shape[1]) for j in points])
     taken = np.arange(drives.shape[1]) < needed[:, None]
-    return float((rates @ (drives * taken).sum(axis=1)) / (rates @ needed)) + city.turnout.mean_minutes
-
-
-def shifts_of(city: City, scenario: Scenario) -> NDArray[np.void]:
-    """When trucks are off, and which: the last ones of a station, or every n-th truck of the city."""
-    ids = [station.station_id for station in city.stations]
-    last = np.cumsum([station.trucks for station in city.stations])
-    found = []
-    for shift in scenario.shifts:
-        times = (60.0 * shift.start_hour, 60.0 * shift.num_hours)
-        if shift.station is None:
-            if shift.every > last[-1]:
-                raise InputError(
-                    f"scenario {scenario.name}: expected every from 1 to {last[-1]}, the trucks of the city, in shift, "
-                    f"got {shift.every}: no truck would be off"
-                )
-            found += [(*times, n, n + 1) for n in range(shift.every - 1, int(last[-1]), shift.every)]
-            continue
-        if shift.station not in ids:
-            raise InputError(
-                f"scenario {scenario.name}: expected a station of the city in shift, got {shift.station}"
-                f"{near(shift.station, ids)}"
-            )
-        i = ids.index(shift.station)
-        if shift.trucks > city.stations[i].trucks:
-            raise InputError(
-                f"scenario {scenario.name}: expected at most {city.stations[i].trucks} trucks of station "
-                f"{shift.station} in shift, got {shift.trucks}"
-            )
-        found.append((*times, int(last[i]) - shift.trucks, int(last[i])))
-    return np.array(found, SHIFT)
+    weights = rates[points] if rates[points].any() else np.ones(len(points))
+    return float((weights @ (drives * taken).sum(axis=1)) / (weights @ needed)) + city.turnout.mean_minutes

@@ -6,16 +6,17 @@ which is right to first order.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.model import MINUTES_PER_DAY
+from runcard.city.model import MINUTES_PER_DAY, Standard
 from runcard.errors import InputError
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES
+from runcard.simulate.model import Model
 from runcard.simulate.scenario import Scenario
 from runcard.simulate.state import Counts, State
 
@@ -38,7 +39,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one batch found for one policy."""
+    """What one batch found for one policy and one kind of units: of the incidents that need the kind."""
 
     incidents: int
     late: int
@@ -50,18 +51,26 @@ class Batch:
     busy_minutes: NDArray[np.float64]
     dispatches: NDArray[np.int64]
     idle_minutes: NDArray[np.float64]
+    of_city: int = 0
+    """The incidents of the whole city."""
+    missed: float = 0.0
+    """The weight of all missed standards."""
+    standards: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    """[standard, 2] the incidents that each standard applies to, and those that missed it."""
 
 
-def batch_of(counts: Counts, state: State) -> Batch:
+def batch_of(model: Model, counts: Counts, state: State) -> Batch:
     """What was counted in a batch; its arrays cannot be written to."""
-    sums = counts.sums[0]
+    sums, standards = counts.sums[0], model.standards
+    missed = float((standards["weight"] * counts.standards[standards["number"], 1]).sum())
     num = max(1, int(sums["incidents"]))
     by_truck = state.trucks["busy_minutes"].copy(), state.trucks["dispatches"].copy(), state.idle_minutes.copy()
-    for array in by_truck:
+    for array in (*by_truck, counts.standards):
         array.setflags(write=False)
     return Batch(
         int(sums["incidents"]), int(sums["late"]), int(sums["outside"]), int(sums["turned"]),
         float(sums["first_sum"] / num), float(sums["last_sum"] / num), float(sums["minutes"]), *by_truck,
+        int(sums["of_city"]), missed, counts.standards,
     )  # fmt: skip
 
 
@@ -100,6 +109,39 @@ def ratio_interval(above: NDArray[np.float64], below: NDArray[np.float64], level
     return Interval(ratio, ratio - spread.half, ratio + spread.half)
 
 
+@dataclass(frozen=True, eq=False)
+class Misses:
+    """The weight of the standards that the incidents of each batch missed; a late incident of a plain city counts 1."""
+
+    weights: NDArray[np.float64]
+    incidents: NDArray[np.float64]
+    most: float = 1.0
+    """The weight of one incident, at most."""
+
+    @property
+    def per_incident(self) -> Interval:
+        """Their mean."""
+        from scipy.stats import beta  # here, because it takes a while to import
+
+        found, most, rest = ratio_interval(self.weights, self.incidents), self.most, 0.5 - LEVEL / 2.0
+        missed = float(self.weights.sum()) / most
+        met = max(0.0, float(self.incidents.sum()) - missed)
+        # If few standards are missed, batches say little: the interval is at least that for independent incidents.
+        low = most * float(beta.ppf(rest, missed, met + 1)) if missed else 0.0
+        high = most * float(beta.ppf(1.0 - rest, missed + 1, met)) if met else most
+        return Interval(found.mean, max(0.0, min(found.low, low)), min(most, max(found.high, high)))
+
+    def fewer_in(self, other: "Misses") -> Interval:
+        """How much smaller the mean of another policy is in the same batches."""
+        return ratio_interval(self.weights - other.weights, self.incidents)
+
+    def gain_of(self, other: "Misses") -> Interval:
+        """The same as a part of this mean."""
+        if self.weights.sum() > 0.0 == other.weights.sum():  # more batches might have some
+            return Interval(1.0, 1.0 - other.per_incident.high / self.per_incident.mean, 1.0)
+        return ratio_interval(self.weights - other.weights, self.weights)
+
+
 CHANCES = {"median": 0.5, "p90": 0.9}
 ARRIVALS = tuple(f"{which}_{of}" for which in ("first", "last") for of in ("mean", *CHANCES))
 """What is found of the minutes until the first and the last truck are there."""
@@ -130,12 +172,16 @@ def _minutes(which: str, result: "SimulatedPolicy", other: "SimulatedPolicy | No
 
 @dataclass(frozen=True)
 class SimulatedPolicy:
-    """What a simulation found for one policy."""
+    """What a simulation found for one policy and one kind of units, over the incidents that need the kind."""
 
     name: str
     batches: tuple[Batch, ...]
     bins: NDArray[np.int64]
     """[section, first or last truck, bin] the number of arrivals; batches go to the sections in turn."""
+    rules: tuple[Standard, ...] = ()
+    """[standard] what counts; () if only `late` does."""
+    most_weight: float = 1.0
+    """Of the standards of one incident together."""
 
     def _of_batches(self, which: str) -> NDArray[np.float64]:
         """[batch, ...] one of their numbers, in an array that cannot be written to."""
@@ -145,7 +191,7 @@ class SimulatedPolicy:
 
     @cached_property
     def late(self) -> NDArray[np.float64]:
-        """[batch] the late incidents."""
+        """[batch] the late incidents: those that missed some standard."""
         return self._of_batches("late")
 
     @cached_property
@@ -160,15 +206,27 @@ class SimulatedPolicy:
 
     @property
     def late_fraction(self) -> Interval:
-        """The part of the incidents that is late."""
-        from scipy.stats import beta  # here, because it takes a while to import
+        """The part of the incidents that is late: that misses some standard."""
+        return Misses(self.late, self.incidents).per_incident
 
-        found = ratio_interval(self.late, self.incidents)
-        late, in_time, rest = int(self.late.sum()), int(self.incidents.sum() - self.late.sum()), 0.5 - LEVEL / 2.0
-        # If few incidents are late, batches say little: the interval is at least that for independent incidents.
-        low = float(beta.ppf(rest, late, in_time + 1)) if late else 0.0
-        high = float(beta.ppf(1.0 - rest, late + 1, in_time)) if in_time else 1.0
-        return Interval(found.mean, max(0.0, min(found.low, low)), min(1.0, max(found.high, high)))
+    @cached_property
+    def misses(self) -> Misses:
+        """The weight of missed standards, which policies make as small as they can."""
+        if not self.rules:
+            return Misses(self.late, self.incidents)
+        return Misses(self._of_batches("missed"), self.incidents, self.most_weight)
+
+    @property
+    def missed(self) -> Interval:
+        """The weighted sum of missed standards per incident; the late fraction where one standard is all there is."""
+        return self.misses.per_incident
+
+    @property
+    def standards(self) -> tuple[tuple[Standard, Interval], ...]:
+        """Each standard, and the part of the incidents of its type that misses it."""
+        counts = self._of_batches("standards")
+        found = (Misses(counts[:, s, 1], counts[:, s, 0]).per_incident for s in range(len(self.rules)))
+        return tuple(zip(self.rules, found, strict=True))
 
     def minutes(self, which: str) -> Interval:
         """Minutes from the call on: `first_mean`, `first_median`, `first_p90`, or the same of the `last` truck."""
@@ -216,20 +274,32 @@ class Simulation:
     """[truck] the id of its station."""
     seed: int
     precise: bool
-    """Whether every late fraction is as precise as was asked for."""
+    """Whether the missed standards of every policy are as precise as was asked for."""
+    units: tuple[str, ...] = ()
+    """[truck] its id, where the city has a roster."""
 
     def fewer_late(self, number: int) -> Interval:
         """How much smaller the late fraction of a policy is than that of the first policy, batch by batch."""
         first, other = self.policies[0], self.policies[number]
-        return ratio_interval(first.late - other.late, first.incidents)
+        return Misses(first.late, first.incidents).fewer_in(Misses(other.late, other.incidents))
+
+    def fewer_missed(self, number: int) -> Interval:
+        """How much smaller the weighted sum of missed standards of a policy is than that of the first policy."""
+        return self.policies[0].misses.fewer_in(self.policies[number].misses)
+
+    def standards(self, number: int) -> tuple[tuple[Standard, Interval], ...]:
+        """Each standard, and the part of the incidents of its type that misses it under a policy."""
+        return self.policies[number].standards
 
     def more_minutes(self, number: int, which: str) -> Interval:
         """By how many minutes one of `ARRIVALS` of a policy is later than that of the first policy."""
         return _minutes(which, self.policies[number], self.policies[0])
 
     def improvement(self, number: int) -> Interval:
-        """How much smaller the late fraction of a policy is, as a part of that of the first policy."""
-        first, other = self.policies[0], self.policies[number]
-        if first.late.sum() > 0.0 == other.late.sum():  # more batches might have some
-            return Interval(1.0, 1.0 - other.late_fraction.high / first.late_fraction.mean, 1.0)
-        return ratio_interval(first.late - other.late, first.late)
+        """How much smaller the weighted sum of missed standards is, as a part of that of the first policy."""
+        return self.policies[0].misses.gain_of(self.policies[number].misses)
+
+
+def all_misses(parts: Sequence[SimulatedPolicy], most: float) -> Misses:
+    """The missed standards of all kinds together, by the incidents of the whole city."""
+    return Misses(sum((one.misses.weights for one in parts), np.zeros(1)), parts[0]._of_batches("of_city"), most)

@@ -74,7 +74,7 @@ def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | None:
 
 
 def check_fits(city: City, scenario: Scenario, problem: DispatchProblem, name: str, *, other_city: bool) -> None:
-    """Raise an error if a problem is not that of a city, as it is or as the scenario changes it.
+    """Raise an error if a problem is not that of a city of one kind, as it is or as the scenario changes it.
 
     With `other_city` it may have been made for other rates, roads or targets, but not for other stations and demand
     points: kernels look decisions up without asking if they are there.

@@ -6,6 +6,7 @@
     kind = "parts"          # one time from dispatch on ("total"), or drive, time on scene and drive back
     model = "lognormal"     # of the total or of the time on scene
     cv = 0.8
+    by_type = true          # means by incident type, where incident_type.csv gives them
 
 What a scenario does not name is as in the city and in the paper's model. Scenarios are combined by name: every part of
 `turn-back+evening` adds its own keys, and two parts may not say different things. A key that would have no effect is an
@@ -57,7 +58,7 @@ class Busy:
     """How long trucks are busy: one time from dispatch on, or the drive there, a time on scene and the drive back.
 
     `mean_minutes` is the mean of that one time or of the time on scene. If it is None, trucks are busy as long as the
-    city says on average, as far as the drive leaves time for it.
+    city says on average, as far as the drive leaves time for it; `by_type`: as long as their type of incident says.
     """
 
     kind: str = "total"
@@ -69,13 +70,15 @@ class Busy:
     back_model: str | None = None
     """The law of the time on a link on the way home; None: that of the way there."""
     back_cv: float | None = None
+    by_type: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
     """Hours of the week, from Monday 0:00 on, at which some trucks are out of service.
 
-    They are the last `trucks` of a station or, if that is None, every n-th truck of the city.
+    They are one unit of the roster, or the last `trucks` of a station, of whatever kind. If neither is named, they are
+    every n-th truck of the city, in the order of its roster.
     """
 
     station: str | None
@@ -83,6 +86,7 @@ class Shift:
     num_hours: float
     trucks: int = 1
     every: int = 1
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +133,17 @@ class Scenario:
         if "model" in turnout:
             turnout = {"cv": None, **turnout}
         shared_delay = city.shared_delay if self.shared_delay is None else self.shared_delay
+        by_kind = {kind: replace(own, **turnout) for kind, own in city.turnout_by_kind.items()}
+        # Where every kind has a turnout of its own, the general one is nobody's.
+        general = not city.units or any(unit.kind not in by_kind for unit in city.units)
+        crews = replace(city.turnout, **turnout) if general else city.turnout
         try:
-            roads, crews = replace(city.driving, **driving), replace(city.turnout, **turnout)
-            found = replace(city, driving=roads, turnout=crews, shared_delay=shared_delay)
+            roads = replace(city.driving, **driving)
+            found = replace(city, driving=roads, turnout=crews, turnout_by_kind=by_kind, shared_delay=shared_delay)
         except CityError as error:
             raise InputError(f"scenario {self.name}: {'; '.join(error.faults)}") from error
-        if "shared" in turnout and found.turnout.mean_minutes == 0.0:
+        used = [*by_kind.values(), *[crews] * general]
+        if "shared" in turnout and any(own.mean_minutes == 0.0 for own in used):
             raise InputError(f"scenario {self.name}: expected turnout.mean_minutes > 0 with turnout.shared, got 0")
         return found
 
@@ -150,6 +159,8 @@ def _scenario_faults(scenario: Scenario) -> Iterator[str]:
             yield fault
     busy = scenario.busy
     yield from _law_faults("busy.", busy.model, busy.cv)
+    if busy.by_type and busy.mean_minutes is not None:
+        yield "expected busy.by_type or busy.mean_minutes, which is one mean for every type, got both"
     if busy.back_model is not None:
         yield from _law_faults("busy.back_", busy.back_model, busy.back_cv)
     elif busy.back_cv is not None:
@@ -249,6 +260,7 @@ KEYS: Final[Mapping[str, Condition]] = {
     "busy.back_factor": _NOT_NEGATIVE,
     "busy.back_model": one_of(TIME_MODELS)._replace(optional=True),
     "busy.back_cv": _CV,
+    "busy.by_type": SETTING_CONDITIONS["turnout.shared"],
     "dispatch.turn_back": _CHANCE,
     "dispatch.redirect": SETTING_CONDITIONS["turnout.shared"],
     "rates.by_hour_of_day": _HOURS,
@@ -335,6 +347,7 @@ SHIFT_KEYS: Final[Mapping[str, tuple[Any, Condition]]] = {
     "station": (None, Condition(str, "to be the id of a station", lambda value: isinstance(value, str), optional=True)),
     "trucks": (1, _COUNT),
     "every": (None, _COUNT._replace(optional=True)),
+    "unit": (None, Condition(str, "to be the id of a unit", lambda value: isinstance(value, str), optional=True)),
     "off_hours": (None, Condition(list, "= [from, to], hours from 0 to 24", _are_hours)),
     "days": (
         DAYS,
@@ -352,11 +365,11 @@ def _shift_faults(given: Mapping[str, Any], values: Mapping[str, Any]) -> Iterat
     for key, (_, condition) in SHIFT_KEYS.items():
         if fault := condition.fault(key, values[key]):
             yield fault
-    station, every = values["station"], values["every"]
-    if (station is None) == (every is None):
-        yield f"expected the id of a station, or every = n, got {shown(station)} and {shown(every)}"
-    if station is None and "trucks" in given:
-        yield "expected no trucks with every, which says itself how many trucks are off"
+    named = [key for key in ("station", "unit", "every") if values[key] is not None]
+    if len(named) != 1:
+        yield f"expected one of station, unit and every, got {' and '.join(named) or 'none'}"
+    elif named != ["station"] and "trucks" in given:
+        yield f"expected no trucks with {named[0]}, which says itself how many trucks are off"
     if len({*values["off_hours"]}) == 1:
         yield f"expected off_hours that differ, got {shown(values['off_hours'])}; [0, 24] is all day"
 
@@ -374,5 +387,6 @@ def _shifts(given: Any, where: str) -> tuple[Shift, ...]:
         length = (stop - start) % HOURS_PER_DAY or float(HOURS_PER_DAY)
         for day in values["days"]:
             start_hour = HOURS_PER_DAY * DAYS.index(day) + start
-            found.append(Shift(values["station"], start_hour, length, values["trucks"], values["every"] or 1))
+            which = values["trucks"], values["every"] or 1, values["unit"]
+            found.append(Shift(values["station"], start_hour, length, *which))
     return tuple(found)

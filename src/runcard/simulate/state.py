@@ -28,7 +28,8 @@ CLOCK = np.dtype(
         ("first", np.float64),
         ("last", np.float64),
         ("counts", np.float64),
-        ("late", np.bool_),
+        ("late", np.bool_),  # some standard was missed
+        ("missed", np.float64),  # the weight of those that were
         ("outside", np.int64),
         ("turned", np.int64),
     ]
@@ -68,6 +69,7 @@ SLOT = np.dtype([("time", np.float64), ("place", np.int64)])
 SUMS = np.dtype(
     [
         ("before", np.int64),  # incidents that are not counted
+        ("of_city", np.int64),  # incidents, whether or not they need the kind
         ("incidents", np.int64),
         ("late", np.int64),
         ("outside", np.int64),
@@ -80,18 +82,21 @@ SUMS = np.dtype(
 
 RECORD = np.dtype(
     [
+        ("incident", np.int64),  # its number in the batch, the same for every kind
+        ("kind", np.int64),  # the number of the kind
         ("minutes", np.float64),  # since what is measured began
         ("point", np.int64),
         ("idle", np.int64),  # once the team has left
         ("stations", np.int64, (MAX_TRUCKS_PER_INCIDENT,)),  # -1: none
         ("first", np.float64),
         ("last", np.float64),
-        ("late", np.bool_),
+        ("late", np.bool_),  # some standard was missed
+        ("missed", np.float64),  # the weight of those that were
         ("outside", np.int64),
         ("turned", np.int64),
     ]
 )
-"""An incident."""
+"""An incident that needs a kind; stations and demand points by their numbers in the city."""
 
 
 class State(NamedTuple):
@@ -104,6 +109,8 @@ class State(NamedTuple):
     slots: NDArray[np.void]
     heap: NDArray[np.int64]
     sent: NDArray[np.void]
+    missed: NDArray[np.bool_]
+    """[standard of the demand point] whether the last incident missed it."""
     shift_off: NDArray[np.bool_]
     idle_minutes: NDArray[np.float64]
     """[N + 1] the minutes with each number of idle trucks."""
@@ -115,6 +122,8 @@ class Counts(NamedTuple):
     sums: NDArray[np.void]
     bins: NDArray[np.int64]
     """[first or last truck, bin] their arrivals."""
+    standards: NDArray[np.int64]
+    """[standard of the kind, 2] the incidents that it applies to, and those that missed it."""
 
 
 def new_state(model: Model) -> State:
@@ -124,13 +133,13 @@ def new_state(model: Model) -> State:
     state = State(
         np.zeros(1, CLOCK), np.zeros(num_trucks, TRUCK), np.bincount(model.station_of),
         np.zeros(num_slots, SLOT), np.zeros(num_slots, np.int64), np.zeros(model.most_needed, SENT),
-        np.zeros(len(model.shifts), np.bool_), np.zeros(num_trucks + 1),
+        np.zeros(model.most_standards, np.bool_), np.zeros(len(model.shifts), np.bool_), np.zeros(num_trucks + 1),
     )  # fmt: skip
     state.slots["place"], state.trucks["ready"] = -1, True
     state.clock["num_idle"], state.clock["code"] = num_trucks, state.idle @ model.stations["stride"]
     return state
 
 
-def no_counts() -> Counts:
+def no_counts(num_standards: int) -> Counts:
     """Counts of nothing."""
-    return Counts(np.zeros(1, SUMS), np.zeros((2, NUM_BINS), np.int64))
+    return Counts(np.zeros(1, SUMS), np.zeros((2, NUM_BINS), np.int64), np.zeros((num_standards, 2), np.int64))

@@ -12,10 +12,10 @@ from runcard.city import City
 from runcard.simulate.engine import batch_key, simulate_policies
 from runcard.simulate.kernels.day import advance, begin, finish, send
 from runcard.simulate.model import Model, build_model
-from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
+from runcard.simulate.scenario import Scenario, read_scenario
 from runcard.simulate.state import State, new_state
 
-from ..cases import late_fractions, policies_of, scenario_of, small_city
+from ..cases import PLAIN_NAMES, late_fractions, policies_of, scenario_of, small_city
 from ..reference_simpy import closest_first
 
 COMBINED = (
@@ -112,7 +112,7 @@ def check_step(model: Model, step: Step) -> NDArray[np.bool_]:
     return went
 
 
-@pytest.mark.parametrize("name", [*built_in_names(), *COMBINED, "shifts"])
+@pytest.mark.parametrize("name", [*PLAIN_NAMES, *COMBINED, "shifts"])
 def test_every_truck_sent_comes_back(name: str, tmp_path: Path) -> None:
     """Trucks that were sent were idle, go once at a time and come back; no station ever has more than its trucks."""
     city = small_city(load=0.5, num_stations=3, trucks_per_station=2)
@@ -138,7 +138,7 @@ def test_every_truck_sent_comes_back(name: str, tmp_path: Path) -> None:
     assert np.array_equal(state.trucks["ready"], state.trucks["out"] == 0)
 
 
-@pytest.mark.parametrize("name", [*built_in_names(), *COMBINED])
+@pytest.mark.parametrize("name", [*PLAIN_NAMES, *COMBINED])
 def test_every_minute_is_counted_once(name: str) -> None:
     """The minutes with each number of idle trucks add up to the time; so do idle and busy trucks, if no others are."""
     city = small_city(load=0.5, num_stations=3, trucks_per_station=2)
@@ -158,7 +158,7 @@ def test_every_minute_is_counted_once(name: str) -> None:
     assert (state.trucks["busy_minutes"] <= now * (1.0 + 1e-12)).all()
 
 
-@pytest.mark.parametrize("name", [*built_in_names(), *COMBINED])
+@pytest.mark.parametrize("name", [*PLAIN_NAMES, *COMBINED])
 def test_batches_agree_with_themselves(name: str) -> None:
     """In every scenario trucks sent and from outside are as many as needed, and no truck is busy all the time."""
     city = small_city(load=0.4)

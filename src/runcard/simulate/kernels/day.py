@@ -43,7 +43,7 @@ def _first_outage(model: Any, state: Any, n: int) -> None:
     """Draw whether truck n is broken at the start, as it may be at any time, and when that changes."""
     between = MINUTES_PER_YEAR / model.breakdowns_per_year
     chance = model.repair_minutes / (between + model.repair_minutes)
-    if uniform(draw_key(state.clock[0].key, draws.OUTAGE, n, 0)) < chance:
+    if uniform(draw_key(state.clock[0].key, draws.OUTAGE, model.first_truck + n, 0)) < chance:
         state.trucks[n].outages = 1
         _put_out(model, state, n, 1)
     _next_outage(model, state, n)
@@ -55,7 +55,8 @@ def _next_outage(model: Any, state: Any, n: int) -> None:
     clock = state.clock[0]
     state.trucks[n].outages += 1
     begins = state.trucks[n].outages % 2 == 1
-    hashed = draw_key(clock.key, draws.OUTAGE if begins else draws.REPAIR, n, state.trucks[n].outages)
+    what, who = draws.OUTAGE if begins else draws.REPAIR, model.first_truck + n
+    hashed = draw_key(clock.key, what, who, state.trucks[n].outages)
     mean = MINUTES_PER_YEAR / model.breakdowns_per_year if begins else model.repair_minutes
     time = draw_time(model.exponential, mean, hashed)
     note(state, 2 * len(model.station_of) + n, clock.now + time)
@@ -63,14 +64,13 @@ def _next_outage(model: Any, state: Any, n: int) -> None:
 
 @bare_kernel
 def _next_shift(model: Any, state: Any, s: int) -> None:
-    """Put the trucks of shift s in or out of service by the time of the week, and note the next change."""
+    """Put the truck of shift s in or out of service by the time of the week, and note the next change."""
     clock = state.clock[0]
     # A moment later, so that rounding never puts the time before a change that is due.
     in_week = (clock.now + MOMENT - model.shifts[s].start) % MINUTES_PER_WEEK
     off = in_week < model.shifts[s].minutes
     if off != state.shift_off[s]:
-        for n in range(model.shifts[s].first_truck, model.shifts[s].last_truck):
-            _put_out(model, state, n, 1 if off else -1)
+        _put_out(model, state, model.shifts[s].truck, 1 if off else -1)
     state.shift_off[s] = off
     rest = (model.shifts[s].minutes if off else MINUTES_PER_WEEK) - in_week
     note(state, 3 * len(model.station_of) + s, clock.now + rest + MOMENT)
@@ -201,9 +201,9 @@ def _pick(model: Any, state: Any, station: int) -> int:
 @inlined_kernel
 def _drive_home(model: Any, state: Any, n: int, until: float) -> tuple[float, int]:
     """Minutes that truck n drives home, to the end or to the first node after `until` minutes, and that node."""
-    truck, station = state.trucks[n], model.station_of[n]
+    truck, station, who = state.trucks[n], model.station_of[n], model.first_truck + n
     return drive_tree(
-        model.home_roads, model.home_link, station, truck.free_node, truck.home_key, n, model.back_factor, until
+        model.home_roads, model.home_link, station, truck.free_node, truck.home_key, who, model.back_factor, until
     )
 
 
@@ -220,19 +220,19 @@ def _turnout(model: Any, key: np.uint64, who: int, link: int) -> float:
 def _depart(model: Any, state: Any, n: int, place: int) -> None:
     """Let truck n leave for the incident as number `place` of its team: set when it leaves and when it is there."""
     clock, truck, sent, i = state.clock[0], state.trucks[n], state.sent[place], model.station_of[n]
-    key, j = clock.incident_key, clock.point
+    key, j, own = clock.incident_key, clock.point, model.first_truck + n
     if truck.away:  # it goes on to the next node of its way home, and from there
         minutes, node = _drive_home(model, state, n, clock.now - truck.free_at)
         _count_busy(state, n)
         strike(state, n)
         sent.start_at, sent.start_node, sent.by_tree = truck.free_at + minutes, node, True
-        drive, _ = drive_tree(model.roads, model.point_link, model.points[j].row, node, key, n, 1.0, np.inf)
+        drive, _ = drive_tree(model.roads, model.point_link, model.points[j].row, node, key, own, 1.0, np.inf)
     else:
         # A station has no link: that tells its key from that of a truck.
-        who, link = (i, -1) if model.turnout_shared else (n, 0)
+        who, link = (model.stations[i].number, -1) if model.turnout_shared else (own, 0)
         sent.start_at = clock.now + _turnout(model, key, who, link)
         sent.start_node, sent.by_tree = model.stations[i].node, False
-        drive = drive_route(model.roads, _route(model, i, j, place, state), key, n)
+        drive = drive_route(model.roads, _route(model, i, j, place, state), key, own)
     sent.truck, sent.there_at = n, sent.start_at + drive
 
 
@@ -262,7 +262,7 @@ def _turn_home(model: Any, state: Any, place: int, at: float) -> bool:
         return True
     number = -1 if sent.by_tree else _route(model, model.station_of[n], j, place, state)
     minutes, node, time, link = drive_until(
-        model.roads, number, model.point_link, row, sent.start_node, clock.incident_key, n, driven
+        model.roads, number, model.point_link, row, sent.start_node, clock.incident_key, model.first_truck + n, driven
     )
     free_at = at + driven - minutes
     if model.roads.links[link].one_way:
@@ -286,11 +286,12 @@ def send(model: Any, state: Any, stations: Any) -> None:
             _count_idle(model, state, n, -1)
             num += 1
     for place in range(num, needed):
-        turnout, drive = _turnout(model, key, draws.EVERYBODY, place - num + 1), 0.0
+        outside = model.first_outside + place - num
+        turnout, drive = _turnout(model, key, draws.EVERYBODY, outside + 1), 0.0
         for link in range(model.outside_links):
             # As on any link, a truck that is alone meets the mixture of both laws.
-            hashed = draw_key(key, draws.OUTSIDE, place - num, link)
-            if uniform(draw_key(key, draws.OUTSIDE_FLAG, place - num, link)) < model.roads.laws.chance:
+            hashed = draw_key(key, draws.OUTSIDE, outside, link)
+            if uniform(draw_key(key, draws.OUTSIDE_FLAG, outside, link)) < model.roads.laws.chance:
                 drive += draw_time(model.roads.laws.together, model.outside_minutes, hashed)
             else:
                 drive += draw_time(model.roads.laws.apart, model.outside_minutes, hashed)
@@ -307,7 +308,8 @@ def send(model: Any, state: Any, stations: Any) -> None:
         place, turned = sent[rank].order, False
         n = sent[place].truck
         if rank >= model.points[j].arrivals and model.turn_back > 0.0 and sent[place].there_at > counts:
-            hashed = draw_key(key, draws.TURN, n, 0 if n >= 0 else place - num)
+            who, link = (model.first_truck + n, 0) if n >= 0 else (draws.EVERYBODY, model.first_outside + place - num)
+            hashed = draw_key(key, draws.TURN, who, link)
             turned = uniform(hashed) < model.turn_back and (n < 0 or _turn_home(model, state, place, counts))
         num_turned += turned
         if not turned:
@@ -316,7 +318,14 @@ def send(model: Any, state: Any, stations: Any) -> None:
             _set_return(model, state, place, turned)
     call = now - model.call_minutes  # the clock of the simulation runs from dispatch on
     clock.first, clock.last, clock.counts = sent[sent[0].order].there_at - call, last - call, counts - call
-    clock.late = clock.counts > model.points[j].target
+    clock.late, clock.missed = False, 0.0
+    first = model.points[j].first_standard
+    for s in range(first, model.points[j].last_standard):
+        standard = model.standards[s]
+        missed = sent[sent[standard.arrivals - 1].order].there_at - call > standard.target
+        state.missed[s - first] = missed
+        clock.late |= missed
+        clock.missed += standard.weight * missed
     clock.outside, clock.turned = needed - num, num_turned
 
 
@@ -324,12 +333,13 @@ def send(model: Any, state: Any, stations: Any) -> None:
 def _set_return(model: Any, state: Any, place: int, turned: bool) -> None:
     """Note when a truck that was sent is released and home. If it has turned, it knows from when and where."""
     clock, sent, n = state.clock[0], state.sent[place], state.sent[place].truck
-    key, now, truck = clock.incident_key, clock.now, state.trucks[n]
-    truck.away, truck.released, truck.left_at, truck.home_key = True, False, now, draw_key(key, draws.HOME, n, 0)
+    key, now, truck, own = clock.incident_key, clock.now, state.trucks[n], model.first_truck + n
+    truck.away, truck.released, truck.left_at, truck.home_key = True, False, now, draw_key(key, draws.HOME, own, 0)
     if now >= clock.measured_from:
         truck.dispatches += 1
     if not turned:
-        busy = draw_time(model.busy, model.busy_minutes, draw_key(key, draws.BUSY, n, 0))
+        mean = model.points[clock.point].busy_minutes
+        busy = draw_time(model.busy, mean, draw_key(key, draws.BUSY, own, 0))
         if not model.in_parts:
             note(state, n, now + busy)
             return

@@ -26,9 +26,9 @@ NUM_BINS = 3000
 @inlined_kernel
 def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> None:
     """Fill `stations` with the team that a rule sends to the incident, and -1 after the last."""
-    j = state.clock[0].point
+    point = model.points[state.clock[0].point]
+    j, wanted = point.own, min(point.needed, state.clock[0].num_idle)
     stations[:] = -1
-    wanted = min(model.points[j].needed, state.clock[0].num_idle)
     if rule.kind == BY_ORDER:
         num = 0
         for i in rule.order[j]:
@@ -75,25 +75,37 @@ def run_batch(
     not begin at a fixed time: such a time is likely in a long gap between incidents, and the next incident would find
     more trucks idle than others do. `records` may be empty; `stations` is scratch for a team.
     """
-    while found.sums[0].incidents < num_incidents and advance(model, state, end):
-        choose(model, state, rule, stations)
-        send(model, state, stations)
-        tally(state, found, records, stations, first_counted)
+    while found.sums[0].of_city < num_incidents and advance(model, state, end):
+        if model.points[state.clock[0].point].needed > 0:
+            choose(model, state, rule, stations)
+            send(model, state, stations)
+        tally(model, state, found, records, stations, first_counted)
     finish(state)
     found.sums[0].minutes = state.clock[0].now - state.clock[0].measured_from
 
 
 @inlined_kernel
-def tally(state: Any, found: Any, records: Any, stations: NDArray[np.int64], first_counted: int) -> None:
-    """Count the incident that a team was sent to, and write it down, if measuring has begun."""
-    clock, sums = state.clock[0], found.sums[0]
-    if clock.now >= clock.measured_from:
+def tally(model: Any, state: Any, found: Any, records: Any, stations: NDArray[np.int64], first_counted: int) -> None:
+    """Count the incident that a team was sent to, and write it down, if measuring has begun.
+
+    One that does not need the kind only counts as one of the city, so that the batches of all kinds are the same.
+    """
+    clock, sums, point = state.clock[0], found.sums[0], model.points[state.clock[0].point]
+    if clock.now < clock.measured_from:
+        if clock.measured_from == np.inf:
+            sums.before += 1
+            if sums.before >= first_counted:
+                clock.measured_from = clock.now
+        return
+    sums.of_city += 1
+    if point.needed > 0:
         if len(records) > 0:
             record = records[sums.incidents]
+            record.incident = sums.of_city - 1
             record.minutes, record.point, record.idle = clock.now - clock.measured_from, clock.point, clock.num_idle
             for r in range(len(record.stations)):
                 record.stations[r] = stations[r] if r < len(stations) else -1
-            record.first, record.last, record.late = clock.first, clock.last, clock.late
+            record.first, record.last, record.late, record.missed = clock.first, clock.last, clock.late, clock.missed
             record.outside, record.turned = clock.outside, clock.turned
         sums.incidents += 1
         sums.late += clock.late
@@ -103,7 +115,6 @@ def tally(state: Any, found: Any, records: Any, stations: NDArray[np.int64], fir
         sums.last_sum += clock.last
         found.bins[0, bin_of(clock.first)] += 1
         found.bins[1, bin_of(clock.last)] += 1
-    elif clock.measured_from == np.inf:
-        sums.before += 1
-        if sums.before >= first_counted:
-            clock.measured_from = clock.now
+        for s in range(point.first_standard, point.last_standard):
+            found.standards[model.standards[s].number, 0] += 1
+            found.standards[model.standards[s].number, 1] += state.missed[s - point.first_standard]

@@ -1,0 +1,72 @@
+"""The roster of a city, and which of its trucks a scenario takes out of service, when."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.conditions import near
+from runcard.city.model import City, Unit
+from runcard.errors import InputError
+from runcard.simulate.scenario import Scenario, Shift
+
+SHIFT = np.dtype([("start", np.float64), ("minutes", np.float64), ("truck", np.int64)])
+"""When in the week a truck is out of service."""
+
+
+def roster_of(city: City) -> tuple[Unit, ...]:
+    """The roster; where a city has none, its trucks without an id, station by station."""
+    if city.units:
+        return city.units
+    kind = city.kinds[0]
+    return tuple(Unit("", one.station_id, kind) for one in city.stations for _ in range(one.trucks))
+
+
+def trucks_of(city: City, kind: str) -> list[int]:
+    """The number in the roster of each truck of a kind, as the simulation counts them: station by station."""
+    place = {station.station_id: i for i, station in enumerate(city.stations)}
+    roster = roster_of(city)
+    return sorted((u for u, unit in enumerate(roster) if unit.kind == kind), key=lambda u: place[roster[u].station_id])
+
+
+def shifts_of(city: City, scenario: Scenario, kind: str) -> NDArray[np.void]:
+    """When trucks of a kind are off, and which; raises an error for a shift of trucks that the city does not have."""
+    truck_of = {u: n for n, u in enumerate(trucks_of(city, kind))}
+    found = [
+        (60.0 * shift.start_hour, 60.0 * shift.num_hours, truck_of[u])
+        for shift in scenario.shifts
+        for u in _off(city, scenario.name, shift)
+        if u in truck_of
+    ]
+    return np.array(found, SHIFT)
+
+
+def _off(city: City, name: str, shift: Shift) -> list[int]:
+    """The numbers in the roster of the trucks that a shift puts out of service."""
+    roster = roster_of(city)
+    if shift.unit is not None:
+        units = [unit.unit_id for unit in city.units]
+        if shift.unit not in units:
+            roster_words = "" if units else "; it has no unit.csv"
+            raise InputError(
+                f"scenario {name}: expected a unit of the city in shift, got {shift.unit}"
+                f"{near(shift.unit, units)}{roster_words}"
+            )
+        return [units.index(shift.unit)]
+    if shift.station is None:
+        if shift.every > len(roster):
+            raise InputError(
+                f"scenario {name}: expected every from 1 to {len(roster)}, the trucks of the city, in shift, "
+                f"got {shift.every}: no truck would be off"
+            )
+        return list(range(shift.every - 1, len(roster), shift.every))
+    ids = [station.station_id for station in city.stations]
+    if shift.station not in ids:
+        raise InputError(
+            f"scenario {name}: expected a station of the city in shift, got {shift.station}{near(shift.station, ids)}"
+        )
+    at_home = [u for u, unit in enumerate(roster) if unit.station_id == shift.station]
+    if shift.trucks > len(at_home):
+        raise InputError(
+            f"scenario {name}: expected at most {len(at_home)} trucks of station {shift.station} in shift, "
+            f"got {shift.trucks}"
+        )
+    return at_home[-shift.trucks :]
