@@ -11,24 +11,69 @@ from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.simulate import ARRIVALS, Stress, survives
 from runcard.outputs.words import counted, decimals_of
+from runcard.simulate.department import DepartmentSimulation
 from runcard.simulate.result import Interval, Simulation
 
 
-def print_simulation(city: City, found: Simulation) -> None:
+def print_simulation(city: City, found: Simulation | DepartmentSimulation) -> None:
     """Print what policies do in one scenario."""
     console = make_console()
     console.print(city_line(city), style="bold")
+    if isinstance(found, DepartmentSimulation):
+        _print_department(found)
+        return
     console.print(simulation_line(found))
     console.print(simulation_table(found))
     console.print("How much of the time trucks are away, and how often they are sent:", style="bold")
     console.print(work_table(found))
 
 
+def _print_department(found: DepartmentSimulation) -> None:
+    """Print what the policies of a department do: all kinds together, every standard, and each kind."""
+    console = make_console()
+    first = next(iter(found.kinds.values()))
+    console.print(simulation_line(first, found.num_incidents))
+    if len(found.kinds) > 1:
+        console.print(department_table(found))
+    if found.order:
+        console.print("Missed, % of the incidents of each type:", style="bold")
+        console.print(standard_table(found))
+    for kind, one in found.kinds.items():
+        console.print(f"{kind}: {counted(one.policies[0].num_incidents, 'incident')}", style="bold")
+        console.print(simulation_table(one))
+        console.print("How much of the time they are away, and how often they are sent:", style="bold")
+        console.print(work_table(one))
+
+
+def department_table(found: DepartmentSimulation) -> SplitTable:
+    """The missed standards of all kinds together, for each policy."""
+    best = min(found.missed(number).mean for number in range(len(found.names)))
+    rows: list[list[str | Text]] = []
+    for number, name in enumerate(found.names):
+        missed = found.missed(number)
+        fewer = with_error(found.improvement(number), 1, 100.0) if number else ""
+        rows.append([Text(visible(name), style=BEST if missed.mean == best else ""), late_words(missed), fewer])
+    return SplitTable(["policy", "missed per 100", "fewer missed\nthan first, %"], rows)
+
+
+def standard_table(found: DepartmentSimulation) -> SplitTable:
+    """How often each policy misses each standard."""
+    by_policy = [dict(found.standards(number)) for number in range(len(found.names))]
+    rows: list[list[str | Text]] = [
+        [
+            Text(f"{visible(one.type)}: {visible(one.kind)}\n{one.rule}"),
+            *(late_words(missed[one]) for missed in by_policy),
+        ]
+        for one in by_policy[0]
+    ]
+    return SplitTable(["standard", *map(visible, found.names)], rows)
+
+
 def print_stress(stress: Stress) -> None:
     """Print the scenarios side by side, and what they are."""
     console, first = make_console(), stress.simulations[0]
     console.print(city_line(stress.city), style="bold")
-    console.print(f"Does the gain over {first.policies[0].name} survive?", style="bold")
+    console.print(f"Does the gain over {first.names[0]} survive?", style="bold")
     console.print(stress_table(stress))
     console.print(
         *(f"{one.scenario.name}: {one.scenario.title}." for one in stress.simulations),
@@ -37,7 +82,7 @@ def print_stress(stress: Stress) -> None:
         "Per cent beside yes: what is left of the gain in the paper's model.",
         sep="\n",
     )
-    others = range(1, len(first.policies))
+    others = range(1, len(first.names))
     if any(survives(one.improvement(number)) == "not clear" for one in stress.simulations for number in others):
         console.print("Not clear: the gain is smaller than its error; more --incidents may tell.")
 
@@ -54,11 +99,12 @@ def late_words(given: Interval) -> str:
     return with_error(given, decimals_of(least, significant=significant), 100.0)
 
 
-def simulation_line(simulation: Simulation) -> str:
+def simulation_line(simulation: Simulation, num_incidents: int | None = None) -> str:
     """A simulation in one line."""
     first = simulation.policies[0]
+    number = first.num_incidents if num_incidents is None else num_incidents
     return (
-        f"{simulation.scenario.name}: {simulation.scenario.title}. {counted(first.num_incidents, 'incident')} for each "
+        f"{simulation.scenario.name}: {simulation.scenario.title}. {counted(number, 'incident')} for each "
         f"policy in {len(first.batches):,} batch{'es' if len(first.batches) > 1 else ''}, seed {simulation.seed}; "
         "± is half of a 95 % interval."
     )
@@ -68,13 +114,15 @@ def simulation_table(simulation: Simulation) -> SplitTable:
     """The late fraction and the arrivals of each policy."""
     arrivals = [(which, of) for which in ("first", "last") for of in ARRIVALS]
     headings = ["policy", "late, %", "fewer late\nthan first, %", *(f"{which}, {of}\nmin" for which, of in arrivals)]
+    if any(result.standards for result in simulation.policies):
+        headings[1:3] = ["missed per 100", "fewer missed\nthan first, %"]
     rows: list[list[str | Text]] = []
-    best = min(result.late_fraction.mean for result in simulation.policies)
+    best = min(result.missed.mean for result in simulation.policies)
     for number, result in enumerate(simulation.policies):
-        name = Text(visible(result.name), style=BEST if result.late_fraction.mean == best else "")
+        name = Text(visible(result.name), style=BEST if result.missed.mean == best else "")
         fewer = with_error(simulation.improvement(number), 1, 100.0) if number else ""
         minutes = [with_error(result.minutes(f"{which}_{of}"), 2) for which, of in arrivals]
-        rows.append([name, late_words(result.late_fraction), fewer, *minutes])
+        rows.append([name, late_words(result.missed), fewer, *minutes])
     return SplitTable(headings, rows)
 
 
@@ -94,18 +142,19 @@ def work_table(simulation: Simulation) -> SplitTable:
 def stress_table(stress: Stress) -> SplitTable:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
     simulations = stress.simulations
-    names = [visible(result.name) for result in simulations[0].policies]
-    headings, rows = ["scenario", f"{names[0]}\nlate, %"], []
+    names = [visible(name) for name in simulations[0].names]
+    late, fewer = ("missed per 100", "fewer missed, %") if stress.city.standards else ("late, %", "fewer late, %")
+    headings, rows = ["scenario", f"{names[0]}\n{late}"], []
     for name in names[1:]:
-        headings += [f"{name}\nlate, %", f"{name}\nfewer late, %", f"{name}\nsurvives"]
+        headings += [f"{name}\n{late}", f"{name}\n{fewer}", f"{name}\nsurvives"]
     for one in simulations:
-        cells: list[str | Text] = [one.scenario.name, late_words(one.policies[0].late_fraction)]
+        cells: list[str | Text] = [one.scenario.name, late_words(one.missed(0))]
         for number in range(1, len(names)):
             gain = one.improvement(number)
             word, left = survives(gain), stress.gain_left(one, number)
             share = "" if left is None or word != "yes" else f", {100.0 * left:.0f} %"
             cells += [
-                late_words(one.policies[number].late_fraction),
+                late_words(one.missed(number)),
                 with_error(gain, 1, 100.0),
                 Text(f"{word}{share}", style=BEST if word == "yes" else "bold red" if word.startswith("no,") else ""),
             ]

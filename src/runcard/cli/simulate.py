@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from runcard.cli.parameters import (
     AsJson,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from runcard.city.model import City
     from runcard.outputs.policy_choice import PolicyChoice
     from runcard.policy.solve_options import SolveOptions
+    from runcard.simulate.department import DepartmentSimulation
     from runcard.simulate.result import Simulation
     from runcard.simulate.scenario import Scenario
 
@@ -72,7 +73,7 @@ def simulate(
     from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.files import size_in_words
     from runcard.outputs.policy_choice import policy_choices
-    from runcard.outputs.simulate import simulation_document
+    from runcard.outputs.simulate import document_of
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario
     from runcard.simulate.scenario import read_scenario
@@ -83,7 +84,7 @@ def simulate(
     check_scenario(given, happens)
     (found,) = _simulated(given, choices, [happens], options, incidents, precision, seed, records)
     if as_json:
-        print_json(simulation_document(given, found))
+        print_json(document_of(given, found))
     else:
         print_simulation(given, found)
         print_files(choices)
@@ -127,7 +128,8 @@ def stress(
     for one in asked_for:
         check_scenario(given, one)
     if scenarios is None:
-        built_in, not_possible = possible_scenarios(given, [read_scenario(name) for name in built_in_names()])
+        every = [one for one in map(read_scenario, built_in_names()) if given.standards or not one.busy.by_type]
+        built_in, not_possible = possible_scenarios(given, every)
         asked_for = [*built_in, *asked_for]
     found = _simulated(given, choices, asked_for, options, incidents, precision, seed)
     stressed = Stress(given, tuple(found), tuple(not_possible))
@@ -148,37 +150,44 @@ def _simulated(
     precision: float | None,
     seed: int,
     records: Path | None = None,
-) -> "list[Simulation]":
+) -> "list[Simulation | DepartmentSimulation]":
     """What policies do in each scenario; `records` is a file for the records of all incidents."""
     from runcard.cli.progress import Report
     from runcard.outputs.policy_choice import policies_for
     from runcard.outputs.records import RecordFile
+    from runcard.simulate.department import simulate_department
     from runcard.simulate.engine import prepare_policies, simulate_policies
 
-    found = []
+    found: list[Simulation | DepartmentSimulation] = []
     with Report(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
-        solved, times = policies_for(city, choices, replace(options, progress=report.bounds), report), len(scenarios)
-        prepare_policies(city, solved, incidents=incidents, precision=precision, times=times, begin=report.begin)
+        watched, times, solved = replace(options, progress=report.bounds), len(scenarios), {}
+        for kind in city.kinds:
+            solved[kind] = policies_for(city.of_kind(kind), choices, watched, report)
+            prepare_policies(
+                city, solved[kind], incidents=incidents, precision=precision, times=times, begin=report.begin,
+                kind=kind,
+            )  # fmt: skip
         for number, scenario in enumerate(scenarios, start=1):
             report.begin(scenario.name if times == 1 else f"{scenario.name}, {number} of {times}")
-            one = simulate_policies(
-                city,
-                solved,
-                scenario,
-                incidents=incidents,
-                precision=precision,
-                seed=seed,
-                names=[choice.label for choice in choices],
-                threads=options.threads,
-                progress=report.simulated,
-                keep_records=None if file is None else file.keeper(scenario.name),
-            )
-            found.append(one)
+            how: dict[str, Any] = {
+                "incidents": incidents,
+                "precision": precision,
+                "seed": seed,
+                "names": [choice.label for choice in choices],
+                "threads": options.threads,
+                "progress": report.simulated,
+                "keep_records": None if file is None else file.keeper(scenario.name),
+            }
+            if city.is_plain:
+                found.append(simulate_policies(city, solved[city.kinds[0]], scenario, **how))
+            else:
+                by_kind = [dict(zip(solved, one, strict=True)) for one in zip(*solved.values(), strict=True)]
+                found.append(simulate_department(city, by_kind, scenario, **how))
         report.begin("writing the records")
     return found
 
 
-def _check_precise(city: "City", found: "Sequence[Simulation]") -> None:
+def _check_precise(city: "City", found: "Sequence[Simulation | DepartmentSimulation]") -> None:
     """Raise an error if a late fraction is not as precise as was asked for."""
     vague = [one.scenario.name for one in found if not one.precise]
     if vague:

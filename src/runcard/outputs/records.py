@@ -33,6 +33,9 @@ COLUMNS = {
 """Every column with its type, and the field of a record that it shows as it is. `minutes` count from the start of the
 batch, `demand_row` from 1 as in `demand.csv`."""
 
+OF_DEPARTMENT = {"kind": ("VARCHAR", None), "type": ("VARCHAR", None), "missed": ("DOUBLE", "missed")}
+"""The columns more of a city with a roster or standards, which has a row for each incident and kind."""
+
 
 class RecordFile:
     """A Parquet file that is written when it is left: whole, or not at all."""
@@ -44,25 +47,30 @@ class RecordFile:
         except ImportError as error:
             raise MissingExtraError("--records", "duckdb", "report") from error
         self._path, self._city, self._error = path, city, duckdb.Error
+        self._columns = COLUMNS if city.is_plain else COLUMNS | OF_DEPARTMENT
         self._database: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"threads": 1})
-        columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
+        columns = ", ".join(f"{name} {kind}" for name, (kind, _) in self._columns.items())
         self._database.execute(f"CREATE TABLE records ({columns})")
 
     def keeper(self, scenario: str) -> Callable[[str, int, NDArray[np.void]], None]:
         """A function that keeps the records of one scenario (see `simulate_policies`)."""
-        nodes = np.array([point.node_id for point in self._city.demand], dtype=object)
+        demand = self._city.demand
+        nodes, types = (np.array([getattr(point, name) for point in demand], object) for name in ("node_id", "type"))
+        kinds = np.array(self._city.kinds, dtype=object)
 
         def keep(policy: str, batch: int, records: NDArray[np.void]) -> None:
             num = len(records)
-            rows = {  # noqa: F841  duckdb finds it by its name
+            rows = {
                 "scenario": np.full(num, scenario, dtype=object),
                 "policy": np.full(num, policy, dtype=object),
                 "batch": np.full(num, batch),
-                "incident": np.arange(num),
+                "incident": np.arange(num) if self._city.is_plain else records["incident"].copy(),
                 "node_id": nodes[records["point"]],
                 "demand_row": records["point"] + 1,
                 "team": self._teams(records),
-            } | {column: np.ascontiguousarray(records[field]) for column, (_, field) in COLUMNS.items() if field}
+            } | {column: np.ascontiguousarray(records[field]) for column, (_, field) in self._columns.items() if field}
+            if not self._city.is_plain:
+                rows |= {"kind": kinds[records["kind"]], "type": types[records["point"]]}
             with self._our_errors():
                 self._database.execute("INSERT INTO records BY NAME SELECT * FROM rows")
 
@@ -99,8 +107,8 @@ class RecordFile:
             raise
 
     def _copy(self, draft: Path) -> None:
-        name = str(draft).replace("'", "''")
+        name, by_kind = str(draft).replace("'", "''"), "" if self._city.is_plain else ", kind"
         self._database.execute(
-            f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident) TO '{name}' "
+            f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident{by_kind}) TO '{name}' "
             "(FORMAT parquet, USE_TMP_FILE false)"  # the draft is enough; nobody would know of another one
         )

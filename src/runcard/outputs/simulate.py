@@ -4,7 +4,8 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
-from runcard.city.model import City
+from runcard.city.model import City, Standard
+from runcard.simulate.department import DepartmentSimulation
 from runcard.simulate.result import Interval, Simulation
 from runcard.simulate.scenario import PAPER
 
@@ -17,7 +18,7 @@ class Stress:
     """The same policies in several scenarios."""
 
     city: City
-    simulations: tuple[Simulation, ...]
+    simulations: tuple[Simulation | DepartmentSimulation, ...]
     not_possible: tuple[tuple[str, str], ...] = ()
     """The scenarios that the city does not allow, and why."""
 
@@ -25,11 +26,11 @@ class Stress:
         """The content as plain values, for JSON."""
         return {
             "city": self.city.name,
-            "scenarios": [simulation_document(self.city, one, trucks=False) for one in self.simulations],
+            "scenarios": [document_of(self.city, one, trucks=False) for one in self.simulations],
             "not_possible": [{"scenario": name, "reason": reason} for name, reason in self.not_possible],
         }
 
-    def gain_left(self, one: Simulation, number: int) -> float | None:
+    def gain_left(self, one: Simulation | DepartmentSimulation, number: int) -> float | None:
         """The gain of a policy in a scenario as a part of that in the paper's model; None where there is none."""
         for other in self.simulations:
             gain = other.improvement(number).mean
@@ -41,6 +42,50 @@ class Stress:
 def survives(improvement: Interval) -> str:
     """Whether a gain survives: its interval is above 0, below it, or on both sides."""
     return "yes" if improvement.low > 0.0 else "no, worse" if improvement.high < 0.0 else "not clear"
+
+
+def document_of(city: City, simulation: Simulation | DepartmentSimulation, *, trucks: bool = True) -> dict[str, Any]:
+    """What a simulation found as plain values, for JSON; with what each truck does, if wanted."""
+    if isinstance(simulation, DepartmentSimulation):
+        return department_document(city, simulation, trucks=trucks)
+    return simulation_document(city, simulation, trucks=trucks)
+
+
+def department_document(city: City, simulation: DepartmentSimulation, *, trucks: bool = True) -> dict[str, Any]:
+    """What a simulation of a department found: all kinds together, every standard, and each kind by itself."""
+    by_kind = {kind: simulation_document(city, one, trucks=trucks) for kind, one in simulation.kinds.items()}
+    policies = []
+    for number, name in enumerate(simulation.names):
+        missed = _interval(simulation.missed(number))
+        document: dict[str, Any] = {
+            "name": name, "late_fraction": missed.pop("mean"), **missed, "incidents": simulation.num_incidents
+        }  # fmt: skip
+        if number > 0:
+            document["improvement_over_first"] = _interval(simulation.improvement(number))
+            document["fewer_missed"] = _interval(simulation.fewer_missed(number))
+            document["survives"] = survives(simulation.improvement(number))
+        document["standards"] = [_standard(one, missed) for one, missed in simulation.standards(number)]
+        document["kinds"] = [{"kind": kind} | found["policies"][number] for kind, found in by_kind.items()]
+        policies.append(document)
+    return _about(city, simulation) | {"policies": policies}
+
+
+def _standard(standard: Standard, missed: Interval) -> dict[str, Any]:
+    """How often a standard is missed, as plain values."""
+    said = {name: getattr(standard, name) for name in ("type", "kind", "arrivals", "target_minutes", "weight")}
+    found = _interval(missed)
+    return said | {"miss_fraction": found.pop("mean"), **found}
+
+
+def _about(city: City, simulation: Simulation | DepartmentSimulation) -> dict[str, Any]:
+    """What was simulated, as plain values."""
+    return {
+        "city": city.name,
+        "scenario": simulation.scenario.name,
+        "title": simulation.scenario.title,
+        "seed": simulation.seed,
+        "precise": simulation.precise,
+    }
 
 
 def simulation_document(city: City, simulation: Simulation, *, trucks: bool = True) -> dict[str, Any]:
@@ -78,14 +123,7 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
                 for n, station in enumerate(stations)
             ]
         policies.append(document)
-    return {
-        "city": city.name,
-        "scenario": simulation.scenario.name,
-        "title": simulation.scenario.title,
-        "seed": simulation.seed,
-        "precise": simulation.precise,
-        "policies": policies,
-    }
+    return _about(city, simulation) | {"policies": policies}
 
 
 def _interval(given: Interval) -> dict[str, float | None]:

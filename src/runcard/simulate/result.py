@@ -278,6 +278,15 @@ class Simulation:
     units: tuple[str, ...] = ()
     """[truck] its id, where the city has a roster."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each policy is called."""
+        return tuple(result.name for result in self.policies)
+
+    def missed(self, number: int) -> Interval:
+        """The weighted sum of missed standards per incident of a policy; the late fraction in a plain city."""
+        return self.policies[number].missed
+
     def fewer_late(self, number: int) -> Interval:
         """How much smaller the late fraction of a policy is than that of the first policy, batch by batch."""
         first, other = self.policies[0], self.policies[number]
