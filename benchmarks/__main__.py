@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cases import Row, all_cases
+from benchmarks.department import department_cases
 from benchmarks.heuristics import near_cases, online_cases
 from benchmarks.response import response_cases
 from benchmarks.simulation import simulation_cases
@@ -24,6 +25,7 @@ PARTS: Final = {
     "online": online_cases,
     "near": near_cases,
     "simulation": simulation_cases,
+    "department": department_cases,
     "study": study_cases,
 }
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
@@ -59,7 +61,7 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="only P(late), the exact solver, how quick and how near heuristics are, the simulation, or the study",
+        help="only P(late), the exact solver, how quick or how near heuristics are, simulation, a department, the study",
     )
     parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
     options = parser.parse_args()

@@ -3,7 +3,6 @@
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from tests.simulate.reference_simpy import Department, closest_first
@@ -11,9 +10,8 @@ from tests.simulate.reference_simpy import Department, closest_first
 import runcard
 from benchmarks.cases import GRID_SEED, Row
 from benchmarks.heuristics import peak_gib
-from runcard.city.model import City, Standard, Unit
+from runcard.city.model import City
 from runcard.policy.base import Policy
-from runcard.simulate.department import simulate_department
 from runcard.simulate.engine import simulate_policies
 from runcard.simulate.result import interval_of, ratio_interval
 
@@ -50,53 +48,6 @@ def speed(incidents: int = 2_000_000, tries: int = 5) -> Iterator[Row]:
     rate = 5000 / (long - short)
     times = rates["closest-first"] / rate
     yield Row("  SimPy beside it", f"{rate:,.0f} a second: {times:,.0f} times", ">= 100 times", times >= 100)
-
-
-def department_city() -> City:
-    """13 engines, 7 ladders and 400 demand points: two engines and a ladder go to each incident, by three standards."""
-    city = large_city()
-    assert city.target_minutes is not None
-    target, homes = city.target_minutes, [station.station_id for station in city.stations]
-    units = [Unit(f"E{home}", home, "engine") for home in homes] + [
-        Unit(f"L{one}", one, "ladder") for one in homes[::2]
-    ]
-    return replace(
-        city,
-        target_minutes=None,
-        units=tuple(units),
-        stations=tuple(replace(station, trucks=0) for station in city.stations),
-        demand=tuple(replace(point, type="fire") for point in city.demand),
-        standards=(
-            Standard("fire", "engine", 2, 1, target),
-            Standard("fire", "engine", 2, 2, 2.0 * target),
-            Standard("fire", "ladder", 1, 1, 1.5 * target),
-        ),
-    )
-
-
-def departments(incidents: int = 2_000_000, tries: int = 3) -> Iterator[Row]:
-    """Incidents per second on one thread, each with both kinds simulated, and exact means inside their intervals."""
-    city = department_city()
-    problems = {kind: runcard.dispatch_problem(city, kind=kind, minutes=False) for kind in city.kinds}
-    for name in ("closest-first", "optimal"):
-        policy = {kind: runcard.solve(problem, name) for kind, problem in problems.items()}
-        simulate_department(city, [policy], incidents=3200, threads=1)
-        rates = []
-        for _ in range(tries):
-            began = time.perf_counter()
-            found = simulate_department(city, [policy], incidents=incidents, threads=1)
-            rates.append(incidents / (time.perf_counter() - began))
-        for kind, simulation in found.kinds.items():
-            misses = simulation.policies[0].misses
-            interval = ratio_interval(misses.weights, misses.incidents, level=0.9999)
-            assert interval.low <= runcard.evaluate(policy[kind]).cost <= interval.high, (name, kind)
-        rate = statistics.median(rates)
-        yield Row(
-            f"simulated incidents of {name}, 13 engines + 7 ladders x 400, one thread",
-            f"{rate / 1e6:.2f} million a second (best {max(rates) / 1e6:.2f})",
-            ">= 0.7 million a second",
-            rate >= 7e5,
-        )
 
 
 def _simpy_seconds(city: City, num_incidents: int) -> float:
@@ -174,7 +125,6 @@ def paired() -> Iterator[Row]:
 def simulation_cases(*, quick: bool) -> Iterator[Row]:
     """Every figure of the simulation; `quick` leaves out the 80 exact late fractions."""
     yield from speed()
-    yield from departments()
     yield from memory()
     yield from paired()
     if not quick:
