@@ -61,7 +61,7 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="only P(late), the exact solver, how quick or how near heuristics are, simulation, a department, the study",
+        help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, the study",
     )
     parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
     options = parser.parse_args()

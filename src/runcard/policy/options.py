@@ -18,6 +18,8 @@ NUM_ALTERNATIVES = 4
 
 def whole_numbers(idle: Any) -> NDArray[np.int64]:
     """Idle trucks by station as an array, whatever kind of whole numbers they came as."""
+    if type(idle) is np.ndarray and idle.dtype == np.int64:  # the usual case, in a tenth of the time
+        return idle.copy()
     try:
         given = np.asarray(idle)
         with np.errstate(invalid="ignore"):  # what is no number differs from what it becomes, below
@@ -126,7 +128,7 @@ def make_decision(
 
     Where prices are not known, that is by their costs.
     """
-    total = problem.cost[teams, point] + np.nan_to_num(price)
+    total = problem.cost[teams, point] + np.where(np.isnan(price), 0.0, price)
     ranked = np.argsort(total, kind="stable")[: NUM_ALTERNATIVES + 1].tolist()
     others = [other for other in ranked if other != position][:NUM_ALTERNATIVES]
     return Decision(
