@@ -158,7 +158,7 @@ def compare_policies(
     problem = city_problem(city, arrivals=True, steps=steps)
     tables = standard_tables(city, problem)
     late_of_rules = {} if tables else _late_of_rules(city, problem)
-    load_kernels(problem, [choice.name for choice in choices])
+    load_kernels(problem, [choice.name_for(kind) for choice in choices])
     results: list[ComparedPolicy] = []
     for choice in choices:
         first = results[0].evaluation if results else None

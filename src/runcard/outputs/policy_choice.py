@@ -1,7 +1,7 @@
 """Policies as somebody asks for them: by name or paper label, or by a file that holds one."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +29,12 @@ class PolicyChoice:
     name: str
     """The name of the policy, also of one in a file."""
     file: Path | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """The names of the policies of the kinds in a file, which may differ."""
+
+    def name_for(self, kind: str) -> str:
+        """The name of the policy of a kind."""
+        return self.kinds.get(kind, self.name)
 
     def policy(self, problem: DispatchProblem, options: SolveOptions, kind: str = ONLY_KIND) -> Policy:
         """The policy of a kind for its problem, solved or read; a file made for another problem is refused."""
@@ -42,7 +48,9 @@ def policy_choices(words: Sequence[str], options: SolveOptions) -> list[PolicyCh
     found: dict[str, PolicyChoice] = {}
     for word in words:
         if names_file(word):
-            choice = PolicyChoice(label=word, name=load_department(word).name, file=Path(word))
+            held = load_department(word)
+            kinds = {fleet.kind: fleet.policy.name for fleet in held.fleets}
+            choice = PolicyChoice(label=word, name=held.name, file=Path(word), kinds=kinds)
         else:
             name = policy_name(word)
             choice = PolicyChoice(label=name, name=name)

@@ -1,0 +1,78 @@
+"""The 90th percentiles of arrivals under a policy, and the mean of the last arrival."""
+
+import numpy as np
+import pytest
+
+from runcard.city import City, Driving, generate_grid
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.percentiles import expected_windows, later_windows
+from runcard.policy.solve import evaluate, solve
+from runcard.response.arrivals import p90_of
+from runcard.simulate.engine import simulate_policies
+
+
+@pytest.mark.parametrize("driving", [Driving(), Driving("lognormal", cv=0.7)], ids=["exponential", "lognormal"])
+@pytest.mark.parametrize("load", [0.1, 0.6])
+def test_percentiles_and_means_are_those_of_the_simulation(driving: Driving, load: float) -> None:
+    """Means and 90th percentiles of first and last lie within what half a million simulated incidents say."""
+    from dataclasses import replace
+
+    city = replace(generate_grid(side=5, num_stations=4, load=load, seed=2), driving=driving)
+    problem = dispatch_problem(city, arrivals=True)
+    for name in ("closest-first", "optimal"):
+        policy = solve(problem, name)
+        exact = evaluate(policy)
+        (found,) = simulate_policies(city, [policy], incidents=500_000, seed=5).policies
+        means = {"first": exact.mean_response_minutes, "last": exact.last_minutes}
+        for which in ("first", "last"):
+            simulated = found.minutes(f"{which}_mean")
+            assert means[which] == pytest.approx(simulated.mean, abs=2.0 * simulated.half)
+            simulated = found.minutes(f"{which}_p90")
+            # The bins of the simulation are half a per cent wide.
+            assert exact.p90_minutes[which] == pytest.approx(simulated.mean, abs=2.0 * simulated.half, rel=0.006)
+
+
+def test_the_percentile_is_that_of_every_arrival_at_its_share() -> None:
+    """The mixture over states and demand points, made by hand from the decisions of every state, gives the same."""
+    city = generate_grid(side=4, num_stations=3, load=0.3, seed=4)
+    problem = dispatch_problem(city, arrivals=True)
+    policy = solve(problem)
+    exact, arrivals = evaluate(policy), problem.arrivals
+    assert arrivals is not None
+    shares = np.zeros((problem.num_teams, problem.num_points))
+    for state in range(problem.num_states):
+        idle = np.array([state >> 2 & 1, state >> 1 & 1, state & 1])
+        for j in range(problem.num_points):
+            team = [problem.station_ids.index(one) for one in policy.decide(idle, j).team if one != "outside"]
+            share = problem.incidents_per_day[j] / problem.total_incidents_per_day
+            shares[problem.teams.number(team), j] += exact.probability[state] * share
+    for which, later in (("first", arrivals.first_later), ("last", arrivals.last_later)):
+        curve = (later.astype(np.float64) * shares).sum(axis=(1, 2))
+        assert exact.p90_minutes[which] == pytest.approx(float(p90_of(arrivals.minutes, curve)), rel=1e-3)
+    assert exact.last_minutes == pytest.approx(
+        float(np.where(shares > 0.0, problem.measures["last"] * shares, 0.0).sum()), abs=1e-9
+    )
+
+
+def test_percentiles_beyond_the_first_guess_are_still_found() -> None:
+    """Where most trucks are busy most of the time, arrivals are far later than with every truck idle."""
+    city: City = generate_grid(side=4, num_stations=2, load=20.0, seed=1)
+    problem = dispatch_problem(city, arrivals=True)
+    policy = solve(problem, "closest-first")
+    exact = evaluate(policy)
+    teams = [problem.teams.number([0, 1])] * problem.num_points
+    windows = expected_windows(problem, teams)
+    assert problem.arrivals is not None
+    assert problem.arrivals.minutes[windows["first"][-1]] < exact.p90_minutes["first"]
+    assert exact.p90_minutes["last"] > exact.p90_minutes["first"]
+    assert set(exact.measures) == {"late", "minutes", "last"}
+    assert later_windows(problem, windows, _late(windows)) != windows
+
+
+def _late(windows):
+    """An evaluation in which everything is late."""
+    from types import SimpleNamespace
+
+    from runcard.mdp.percentiles import named
+
+    return SimpleNamespace(measures={name: SimpleNamespace(mean=1.0) for name in named(windows)})
