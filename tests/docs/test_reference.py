@@ -12,6 +12,7 @@ from runcard.city.conditions import SETTING_CONDITIONS
 from runcard.city.tables import TABLES
 from runcard.cli import app
 from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
+from runcard.outputs.records import OF_DEPARTMENT
 from runcard.policy.solve import LABELS, POLICY_NAMES
 from runcard.simulate.scenario import KEYS as SCENARIO_KEYS
 from runcard.simulate.scenario import built_in_names
@@ -42,7 +43,7 @@ def test_every_key_and_column_of_a_city_folder_is_documented() -> None:
 def test_every_key_of_a_scenario_is_documented() -> None:
     """Each key of a scenario file, each built-in scenario and each column of the records stands in the reference."""
     text = (DOCS / "reference" / "scenarios.md").read_text(encoding="utf-8")
-    for word in ("title", "shift", *SCENARIO_KEYS, *built_in_names(), *RECORD_COLUMNS):
+    for word in ("title", "shift", *SCENARIO_KEYS, *built_in_names(), *RECORD_COLUMNS, *OF_DEPARTMENT):
         assert f"`{word}`" in text, word
 
 
