@@ -9,28 +9,29 @@ from pathlib import Path
 import numpy as np
 
 import runcard
+from runcard.outputs.department_file import fingerprints, load_department, save_department
+from runcard.policy.department import solve_department
 
 
 def main() -> None:
-    """Print a decision for each of five incidents; trucks stay out, so later ones find fewer idle."""
-    problem = runcard.dispatch_problem(runcard.demo_city())
+    """Print who goes to each of five incidents; units stay out, so later incidents find fewer idle."""
+    city = runcard.demo_city()
     with tempfile.TemporaryDirectory() as folder:
-        path = runcard.save_policy(runcard.solve(problem, "optimal"), Path(folder) / "town.policy")
-        policy = runcard.load_policy(path, problem)
-        stations = policy.problem.station_ids
-        idle = policy.problem.trucks.copy()
+        path = save_department(solve_department(city, "optimal"), Path(folder) / "town.policy")
+        department = load_department(path, fingerprints(city))
+        idle = set(department.unit_ids)
         rng = np.random.default_rng(7)
-        busy_places = problem.incidents_per_day / problem.incidents_per_day.sum()
-        for point in rng.choice(problem.num_points, 5, p=busy_places):
-            decision = policy.decide(idle, int(point))
-            for station_id in decision.team:
-                if station_id in stations:
-                    idle[stations.index(station_id)] -= 1
-            team = " and ".join(decision.team)
-            print(
-                f"{policy.problem.point_ids[point]:12} send {team:24} "
-                f"P(late) {decision.p_late:6.2%} + price {decision.price:6.2%}, {idle.sum()} trucks left"
-            )
+        shares = np.array([point.incidents_per_day for point in city.demand]) / city.incidents_per_day
+        for number in rng.choice(len(city.demand), 5, p=shares):
+            point = city.demand[number]
+            decision = department.decide(idle, point.node_id, point.type)
+            idle -= set(decision.units)  # those from outside are not among them
+            print(f"{point.type} at {point.node_id}: send {', '.join(decision.units)}; {len(idle)} units left")
+            for one in decision.kinds:
+                missed = one.fleet.chances(one.point, one.decision)
+                rules = [standard.rule for standard in one.fleet.standards_at(one.point)]
+                met = ", ".join(f"{rule} {1 - chance:.1%}" for rule, chance in zip(rules, missed, strict=True))
+                print(f"    {one.fleet.kind}: {met}; price {one.decision.price:.2%}")
 
 
 if __name__ == "__main__":
