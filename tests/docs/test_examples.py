@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runcard import demo_city, dispatch_problem, evaluate, generate_grid, solve
+from runcard import compare_department, demo_city, dispatch_problem, evaluate, generate_grid, solve
 from runcard.cli import main
-from runcard.outputs.department_comparison import compare_department
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

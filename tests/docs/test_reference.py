@@ -1,7 +1,11 @@
-"""The reference is complete: nothing that a user can set is left out of it."""
+"""The reference is complete: nothing that a user can set, and no word that a program reads, is left out of it."""
 
+import json
 import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -10,7 +14,7 @@ from safetensors import safe_open
 import runcard
 from runcard.city.conditions import SETTING_CONDITIONS
 from runcard.city.tables import TABLES
-from runcard.cli import app
+from runcard.cli import app, main
 from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
 from runcard.outputs.records import OF_DEPARTMENT
 from runcard.policy.solve import LABELS, POLICY_NAMES
@@ -30,6 +34,57 @@ def test_every_command_and_option_is_documented() -> None:
         for parameter in command.params:
             for option in parameter.opts:
                 assert not option.startswith("-") or f"`{option}`" in sections[name], f"{name} {option}"
+
+
+def keys_in(document: Any) -> Iterator[str]:
+    """Every key of a JSON document, at any depth; ids as keys (of prices) are not among them."""
+    if isinstance(document, list):
+        for one in document:
+            yield from keys_in(one)
+    elif isinstance(document, dict):
+        for key, value in document.items():
+            yield key
+            if key != "truck_prices":
+                yield from keys_in(value)
+
+
+@pytest.mark.parametrize("kind", ["plain", "department"])
+def test_every_key_of_json_is_documented(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever a command prints as JSON, of a city with and without kinds, stands in the section of the command."""
+    text = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    sections = {part.split("`", 1)[0].split()[1]: part for part in text.split("## `")[1:]}
+    plain = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
+    city = runcard.write_city(plain if kind == "plain" else runcard.demo_city(), tmp_path / "city")
+    node, of_type = ("n4", "") if kind == "plain" else ("old-d2", "--type fire")
+    assert main(["solve", str(city), "-o", str(tmp_path / "file.policy")]) == 0
+    lines = [
+        f"compare {city}",
+        f"compare {city} --weights 0.01 {'' if kind == 'plain' else '--kind engine'}",
+        f"lateness {city} --at {node}",
+        f"decide {tmp_path / 'file.policy'} --at {node} --idle all {of_type}",
+        f"simulate {city} --incidents 2000",
+        f"stress {city} --incidents 2000 --scenarios paper",
+    ]
+    for line in lines:
+        capsys.readouterr()
+        assert main([*shlex.split(line), "--json"]) == 0, line
+        command = line.split()[0]
+        section = sections[command] + (sections["simulate"] if command == "stress" else "")
+        for key in set(keys_in(json.loads(capsys.readouterr().out))):
+            assert f'"{key}"' in section or f"`{key}`" in section, f"{command}: {key}"
+
+
+def test_every_key_of_the_file_of_a_department_is_documented(tmp_path: Path) -> None:
+    """Each tensor of a department's file, without its number, and each key of its header stands in the reference."""
+    text = (DOCS / "reference" / "policy-file.md").read_text(encoding="utf-8")
+    city, path = runcard.write_city(runcard.demo_city(), tmp_path / "city"), tmp_path / "file.policy"
+    assert main(["solve", str(city), "-o", str(path), "--policy", "closest-first"]) == 0
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["runcard"])
+        for tensor in file.keys():  # noqa: SIM118 not a dictionary
+            assert f"`{tensor.partition('/')[2]}`" in text, tensor
+    for key in (*header, *header["kinds"][0], *header["kinds"][0]["policy"]):
+        assert f"`{key}`" in text, key
 
 
 def test_every_key_and_column_of_a_city_folder_is_documented() -> None:
