@@ -9,16 +9,15 @@ from pathlib import Path
 import numpy as np
 
 import runcard
-from runcard.outputs.department_file import fingerprints, load_department, save_department
-from runcard.policy.department import solve_department
+from runcard.outputs.department_file import fingerprints
 
 
 def main() -> None:
     """Print who goes to each of five incidents; units stay out, so later incidents find fewer idle."""
     city = runcard.demo_city()
     with tempfile.TemporaryDirectory() as folder:
-        path = save_department(solve_department(city, "optimal"), Path(folder) / "town.policy")
-        department = load_department(path, fingerprints(city))
+        path = runcard.save_department(runcard.solve_department(city, "optimal"), Path(folder) / "town.policy")
+        department = runcard.load_department(path, fingerprints(city))
         idle = set(department.unit_ids)
         rng = np.random.default_rng(7)
         shares = np.array([point.incidents_per_day for point in city.demand]) / city.incidents_per_day
