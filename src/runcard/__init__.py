@@ -1,10 +1,15 @@
 """Which fire trucks to send: optimal, state-dependent dispatch under shared traffic delays.
 
-    city = runcard.read_city("my-city")            # or generate_grid(...), demo_city()
+    city = runcard.read_city("my-city")            # or generate_grid(...)
     problem = runcard.dispatch_problem(city)       # P(late) of every team, as arrays
     policy = runcard.solve(problem, "optimal")     # with certified bounds on its late fraction
     runcard.evaluate(policy).late_fraction
     policy.decide(idle, point).team
+
+A city with several kinds of units has a problem for each, and a department for all of them:
+
+    department = runcard.solve_department(runcard.demo_city())
+    department.decide({"E01", "E02", "T01"}, "old-d2", "fire").units
 
 Names are loaded when they are first used: importing this package compiles nothing and takes a few milliseconds.
 """
@@ -21,17 +26,22 @@ _HOMES = {
     "RuncardError": "runcard.errors",
     "Scenario": "runcard.simulate.scenario",
     "Simulation": "runcard.simulate.result",
+    "compare_department": "runcard.outputs.department_comparison",
     "demo_city": "runcard.city.demo",
     "dispatch_problem": "runcard.mdp.from_city",
     "evaluate": "runcard.policy.solve",
     "generate_grid": "runcard.city.grid",
+    "load_department": "runcard.outputs.department_file",
     "load_policy": "runcard.outputs.policy_file",
     "read_city": "runcard.city.files",
     "read_scenario": "runcard.simulate.scenario",
     "response_table": "runcard.response.table",
+    "save_department": "runcard.outputs.department_file",
     "save_policy": "runcard.outputs.policy_file",
+    "simulate_department": "runcard.simulate.department",
     "simulate_policies": "runcard.simulate.engine",
     "solve": "runcard.policy.solve",
+    "solve_department": "runcard.policy.department",
     "write_city": "runcard.city.files",
 }
 

@@ -77,7 +77,7 @@ def test_the_tables_show_lateness_and_response_of_every_policy(run, grid_folder:
         assert f"{100.0 * policy['late_fraction']:.3f}" in line
         assert f"{policy['mean_response_minutes']:.3f}" in line
         for key in ("mean_response_minutes", "first_p90_minutes", "last_minutes", "last_p90_minutes"):
-            assert f"{policy[key]:.3f}" in arrivals
+            assert f"{policy[key]:.2f}" in arrivals
     words = {line.split()[0] for line in ran.out.splitlines() if line.strip()}
     assert {"s0", "s1", "s2", "s3", "outside"} <= words
     assert max(map(len, ran.out.splitlines())) <= 80

@@ -1,11 +1,15 @@
 """The 90th percentiles of arrivals under a policy, and the mean of the last arrival."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from runcard.city import City, Driving, generate_grid
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.percentiles import expected_windows, later_windows
+from runcard.mdp.percentiles import Windows, expected_windows, later_windows, named
 from runcard.policy.solve import evaluate, solve
 from runcard.response.arrivals import p90_of
 from runcard.simulate.engine import simulate_policies
@@ -15,8 +19,6 @@ from runcard.simulate.engine import simulate_policies
 @pytest.mark.parametrize("load", [0.1, 0.6])
 def test_percentiles_and_means_are_those_of_the_simulation(driving: Driving, load: float) -> None:
     """Means and 90th percentiles of first and last lie within what half a million simulated incidents say."""
-    from dataclasses import replace
-
     city = replace(generate_grid(side=5, num_stations=4, load=load, seed=2), driving=driving)
     problem = dispatch_problem(city, arrivals=True)
     for name in ("closest-first", "optimal"):
@@ -66,13 +68,19 @@ def test_percentiles_beyond_the_first_guess_are_still_found() -> None:
     assert problem.arrivals.minutes[windows["first"][-1]] < exact.p90_minutes["first"]
     assert exact.p90_minutes["last"] > exact.p90_minutes["first"]
     assert set(exact.measures) == {"late", "minutes", "last"}
-    assert later_windows(problem, windows, _late(windows)) != windows
 
 
-def _late(windows):
-    """An evaluation in which everything is late."""
-    from types import SimpleNamespace
+def test_windows_move_towards_the_percentile() -> None:
+    """If it is later than every time that was looked at, later times are next, and earlier ones if it is earlier."""
+    problem = dispatch_problem(generate_grid(side=5, num_stations=4, load=0.1, seed=1), arrivals=True)
+    middle = {"first": range(10, 14), "last": range(12, 16)}
+    for later, moved in ((1.0, lambda new, old: new.stop > old.stop), (0.0, lambda new, old: new.start < old.start)):
+        found = later_windows(problem, middle, _evaluation(middle, later))
+        assert found is not None
+        assert all(moved(found[which], middle[which]) for which in middle)
+        assert all(set(found[which]) & set(middle[which]) for which in middle)
 
-    from runcard.mdp.percentiles import named
 
-    return SimpleNamespace(measures={name: SimpleNamespace(mean=1.0) for name in named(windows)})
+def _evaluation(windows: Windows, later: float) -> Any:
+    """An evaluation in which every measure has one mean."""
+    return SimpleNamespace(measures={name: SimpleNamespace(mean=later) for name in named(windows)})

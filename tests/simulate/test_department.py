@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.departments import grid_department
 
 import runcard
 from runcard.city import City, Outside, Turnout
@@ -20,7 +21,7 @@ from runcard.simulate.department import DepartmentSimulation, simulate_departmen
 from runcard.simulate.engine import SimulationProgress, batch_key, possible_scenarios, simulate_policies
 from runcard.simulate.model import build_model
 from runcard.simulate.result import Batch, SimulatedPolicy, ratio_interval
-from runcard.simulate.scenario import built_in_names, read_scenario
+from runcard.simulate.scenario import Scenario, Shift, built_in_names, read_scenario
 
 from .cases import (
     department_of,
@@ -507,3 +508,13 @@ def test_policies_that_do_not_fit_are_refused() -> None:
     assert simulate_department(other, [policy], incidents=10, other_city=True).num_incidents == 10
     with pytest.raises(InputError, match="expected at least one policy"):
         simulate_department(city, [], incidents=10)
+
+
+def test_a_shift_of_one_kind_is_simulated_in_whole_weeks() -> None:
+    """A ladder that is off at night is off a third of the time, though the engines have no shifts."""
+    city = grid_department(side=4, engines=4, ladders=2)
+    nights = tuple(Shift(None, 22.0 + 24.0 * day, 8.0, unit="T01") for day in range(7))
+    scenario = Scenario(name="nights", title="Nights", shifts=nights)
+    found = simulated(city, scenario=scenario, incidents=20_000).kinds["ladder"].policies[0]
+    assert sum(batch.minutes for batch in found.batches) % 10080.0 == pytest.approx(0.0, abs=1e-6)
+    assert found.idle_chances[2] < 2.0 / 3.0 + 0.01  # both are never idle at night

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from runcard.city.check import check_city
-from runcard.city.conditions import ONLY_KIND
+from runcard.city.conditions import ONLY_KIND, near
+from runcard.errors import InputError
 
 MINUTES_PER_DAY: Final = 1440.0
 
@@ -209,8 +210,18 @@ class City:
         needed = {standard.kind for standard in self.standards if standard.type in types}
         return tuple(kind for kind in listed if not needed or kind in needed)
 
-    def of_kind(self, kind: str) -> "City":
-        """The city that one kind sees: its stations, and the incidents that need it."""
+    def of_kind(self, kind: str | None = None) -> "City":
+        """The city that one kind sees: its stations, and the incidents that need it.
+
+        The kind may be left out where there is only one.
+        """
+        kinds = self.kinds
+        if kind is None and len(kinds) > 1:
+            raise InputError(f"{self.name}: expected one of its kinds of units ({', '.join(kinds)}), got none")
+        if kind is not None and kind not in kinds:
+            found = f"got {kind!r}{near(kind, kinds)}"
+            raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
+        kind = kinds[0] if kind is None else kind
         if self.is_plain:
             return self
         standards = tuple(standard for standard in self.standards if standard.kind == kind)

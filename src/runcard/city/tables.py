@@ -19,8 +19,11 @@ _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _BOOLEANS: Final = {"0": False, "1": True, "false": False, "true": True}
 _NEEDS_QUOTES: Final = re.compile(r'[,"\r\n]')
 _LETTERS: Final = re.compile(r"[^\W_]")
-_CHANGE_NOTHING: Final = ("name", "length_m", "type")
-"""The optional columns that cannot change an answer, or whose lack is noticed anyway."""
+_CHANGE_NOTHING: Final = ("name", "length_m")
+"""The optional columns that cannot change an answer."""
+
+_MISSED: Final = "type"
+"""Not taken for misspelt: where it is needed its lack is noticed, and elsewhere anybody may have a column like it."""
 
 _SIMILAR: Final = 0.85
 """Of a misspelt column and the one that is meant: the part of their letters that they share in order."""
@@ -149,7 +152,7 @@ def _header_faults(table: Table, header: list[str]) -> Iterator[Fault]:
             yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
     for column in table.optional:
         for name in unknown:
-            if column not in header and _is_misspelt(name, column):
+            if column not in header and column != _MISSED and _is_misspelt(name, column):
                 yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column}?)")
 
 

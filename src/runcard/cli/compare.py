@@ -60,7 +60,6 @@ def compare(
     from runcard.cli.show_comparison import print_comparison, print_weights
     from runcard.cli.show_department import print_department
     from runcard.cli.terminal import make_console, print_json
-    from runcard.mdp.from_city import city_of_kind
     from runcard.outputs.compare import DEFAULT_POLICIES, Comparison, compare_policies
     from runcard.outputs.curve import draw_curve
     from runcard.outputs.department_comparison import DepartmentComparison, compare_department
@@ -81,7 +80,7 @@ def compare(
         check_picture_file(curve, "curve")
     given = read_city(city)
     if kind is not None or (weights is not None and not given.is_plain):
-        given = city_of_kind(given, kind)
+        given = given.of_kind(kind)
     found: Comparison | DepartmentComparison | WeightComparison
     with Report(given.objective if numbers is None else Objective("late+minutes")) as report:
         options = replace(options, progress=report.bounds)

@@ -41,7 +41,6 @@ def draw_map(
     from runcard.cli.progress import Report
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
-    from runcard.mdp.from_city import city_of_kind
     from runcard.outputs.files import size_in_words
     from runcard.outputs.map import check_picture_file, draw_map, path_of_kind, policies_to_draw
     from runcard.outputs.policy_choice import policies_for, policy_choices
@@ -62,7 +61,7 @@ def draw_map(
             raise InputError(f"{path}: {reason}")
     options = SolveOptions(threads=threads)
     given = read_city(path if city is None else city)
-    given = given if kind is None else city_of_kind(given, kind)
+    given = given if kind is None else given.of_kind(kind)
     lines = []
     with Report(given.objective) as report:
         for one in given.kinds:

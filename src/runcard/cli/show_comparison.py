@@ -90,8 +90,10 @@ def comparison_table(comparison: Comparison) -> SplitTable:
 
 
 def _print_arrivals(results: Sequence[ComparedPolicy], names: Sequence[str], heading: str = "policy") -> None:
-    """Print when the first and the last truck are there, if that is known."""
-    if results[0].evaluation.p90_minutes:
+    """Print when the first and the last truck are there, or that there are too many teams for that."""
+    if not results[0].evaluation.p90_minutes:
+        make_console().print("Too many teams to find when the last truck is there: simulate says it.")
+    else:
         make_console().print("Minutes until the first and the last truck are there:", style="bold")
         make_console().print(arrival_table(results, names, heading))
 
@@ -111,7 +113,7 @@ def arrival_table(results: Sequence[ComparedPolicy], names: Sequence[str], headi
     rows: list[list[str | Text]] = []
     for name, own in zip(names, numbers, strict=True):
         cells = zip(own, best, strict=True)
-        rows.append([name, *(Text(f"{minutes:.3f}", BEST if minutes == least else "") for minutes, least in cells)])
+        rows.append([name, *(Text(f"{minutes:.2f}", BEST if minutes == least else "") for minutes, least in cells)])
     return SplitTable([heading, "first\nmean", "first\n90 %", "last\nmean", "last\n90 %"], rows)
 
 

@@ -40,7 +40,7 @@ def _print_department(found: DepartmentSimulation) -> None:
         console.print(standard_table(found))
     for kind, one in found.kinds.items():
         console.print(f"{kind}: {counted(one.policies[0].num_incidents, 'incident')}", style="bold")
-        console.print(simulation_table(one))
+        console.print(simulation_table(one, of_standards=bool(found.order)))
         console.print("How much of the time they are away, and how often they are sent:", style="bold")
         console.print(work_table(one))
 
@@ -110,11 +110,11 @@ def simulation_line(simulation: Simulation, num_incidents: int | None = None) ->
     )
 
 
-def simulation_table(simulation: Simulation) -> SplitTable:
-    """The late fraction and the arrivals of each policy."""
+def simulation_table(simulation: Simulation, *, of_standards: bool = False) -> SplitTable:
+    """The late fraction, or the missed standards, and the arrivals of each policy."""
     arrivals = [(which, of) for which in ("first", "last") for of in ARRIVALS]
     headings = ["policy", "late, %", "fewer late\nthan first, %", *(f"{which}, {of}\nmin" for which, of in arrivals)]
-    if any(result.standards for result in simulation.policies):
+    if of_standards:
         headings[1:3] = ["missed per 100", "fewer missed\nthan first, %"]
     rows: list[list[str | Text]] = []
     best = min(result.missed.mean for result in simulation.policies)

@@ -31,11 +31,12 @@ def city_line(city: City) -> str:
     target = f"{targets[0]:g}" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g}"
     counts = Counter(unit.kind for unit in city.units) or {"truck": city.num_trucks}
     types = f" of {counted(len({point.type for point in city.demand}), 'type')}" if city.standards else ""
+    load = f"load {city.load:.2g}, " if len(city.kinds) == 1 else ""  # each kind has its own
     return (
         f"{city.name}: {counted(len(city.stations), 'station')}, "
         f"{', '.join(counted(number, kind) for kind, number in counts.items())}, "
         f"{counted(len({point.node_id for point in city.demand}) if types else len(city.demand), 'demand point')}, "
-        f"{incidents_a_day(city.incidents_per_day)}{types}, load {city.load:.2g}, target {target} min"
+        f"{incidents_a_day(city.incidents_per_day)}{types}, {load}target {target} min"
         + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
     )
 

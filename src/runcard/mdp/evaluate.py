@@ -65,7 +65,7 @@ class Evaluation:
 
     @property
     def late_fraction(self) -> float:
-        """The fraction of incidents that are late."""
+        """The fraction of incidents that are late; with standards, the weighted sum of those that one misses."""
         return self.measures[P_LATE].mean
 
     @property
@@ -121,20 +121,22 @@ def evaluate_rule(
         if np.shape(table) != problem.cost.shape or isinstance(table, np.ma.MaskedArray):
             raise InputError(f"measure {name}: expected numbers for each team and demand point, {problem.cost.shape}")
     wanted = {**problem.measures, **(measures or {})}
-    # A measure that is the cost itself needs nothing of its own.
-    names = [name for name, table in wanted.items() if table is not problem.cost]
+    # A measure that is the cost itself needs nothing of its own, and neither does one that is another one.
+    same = {id(table): name for name, table in reversed(wanted.items())}
+    names = [name for name, table in wanted.items() if table is not problem.cost and same[id(table)] == name]
     chain = chain_of(problem, rule, [wanted[name] for name in names], threads=threads)
 
     cost = chain.values(start=rule.start, tolerance=tolerance, max_sweeps=max_sweeps, progress=progress)
-    found = {
-        name: chain.values(names.index(name), tolerance=tolerance, max_sweeps=max_sweeps) if name in names else cost
-        for name in proven
+    solved = {
+        own: chain.values(names.index(own), tolerance=tolerance, max_sweeps=max_sweeps) if own in names else cost
+        for own in dict.fromkeys(same[id(wanted[name])] for name in proven)
     }
+    found = {name: solved[same[id(wanted[name])]] for name in proven}
     steady = chain.probabilities(tolerance=1e-3 * tolerance, max_sweeps=max_sweeps)
     means = {name: MeasureMean(float(rate) / total) for name, rate in zip(names, steady.measured, strict=True)}
     off = {**problem.measure_errors, **(errors or {})}
     means |= {
-        name: MeasureMean(*_proven_mean(problem, solved, name, off.get(name, 0.0))) for name, solved in found.items()
+        name: MeasureMean(*_proven_mean(problem, values, name, off.get(name, 0.0))) for name, values in found.items()
     }
     mean_cost, cost_lower, cost_upper = _proven_mean(problem, cost)
     dispatches = steady.team_use @ problem.teams.counts
@@ -144,7 +146,7 @@ def evaluate_rule(
         cost=mean_cost,
         cost_lower=cost_lower,
         cost_upper=cost_upper,
-        measures={name: means[name] for name in wanted},
+        measures={name: means[name if name in means else same[id(table)]] for name, table in wanted.items()},
         incidents_per_day=total,
         dispatch_share=dispatches / sent,
         outside_share=max(0.0, 1.0 - float(dispatches.sum()) / sent),
@@ -152,7 +154,7 @@ def evaluate_rule(
         idle_distribution=problem.levels.idle_distribution,
         value=cost.value,
         probability=steady.probability,
-        converged=cost.converged and all(solved.converged for solved in found.values()) and steady.converged,
+        converged=cost.converged and all(values.converged for values in found.values()) and steady.converged,
         seconds=time.perf_counter() - began,
     )
 

@@ -47,7 +47,8 @@ def source_of(city: City) -> str:
     ]
     if not city.is_plain:
         units = [(unit.unit_id, unit.station_id, unit.kind) for unit in city.units]
-        standards = [(*(_plain(value) for value in astuple(one)[:6]),) for one in city.standards]
+        names = ("type", "kind", "trucks", "arrivals", "target_minutes", "weight")
+        standards = [[_plain(getattr(one, name)) for name in names] for one in city.standards]
         inputs += [units, standards, [point.type for point in city.demand] if standards else []]
     return hashlib.blake2b(json.dumps(inputs).encode(), digest_size=16).hexdigest()
 

@@ -1,11 +1,11 @@
 """From a city to its dispatch problems, one for each kind of units: the last place that knows a road.
 
-**Why one for each kind.** What counts is a weighted sum of missed standards, each of one kind. Whether a standard is
-missed depends on the units of its kind that are sent and on nothing else, and these units become busy and idle by what
-is sent of their kind and by nothing else. So under any policy the long-run cost is a sum over kinds, and the state of a
-kind is a chain of its own that sees incidents as a Poisson process. A policy that looks at the units of other kinds,
-too, is for each kind a policy with more to look at than matters, which gains nothing: the optimum of each kind's own
-problem is a lower bound on that kind's part of the cost, and following all these optima at once reaches every bound.
+**Why one for each kind.** What counts is a weighted sum of missed standards, each of one kind, so the long-run cost is
+a sum over kinds, and the mean of a sum needs no independence. The units of a kind become busy only by what is sent of
+that kind, and idle by themselves. The units of other kinds, and all that happened before, say nothing about its future
+incidents (a Poisson process) or returns (exponential). So a rule that also looks at them is, for this kind, only a
+rule with chance and memory, and none of these beats the optimum of the kind's own problem. That optimum bounds the
+kind's part of the cost from below, and following the optima of all kinds at once reaches every bound.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,21 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import MINUTES_PER_DAY, City
-from runcard.errors import InputError
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, DispatchProblem, standard_measure
 from runcard.response.table import response_table
-
-
-def city_of_kind(city: City, kind: str | None = None) -> City:
-    """The city that one kind sees; the kind may be left out where there is only one."""
-    kinds = city.kinds
-    if kind is None and len(kinds) > 1:
-        raise InputError(f"{city.name}: expected one of its kinds of units ({', '.join(kinds)}), got none")
-    if kind is not None and kind not in kinds:
-        raise InputError(f"{city.name}: expected a kind that incidents need ({', '.join(kinds)}), got {kind!r}")
-    return city.of_kind(kinds[0] if kind is None else kind)
 
 
 def dispatch_problem(
@@ -47,13 +36,15 @@ def dispatch_problem(
     them in any case. With `arrivals` it also has the mean time of the last arrival, and percentiles of the first and
     the last. `progress` is told how much of the driving times is done, from 0 to 1.
     """
-    city = city_of_kind(city, kind)
+    city = city.of_kind(kind)
     minutes = minutes or arrivals or city.objective.minimise != "late"
     table = response_table(city, minutes=minutes, arrivals=arrivals, progress=progress)
     measures, errors = ({MINUTES: table.mean_minutes}, {MINUTES: table.minutes_error}) if minutes else ({}, {})
     p90, found = {}, table.arrivals
     if found is not None:
-        measures[LAST_MINUTES], errors[LAST_MINUTES] = found.last_minutes, found.last_error
+        alone = max(city.trucks_for(point) for point in city.demand) == 1
+        measures[LAST_MINUTES] = table.mean_minutes if alone else found.last_minutes
+        errors[LAST_MINUTES] = table.minutes_error if alone else found.last_error
         p90 = {which: found.p90(which) for which in ("first", "last")}
     cost, cost_error = table.p_late, table.late_error
     weights = _weights(city, len(table.missed))

@@ -3,22 +3,19 @@
 An incident gets team a at demand point j with the long-run share w(a, j). So the chance that its first truck is later
 than t is the mean of the measure P(R(a, j) > t), and the same holds for the last. A few such measures around the
 percentile are enough. Where it is to be expected is told by the teams that go when every truck is idle; with fewer idle
-it is later, so that most of the times are beyond that.
+it is mostly later. If it turns out to lie beyond the times that were looked at, others are.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.problem import DispatchProblem
-from runcard.response.arrivals import p90_of
+from runcard.response.arrivals import BEYOND, p90_of
 
-ARRIVALS: Final = ("first", "last")
-LATE: Final = 0.1
-BELOW, ABOVE = 2, 5
+BELOW, ABOVE = 2, 3
 """How many times there are on either side of what is expected."""
 
 Windows = Mapping[str, range]
@@ -26,13 +23,14 @@ Windows = Mapping[str, range]
 
 
 def expected_windows(problem: DispatchProblem, teams: Sequence[int]) -> Windows:
-    """The times around the percentiles of incidents that get these teams [J]."""
-    arrivals, points = problem.arrivals, np.arange(problem.num_points)
+    """The times around the percentiles of incidents that get these teams [J]; of the first only if none needs two."""
+    arrivals = problem.arrivals
     assert arrivals is not None
     shares, found = problem.incidents_per_day / problem.total_incidents_per_day, {}
-    for which, later in zip(ARRIVALS, (arrivals.first_later, arrivals.last_later), strict=True):
-        curve = later[:, list(teams), points] @ shares
-        place = int((curve > LATE).sum())
+    curves = {"first": arrivals.first_later, "last": arrivals.last_later}
+    for which in ("first", "last") if problem.trucks_needed.max() > 1 else ("first",):
+        curve = curves[which][:, list(teams), arrivals.column] @ shares
+        place = int((curve > BEYOND).sum())
         last = len(arrivals.minutes)
         first = min(max(0, place - BELOW), last - 1)
         found[which] = range(first, min(last, place + ABOVE))
@@ -45,8 +43,11 @@ def later_windows(problem: DispatchProblem, windows: Windows, evaluation: Evalua
     last, found = len(problem.arrivals.minutes), {}
     for which, places in windows.items():
         found[which] = places
-        if evaluation.measures[_name(which, places[-1])].mean > LATE and places.stop < last:
+        lowest, highest = (evaluation.measures[_name(which, place)].mean for place in (places[0], places[-1]))
+        if highest > BEYOND and places.stop < last:
             found[which] = range(places.stop - 2, min(last, places.stop + 2 * len(places)))
+        elif lowest <= BEYOND and places.start > 0:
+            found[which] = range(max(0, places.start - 2 * len(places)), places.start + 2)
     return None if found == windows else found
 
 
@@ -54,12 +55,7 @@ def window_measures(problem: DispatchProblem, windows: Windows) -> dict[str, NDA
     """[T, J] the measures at these times."""
     arrivals = problem.arrivals
     assert arrivals is not None
-    tables = {"first": arrivals.first_later, "last": arrivals.last_later}
-    return {
-        _name(which, place): tables[which][place].astype(np.float64)
-        for which, places in windows.items()
-        for place in places
-    }
+    return {_name(which, place): arrivals.later(which, place) for which, places in windows.items() for place in places}
 
 
 def percentiles(problem: DispatchProblem, windows: Windows, evaluation: Evaluation) -> dict[str, float]:
@@ -69,6 +65,7 @@ def percentiles(problem: DispatchProblem, windows: Windows, evaluation: Evaluati
     for which, places in windows.items():
         later = np.array([evaluation.measures[_name(which, place)].mean for place in places])
         found[which] = float(p90_of(problem.arrivals.minutes[list(places)], later))
+    found.setdefault("last", found["first"])
     return found
 
 

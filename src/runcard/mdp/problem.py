@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from runcard.response.arrivals import Arrivals
 
 P_LATE: Final = "late"
-"""The measure that is the chance of being late."""
+"""The measure that is the chance of being late; with several standards, the weighted sum of those that are missed."""
 
 MINUTES: Final = "minutes"
 """The measure that is the mean time of the first arrival."""

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import LATE, City, Standard
 from runcard.errors import RuncardError
-from runcard.mdp.evaluate import Evaluation
-from runcard.mdp.from_city import city_of_kind
+from runcard.mdp.evaluate import Evaluation, MeasureMean
 from runcard.mdp.memory import check_states
 from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.mdp.standards import standard_error, standard_tables
@@ -151,7 +150,7 @@ def compare_policies(
     A city with several kinds of units is compared for one `kind`; see `department_comparison.py` for all.
     """
     choices = policy_choices(policies, options)
-    city = city_of_kind(city, kind)
+    city = city.of_kind(kind)
     (kind,) = city.kinds
     # Evaluation needs every state, whatever the policy.
     check_states((station.trucks for station in city.stations), kind="" if city.is_plain else kind)
@@ -210,7 +209,8 @@ def solved_result(
     steps.begin(f"{choice.label}{words}")
     policy = choice.policy(problem, options, kind)
     steps.begin(f"{choice.label}{words}, evaluated")
-    of_standards = {_measure_of(one): table for one, table in (standards or {}).items() if table is not None}
+    tables = {f"missed {number}": table for number, table in enumerate((standards or {}).values())}
+    of_standards = {name: table for name, table in tables.items() if table is not None}
     evaluation = evaluate(
         policy,
         measures={**(late_of_rules or {}), **of_standards},
@@ -243,18 +243,14 @@ def solved_result(
         converged=converged,
         seconds=seconds,
         late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()},
-        standards=tuple(_missed(one, evaluation) for one in standards or ()),
+        standards=tuple(
+            _missed(one, evaluation.measures.get(name)) for name, one in zip(tables, standards or (), strict=True)
+        ),
     )
 
 
-def _measure_of(standard: Standard) -> str:
-    """The name of the measure of a standard."""
-    return f"{standard.type}: {standard.kind} {standard.rule}"
-
-
-def _missed(standard: Standard, evaluation: Evaluation) -> StandardResult:
+def _missed(standard: Standard, found: MeasureMean | None) -> StandardResult:
     """How often a standard is missed; no more than always."""
-    found = evaluation.measures.get(_measure_of(standard))
     if found is None or found.lower is None or found.upper is None:
         return StandardResult(standard)
     return StandardResult(standard, *(min(number, 1.0) for number in (found.mean, found.lower, found.upper)))

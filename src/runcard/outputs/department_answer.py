@@ -43,7 +43,6 @@ class DepartmentAnswer:
 
     node_id: str
     type: str
-    policy: str
     kinds: tuple[KindAnswer, ...]
 
     @property
@@ -112,6 +111,8 @@ def decided(
     if (idle is None) == (busy is None):
         raise InputError(f"expected the idle units or the busy ones, got {'neither' if idle is None else 'both'}")
     if department.types:
+        if incident_class is not None:
+            raise InputError("expected a type of incident and no class: the types of this city are its classes")
         incident_type = _type(department, node_id, incident_type)
     elif incident_type is not None:
         raise InputError(f"expected no type of incident: this city has none, got {incident_type!r}")
@@ -182,13 +183,13 @@ def idle_units(unit_ids: Collection[str], idle: str | None, busy: str | None) ->
 def explain_department(found: DepartmentDecision) -> DepartmentAnswer:
     """The reasons of a decision."""
     kinds = tuple(_explained(one, found) for one in found.kinds)
-    return DepartmentAnswer(node_id=found.node_id, type=found.type, policy=kinds[0].explanation.policy, kinds=kinds)
+    return DepartmentAnswer(node_id=found.node_id, type=found.type, kinds=kinds)
 
 
 def _explained(one: KindDecision, found: DepartmentDecision) -> KindAnswer:
     """The explanation of what one kind sends, in units where there is a roster."""
     fleet = one.fleet
-    explanation = explain(fleet.policy, one.trucks, one.point)
+    explanation = explain(fleet.policy, one.trucks, one.point, one.decision)
     missed = fleet.chances(one.point, one.decision)
     standards = tuple(zip(fleet.standards_at(one.point), missed, strict=True))
     place = f"{found.node_id} ({found.type})" if found.type else explanation.place

@@ -123,8 +123,12 @@ class DepartmentComparison:
     def _mean_minutes(self, number: int) -> float:
         """The mean time until the first unit of a kind is there, over all kinds that incidents need."""
         per_day = {kind: comparison.city.incidents_per_day for kind, comparison in self.kinds.items()}
-        means = {kind: self.kinds[kind].results[number].evaluation.mean_response_minutes or 0.0 for kind in per_day}
-        return sum(per_day[kind] * means[kind] for kind in per_day) / sum(per_day.values())
+        total = 0.0
+        for kind, rate in per_day.items():
+            mean = self.kinds[kind].results[number].evaluation.mean_response_minutes
+            assert mean is not None  # a comparison always has minutes
+            total += rate * mean
+        return total / sum(per_day.values())
 
 
 def compare_department(

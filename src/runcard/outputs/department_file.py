@@ -16,7 +16,7 @@ from runcard.city.conditions import COLUMN_CONDITIONS, ONLY_KIND
 from runcard.city.model import City, Standard, Unit
 from runcard.errors import PolicyFileError
 from runcard.mdp.fingerprint import city_fingerprint
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import DispatchProblem, standard_measure
 from runcard.outputs.policy_file import (
     DEPARTMENT_FORMAT,
     FORMAT,
@@ -32,7 +32,7 @@ from runcard.outputs.policy_file import (
 from runcard.policy.base import Policy
 from runcard.policy.department import Department, Fleet
 
-_STANDARD = ("type", "kind", "trucks", "arrivals", "target_minutes", "weight")
+_STANDARD = ("type", "kind", "trucks", "arrivals", "target_minutes", "weight", "busy_minutes")
 _UNIT = ("unit_id", "station_id", "kind")
 
 
@@ -69,7 +69,10 @@ def load_department(
             _fleet(one, policy_from(one["policy"], own, None if problems is None else problems[one["kind"]]))
             for one, own in zip(about["kinds"], arrays, strict=True)
         ]
-        return Department(fleets=tuple(fleets), spare=_units(about["spare"]))
+        department = Department(fleets=tuple(fleets), spare=_units(about["spare"]))
+        if len(set(department.unit_ids)) < len(department.unit_ids):
+            raise PolicyFileError("damaged: expected every unit once")
+        return department
 
 
 def load_kind(path: str | os.PathLike[str], kind: str, problem: DispatchProblem | str) -> Policy:
@@ -117,6 +120,14 @@ def _fleet(said: Mapping[str, Any], policy: Policy) -> Fleet:
         raise PolicyFileError(f"damaged: expected units for the trucks of every station of {kind}")
     if len(fleet.types) != problem.num_points:
         raise PolicyFileError(f"damaged: expected a type for each of {problem.num_points} demand points of {kind}")
+    if ({unit.kind for unit in fleet.units} | {standard.kind for standard in fleet.standards}) - {kind}:
+        raise PolicyFileError(f"damaged: expected units and standards of the kind {kind} only")
+    trucks = {standard.type: standard.trucks for standard in fleet.standards}
+    numbers = [standard_measure(n) for n in range(max(map(len, map(fleet.standards_of, trucks)), default=0))]
+    if trucks and [trucks.get(name) for name in fleet.types] != problem.trucks_needed.tolist():
+        raise PolicyFileError(f"damaged: expected standards of {kind} that need as many trucks as its demand points")
+    if len(numbers) > 1 and not set(numbers) <= set(problem.measures):
+        raise PolicyFileError(f"damaged: expected the chance to miss every standard of {kind}")
     return fleet
 
 

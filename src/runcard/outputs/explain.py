@@ -185,8 +185,11 @@ class Explanation:
         return f"{in_decimals(price, 3)} min" if self.objective.minimise == "minutes" else in_decimals(price, 4)
 
 
-def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
-    """The decision of a policy for an incident at demand point `point` when `idle` [I] trucks are idle, explained."""
+def explain(policy: Policy, idle: NDArray[np.int64], point: int, decision: Decision | None = None) -> Explanation:
+    """The decision of a policy for an incident at demand point `point` when `idle` [I] trucks are idle, explained.
+
+    The policy is not asked again if its decision is given.
+    """
     problem = policy.problem
     idle, point = checked_situation(problem, idle, point)
     teams = idle_teams(problem, idle, point)
@@ -198,7 +201,7 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int) -> Explanation:
     truck_prices = policy.prices(idle, 1 + with_idle)  # team 1 + i is one truck of station i
     asked = np.append(equally_good, closest)
     prices = policy.prices(idle, asked)
-    best_now, decision = int(prices[:-1].argmin()), policy.decide(idle, point)
+    best_now, decision = int(prices[:-1].argmin()), decision or policy.decide(idle, point)
     return Explanation(
         place=problem.point_ids[point] + class_words(problem, point),
         policy=policy.name,

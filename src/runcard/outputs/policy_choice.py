@@ -100,7 +100,8 @@ def policies_for(
     """The policies for a city of one kind, in the order in which they were asked for; with arrivals if wanted."""
     (kind,) = city.kinds
     seen = city.of_kind(kind)
-    check_size([station.trucks for station in seen.stations], [one.name for one in choices if one.file is None])
+    solved = [one.name for one in choices if one.file is None]
+    check_size([station.trucks for station in seen.stations], solved, kind="" if city.is_plain else kind)
     if not arrivals and all(
         choice.file is not None for choice in choices
     ):  # no need for the costs, which can take long

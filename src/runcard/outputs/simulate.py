@@ -92,7 +92,7 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
     """What a simulation found as plain values, for JSON; with what each truck does, if wanted."""
     policies = []
     for number, result in enumerate(simulation.policies):
-        late = _interval(result.late_fraction)
+        late = _interval(result.missed)  # the late fraction, where there is one standard of weight 1
         document: dict[str, Any] = {
             "name": result.name,
             "late_fraction": late.pop("mean"),
@@ -117,6 +117,7 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
                 {
                     "station_id": station,
                     "truck": stations[: n + 1].count(station),
+                    **({"unit_id": simulation.units[n]} if simulation.units else {}),
                     "busy_fraction": float(result.busy_fractions[n]),
                     "dispatches_per_day": float(result.dispatches_per_day[n]),
                 }

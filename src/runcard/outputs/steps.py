@@ -23,8 +23,8 @@ NO_STEPS = Steps()
 
 
 MOST_ARRIVALS: Final = 10**6
-"""Teams times demand points, those of three and more trucks counted as eight: with more, the arrivals of the last truck
-would take longer to find than the policy."""
+"""Teams times demand points that differ, those of three and more trucks counted as eight: with more, the arrivals of
+the last truck would take longer to find than the policy."""
 
 
 def city_problem(
@@ -36,5 +36,6 @@ def city_problem(
     """
     steps.begin(f"driving times to {counted(len(city.demand), 'demand point')}")
     most = max(city.trucks_for(point) for point in city.demand)
-    entries = comb(len(city.stations) + most, most) * len(city.demand) * (8 if most > 2 else 1)
+    distinct = len({(point.node_id, city.trucks_for(point)) for point in city.demand})
+    entries = comb(len(city.stations) + most, most) * distinct * (8 if most > 2 else 1)
     return dispatch_problem(city, minutes=minutes, arrivals=arrivals and entries <= MOST_ARRIVALS, progress=steps.part)

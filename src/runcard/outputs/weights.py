@@ -11,7 +11,6 @@ from typing import Any
 from runcard.city.conditions import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
-from runcard.mdp.from_city import city_of_kind
 from runcard.mdp.memory import check_states
 from runcard.mdp.objective import with_objective
 from runcard.outputs.compare import ComparedPolicy, solved_result
@@ -83,7 +82,7 @@ def compare_weights(
     for weight in weights:
         if not 0.0 <= weight <= MAX_WEIGHT:
             raise InputError(f"expected weights from 0 to {MAX_WEIGHT:g} late incidents per minute, got {weight!r}")
-    city = city_of_kind(city)
+    city = city.of_kind()
     check_states(station.trucks for station in city.stations)
     by_late = city_problem(replace(city, objective=LATE), arrivals=True, steps=steps)
     load_kernels(by_late, names)

@@ -19,7 +19,7 @@ from runcard.mdp.problem import P_LATE, DispatchProblem, standard_measure
 from runcard.mdp.progress import Progress
 from runcard.policy.base import Decision, Option, Policy
 from runcard.policy.options import team_number
-from runcard.policy.solve import policy_names, solve_named
+from runcard.policy.solve import check_size, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 
@@ -48,7 +48,10 @@ class Fleet:
 
     def point(self, node_id: str, incident_type: str) -> int | None:
         """The demand point of a node and a type of incident; None if such an incident does not need this kind."""
-        return self._points.get((node_id, incident_type))
+        found = self._points.get((node_id, incident_type))
+        if not self.standards and self.problem.point_ids.count(node_id) > 1:
+            raise InputError(f"node {node_id} has several incident classes: ask the fleet with the number of one")
+        return found
 
     @cached_property
     def _place(self) -> Mapping[str, int]:
@@ -95,7 +98,11 @@ class Fleet:
 
     def standards_at(self, point: int) -> tuple[Standard, ...]:
         """The standards of the incidents of a demand point, in the order of the measures of the problem."""
-        return tuple(one for one in self.standards if one.type == self.types[point])
+        return self.standards_of(self.types[point])
+
+    def standards_of(self, incident_type: str) -> tuple[Standard, ...]:
+        """The standards of a type of incident."""
+        return tuple(one for one in self.standards if one.type == incident_type)
 
     def chances(self, point: int, option: Option) -> tuple[float, ...]:
         """The chance that a team misses each standard of a demand point."""
@@ -198,7 +205,7 @@ class Department:
         if node_id not in nodes:
             raise InputError(f"expected a demand point, got {node_id!r}{near(node_id, nodes)}")
         here = dict.fromkeys(
-            kind for one in self.fleets for point, kind in zip(one.problem.point_ids, one.types, strict=True)
+            of_point for one in self.fleets for point, of_point in zip(one.problem.point_ids, one.types, strict=True)
             if point == node_id
         )  # fmt: skip
         raise InputError(f"expected a type of incident of node {node_id} ({', '.join(here)}), got {incident_type!r}")
@@ -217,17 +224,23 @@ def department_of(city: City, policies: Mapping[str, Policy]) -> Department:
 
 def solve_department(
     city: City,
-    policy: str = "optimal",
+    policy: str | Mapping[str, str] = "optimal",
     *,
     tolerance: float = DEFAULTS.tolerance,
     horizon_busy_times: float | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Department:
-    """The department of a city with the policy of that name or label, solved for every kind."""
+    """The department of a city with the policy of that name or label, or one for each kind, solved for every kind."""
     options = SolveOptions(
         tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
     )
-    (name,) = policy_names([policy], options)
-    solved = {kind: solve_named(dispatch_problem(city, kind=kind), name, options) for kind in city.kinds}
+    words = dict.fromkeys(city.kinds, policy) if isinstance(policy, str) else policy
+    if set(words) != set(city.kinds):
+        raise InputError(f"expected a policy for each kind ({', '.join(city.kinds)}), got {', '.join(words) or 'none'}")
+    names = {kind: policy_name(words[kind]) for kind in city.kinds}
+    policy_names(list(names.values()), options)
+    for kind, name in names.items():  # before any work
+        check_size([station.trucks for station in city.of_kind(kind).stations], [name], kind=kind)
+    solved = {kind: solve_named(dispatch_problem(city, kind=kind), name, options) for kind, name in names.items()}
     return department_of(city, solved)

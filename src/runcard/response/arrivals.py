@@ -25,7 +25,7 @@ interpolated, by cubics that rise where the points do.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import ceil, comb, log
@@ -56,7 +56,7 @@ LEAST_TIMES, MOST_TIMES = 6, 32
 SPACING = 1.25
 NUM_STEPS = 576
 REACH = 3.0
-LATE = 0.1
+BEYOND = 0.1
 """The part beyond the 90th percentile."""
 TINY = 1e-6
 """Chances are not told from 0, or from 1, any closer."""
@@ -75,11 +75,13 @@ class Arrivals:
     minutes: Vector
     """[time], rising."""
     first_later: NDArray[np.float32]
-    """[time, team, demand point] the chance that the first truck is later than that; 0 where the team is too large."""
+    """[time, team, column] the chance that the first truck is later than that; 0 where the team is too large."""
     last_later: NDArray[np.float32]
     """The same of the last truck."""
     fixed: bool
     """Whether nothing is random."""
+    column: NDArray[np.int64]
+    """[demand point] its column: demand points at one node that need equally many trucks share one."""
 
     def p90(self, which: str) -> Floats:
         """[team, demand point] the 90th percentile of the "first" or the "last" arrival; inf for too large a team."""
@@ -88,7 +90,18 @@ class Arrivals:
             "last": (self.last_minutes, self.last_later),
         }[which]
         # Curves with a step do not say where between two times it is.
-        return mean if self.fixed else np.where(np.isinf(mean), np.inf, p90_of(self.minutes, later))
+        return mean if self.fixed else np.where(np.isinf(mean), np.inf, p90_of(self.minutes, later)[:, self.column])
+
+    def later(self, which: str, place: int) -> Floats:
+        """[team, demand point] the chance that the "first" or the "last" truck is later than one of the times."""
+        curves = {"first": self.first_later, "last": self.last_later}[which]
+        found: Floats = curves[place].astype(np.float64)[:, self.column]
+        return found
+
+    def spread(self, column: NDArray[np.int64]) -> "Arrivals":
+        """The same for demand points that share columns."""
+        first, last = (minutes[:, column] for minutes in (self.first_minutes, self.last_minutes))
+        return replace(self, first_minutes=first, last_minutes=last, column=column)
 
 
 def p90_of(minutes: Vector, later: NDArray[Any]) -> Floats:
@@ -96,8 +109,8 @@ def p90_of(minutes: Vector, later: NDArray[Any]) -> Floats:
 
     Below the first time the curve is taken as exponential, beyond the last time as a Weibull tail.
     """
-    last, goal, x = len(minutes) - 1, log(-log(LATE)), np.log(minutes)
-    above = (later > LATE).sum(axis=0)
+    last, goal, x = len(minutes) - 1, log(-log(BEYOND)), np.log(minutes)
+    above = (later > BEYOND).sum(axis=0)
     low = np.clip(above - 1, 0, last - 1)
 
     def point(place: NDArray[Any]) -> tuple[Floats, Floats]:
@@ -121,7 +134,7 @@ def p90_of(minutes: Vector, later: NDArray[Any]) -> Floats:
     between = x1 + s**2 * (3.0 - 2.0 * s) * run + bent
     beyond = np.minimum(x2 + (goal - y2) * run / rise, 700.0)
     at_first = np.clip(later[0].astype(np.float64), TINY, 1.0 - TINY)
-    below = np.where(at_first > TINY, minutes[0] * log(LATE) / np.log(at_first), 0.0)
+    below = np.where(at_first > TINY, minutes[0] * log(BEYOND) / np.log(at_first), 0.0)
     found: Floats = np.where(above == 0, below, np.exp(np.where(above > last, beyond, between)))
     return found
 
@@ -164,7 +177,7 @@ def find_arrivals(
                 progress(min(done, 1.0))
     if progress is not None:
         progress(1.0)
-    return Arrivals(mean_minutes, last_minutes, most, minutes, first, last, travel.fixed)
+    return Arrivals(mean_minutes, last_minutes, most, minutes, first, last, travel.fixed, np.arange(len(points)))
 
 
 class Band(NamedTuple):

@@ -368,7 +368,7 @@ def _prepared(
             num_batches = min(MOST_BATCHES, max(2, ceil(incidents / num_in_log)))
         start, end = model.log["minutes"][[0, -1]].tolist()
         measured_from, incidents, most = start, None, num_in_log
-    elif len(model.hour_share) or len(model.shifts):
+    elif len(model.hour_share) or any(len(one.shifts) for one in models):
         per_week = city.incidents_per_day * MINUTES_PER_WEEK / MINUTES_PER_DAY
         wanted = most if incidents is None else incidents / num_batches
         weeks = max(1.0, round(wanted / per_week))

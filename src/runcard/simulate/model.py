@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import MINUTES_PER_DAY, City, Standard
 from runcard.errors import InputError
-from runcard.mdp.from_city import city_of_kind
 from runcard.mdp.layout import strides
 from runcard.response.routes import Routes, find_routes
 from runcard.response.travel import outside_route
@@ -125,7 +124,7 @@ class Model(NamedTuple):
 def build_model(whole: City, scenario: Scenario, kind: str | None = None) -> Model:
     """The model of a city in a scenario, as one kind sees it; the kind may be left out where there is only one."""
     check_busy(whole, scenario)
-    city = scenario.changed(city_of_kind(whole, kind))
+    city = scenario.changed(whole.of_kind(kind))
     kind = kind or whole.kinds[0]
     kinds_before = whole.kinds[: whole.kinds.index(kind)]
     routes = find_routes(city)
