@@ -73,7 +73,9 @@ def test_percentiles_beyond_the_first_guess_are_still_found() -> None:
 def test_windows_move_towards_the_percentile() -> None:
     """If it is later than every time that was looked at, later times are next, and earlier ones if it is earlier."""
     problem = dispatch_problem(generate_grid(side=5, num_stations=4, load=0.1, seed=1), arrivals=True)
-    middle = {"first": range(10, 14), "last": range(12, 16)}
+    assert problem.arrivals is not None
+    half = len(problem.arrivals.minutes) // 2
+    middle = {"first": range(half - 2, half), "last": range(half - 1, half + 1)}
     for later, moved in ((1.0, lambda new, old: new.stop > old.stop), (0.0, lambda new, old: new.start < old.start)):
         found = later_windows(problem, middle, _evaluation(middle, later))
         assert found is not None
