@@ -111,3 +111,14 @@ def test_faults_of_a_department_built_in_memory_name_its_fields() -> None:
             stations=tuple(replace(one, trucks=0) for one in city.stations),
             standards=(*city.standards, Standard("fire", "medic", 1, 1, 6.0)),
         )
+
+
+def test_a_unit_added_to_a_written_roster_is_read(tmp_path: Path) -> None:
+    """A department is written without the trucks of its stations, so that one more row of the roster is enough."""
+    folder = write_city(grid_department(side=3, engines=3, ladders=1), tmp_path / "city")
+    assert "trucks" not in (folder / "station.csv").read_text()
+    with (folder / "unit.csv").open("a") as file:
+        file.write("E99,s0,engine\nC1,s0,chief\n")
+    city = read_city(folder)
+    assert city.of_kind("engine").stations[0].trucks == 2
+    assert city.kinds == ("engine", "ladder")  # a kind that nobody needs has no busy minutes either

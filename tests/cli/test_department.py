@@ -58,7 +58,7 @@ def test_compare_shows_standards_and_kinds(run, folder: Path) -> None:
     out = run("compare", folder).out
     for words in ("fire: engine", "2 of 2 in", "fire: ladder", "medical: engine", "4 engines", "2 ladders"):
         assert words in out
-    assert "Minutes until the first and the last truck are there:" in out
+    assert "Minutes until the first and the last engine are there:" in out
     only = run("compare", folder, "--kind", "ladder")
     assert only.code == 0
     assert "4 engines" not in only.out

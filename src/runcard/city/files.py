@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,6 +70,9 @@ def write_city(city: City, folder: str | Path, *, overwrite: bool = False) -> Pa
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder for the city, got a file")
     rows = [(table, getattr(city, TABLE_ATTRIBUTES[table.name])) for table in TABLES]
+    if city.units:  # the roster says how many trucks a station has
+        uncounted = tuple(replace(station, trucks=0) for station in city.stations)
+        rows = [(table, uncounted if table.name == "station" else own) for table, own in rows]
     texts = {
         table.file_name: format_table(table, of_table)
         for table, of_table in rows

@@ -79,6 +79,11 @@ def compare(
     if curve is not None:
         check_picture_file(curve, "curve")
     given = read_city(city)
+    if weights is not None and kind is None and len(given.kinds) > 1:
+        kinds = ", ".join(given.kinds)
+        raise typer.BadParameter(
+            f"expected --kind with it, one of {kinds}: each has its own curve", param_hint="'--weights'"
+        )
     if kind is not None or (weights is not None and not given.is_plain):
         given = given.of_kind(kind)
     found: Comparison | DepartmentComparison | WeightComparison

@@ -26,7 +26,8 @@ def print_results(comparison: Comparison) -> None:
     """Print what policies achieve, and the stations."""
     console = make_console()
     console.print(comparison_table(comparison))
-    _print_arrivals(comparison.results, [result.name for result in comparison.results])
+    truck = "truck" if comparison.city.is_plain else comparison.city.kinds[0]
+    _print_arrivals(comparison.results, [result.name for result in comparison.results], truck=truck)
     if any(result.policy.name == "optimal" for result in comparison.results):
         console.print(*optimum_lines(comparison), "", sep="\n")
     if comparison.results[0].late_by_rule:
@@ -89,12 +90,14 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     return SplitTable(headings, rows)
 
 
-def _print_arrivals(results: Sequence[ComparedPolicy], names: Sequence[str], heading: str = "policy") -> None:
+def _print_arrivals(
+    results: Sequence[ComparedPolicy], names: Sequence[str], heading: str = "policy", *, truck: str = "truck"
+) -> None:
     """Print when the first and the last truck are there, or that there are too many teams for that."""
     if not results[0].evaluation.p90_minutes:
         make_console().print("Too many teams to find when the last truck is there: simulate says it.")
     else:
-        make_console().print("Minutes until the first and the last truck are there:", style="bold")
+        make_console().print(f"Minutes until the first and the last {truck} are there:", style="bold")
         make_console().print(arrival_table(results, names, heading))
 
 

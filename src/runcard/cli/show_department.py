@@ -35,7 +35,7 @@ def department_table(comparison: DepartmentComparison) -> SplitTable:
     decimals = decimals_for(100.0 * one for one in missed)
     per_day = decimals_for(comparison.city.incidents_per_day * one for one in missed)
     headings = ["policy", "missed\nper 100", "proven\ninterval", "missed\nper day"]
-    headings += ["fewer\nmissed, %", "above the best\nat most, %", "time\ns"]
+    headings += ["fewer\nmissed, %", "above best\nat most, %", "time\ns"]
     rows: list[list[str | Text]] = [
         [
             named(result.name, converged=result.converged),

@@ -17,7 +17,7 @@ def print_lateness(node_id: str, classes: Sequence[ClassLateness], *, top: int) 
     """Print P(late) of the best teams at a node, for each of its incident classes."""
     console = make_console()
     for number, one in enumerate(classes, start=1):
-        of_several = f" (incident class {number} of {len(classes)})" if len(classes) > 1 else ""
+        of_several = f" (incident class {number} of {len(classes)})" if len(classes) > 1 and not one.kind else ""
         console.print(f"{node_id}{of_several}: {class_line(one)}", style="bold")
         console.print(lateness_table(one, top=top))
         if len(one.teams) > top:

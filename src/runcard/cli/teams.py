@@ -11,6 +11,8 @@ from runcard.cli.parameters import AsJson, CityFolder, Node, option, path_argume
 def lateness(
     city: CityFolder,
     at: Node,
+    kind: Annotated[str | None, option("KIND", "Only this kind of units.")] = None,
+    incident_type: Annotated[str | None, option("TYPE", "Only incidents of this type.", "--type")] = None,
     top: Annotated[int, whole_option("Teams that the table shows; JSON has all of them.", least=1)] = 20,
     as_json: AsJson = False,
 ) -> None:
@@ -24,7 +26,7 @@ def lateness(
     with Report() as report:
         given = read_city(city)
         report.begin(f"driving times to {at}")
-        found = lateness_at(given, at)
+        found = lateness_at(given if kind is None else given.of_kind(kind), at, incident_type)
     if as_json:
         print_json(lateness_document(at, found))
     else:

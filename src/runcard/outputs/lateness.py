@@ -75,17 +75,23 @@ def _plain(one: ClassLateness) -> dict[str, Any]:
     return found
 
 
-def lateness_at(city: City, node_id: str) -> list[ClassLateness]:
+def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> list[ClassLateness]:
     """P(late) of every team that could be sent to a node, for each of its incident classes as in demand.csv.
 
-    In a department that is for each kind that they need, in turn.
+    In a department that is for each kind that they need, in turn, and if wanted for one type of incident only.
     """
     if not any(point.node_id == node_id for point in city.demand):
         if any(node.node_id == node_id for node in city.nodes):
             raise InputError(f"node {node_id!r} of {city.name} is no demand point: no row of demand.csv names it")
         nodes = (point.node_id for point in city.demand)
         raise InputError(expected_one_of(f"demand point of {city.name}", nodes, node_id))
-    return [one for kind in city.kinds for one in _lateness_of_kind(city.of_kind(kind), node_id)]
+    if incident_type is not None:
+        types = dict.fromkeys(standard.type for standard in city.standards)
+        here = {point.type for point in city.demand if point.node_id == node_id}
+        if incident_type not in types or incident_type not in here:
+            raise InputError(f"node {node_id}: {expected_one_of('type of incident', here & set(types), incident_type)}")
+    every = [one for kind in city.kinds for one in _lateness_of_kind(city.of_kind(kind), node_id)]
+    return [one for one in every if incident_type is None or one.type == incident_type]
 
 
 def _lateness_of_kind(city: City, node_id: str) -> list[ClassLateness]:
