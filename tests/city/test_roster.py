@@ -12,7 +12,7 @@ from runcard.city import City, Standard, Turnout, Unit, read_city, write_city
 from runcard.errors import CityError
 
 names = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "Zs"]), min_size=1, max_size=6).map(str.strip)
-kinds = names.filter(lambda name: bool(name) and "," not in name)
+kinds = names.filter(lambda name: bool(name) and not set(name) & set(",/\\\\"))
 
 
 @given(st.integers(0, 10_000), kinds, kinds, st.sampled_from([None, 30.0]))
@@ -122,3 +122,44 @@ def test_a_unit_added_to_a_written_roster_is_read(tmp_path: Path) -> None:
     city = read_city(folder)
     assert city.of_kind("engine").stations[0].trucks == 2
     assert city.kinds == ("engine", "ladder")  # a kind that nobody needs has no busy minutes either
+
+
+def test_a_roster_can_be_exchanged_in_memory() -> None:
+    """Stations count their trucks again, so that `replace` with another roster is enough."""
+    city = grid_department(side=3, engines=3, ladders=1)
+    more = replace(city, units=(*city.units, Unit("E99", "s0", "engine")))
+    assert more.of_kind("engine").stations[0].trucks == 2
+
+
+def test_settings_by_kind_cannot_be_changed_from_outside() -> None:
+    """The city has its own copy of what it was given."""
+    busy = {"engine": 40.0, "ladder": 60.0}
+    city = replace(grid_department(side=3, engines=3, ladders=1), busy_minutes=busy)
+    busy["engine"] = -1.0
+    assert city.of_kind("engine").busy_minutes == 40.0
+
+
+@pytest.mark.parametrize("wrong", ["ladder/truck", "mean_minutes", "a" * 61, "a,b"])
+def test_a_kind_can_name_a_file_and_a_key(wrong: str) -> None:
+    """A kind that could not be in the name of a map, or beside the keys of turnout, is refused."""
+    city = grid_department(side=3, engines=3, ladders=1)
+    with pytest.raises(CityError, match="expected kind not empty, of at most 60 characters"):
+        replace(city, units=tuple(replace(unit, kind=wrong) for unit in city.units))
+
+
+def test_what_is_no_text_at_all_is_a_fault_too() -> None:
+    """A city built in memory from odd things is refused with its faults, and not with an error of Python."""
+    city = grid_department(side=3, engines=3, ladders=1)
+    with pytest.raises(CityError, match=r"units\[0\]: expected kind"):
+        replace(city, units=(replace(city.units[0], kind=["engine"]), *city.units[1:]))  # type: ignore[arg-type]
+    with pytest.raises(CityError, match=r"standards\[0\]: expected busy_minutes"):
+        replace(city, standards=(replace(city.standards[0], busy_minutes="90"), *city.standards[1:]))  # type: ignore[arg-type]
+
+
+def test_a_kind_of_types_that_never_happen_is_still_sent() -> None:
+    """Its city has next to no incidents, so that there is an answer for the day when one happens."""
+    city = grid_department(side=3, engines=3, ladders=1)
+    quiet = tuple(replace(point, incidents_per_day=0.0) if point.type == "fire" else point for point in city.demand)
+    without = replace(city, demand=quiet)
+    assert (without.kinds, without.sent_kinds) == (("engine",), ("engine", "ladder"))
+    assert without.of_kind("ladder").incidents_per_day < 1e-6

@@ -94,6 +94,13 @@ def test_a_department_of_another_roster_is_refused(city: City, tmp_path: Path) -
         (lambda about: about["kinds"][0]["units"][0].__setitem__(0, "all"), "expected unit_id not empty"),
         (lambda about: about["kinds"][0]["standards"][0].__setitem__(2, 9), "expected trucks to be a whole number"),
         (lambda about: about.update(kinds=[]), "expected at least one kind of units"),
+        (lambda about: about["kinds"][1]["units"][0].__setitem__(0, "E01"), "expected every unit and every kind once"),
+        (lambda about: about["spare"].append(["E01", "s0", "medic"]), "expected every unit and every kind once"),
+        (lambda about: about["kinds"][0]["units"][0].__setitem__(2, "ladder"), "of the kind engine only"),
+        (lambda about: about["kinds"][0]["standards"][0].__setitem__(3, 3), "no more arrivals than trucks"),
+        (lambda about: [one.update(units=[]) for one in about["kinds"]], "expected units and standards of every kind"),
+        (lambda about: about["kinds"][0]["standards"].pop(), "that need as many trucks as its demand points"),
+        (lambda about: about["kinds"][0].update(kind="a/b"), "expected kind not empty"),
         (lambda about: about["kinds"][0].pop("policy"), "not a policy file of this version, or damaged"),
     ],
 )

@@ -101,3 +101,47 @@ def test_kinds_may_have_different_policies() -> None:
     assert mixed.name == "closest-first (engine), optimal (ladder)"
     with pytest.raises(InputError, match=r"expected a kind of units \(engine, ladder\), got 'medic'"):
         mixed.fleet("medic")
+
+
+def test_a_kind_that_only_rare_types_need_is_sent_to_them() -> None:
+    """A fire that has never happened gets a ladder, the one that is surest to be in time."""
+    city = grid_department(side=4, engines=4, ladders=2)
+    quiet = tuple(replace(point, incidents_per_day=0.0) if point.type == "fire" else point for point in city.demand)
+    department = solve_department(replace(city, demand=quiet))
+    engines, ladders = department.decide(department.unit_ids, "n5", "fire").kinds
+    assert len(engines.units) == 2
+    missed = {one.team: one.p_late for one in (ladders.decision, *ladders.decision.alternatives)}
+    assert ladders.decision.p_late == min(missed.values())
+
+
+def test_without_a_roster_stations_stand_for_their_trucks() -> None:
+    """Each idle truck is named by its station; one that is not there is refused."""
+    from runcard.city import Standard, generate_grid
+
+    plain = generate_grid(side=4, num_stations=3, load=0.1, seed=1)
+    typed = replace(
+        plain,
+        target_minutes=None,
+        standards=(Standard("fire", "truck", 2, 1, 3.0),),
+        demand=tuple(replace(point, type="fire") for point in plain.demand),
+    )
+    department = solve_department(typed)
+    assert department.decide(["s0", "s2"], "n5", "fire").units == ("s0", "s2")
+    assert department.decide([], "n5", "fire").units == ("outside", "outside")
+    with pytest.raises(InputError, match="expected stations, got 's9'"):
+        department.decide(["s9"], "n5", "fire")
+    alone = solve_department(plain)
+    assert len(alone.decide(["s0", "s1", "s2"], "n5").units) == 2
+    with pytest.raises(InputError, match="expected no type of incident: this city has none"):
+        alone.decide(["s0"], "n5", "fire")
+
+
+@pytest.mark.parametrize("idle", [[1, 2], None, [["E01"]], {None}, "E01"])
+def test_idle_units_that_are_none_are_refused(department: Department, idle: object) -> None:
+    """Whatever is not a collection of unit ids is an InputError, and never an answer."""
+    with pytest.raises(InputError):
+        department.decide(idle, "n5", "fire")  # type: ignore[arg-type]
+    with pytest.raises(InputError):
+        department.decide({"E01"}, 3, "fire")  # type: ignore[arg-type]
+    with pytest.raises(InputError):
+        department.decide({"E01"}, "n5", ["fire"])  # type: ignore[arg-type]

@@ -4,8 +4,8 @@ The same checks serve a city built in memory and one read from a folder. So a `F
 in it. Whoever raises the error turns that into words: `stations[1]` here, `station.csv row 3` in a folder.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,8 @@ def check_city(city: "City") -> None:
     for table in OPTIONAL_TABLES:
         if not tables[table]:
             del tables[table]
+    if "unit" in tables:  # it is counted again, whatever it was before
+        tables["station"] = [replace(station, trucks=0) for station in tables["station"]]
 
     def place(table: str, index: int | None) -> str:
         if table == "city":
@@ -68,7 +70,12 @@ def described(fault: Fault, place: Place) -> str:
 
 
 def find_faults(
-    settings: Mapping[str, Any], tables: Mapping[str, Sequence[Any]], place: Place, *, routes: bool = True
+    settings: Mapping[str, Any],
+    tables: Mapping[str, Sequence[Any]],
+    place: Place,
+    *,
+    routes: bool = True,
+    unread: Collection[str] = (),
 ) -> list[Fault]:
     """Every fault of a city given as settings and tables; a setting or table that is absent is not checked.
 
@@ -81,7 +88,11 @@ def find_faults(
     if "incident_type" not in tables:
         faults += _arrival_faults(settings, tables.get("demand", ()))
     faults += _reference_faults(tables)
-    faults += department_faults(settings, tables, place)
+    try:
+        faults += list(department_faults(settings, tables, place, unread))
+    except (TypeError, AttributeError, ValueError):
+        if not faults:  # else it is because of those
+            raise
     if routes and not faults:
         faults += route_faults(tables["link"], tables["station"], tables["demand"])
     return faults
@@ -168,8 +179,9 @@ def _table_faults(table: str, rows: Sequence[Any], place: Place) -> Iterator[Fau
     for field, condition in COLUMN_CONDITIONS[table].items():
         for index, row in enumerate(rows):
             value = getattr(row, field)
-            counted_later = (table, field) == ("station", "trucks") and value == 0  # see `roster.py`
-            if not counted_later and (fault := condition.fault(field, value)):
+            # See `roster.py`: these depend on other tables.
+            later = (table, field) == ("demand", "type") or ((table, field) == ("station", "trucks") and value == 0)
+            if not later and (fault := condition.fault(field, value)):
                 yield Fault(table, index, fault)
     first: dict[Any, int] = {}
     for index, value in enumerate(getattr(row, UNIQUE[table]) for row in rows if table in UNIQUE):

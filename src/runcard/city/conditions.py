@@ -32,6 +32,8 @@ MAX_RATE: Final = 1e9
 OUTSIDE_ID: Final = "outside"
 """How a truck from outside the region is named in a team."""
 
+_TURNOUT_KEYS: Final = ("mean_minutes", "model", "cv", "shared")
+
 RESERVED_IDS: Final = (OUTSIDE_ID, "all", "none")
 """No station or unit may be called so: these words have a meaning where they are listed."""
 
@@ -149,7 +151,11 @@ _ID_IN_LISTS: Final = Condition(
     f"not empty, without commas, and not one of {', '.join(RESERVED_IDS)}",
     lambda value: _ID.holds(value) and "," not in value and value not in RESERVED_IDS,
 )
-_KIND: Final = Condition(str, "not empty, without commas", lambda value: _ID.holds(value) and "," not in value)
+_KIND: Final = Condition(
+    str,
+    "not empty, of at most 60 characters, without commas or slashes, and no key of [turnout]",
+    lambda value: _ID.holds(value) and len(value) <= 60 and not set(value) & set(",/\\") and value not in _TURNOUT_KEYS,
+)
 REFERENCE: Final = Condition(str, "to be a known node", lambda value: True)
 STATION_REFERENCE: Final = Condition(str, "to be a known station", lambda value: True)
 _COORDINATE: Final = Condition(float, "to be a number", lambda value: value == value, -MAX_COORDINATE, MAX_COORDINATE)

@@ -53,7 +53,9 @@ def read_city(folder: str | Path) -> City:
         return f"{table}.csv" if index is None else f"{table}.csv row {read[table].row_numbers[index]}"
 
     # The settings and tables that could be read are checked further, so that one run shows everything.
-    faults += find_faults(settings, {name: table.rows for name, table in read.items()}, place, routes=not faults)
+    rows = {name: table.rows for name, table in read.items()}
+    unread = [name for name in OPTIONAL_TABLES if name not in read and (folder / f"{name}.csv").exists()]
+    faults += find_faults(settings, rows, place, routes=not faults, unread=unread)
     if faults:
         faults.sort(key=lambda fault: (_ORDER.index(fault.table), -1 if fault.index is None else fault.index))
         raise CityError(str(folder), [described(fault, place) for fault in faults])

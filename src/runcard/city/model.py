@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from runcard.city.check import check_city
-from runcard.city.conditions import ONLY_KIND, near
+from runcard.city.conditions import LEAST_RATE, ONLY_KIND, near
 from runcard.errors import InputError
 
 MINUTES_PER_DAY: Final = 1440.0
+QUIET_RATE: Final = 1e-9
+"""Incidents a day that are next to none."""
 
 Extra = tuple[tuple[str, str], ...]
 """The cells of columns that runcard does not use, as pairs of column and cell. They are kept, but not compared."""
@@ -189,6 +191,11 @@ class City:
     """The turnout of kinds that have one of their own."""
 
     def __post_init__(self) -> None:
+        for name in ("units", "standards"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in ("busy_minutes", "turnout_by_kind"):
+            if isinstance(given := getattr(self, name), Mapping):
+                object.__setattr__(self, name, dict(given))  # nobody else can change it
         check_city(self)
         if self.units:
             homes = [unit.station_id for unit in self.units]
@@ -203,25 +210,31 @@ class City:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds that some incident needs, in the order of the roster."""
-        listed = dict.fromkeys(unit.kind for unit in self.units) or {ONLY_KIND: None}
-        if not self.standards:  # without a look at the demand points, each of which asks for this
-            return tuple(listed)
-        types = {point.type for point in self.demand if point.incidents_per_day > 0.0}
+        if not self.standards:
+            return self.sent_kinds
+        types = {point.type for point in self.demand if point.incidents_per_day >= LEAST_RATE}
         needed = {standard.kind for standard in self.standards if standard.type in types}
-        return tuple(kind for kind in listed if not needed or kind in needed)
+        return tuple(kind for kind in self.sent_kinds if kind in needed)
+
+    @property
+    def sent_kinds(self) -> tuple[str, ...]:
+        """The kinds that are sent to some type of incident, even to one that never happens."""
+        listed = dict.fromkeys(unit.kind for unit in self.units) or {ONLY_KIND: None}
+        sent = {standard.kind for standard in self.standards}
+        return tuple(kind for kind in listed if not sent or kind in sent)
 
     def of_kind(self, kind: str | None = None) -> "City":
         """The city that one kind sees: its stations, and the incidents that need it.
 
-        The kind may be left out where there is only one.
+        The kind may be left out where incidents need only one. Where none needs it, the incidents of its types are next
+        to none.
         """
-        kinds = self.kinds
-        if kind is None and len(kinds) > 1:
-            raise InputError(f"{self.name}: expected one of its kinds of units ({', '.join(kinds)}), got none")
-        if kind is not None and kind not in kinds:
-            found = f"got {kind!r}{near(kind, kinds)}"
+        if kind is None and len(self.kinds) > 1:
+            raise InputError(f"{self.name}: expected one of its kinds of units ({', '.join(self.kinds)}), got none")
+        kind, kinds = self.kinds[0] if kind is None else kind, self.sent_kinds
+        if kind not in kinds:
+            found = f"got {kind!r}{near(str(kind), kinds)}"
             raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
-        kind = kinds[0] if kind is None else kind
         if self.is_plain:
             return self
         standards = tuple(standard for standard in self.standards if standard.kind == kind)
@@ -234,7 +247,7 @@ class City:
             turnout_by_kind={},
             # Those with a roster count their trucks again.
             stations=tuple(replace(one, trucks=0) for one in self.stations if one.station_id in homes) or self.stations,
-            demand=tuple(point for point in self.demand if not types or point.type in types),
+            demand=_heard_of(tuple(point for point in self.demand if not types or point.type in types)),
             units=units,
             standards=standards,
         )
@@ -287,3 +300,10 @@ class City:
     def load(self) -> float:
         """The incidents per truck and busy time: the paper's ρ = Σλ / (μ ΣC)."""
         return self.incidents_per_day * self.mean_busy_minutes / (MINUTES_PER_DAY * self.num_trucks)
+
+
+def _heard_of(demand: tuple[DemandPoint, ...]) -> tuple[DemandPoint, ...]:
+    """Demand points with incidents; with next to none at each, if there are none at all."""
+    if any(point.incidents_per_day >= LEAST_RATE for point in demand):
+        return demand
+    return tuple(replace(point, incidents_per_day=QUIET_RATE) for point in demand)

@@ -4,28 +4,43 @@ A roster that names what is not there, or types that contradict one another, wou
 exist. So each of these is a fault of its own, with its row.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from runcard.city.conditions import MAX_NAMED, ONLY_KIND, UNREAD, Fault, Place, is_team_size, near, shown
+from runcard.city.conditions import (
+    MAX_NAMED,
+    ONLY_KIND,
+    OPTIONAL_TABLES,
+    UNREAD,
+    Fault,
+    Place,
+    is_team_size,
+    near,
+    shown,
+)
 
 _OWN_NEEDS = ("trucks", "arrivals", "target_minutes")
 """The columns of a demand point that say what standards say where there are any."""
 
 
 def department_faults(
-    settings: Mapping[str, Any], tables: Mapping[str, Sequence[Any]], place: Place
+    settings: Mapping[str, Any], tables: Mapping[str, Sequence[Any]], place: Place, unread: Collection[str] = ()
 ) -> Iterator[Fault]:
-    """Every fault of a roster, of incident types, and of settings by kind; a table that is not there is not checked."""
+    """Every fault of a roster, of incident types, and of settings by kind.
+
+    A table that is not there, or is there but could not be read, is not checked, and neither is what depends on it.
+    """
     units, standards, demand = (tables.get(name, ()) for name in ("unit", "incident_type", "demand"))
-    yield from _truck_faults(tables.get("station", ()), units)
+    empty = [name for name in OPTIONAL_TABLES if name in unread or (name in tables and not tables[name])]
+    if "unit" not in empty:
+        yield from _truck_faults(tables.get("station", ()), units)
     kinds = dict.fromkeys(unit.kind for unit in units if unit.kind) or {ONLY_KIND: None}
-    if UNREAD not in kinds:
+    if UNREAD not in kinds and not empty:
         yield from _kind_faults(settings, standards, kinds, has_roster=bool(units))
     if standards:
         yield from _standard_faults(standards, place)
         yield from _type_faults(standards, demand)
-    elif "target_minutes" in settings and settings["target_minutes"] is None:
+    elif "incident_type" not in empty and "target_minutes" in settings and settings["target_minutes"] is None:
         yield Fault("city", None, "expected target_minutes, or standards in incident_type.csv, got neither")
 
 

@@ -84,8 +84,9 @@ def draw_map(
             names = " and ".join(policy.name for policy in shown)
             lines.append(f"Wrote {file} ({size_in_words(file)}): {names}")
     if not lines:
-        types = (standard.type for standard in given.standards)
-        raise InputError(f"{given.name}: {expected_one_of('type of incident', types, str(incident_type))}")
+        types = [standard.type for standard in given.standards]
+        found = expected_one_of("type of incident", types, str(incident_type)) if types else "it has no incident types"
+        raise InputError(f"{given.name}: {found}")
     console = make_console()
     console.print(city_line(given), style="bold")
     for line in lines:

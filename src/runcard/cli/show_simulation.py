@@ -1,6 +1,6 @@
 """What simulations found, for the terminal."""
 
-from math import isfinite
+from math import isfinite, isnan
 
 import numpy as np
 from rich.text import Text
@@ -95,6 +95,8 @@ def with_error(given: Interval, decimals: int, times: float = 1.0) -> str:
 
 def late_words(given: Interval) -> str:
     """A late fraction in percent, with as many decimals as its error asks for."""
+    if isnan(given.mean):
+        return "no incidents"
     least, significant = (given.half, 1) if isfinite(given.half) else (given.mean, 3)
     return with_error(given, decimals_of(least, significant=significant), 100.0)
 

@@ -45,7 +45,7 @@ def solve(
         policy_of_kinds(policy, [], options)  # a name that is none is refused before anything is read
     check_output_file(output)
     given = read_city(city)
-    names = policy_of_kinds(policy, given.kinds, options)
+    names = policy_of_kinds(policy, given.sent_kinds, options)
     seen = {kind: given.of_kind(kind) for kind in names}
     trucks = {kind: [station.trucks for station in one.stations] for kind, one in seen.items()}
     for kind, name in names.items():

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import COLUMN_CONDITIONS, ONLY_KIND
 from runcard.city.model import City, Standard, Unit
 from runcard.errors import PolicyFileError
 from runcard.mdp.fingerprint import city_fingerprint
-from runcard.mdp.problem import DispatchProblem, standard_measure
+from runcard.mdp.problem import DispatchProblem, is_standard, standard_measure
 from runcard.outputs.policy_file import (
     DEPARTMENT_FORMAT,
     FORMAT,
@@ -70,8 +71,11 @@ def load_department(
             for one, own in zip(about["kinds"], arrays, strict=True)
         ]
         department = Department(fleets=tuple(fleets), spare=_units(about["spare"]))
-        if len(set(department.unit_ids)) < len(department.unit_ids):
-            raise PolicyFileError("damaged: expected every unit once")
+        kinds = [fleet.kind for fleet in fleets]
+        if len(set(department.unit_ids)) < len(department.unit_ids) or len(set(kinds)) < len(kinds):
+            raise PolicyFileError("damaged: expected every unit and every kind once")
+        if len(kinds) > 1 and not all(fleet.units and fleet.standards for fleet in fleets):
+            raise PolicyFileError("damaged: expected units and standards of every kind")
         return department
 
 
@@ -92,21 +96,21 @@ def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, NDArray[Any]]]]:
         return {"kinds": [{"kind": ONLY_KIND, "policy": about}], "spare": []}, [arrays]
     if not about["kinds"]:
         raise PolicyFileError("damaged: expected at least one kind of units")
-    by_kind: list[dict[str, NDArray[Any]]] = [{} for _ in about["kinds"]]
+    by_number: dict[str, dict[str, NDArray[Any]]] = {str(number): {} for number in range(len(about["kinds"]))}
     for name, array in arrays.items():
         number, _, own = name.partition("/")
-        by_kind[int(number)][own] = array
-    return about, by_kind
+        by_number[number][own] = array
+    return about, list(by_number.values())
 
 
 def fingerprints(city: City) -> dict[str, str]:
     """The fingerprint of the problem of every kind of a city."""
-    return {kind: city_fingerprint(city.of_kind(kind)) for kind in city.kinds}
+    return {kind: city_fingerprint(city.of_kind(kind)) for kind in city.sent_kinds}
 
 
 def _fleet(said: Mapping[str, Any], policy: Policy) -> Fleet:
     """The fleet of a file, if what it says fits together."""
-    problem, (kind,) = policy.problem, names_of([said["kind"]])
+    problem, kind = policy.problem, _kind(said["kind"])
     fleet = Fleet(
         kind=kind,
         policy=policy,
@@ -128,7 +132,20 @@ def _fleet(said: Mapping[str, Any], policy: Policy) -> Fleet:
         raise PolicyFileError(f"damaged: expected standards of {kind} that need as many trucks as its demand points")
     if len(numbers) > 1 and not set(numbers) <= set(problem.measures):
         raise PolicyFileError(f"damaged: expected the chance to miss every standard of {kind}")
+    for name in filter(is_standard, problem.measures):
+        chances = problem.measures[name]
+        if chances.min() < 0.0 or chances.max(where=np.isfinite(chances), initial=0.0) > 1.0:
+            raise PolicyFileError(f"damaged: expected chances to miss the standards of {kind}")
+    if any(standard.arrivals > standard.trucks for standard in fleet.standards):
+        raise PolicyFileError(f"damaged: expected no more arrivals than trucks in the standards of {kind}")
     return fleet
+
+
+def _kind(given: Any) -> str:
+    """The name of a kind, if it is one."""
+    if fault := COLUMN_CONDITIONS["unit"]["kind"].fault("kind", given):
+        raise PolicyFileError(f"damaged: {fault}")
+    return str(given)
 
 
 def _units(rows: Any) -> tuple[Unit, ...]:

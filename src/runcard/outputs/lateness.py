@@ -90,7 +90,7 @@ def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> l
         here = {point.type for point in city.demand if point.node_id == node_id}
         if incident_type not in types or incident_type not in here:
             raise InputError(f"node {node_id}: {expected_one_of('type of incident', here & set(types), incident_type)}")
-    every = [one for kind in city.kinds for one in _lateness_of_kind(city.of_kind(kind), node_id)]
+    every = [one for kind in city.sent_kinds for one in _lateness_of_kind(city.of_kind(kind), node_id)]
     return [one for one in every if incident_type is None or one.type == incident_type]
 
 

@@ -4,6 +4,7 @@ Kinds never stand in for one another, so the decision for an incident is one dec
 (see `mdp/from_city.py`). Of the idle units of a station the one that comes first in the roster goes.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,7 +49,10 @@ class Fleet:
 
     def point(self, node_id: str, incident_type: str) -> int | None:
         """The demand point of a node and a type of incident; None if such an incident does not need this kind."""
-        found = self._points.get((node_id, incident_type))
+        try:
+            found = self._points.get((node_id, incident_type))
+        except TypeError as error:
+            raise InputError(f"expected a node and a type, got {node_id!r:.80} and {incident_type!r:.80}") from error
         if not self.standards and self.problem.point_ids.count(node_id) > 1:
             raise InputError(f"node {node_id} has several incident classes: ask the fleet with the number of one")
         return found
@@ -183,9 +187,14 @@ class Department:
 
     def decide(self, idle: Collection[str], node_id: str, incident_type: str = "") -> DepartmentDecision:
         """Who goes to an incident at a node when these units are idle."""
-        wanted = idle if isinstance(idle, set | frozenset) else frozenset(idle)
+        if not self._known:
+            return self._by_station(idle, node_id, incident_type)
+        try:
+            wanted = idle if isinstance(idle, set | frozenset) else frozenset(idle)
+        except TypeError as error:
+            raise InputError(f"expected the ids of idle units, got {idle!r:.80}") from error
         if not wanted <= self._known:
-            unknown = min(wanted - self._known)
+            unknown = min(map(str, wanted - self._known))
             raise InputError(f"expected units of the roster, got {unknown!r}{near(unknown, self.unit_ids)}")
         kinds = []
         for fleet in self.fleets:
@@ -196,9 +205,25 @@ class Department:
             self._refuse(node_id, incident_type)
         return DepartmentDecision(node_id=node_id, type=incident_type, kinds=tuple(kinds))
 
+    def _by_station(self, idle: Collection[str], node_id: str, incident_type: str) -> DepartmentDecision:
+        """The same without a roster: `idle` has the id of a station once for each of its idle trucks."""
+        (fleet,) = self.fleets
+        point = fleet.point(node_id, incident_type)
+        counts, station_ids = Counter(idle), fleet.problem.station_ids
+        for station_id in counts.keys() - set(station_ids):
+            raise InputError(f"expected stations, got {station_id!r:.80}{near(str(station_id), station_ids)}")
+        if point is None:
+            self._refuse(node_id, incident_type)
+            raise AssertionError  # not reached
+        trucks = np.array([counts[station_id] for station_id in station_ids], np.int64)
+        return DepartmentDecision(node_id=node_id, type=incident_type, kinds=(fleet.decide(trucks, point),))
+
     def _refuse(self, node_id: str, incident_type: str) -> None:
         """Raise an InputError about a node or a type that is not there."""
-        if incident_type not in self.types:
+        node_id, incident_type = str(node_id), str(incident_type)
+        if not self.types and incident_type:
+            raise InputError(f"expected no type of incident: this city has none, got {incident_type!r}")
+        if self.types and incident_type not in self.types:
             found = f"got {incident_type!r}{near(incident_type, self.types)}"
             raise InputError(f"expected a type of incident ({', '.join(self.types)}), {found}")
         nodes = dict.fromkeys(point_id for one in self.fleets for point_id in one.problem.point_ids)
@@ -214,11 +239,11 @@ class Department:
 def department_of(city: City, policies: Mapping[str, Policy]) -> Department:
     """The department of a city, given the policy of each of its kinds."""
     fleets = []
-    for kind in city.kinds:
+    for kind in city.sent_kinds:
         seen = city.of_kind(kind)
         types = tuple(point.type if city.standards else "" for point in seen.demand)
         fleets.append(Fleet(kind=kind, policy=policies[kind], units=seen.units, standards=seen.standards, types=types))
-    spare = tuple(unit for unit in city.units if unit.kind not in city.kinds)
+    spare = tuple(unit for unit in city.units if unit.kind not in city.sent_kinds)
     return Department(fleets=tuple(fleets), spare=spare)
 
 
@@ -235,10 +260,12 @@ def solve_department(
     options = SolveOptions(
         tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
     )
-    words = dict.fromkeys(city.kinds, policy) if isinstance(policy, str) else policy
-    if set(words) != set(city.kinds):
-        raise InputError(f"expected a policy for each kind ({', '.join(city.kinds)}), got {', '.join(words) or 'none'}")
-    names = {kind: policy_name(words[kind]) for kind in city.kinds}
+    words = dict.fromkeys(city.sent_kinds, policy) if isinstance(policy, str) else policy
+    if set(words) != set(city.sent_kinds):
+        raise InputError(
+            f"expected a policy for each kind ({', '.join(city.sent_kinds)}), got {', '.join(words) or 'none'}"
+        )
+    names = {kind: policy_name(words[kind]) for kind in city.sent_kinds}
     policy_names(list(names.values()), options)
     for kind, name in names.items():  # before any work
         check_size([station.trucks for station in city.of_kind(kind).stations], [name], kind=kind)

@@ -8,6 +8,7 @@ which is right to first order.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -225,7 +226,11 @@ class SimulatedPolicy:
     def standards(self) -> tuple[tuple[Standard, Interval], ...]:
         """Each standard, and the part of the incidents of its type that misses it."""
         counts = self._of_batches("standards")
-        found = (Misses(counts[:, s, 1], counts[:, s, 0]).per_incident for s in range(len(self.rules)))
+        unknown = Interval(nan, nan, nan)  # no incident of its type
+        found = (
+            Misses(counts[:, s, 1], counts[:, s, 0]).per_incident if counts[:, s, 0].any() else unknown
+            for s in range(len(self.rules))
+        )
         return tuple(zip(self.rules, found, strict=True))
 
     def minutes(self, which: str) -> Interval:
