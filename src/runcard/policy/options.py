@@ -128,7 +128,9 @@ def make_decision(
 
     Where prices are not known, that is by their costs.
     """
-    total = problem.cost[teams, point] + np.where(np.isnan(price), 0.0, price)
+    total = problem.cost[teams, point] + price
+    if np.isnan(total).any():
+        total = problem.cost[teams, point] + np.nan_to_num(price)
     ranked = np.argsort(total, kind="stable")[: NUM_ALTERNATIVES + 1].tolist()
     others = [other for other in ranked if other != position][:NUM_ALTERNATIVES]
     return Decision(

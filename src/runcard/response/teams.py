@@ -114,17 +114,28 @@ class Teams:
 
     def idle(self, idle: NDArray[np.int64], size: int) -> NDArray[np.int64]:
         """The numbers of the teams of `size` trucks that can go when `idle` [I] trucks of each station are idle."""
-        part = self.of_size(size)
-        stations = self.stations[part, :size]
-        # The n-th truck that a team takes from a station needs n idle ones there; stations stand in rising order.
-        enough = np.ones(len(stations), np.bool_)
-        nth = np.ones(len(stations), np.int64)
+        first, stations, nth = self._by_size[size]
+        enough = np.ones(stations.shape[1], np.bool_)
         for place in range(size):
-            if place:
-                nth = np.where(stations[:, place] == stations[:, place - 1], nth + 1, 1)
-            enough &= idle[stations[:, place]] >= nth
-        numbers: NDArray[np.int64] = part.start + np.flatnonzero(enough)
+            enough &= idle[stations[place]] >= nth[place]
+        numbers: NDArray[np.int64] = first + np.flatnonzero(enough)
         return numbers
+
+    @cached_property
+    def _by_size(self) -> list[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """By size: the first team, and [truck, team] the station of each truck, and which one of that station it is.
+
+        The n-th truck that a team takes from a station needs n idle ones there; stations stand in rising order.
+        """
+        found = []
+        for size in range(self.max_size + 1):
+            part = self.of_size(size)
+            stations = np.ascontiguousarray(self.stations[part, :size].T, np.int64)
+            nth = np.ones_like(stations)
+            for place in range(1, size):
+                nth[place] = np.where(stations[place] == stations[place - 1], nth[place - 1] + 1, 1)
+            found.append((int(part.start), stations, nth))
+        return found
 
     @cached_property
     def bits(self) -> NDArray[np.int64]:
