@@ -1,6 +1,7 @@
 """Departments on the command line: kinds, types, standards and units in every command."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -216,21 +217,14 @@ def test_each_kind_has_its_map(run, folder: Path, file: Path, tmp_path: Path) ->
 
 
 def test_a_roster_of_one_kind_looks_as_before_but_for_units(run, tmp_path: Path) -> None:
-    """The same city with trucks at stations and with a roster gives the same bytes of JSON, times aside."""
+    """The same city with trucks at stations and with a roster gives the same bytes of JSON, but for seconds."""
     plain = generate_grid(side=4, num_stations=3, load=0.1, seed=1)
     units = tuple(Unit(station.station_id, station.station_id, "truck") for station in plain.stations)
     roster = replace(plain, units=units)
     one, other = (write_city(city, tmp_path / name) for city, name in ((plain, "plain"), (roster, "roster")))
 
-    def numbers(folder: Path) -> dict:
-        document = json.loads(run("compare", folder, "--policies", "CF,OPT", "--kind", "truck", "--json").out)
-        for policy in document["policies"]:
-            del policy["seconds"]
-            for kind in policy.pop("kinds", []):
-                del kind["kind"], kind["seconds"]
-                policy.update(kind)
-            policy.pop("standards", None)
-        return document
+    def numbers(folder: Path) -> str:
+        return re.sub(r'"seconds": [^,]*,', "", run("compare", folder, "--policies", "CF,OPT", "--json").out)
 
     assert numbers(one) == numbers(other)
     simulated = [run("simulate", folder, "--incidents", "3000", "--json").out for folder in (one, other)]

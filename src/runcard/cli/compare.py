@@ -89,7 +89,7 @@ def compare(
     found: Comparison | DepartmentComparison | WeightComparison
     with Report(given.objective if numbers is None else Objective("late+minutes")) as report:
         options = replace(options, progress=report.bounds)
-        if numbers is None and given.is_plain:
+        if numbers is None and not given.standards:
             found = compare_policies(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
         elif numbers is None:
             found = compare_department(given, DEFAULT_POLICIES if names is None else names, options, steps=report)

@@ -178,7 +178,7 @@ def _simulated(
                 "progress": report.simulated,
                 "keep_records": None if file is None else file.keeper(scenario.name),
             }
-            if city.is_plain:
+            if not city.standards:
                 found.append(simulate_policies(city, solved[city.kinds[0]], scenario, **how))
             else:
                 by_kind = [dict(zip(solved, one, strict=True)) for one in zip(*solved.values(), strict=True)]

@@ -34,7 +34,7 @@ COLUMNS = {
 batch, `demand_row` from 1 as in `demand.csv`."""
 
 OF_DEPARTMENT = {"kind": ("VARCHAR", None), "type": ("VARCHAR", None), "missed": ("DOUBLE", "missed")}
-"""The columns more of a city with a roster or standards, which has a row for each incident and kind."""
+"""The columns more of a city with standards, which has a row for each incident and kind."""
 
 
 class RecordFile:
@@ -47,7 +47,7 @@ class RecordFile:
         except ImportError as error:
             raise MissingExtraError("--records", "duckdb", "report") from error
         self._path, self._city, self._error = path, city, duckdb.Error
-        self._columns = COLUMNS if city.is_plain else COLUMNS | OF_DEPARTMENT
+        self._columns = COLUMNS | OF_DEPARTMENT if city.standards else COLUMNS
         self._database: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"threads": 1})
         columns = ", ".join(f"{name} {kind}" for name, (kind, _) in self._columns.items())
         self._database.execute(f"CREATE TABLE records ({columns})")
@@ -64,12 +64,12 @@ class RecordFile:
                 "scenario": np.full(num, scenario, dtype=object),
                 "policy": np.full(num, policy, dtype=object),
                 "batch": np.full(num, batch),
-                "incident": np.arange(num) if self._city.is_plain else records["incident"].copy(),
+                "incident": records["incident"].copy() if self._city.standards else np.arange(num),
                 "node_id": nodes[records["point"]],
                 "demand_row": records["point"] + 1,
                 "team": self._teams(records),
             } | {column: np.ascontiguousarray(records[field]) for column, (_, field) in self._columns.items() if field}
-            if not self._city.is_plain:
+            if self._city.standards:
                 rows |= {"kind": kinds[records["kind"]], "type": types[records["point"]]}
             with self._our_errors():
                 self._database.execute("INSERT INTO records BY NAME SELECT * FROM rows")
@@ -107,7 +107,7 @@ class RecordFile:
             raise
 
     def _copy(self, draft: Path) -> None:
-        name, by_kind = str(draft).replace("'", "''"), "" if self._city.is_plain else ", kind"
+        name, by_kind = str(draft).replace("'", "''"), ", kind" if self._city.standards else ""
         self._database.execute(
             f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident{by_kind}) TO '{name}' "
             "(FORMAT parquet, USE_TMP_FILE false)"  # the draft is enough; nobody would know of another one
