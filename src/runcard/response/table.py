@@ -15,6 +15,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import City
 from runcard.errors import InputError, SizeError
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
@@ -90,11 +91,11 @@ def response_table(
         if progress is not None:
             progress(before_arrivals + (1.0 - before_arrivals) * part)
 
-    for several in (False, True):
-        (places,) = np.nonzero((needs.trucks[wanted] > 2) == several)
+    for least, most in ((1, 1), (2, 2), (3, MAX_TRUCKS_PER_INCIDENT)):  # more trucks are more work
+        (places,) = np.nonzero((least <= needs.trucks[wanted]) & (needs.trucks[wanted] <= most))
         if not len(places):
             continue
-        few = teams if several else Teams.of(teams.trucks, int(needs.trucks[wanted[places]].max()))
+        few = Teams.of(teams.trucks, int(needs.trucks[wanted[places]].max()))
         engine = engine_for(travel, few, needs, wanted[places])
         late, error = engine.late(wanted[places], settled)
         p_late, late_error = _placed(p_late, late, places), max(late_error, error)
