@@ -42,6 +42,7 @@ def test_compare_has_every_standard_with_its_proof(run, folder: Path, city: City
         for one in policy["standards"]:
             assert set(one) >= {"type", "kind", "arrivals", "target_minutes", "miss_fraction", "lower", "upper"}
             assert one["lower"] <= one["miss_fraction"] <= one["upper"]
+            assert one["mean_minutes"] > 0.0
         rates = {"fire": 0.5, "medical": 0.5}
         weighted = sum(one["weight"] * rates[one["type"]] * one["miss_fraction"] for one in policy["standards"])
         assert policy["late_fraction"] == pytest.approx(weighted, abs=1e-9)

@@ -1,12 +1,13 @@
 """`runcard simulate` and `runcard stress`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from runcard.city import read_city
+from runcard.city import generate_grid, read_city, write_city
 from runcard.outputs.records import COLUMNS
 from runcard.simulate.scenario import built_in_names
 
@@ -203,3 +204,13 @@ def test_a_plain_city_speaks_of_late_incidents(run, grid_folder: Path) -> None:
         out = run(command, grid_folder, "--incidents", "2000", *options).out
         assert "late, %" in out
         assert "missed" not in out
+
+
+def test_the_only_truck_is_the_first_and_the_last(run, tmp_path: Path) -> None:
+    """Where one truck goes, both arrivals are the same for every incident, also for those before time 0."""
+    city = generate_grid(side=6, num_stations=5, load=0.6, seed=1)
+    folder = write_city(replace(city, trucks_per_incident=1), tmp_path / "one")
+    path = tmp_path / "one.parquet"
+    assert run("simulate", folder, "--policies", "CF", "--incidents", "5000", "--records", path).code == 0
+    wrong = duckdb.sql(f"SELECT count(*) FROM '{path}' WHERE abs(first_minutes - last_minutes) > 1e-9").fetchall()
+    assert wrong == [(0,)]

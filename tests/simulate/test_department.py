@@ -518,3 +518,14 @@ def test_a_shift_of_one_kind_is_simulated_in_whole_weeks() -> None:
     found = simulated(city, scenario=scenario, incidents=20_000).kinds["ladder"].policies[0]
     assert sum(batch.minutes for batch in found.batches) % 10080.0 == pytest.approx(0.0, abs=1e-6)
     assert found.idle_chances[2] < 2.0 / 3.0 + 0.01  # both are never idle at night
+
+
+def test_a_department_is_simulated_as_its_policies_are() -> None:
+    """A solved department stands for the policies of its kinds; what is neither is refused in a sentence."""
+    city = grid_department(side=4, engines=4, ladders=2)
+    solved = runcard.solve_department(city, "closest-first")
+    policies = {fleet.kind: fleet.policy for fleet in solved.fleets}
+    one, other = (simulate_department(city, [given], incidents=2000, threads=1) for given in (solved, policies))
+    assert one.missed(0) == other.missed(0)
+    with pytest.raises(InputError, match="policy 1: expected a department, or a policy for each kind, got 'CF'"):
+        simulate_department(city, ["CF"])  # type: ignore[list-item]

@@ -77,9 +77,10 @@ def draw_map(
             report.begin("drawing the map")
             draw_map(seen, shown, file, results=results, incident_type=incident_type)
             if not asked and city is None and not exact:
+                to = "To" if given.is_plain else f"{one}: to"
                 lines.append(
-                    "To solve so many states exactly takes long, so one-step-mean-field is drawn instead of optimal; "
-                    "--policies closest-first,optimal solves them all the same."
+                    f"{to} solve so many states exactly takes long, so one-step-mean-field is drawn instead of optimal; "
+                    "--policies closest-first,optimal solves them all the same, if they fit in memory."
                 )
             names = " and ".join(policy.name for policy in shown)
             lines.append(f"Wrote {file} ({size_in_words(file)}): {names}")

@@ -19,7 +19,7 @@ def print_department(comparison: DepartmentComparison) -> None:
     if len(kinds) > 1:
         console.print(department_table(comparison))
     if city.standards:
-        console.print("Missed, % of the incidents of each type, with proven intervals:", style="bold")
+        console.print("Missed, % of the incidents of each type, with proven intervals and mean minutes:", style="bold")
         console.print(standard_table(comparison))
     for kind, one in kinds.items():
         units = counted(one.city.num_trucks, kind)
@@ -70,8 +70,11 @@ def standard_table(comparison: DepartmentComparison) -> SplitTable:
                 continue
             interval = outward(one.lower, one.upper, decimals + 1)
             style = BEST if one.miss_fraction == min(known) else ""
-            cells.append(Text(f"{in_decimals(100.0 * one.miss_fraction, decimals)}\n{interval}", style))
+            minutes = "" if one.mean_minutes is None else f"\n{one.mean_minutes:.2f} min"
+            cells.append(Text(f"{in_decimals(100.0 * one.miss_fraction, decimals)}\n{interval}{minutes}", style))
         weight = f", weight {standard.weight:g}" if standard.weight != 1.0 else ""
+        about = "first" if standard.arrivals == 1 else "last" if standard.arrivals == standard.trucks else ""
         name = f"{visible(standard.type)}: {visible(standard.kind)}\n{standard.rule}{weight}"
+        name += f"\n{about} there, mean" if about and found[0].mean_minutes is not None else ""
         rows.append([Text(name), in_decimals(per_day[standard.type], 2), *cells])
     return SplitTable(["standard", "incidents\nper day", *(visible(name) for name in comparison.names)], rows)

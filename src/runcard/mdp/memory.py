@@ -50,5 +50,5 @@ def check_states(trucks: Iterable[int], *, kind: str = "") -> None:
             f"them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: expected "
             "fewer trucks, a machine with more memory, or a policy that decides online, such as one-step-mean-field, "
             "which solve, decide and simulate take for departments of any size"
-            + (f" ({kind}=one-step-mean-field)" if kind else "")
+            + (f" (solve --policy {kind}=one-step-mean-field,OTHER=optimal; compare --kind OTHER)" if kind else "")
         )

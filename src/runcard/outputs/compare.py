@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import LATE, City, Standard
 from runcard.errors import RuncardError
-from runcard.mdp.evaluate import Evaluation, MeasureMean
+from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.memory import check_states
 from runcard.mdp.problem import P_LATE, DispatchProblem
-from runcard.mdp.standards import standard_error, standard_tables
+from runcard.mdp.standards import StandardTables, standard_error, standard_tables
 from runcard.outputs.policy_choice import PolicyChoice, policy_choices
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
@@ -36,11 +36,14 @@ class StandardResult:
     miss_fraction: float | None = None
     lower: float | None = None
     upper: float | None = None
+    mean_minutes: float | None = None
+    """The mean time of the arrival that it is about, if that is the first or the last, at incidents of its type."""
 
     def document(self) -> dict[str, Any]:
         """The result as plain values, ready for JSON."""
         said = {name: getattr(self.standard, name) for name in ("type", "kind", "arrivals", "target_minutes", "weight")}
-        return said | {"miss_fraction": self.miss_fraction, "lower": self.lower, "upper": self.upper}
+        found = {"miss_fraction": self.miss_fraction, "lower": self.lower, "upper": self.upper}
+        return said | found | {"mean_minutes": self.mean_minutes}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -202,18 +205,19 @@ def solved_result(
     steps: Steps = NO_STEPS,
     words: str = "",
     late_of_rules: Mapping[str, NDArray[np.float64]] | None = None,
-    standards: Mapping[Standard, NDArray[np.float64] | None] | None = None,
+    standards: Mapping[Standard, StandardTables] | None = None,
 ) -> ComparedPolicy:
     """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself."""
     began = time.perf_counter()
     steps.begin(f"{choice.label}{words}")
     policy = choice.policy(problem, options, kind)
     steps.begin(f"{choice.label}{words}, evaluated")
-    tables = {f"missed {number}": table for number, table in enumerate((standards or {}).values())}
-    of_standards = {name: table for name, table in tables.items() if table is not None}
+    tables = dict(enumerate((standards or {}).values()))
+    of_standards = {f"missed {number}": one.missed for number, one in tables.items() if one.missed is not None}
+    minutes = {f"minutes {number}": one.minutes for number, one in tables.items() if one.minutes is not None}
     evaluation = evaluate(
         policy,
-        measures={**(late_of_rules or {}), **of_standards},
+        measures={**(late_of_rules or {}), **of_standards, **minutes},
         proven=tuple(of_standards),
         errors=dict.fromkeys(of_standards, standard_error(problem)),
         threads=options.threads,
@@ -243,14 +247,14 @@ def solved_result(
         converged=converged,
         seconds=seconds,
         late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()},
-        standards=tuple(
-            _missed(one, evaluation.measures.get(name)) for name, one in zip(tables, standards or (), strict=True)
-        ),
+        standards=tuple(_missed(one, number, evaluation) for number, one in enumerate(standards or ())),
     )
 
 
-def _missed(standard: Standard, found: MeasureMean | None) -> StandardResult:
-    """How often a standard is missed; no more than always."""
+def _missed(standard: Standard, number: int, evaluation: Evaluation) -> StandardResult:
+    """How often a standard is missed, which is no more than always, and when the arrival is that it is about."""
+    found, minutes = (evaluation.measures.get(f"{name} {number}") for name in ("missed", "minutes"))
     if found is None or found.lower is None or found.upper is None:
         return StandardResult(standard)
-    return StandardResult(standard, *(min(number, 1.0) for number in (found.mean, found.lower, found.upper)))
+    mean, lower, upper = (min(part, 1.0) for part in (found.mean, found.lower, found.upper))
+    return StandardResult(standard, mean, lower, upper, None if minutes is None else minutes.mean)

@@ -159,7 +159,9 @@ def _type(department: Department, node_id: str, incident_type: str | None) -> st
     if incident_type is None:
         raise InputError(f"node {node_id} has incidents of several types; choose one with --type: {', '.join(here)}")
     if incident_type not in here:
-        raise InputError(f"node {node_id}: {expected_one_of('type of incident', here, incident_type)}")
+        wrong = expected_one_of("type of incident", here, incident_type)
+        hint = "; a row of demand.csv with 0 incidents_per_day adds one" if incident_type in department.types else ""
+        raise InputError(f"node {node_id}: {wrong}{hint}")
     return incident_type
 
 
@@ -172,7 +174,7 @@ def idle_units(unit_ids: Collection[str], idle: str | None, busy: str | None) ->
         for word in listed:
             what = "idle" if idle is not None else "busy"
             if word not in unit_ids:
-                choices = expected_one_of("unit", unit_ids, word)
+                choices = expected_one_of("unit", unit_ids, word, guess=False)
                 raise InputError(f"{what} units: {choices}; or say just all or none")
             if listed.count(word) > 1:
                 raise InputError(f"{what} units: expected every unit once, got {word} {listed.count(word)} times")

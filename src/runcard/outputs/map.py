@@ -310,7 +310,9 @@ def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], plan
         "Triangles are stations. A dot is larger where there are more incidents.": True,
         f"Hatched: closest-first sends another {ground.truck}.": any(panel.departing for panel in panels),
         f"Grey: {one} {ground.truck} from outside.": any(len(ground.stations) in panel.owners for panel in panels),
-        f"White: no such {ground.truck} is needed.": any(NOBODY in panel.owners for panel in panels),
+        f"White: no such {ground.truck} is needed{', or no such incident happens' if ground.type else ''}.": any(
+            NOBODY in panel.owners for panel in panels
+        ),
         "Of several kinds of incidents in one place the most frequent is shown.": several_kinds and not ground.type,
     }
     caption = textwrap.fill(" ".join(fact for fact, holds in facts.items() if holds), int(12.0 * (width - 0.5)))

@@ -131,7 +131,7 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
             departing = np.flatnonzero(owners != closest[:, rank])
             title, words = policy.name.capitalize(), f"{ORDINALS[rank]} {ground.truck}"
             if len(departing):
-                words += f": not as closest-first in {len(departing)} of {len(owners)} areas"
+                words += f": not as closest-first in {len(departing)} of {(owners != NOBODY).sum()} areas"
             if rank == 0:
                 known, proven = results[number] if number < len(results) else None, policy.certificate
                 if known is not None:
@@ -170,6 +170,8 @@ def _sent(ground: Ground, policy: Policy, order: NDArray[np.int64] | None) -> ND
     problem, needed = policy.problem, policy.problem.trucks_needed[list(ground.points)]
     ranked = np.full((len(ground.points), int(needed.max())), NOBODY, np.int64)
     for cell, point in enumerate(ground.points):
+        if ground.type and ground.city.demand[point].type != ground.type:
+            continue  # no such incidents there
         if order is None:
             ids = policy.decide(problem.trucks, point).team
             team = [problem.station_ids.index(one) for one in ids if one != OUTSIDE_ID]

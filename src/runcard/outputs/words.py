@@ -65,10 +65,13 @@ def decimals_of(fraction: float, *, significant: int) -> int:
     return min(12, max(2, significant - 1 - floor(log10(100.0 * abs(fraction)))))
 
 
-def expected_one_of(noun: str, choices: Iterable[str], got: str) -> str:
-    """A message that says what could have been given instead of `got`, and what it may have meant."""
+def expected_one_of(noun: str, choices: Iterable[str], got: str, *, guess: bool = True) -> str:
+    """A message that says what could have been given instead of `got`, and what it may have meant.
+
+    Nothing is guessed if `guess` is not set: of units a wrong guess is worse than none.
+    """
     distinct = list(dict.fromkeys(choices))
     named = ", ".join(distinct[:MAX_CHOICES])
     if len(distinct) > MAX_CHOICES:
         named += f", ... {len(distinct)} in all"
-    return f"expected a {noun} ({named}), got {got!r}{near(got, distinct)}"
+    return f"expected a {noun} ({named}), got {got!r}{near(got, distinct) if guess else ''}"

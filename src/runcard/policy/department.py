@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +50,7 @@ class Fleet:
 
     def point(self, node_id: str, incident_type: str) -> int | None:
         """The demand point of a node and a type of incident; None if such an incident does not need this kind."""
-        try:
-            found = self._points.get((node_id, incident_type))
-        except TypeError as error:
-            raise InputError(f"expected a node and a type, got {node_id!r:.80} and {incident_type!r:.80}") from error
+        found = self._points.get((node_id, incident_type))
         if not self.standards and self.problem.point_ids.count(node_id) > 1:
             raise InputError(f"node {node_id} has several incident classes: ask the fleet with the number of one")
         return found
@@ -187,6 +185,10 @@ class Department:
 
     def decide(self, idle: Collection[str], node_id: str, incident_type: str = "") -> DepartmentDecision:
         """Who goes to an incident at a node when these units are idle."""
+        texts: tuple[Any, ...] = (node_id, incident_type)  # they come from other programs
+        if isinstance(idle, str) or not all(isinstance(text, str) for text in texts):
+            given = f"{idle!r:.40}, {node_id!r:.40} and {incident_type!r:.40}"
+            raise InputError(f"expected idle units as a collection, and a node and a type as text, got {given}")
         if not self._known:
             return self._by_station(idle, node_id, incident_type)
         try:
@@ -195,7 +197,7 @@ class Department:
             raise InputError(f"expected the ids of idle units, got {idle!r:.80}") from error
         if not wanted <= self._known:
             unknown = min(map(str, wanted - self._known))
-            raise InputError(f"expected units of the roster, got {unknown!r}{near(unknown, self.unit_ids)}")
+            raise InputError(f"expected units of the roster, got {unknown!r}")
         kinds = []
         for fleet in self.fleets:
             point = fleet.point(node_id, incident_type)
@@ -220,7 +222,6 @@ class Department:
 
     def _refuse(self, node_id: str, incident_type: str) -> None:
         """Raise an InputError about a node or a type that is not there."""
-        node_id, incident_type = str(node_id), str(incident_type)
         if not self.types and incident_type:
             raise InputError(f"expected no type of incident: this city has none, got {incident_type!r}")
         if self.types and incident_type not in self.types:

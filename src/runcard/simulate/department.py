@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from runcard.city.model import City, Standard
 from runcard.errors import InputError
 from runcard.policy.base import Policy
+from runcard.policy.department import Department
 from runcard.simulate.engine import SimulationProgress, simulate_kinds
 from runcard.simulate.model import most_weight
 from runcard.simulate.result import Interval, Misses, Simulation, all_misses
@@ -67,7 +68,7 @@ class DepartmentSimulation:
 
 def simulate_department(
     city: City,
-    policies: Sequence[Mapping[str, Policy]],
+    policies: Sequence[Mapping[str, Policy] | Department],
     scenario: Scenario | str = PAPER,
     *,
     incidents: int | None = None,
@@ -79,13 +80,20 @@ def simulate_department(
     progress: Callable[[SimulationProgress], None] | None = None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
 ) -> DepartmentSimulation:
-    """Simulate policies, each a policy for every kind of units of a city, in a scenario.
+    """Simulate policies, each a department, or a policy for every kind of units of a city, in a scenario.
 
     Options are those of `simulate_policies`, with the weighted sum of missed standards per incident of the city for the
     late fraction. `incidents` are those of the city, whatever kinds they need. `keep_records` is handed the records of
     every batch, one kind after another in the order of `city.kinds`: a row for each incident that needs the kind.
     """
-    for number, by_kind in enumerate(policies, start=1):
+    every: list[Mapping[str, Policy]] = []
+    for number, given in enumerate(policies, start=1):
+        by_kind = given
+        if isinstance(given, Department):
+            by_kind = {fleet.kind: fleet.policy for fleet in given.fleets if fleet.kind in city.kinds}
+        if not isinstance(by_kind, Mapping):
+            raise InputError(f"policy {number}: expected a department, or a policy for each kind, got {given!r:.80}")
+        every.append(by_kind)
         if set(by_kind) != set(city.kinds):
             raise InputError(
                 f"policy {number}: expected a policy for each kind that incidents of {city.name} need "
@@ -93,12 +101,12 @@ def simulate_department(
             )
     found = simulate_kinds(
         city,
-        policies,
+        every,
         scenario,
         incidents=incidents,
         precision=precision,
         seed=seed,
-        names=[_name(by_kind) for by_kind in policies] if names is None else names,
+        names=[_name(by_kind) for by_kind in every] if names is None else names,
         threads=threads,
         other_city=other_city,
         progress=progress,

@@ -303,7 +303,7 @@ def send(model: Any, state: Any, stations: Any) -> None:
             slot -= 1
         sent[slot].order = place
     counts = sent[sent[model.points[j].arrivals - 1].order].there_at
-    last, num_turned = 0.0, 0
+    last, num_turned = -np.inf, 0  # the clock may be before 0
     for rank in range(needed):
         place, turned = sent[rank].order, False
         n = sent[place].truck
