@@ -79,8 +79,8 @@ def draw_map(
             if not asked and city is None and not exact:
                 to = "To" if given.is_plain else f"{one}: to"
                 lines.append(
-                    f"{to} solve so many states exactly takes long, so one-step-mean-field is drawn instead of optimal; "
-                    "--policies closest-first,optimal solves them all the same, if they fit in memory."
+                    f"{to} solve so many states exactly takes long, so one-step-mean-field is drawn instead of optimal;"
+                    " --policies closest-first,optimal solves them all the same, if they fit in memory."
                 )
             names = " and ".join(policy.name for policy in shown)
             lines.append(f"Wrote {file} ({size_in_words(file)}): {names}")
