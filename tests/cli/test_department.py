@@ -209,7 +209,7 @@ def test_each_kind_has_its_map(run, folder: Path, file: Path, tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["map-engine.svg", "map-ladder.svg"]
     text = (tmp_path / "map-engine.svg").read_text()
     assert "incidents of the type fire" in text
-    assert "last engine after" in text
+    assert "last engine, all types, after" in text
     assert run("map", folder, "--kind", "ladder", "-o", tmp_path / "one.svg").code == 0
     assert (tmp_path / "one.svg").exists()
     assert run("map", file, "--city", folder, "--type", "medical", "-o", tmp_path / "med.svg").code == 0

@@ -229,14 +229,14 @@ class City:
         The kind may be left out where incidents need only one. Where none needs it, the incidents of its types are next
         to none.
         """
+        if self.is_plain and kind in (None, ONLY_KIND):
+            return self
         if kind is None and len(self.kinds) > 1:
             raise InputError(f"{self.name}: expected one of its kinds of units ({', '.join(self.kinds)}), got none")
         kind, kinds = self.kinds[0] if kind is None else kind, self.sent_kinds
         if kind not in kinds:
             found = f"got {kind!r}{near(str(kind), kinds)}"
             raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
-        if self.is_plain:
-            return self
         standards = tuple(standard for standard in self.standards if standard.kind == kind)
         units = tuple(unit for unit in self.units if unit.kind == kind)
         types, homes = {standard.type for standard in standards}, {unit.station_id for unit in units}
@@ -259,10 +259,13 @@ class City:
         target = point.target_minutes or self.target_minutes
         assert target is not None  # checked when the city was made
         trucks, arrivals = point.trucks or self.trucks_per_incident, point.arrivals or self.arrivals_per_incident
-        return (Standard(point.type, self.kinds[0], trucks, arrivals, target),)
+        kind = self.units[0].kind if self.units else ONLY_KIND
+        return (Standard(point.type, kind, trucks, arrivals, target),)
 
     def trucks_for(self, point: DemandPoint) -> int:
         """How many trucks go to an incident at a demand point, of the one kind that the city has."""
+        if not self.standards:
+            return point.trucks or self.trucks_per_incident
         return self.standards_of(point)[0].trucks
 
     def rule_of(self, point: DemandPoint) -> str:

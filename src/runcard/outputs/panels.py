@@ -146,7 +146,8 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
             if 0 < rank == closest.shape[1] - 1 and number < len(results):
                 known = results[number]
                 if known is not None and known.last_minutes is not None:
-                    words += f"\nlast {ground.truck} {_when(known.last_minutes, known, 'last')}"
+                    of_all = ", all types," if ground.type else ""
+                    words += f"\nlast {ground.truck}{of_all} {_when(known.last_minutes, known, 'last')}"
             panels.append(Panel(title, words, rank, tuple(owners.tolist()), tuple(departing.tolist())))
     return panels
 

@@ -65,12 +65,13 @@ def response_table(
     wanted = np.arange(len(city.demand)) if points is None else np.array(points, np.int64)
     _check_size(city, needs, len(wanted), len(others), minutes=minutes)
     travel = travel_of(city)
-    # Demand points at one node that need equally many trucks have the same arrivals.
-    alike = np.stack([travel.routes.row[wanted], needs.trucks[wanted]])
-    _, distinct, column = np.unique(alike, axis=1, return_index=True, return_inverse=True)
-    if len(distinct) == len(wanted):
-        distinct = column = np.arange(len(wanted))
+    distinct = column = np.arange(len(wanted))
     if arrivals:
+        # Demand points at one node that need equally many trucks have the same arrivals.
+        alike = np.stack([travel.routes.row[wanted], needs.trucks[wanted]])
+        _, first, shared = np.unique(alike, axis=1, return_index=True, return_inverse=True)
+        if len(first) < len(wanted):
+            distinct, column = first, shared.reshape(-1)
         num_times = sum(len(band.places) for band in find_bands(travel, wanted))
         _check_size(city, needs, len(distinct), num_times=num_times)
     teams = Teams.of((station.trucks for station in city.stations), int(needs.trucks[wanted].max()))
@@ -113,7 +114,7 @@ def response_table(
     if arrivals:
         means = np.ascontiguousarray(mean_minutes[:, distinct])
         found = find_arrivals(travel, teams, needs, wanted[distinct], means, minutes_error, arrived)
-        found = found.spread(column.reshape(-1))
+        found = found.spread(column)
     every = (p_late, *missed)
     return ResponseTable(teams, p_late, mean_minutes, every, travel.routes, late_error, minutes_error, found)
 

@@ -127,14 +127,19 @@ def needs_of(city: City) -> tuple[Needs, ...]:
 
     A demand point with fewer standards than others has a target of inf after its last one, which is never missed.
     """
+    if not city.standards:  # the usual case, without an object for each demand point
+        trucks = [point.trucks or city.trucks_per_incident for point in city.demand]
+        arrivals = [point.arrivals or city.arrivals_per_incident for point in city.demand]
+        targets = [point.target_minutes or city.target_minutes for point in city.demand]
+        return (Needs(np.array(trucks, np.int32), np.array(arrivals, np.int32), np.array(targets, np.float64)),)
     standards = [city.standards_of(point) for point in city.demand]
-    found = []
+    found: list[Needs] = []
     for number in range(max(map(len, standards))):
         counts = [len(own) > number for own in standards]
         own = [of_point[min(number, len(of_point) - 1)] for of_point in standards]
-        targets = np.where(counts, [one.target_minutes for one in own], np.inf)
+        until = np.where(counts, [one.target_minutes for one in own], np.inf)
         trucks, arrivals = ([getattr(one, name) for one in own] for name in ("trucks", "arrivals"))
-        found.append(Needs(np.array(trucks, np.int32), np.array(arrivals, np.int32), targets))
+        found.append(Needs(np.array(trucks, np.int32), np.array(arrivals, np.int32), until))
     return tuple(found)
 
 
