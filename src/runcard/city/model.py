@@ -92,6 +92,11 @@ class Standard:
         """When it is met, in words: 1 of 2 in 6 min."""
         return f"{self.arrivals} of {self.trucks} in {self.target_minutes:g} min"
 
+    def document(self) -> dict[str, str | int | float]:
+        """What tells it from others, as plain values, ready for JSON."""
+        names = ("type", "kind", "arrivals", "target_minutes", "weight")
+        return {name: getattr(self, name) for name in names}
+
 
 @dataclass(frozen=True, slots=True)
 class DemandPoint:

@@ -75,6 +75,11 @@ def print_stress(stress: Stress) -> None:
     console.print(city_line(stress.city), style="bold")
     console.print(f"Does the gain over {first.names[0]} survive?", style="bold")
     console.print(stress_table(stress))
+    if stress.city.standards:
+        console.print(f"Missed, % of the incidents of each type: {', '.join(map(visible, first.names))}", style="bold")
+        console.print(stress_standards(stress))
+    console.print("Minutes until the first and the last truck are there, mean and 90th percentile:", style="bold")
+    console.print(stress_arrivals(stress))
     console.print(
         *(f"{one.scenario.name}: {one.scenario.title}." for one in stress.simulations),
         *(f"{name}: not possible here: {reason}." for name, reason in stress.not_possible),
@@ -139,6 +144,37 @@ def work_table(simulation: Simulation) -> SplitTable:
         work = [(result.busy_fractions[here].mean(), result.dispatches_per_day[here].sum()) for result in results]
         rows.append([label, *(cell for busy, sent in work for cell in (f"{100.0 * busy:.1f}", f"{sent:.2f}"))])
     return SplitTable(["station", *headings], rows)
+
+
+def stress_standards(stress: Stress) -> SplitTable:
+    """How often each standard is missed in each scenario, for all policies in turn."""
+    headings, rows = ["scenario"], []
+    for one in stress.simulations:
+        by_policy = [one.standards(number) for number in range(len(one.names))]
+        headings = ["scenario", *(f"{visible(own.type)}: {visible(own.kind)}\n{own.rule}" for own, _ in by_policy[0])]
+        cells = (
+            ", ".join("-" if isnan(missed.mean) else f"{100.0 * missed.mean:.2f}" for _, missed in of_standard)
+            for of_standard in zip(*by_policy, strict=True)
+        )
+        rows.append([one.scenario.name, *cells])
+    return SplitTable(headings, rows)
+
+
+def stress_arrivals(stress: Stress) -> SplitTable:
+    """When the first and the last truck of each kind are there in each scenario."""
+    names = [visible(name) for name in stress.simulations[0].names]
+    headings = ["scenario", *(f"{name}\n{which}" for name in names for which in ("first", "last"))]
+    rows = []
+    for one in stress.simulations:
+        kinds = one.kinds if isinstance(one, DepartmentSimulation) else {"": one}
+        for kind, found in kinds.items():
+            minutes = (
+                f"{result.minutes(f'{which}_mean').mean:.2f}, {result.minutes(f'{which}_p90').mean:.2f}"
+                for result in found.policies
+                for which in ("first", "last")
+            )
+            rows.append([f"{one.scenario.name}: {kind}" if kind else one.scenario.name, *minutes])
+    return SplitTable(headings, rows)
 
 
 def stress_table(stress: Stress) -> SplitTable:

@@ -41,9 +41,8 @@ class StandardResult:
 
     def document(self) -> dict[str, Any]:
         """The result as plain values, ready for JSON."""
-        said = {name: getattr(self.standard, name) for name in ("type", "kind", "arrivals", "target_minutes", "weight")}
         found = {"miss_fraction": self.miss_fraction, "lower": self.lower, "upper": self.upper}
-        return said | found | {"mean_minutes": self.mean_minutes}
+        return self.standard.document() | found | {"mean_minutes": self.mean_minutes}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from runcard.city.model import Standard
 from runcard.errors import InputError
@@ -11,8 +11,7 @@ from runcard.outputs.situation import find_point, idle_trucks
 from runcard.outputs.words import expected_one_of, percent, team_words
 from runcard.policy.base import Option
 from runcard.policy.department import Department, DepartmentDecision, Fleet, KindDecision
-
-MOST_ALTERNATIVES: Final = 4
+from runcard.policy.options import NUM_ALTERNATIVES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +69,7 @@ class DepartmentAnswer:
             "node": self.node_id,
             **({"type": self.type} if self.type else {}),
             **_together(decisions),
-            "alternatives": [document for _, document in others[:MOST_ALTERNATIVES]],
+            "alternatives": [document for _, document in others[:NUM_ALTERNATIVES]],
             "kinds": [one.document() for one in self.kinds],
         }
 

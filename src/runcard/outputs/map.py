@@ -299,7 +299,9 @@ def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], plan
     """Write the title, and below the maps how they are read."""
     width, height = plan.size
     title = f"{ground.city.name}: who is sent when every {ground.truck} is idle"
-    title += f", incidents of the type {ground.type}" if ground.type else ""
+    if ground.type:
+        rules = ", ".join(standard.rule for standard in ground.city.standards if standard.type == ground.type)
+        title += f", incidents of the type {ground.type} ({rules})"
     size = min(18.0, 100.0 * (width - 0.5) / len(title))
     plan.write(figure, GAP_INCHES, height - 0.12, title, size, fontweight="bold")
     one = article(ground.truck)

@@ -72,9 +72,8 @@ def department_document(city: City, simulation: DepartmentSimulation, *, trucks:
 
 def _standard(standard: Standard, missed: Interval) -> dict[str, Any]:
     """How often a standard is missed, as plain values."""
-    said = {name: getattr(standard, name) for name in ("type", "kind", "arrivals", "target_minutes", "weight")}
     found = _interval(missed)
-    return said | {"miss_fraction": found.pop("mean"), **found}
+    return standard.document() | {"miss_fraction": found.pop("mean"), **found}
 
 
 def _about(city: City, simulation: Simulation | DepartmentSimulation) -> dict[str, Any]:
