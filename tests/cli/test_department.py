@@ -173,6 +173,8 @@ def test_simulation_and_stress_show_standards(run, folder: Path) -> None:
     assert "ladder: " in out
     out = run("stress", folder, "--incidents", "20000", "--scenarios", "paper,turnout").out
     assert "missed per 100" in out
+    for words in ("fire: engine", "2 of 2 in", "medical: engine", "turnout: ladder", "the first and the last truck"):
+        assert words in out
 
 
 def test_records_have_a_row_for_each_kind(run, folder: Path, tmp_path: Path) -> None:
@@ -208,7 +210,7 @@ def test_each_kind_has_its_map(run, folder: Path, file: Path, tmp_path: Path) ->
     assert run("map", folder, "-o", tmp_path / "map.svg").code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["map-engine.svg", "map-ladder.svg"]
     text = (tmp_path / "map-engine.svg").read_text()
-    assert "incidents of the type fire" in text
+    assert "incidents of the type fire (1 of 2 in" in text
     assert "last engine, all types, after" in text
     assert run("map", folder, "--kind", "ladder", "-o", tmp_path / "one.svg").code == 0
     assert (tmp_path / "one.svg").exists()

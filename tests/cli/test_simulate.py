@@ -203,6 +203,7 @@ def test_a_plain_city_speaks_of_late_incidents(run, grid_folder: Path) -> None:
         options = () if command == "simulate" else ("--scenarios", "paper")
         out = run(command, grid_folder, "--incidents", "2000", *options).out
         assert "late, %" in out
+        assert "last" in out
         assert "missed" not in out
 
 

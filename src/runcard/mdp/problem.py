@@ -240,6 +240,10 @@ class DispatchProblem:
         """The incidents per truck and busy time."""
         return float(self.incidents_per_day.sum() / (self.returns_per_day * self.trucks.sum()))
 
+    def missed(self, number: int) -> NDArray[np.float64]:
+        """[T, J] the chance to miss the first standard of each demand point, the second, ..., from 0."""
+        return self.measures.get(standard_measure(number), self.measures[P_LATE])
+
     def bounds(self, residuals: Residuals) -> Bounds:
         """The bounds, per day, that residuals of the cost or of a measure give."""
         num_terms = 2 * self.num_points + self.num_stations

@@ -31,7 +31,7 @@ def standard_tables(city: City, problem: DispatchProblem) -> dict[Standard, Stan
     for standard in city.standards:
         here = types == standard.type
         share = problem.incidents_per_day[here].sum() / problem.total_incidents_per_day
-        missed = problem.measures.get(standard_measure(number[standard.type]), problem.measures[P_LATE])
+        missed = problem.missed(number[standard.type])
         number[standard.type] += 1
         last = standard.arrivals == standard.trucks
         name = MINUTES if standard.arrivals == 1 else LAST_MINUTES if last else ""

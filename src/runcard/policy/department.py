@@ -17,7 +17,7 @@ from runcard.city.conditions import OUTSIDE_ID, near
 from runcard.city.model import City, Standard, Unit
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.problem import P_LATE, DispatchProblem, standard_measure
+from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy.base import Decision, Option, Policy
 from runcard.policy.options import team_number
@@ -108,9 +108,8 @@ class Fleet:
 
     def chances(self, point: int, option: Option) -> tuple[float, ...]:
         """The chance that a team misses each standard of a demand point."""
-        team, measures = team_number(self.problem, option.team), self.problem.measures
-        names = [standard_measure(number) for number in range(len(self.standards_at(point)))]
-        return tuple(float(measures.get(name, measures[P_LATE])[team, point]) for name in names)
+        team, num = team_number(self.problem, option.team), len(self.standards_at(point))
+        return tuple(float(self.problem.missed(number)[team, point]) for number in range(num))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
