@@ -51,7 +51,7 @@ def print_weights(comparison: WeightComparison) -> None:
     for policy, points in comparison.curves.items():
         console.print()
         console.print(f"{policy} for late + weight × minutes:", style="bold")
-        console.print(weight_table(points))
+        console.print(weight_table(points, of_standards=bool(comparison.city.standards)))
         _print_arrivals([point.result for point in points], [f"{point.weight:g}" for point in points], "weight")
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
@@ -169,11 +169,13 @@ def station_table(comparison: Comparison) -> SplitTable:
     return SplitTable(headings, rows, has_foot=True)
 
 
-def weight_table(points: Sequence[WeightResult]) -> SplitTable:
+def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) -> SplitTable:
     """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
     decimals = decimals_for(100.0 * point.late_fraction for point in points)
     finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
     columns = ("late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
+    if of_standards:
+        columns = ("missed\nper 100", "proven\ninterval", columns[2], "more missed\nper 100", *columns[4:])
     rows = (
         (
             named(f"{point.weight:g}", converged=point.result.converged),

@@ -60,14 +60,15 @@ def decide(
     from runcard.city.files import read_city
     from runcard.cli.show_teams import print_answer, print_explanation
     from runcard.cli.terminal import print_json
-    from runcard.outputs.department_answer import answer
+    from runcard.outputs.department_answer import decided, explain_department
     from runcard.outputs.department_file import fingerprints, load_department
 
     if (idle is None) == (busy is None):
         got = "neither" if idle is None else "both"
         raise typer.BadParameter(f"expected --idle or --busy, got {got}", param_hint="'--idle'")
     department = load_department(file, None if city is None else fingerprints(read_city(city)))
-    found = answer(department, at, incident_type, idle=idle, busy=busy, incident_class=incident_class)
+    decision = decided(department, at, incident_type, idle=idle, busy=busy, incident_class=incident_class)
+    found = explain_department(decision)
     if department.is_plain:
         (only,) = found.kinds
         if as_json:

@@ -83,7 +83,7 @@ def _together(options: Collection[Option]) -> dict[str, Any]:
     }
 
 
-def answer(
+def decided(
     department: Department,
     node_id: str,
     incident_type: str | None,
@@ -91,22 +91,8 @@ def answer(
     idle: str | None = None,
     busy: str | None = None,
     incident_class: int | None = None,
-) -> DepartmentAnswer:
-    """The answer of a department, from the words of a person: which units are idle, or which are busy."""
-    found = decided(department, node_id, incident_type, idle=idle, busy=busy, incident_class=incident_class)
-    return explain_department(found)
-
-
-def decided(
-    department: Department,
-    node_id: str,
-    incident_type: str | None,
-    *,
-    idle: str | None,
-    busy: str | None,
-    incident_class: int | None,
 ) -> DepartmentDecision:
-    """The decision of a department, from the words of a person."""
+    """The decision of a department, from the words of a person: which units are idle, or which are busy."""
     if (idle is None) == (busy is None):
         raise InputError(f"expected the idle units or the busy ones, got {'neither' if idle is None else 'both'}")
     if department.types:
