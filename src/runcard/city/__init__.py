@@ -18,6 +18,7 @@ from runcard.city.model import (
     Turnout,
     Unit,
 )
+from runcard.city.periods import Period
 
 __all__ = [
     "MINUTES_PER_DAY",
@@ -29,6 +30,7 @@ __all__ = [
     "Node",
     "Objective",
     "Outside",
+    "Period",
     "Standard",
     "Station",
     "Turnout",

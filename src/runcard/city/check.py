@@ -31,6 +31,7 @@ from runcard.city.conditions import (
     plain,
     shown,
 )
+from runcard.city.periods import period_faults
 from runcard.city.roster import department_faults
 from runcard.errors import CityError
 
@@ -42,6 +43,8 @@ def check_city(city: "City") -> None:
     """Raise one CityError that lists every fault of the city; return nothing if there is none."""
     settings = {key: attrgetter(key)(city) for key in SETTING_CONDITIONS}
     settings["turnout_by_kind"] = {kind: asdict(turnout) for kind, turnout in city.turnout_by_kind.items()}
+    if city.periods:
+        settings["periods"] = city.periods
     tables = {table: getattr(city, attribute) for table, attribute in TABLE_ATTRIBUTES.items()}
     for table in OPTIONAL_TABLES:
         if not tables[table]:
@@ -82,7 +85,11 @@ def find_faults(
     Routes are checked only if `routes` is set and all else is sound. Otherwise one link that could not be read would
     make half the city unreachable.
     """
+    settings = dict(settings)
+    periods = settings.pop("periods", ())
     faults = [Fault("city", None, text) for text in _setting_faults(settings)]
+    types = list(dict.fromkeys(point.type for point in tables.get("demand", ()))) or [UNREAD]
+    faults += [Fault("city", None, text) for text in period_faults(periods, types) if periods]
     for table, rows in tables.items():
         faults += _table_faults(table, rows, place)
     if "incident_type" not in tables:

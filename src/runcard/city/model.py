@@ -10,10 +10,12 @@ Without a roster all trucks are of one kind.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 
 from runcard.city.check import check_city
 from runcard.city.conditions import LEAST_RATE, ONLY_KIND, near
+from runcard.city.periods import Period, hour_of_week, scaled_rate
 from runcard.errors import InputError
 
 MINUTES_PER_DAY: Final = 1440.0
@@ -194,9 +196,11 @@ class City:
     """By type and kind; () if every incident needs what the settings and its demand point say."""
     turnout_by_kind: Mapping[str, Turnout] = field(default_factory=dict, hash=False)
     """The turnout of kinds that have one of their own."""
+    periods: tuple[Period, ...] = ()
+    """Parts of the week with other incident rates, whose mean `demand` has; () if rates are the same at all hours."""
 
     def __post_init__(self) -> None:
-        for name in ("units", "standards"):
+        for name in ("units", "standards", "periods"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("busy_minutes", "turnout_by_kind"):
             if isinstance(given := getattr(self, name), Mapping):
@@ -255,7 +259,47 @@ class City:
             demand=_heard_of(tuple(point for point in self.demand if not types or point.type in types)),
             units=units,
             standards=standards,
+            periods=tuple(_rates_of_types(period, types) for period in self.periods),
         )
+
+    def period(self, name: str) -> Period:
+        """The period of that name."""
+        for one in self.periods:
+            if one.name == name:
+                return one
+        names = [one.name for one in self.periods]
+        if not names:
+            raise InputError(f"{self.name}: expected no period: this city has none, got {name!r}")
+        raise InputError(f"{self.name}: expected a period ({', '.join(names)}), got {name!r}{near(str(name), names)}")
+
+    def period_at(self, time: datetime) -> Period:
+        """The period that a time by the clock on the wall belongs to."""
+        hour = hour_of_week(time)
+        for one in self.periods:
+            if hour in one.hours:
+                return one
+        raise InputError(f"{self.name}: expected a city with periods, got one without")
+
+    def in_period(self, name: str) -> "City":
+        """The city with the rates of a period at all hours, and no periods."""
+        period = self.period(name)
+        demand = tuple(
+            # What is next to none stays so in every period.
+            replace(point, incidents_per_day=max(QUIET_RATE, self.rate_in(period, point)))
+            if point.incidents_per_day > QUIET_RATE
+            else point
+            for point in self.demand
+        )
+        return replace(self, demand=demand, periods=())
+
+    def rate_in(self, period: Period, point: DemandPoint) -> float:
+        """The incidents a day of a demand point in a period."""
+        return point.incidents_per_day * scaled_rate(self.periods, period, point.type)
+
+    @property
+    def of_week(self) -> "City":
+        """The city with its mean rates at all hours, and no periods."""
+        return replace(self, periods=()) if self.periods else self
 
     def standards_of(self, point: DemandPoint) -> tuple[Standard, ...]:
         """What counts for the incidents of a demand point, of every kind."""
@@ -315,3 +359,10 @@ def _heard_of(demand: tuple[DemandPoint, ...]) -> tuple[DemandPoint, ...]:
     if any(point.incidents_per_day >= LEAST_RATE for point in demand):
         return demand
     return tuple(replace(point, incidents_per_day=QUIET_RATE) for point in demand)
+
+
+def _rates_of_types(period: Period, types: set[str]) -> Period:
+    """A period with the rates of some types only, where it has rates by type; of all, if no types are named."""
+    if not isinstance(period.rates, Mapping) or not types:
+        return period
+    return replace(period, rates={name: rate for name, rate in period.rates.items() if name in types})

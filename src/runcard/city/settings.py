@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from runcard.city.conditions import SETTING_CONDITIONS, UNREAD, UnreadableError, near, plain, shown
 from runcard.city.model import City, Driving, Objective, Outside, Turnout
+from runcard.city.periods import format_hours, read_periods
 
 SCHEMA: Final = 1
 SECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -62,6 +63,10 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
     if type(schema) is not int or schema != SCHEMA:
         raise UnreadableError(f"expected schema = {SCHEMA}, got {'none' if schema is None else shown(schema)}")
     settings, faults = _take_by_kind(document)
+    if "period" in document:
+        periods, of_periods = read_periods(document.pop("period"))
+        faults += of_periods
+        settings |= {} if periods is None else {"periods": periods}
     given: dict[str, Any] = {}
     for key, value in document.items():
         is_section = key in SECTIONS and isinstance(value, dict)
@@ -72,7 +77,7 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
         if key in SECTIONS:
             faults.append(f"expected {key} to be a section, got {shown(value)}")
         elif key not in SETTING_CONDITIONS:
-            faults.append(f"unknown key {plain(key)}{near(key, [*SETTING_CONDITIONS, *SECTIONS])}")
+            faults.append(f"unknown key {plain(key)}{near(key, [*SETTING_CONDITIONS, *SECTIONS, 'period'])}")
         else:
             try:
                 settings[key] = typed(value, SETTING_CONDITIONS[key].of)
@@ -149,6 +154,14 @@ def format_settings(city: City) -> str:
         fields = ((name, getattr(turnout, name)) for name in Turnout.__slots__)
         types = {name: SETTING_CONDITIONS[f"turnout.{name}"].of for name in Turnout.__slots__}
         lines += [f"{name} = {_written(types[name], value)}" for name, value in fields if value is not None]
+    for period in city.periods:
+        lines += ["", "[[period]]", f"name = {_written(str, period.name)}"]
+        lines.append(f"hours = {_written(list, format_hours(period.hours))}")
+        if isinstance(period.rates, Mapping):
+            rates = (f"{_key(name)} = {_written(float, rate)}" for name, rate in period.rates.items())
+            lines.append(f"rates = {{ {', '.join(rates)} }}")
+        else:
+            lines.append(f"rates = {_written(float, period.rates)}")
     return "\n".join(lines) + "\n"
 
 

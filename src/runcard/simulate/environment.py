@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
+from runcard.city.periods import HOURS_PER_WEEK
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import P_LATE, DispatchProblem
@@ -29,7 +30,7 @@ from runcard.simulate.engine import batch_key
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, send
 from runcard.simulate.model import build_model
 from runcard.simulate.rules import check_fits
-from runcard.simulate.scenario import HOURS_PER_WEEK, PAPER, Scenario, read_scenario
+from runcard.simulate.scenario import PAPER, Scenario, read_scenario
 from runcard.simulate.state import new_state
 
 try:

@@ -38,12 +38,10 @@ from runcard.city.conditions import (
 )
 from runcard.city.files import read_text
 from runcard.city.model import City
+from runcard.city.periods import DAYS, HOURS_PER_DAY, HOURS_PER_WEEK
 from runcard.city.settings import parse_toml, typed
 from runcard.errors import CityError, InputError
 
-HOURS_PER_DAY: Final = 24
-HOURS_PER_WEEK: Final = 168
-DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TIME_MODELS: Final = ("exponential", "fixed", "gamma", "lognormal", "hyperexponential")
 KINDS: Final = ("total", "parts")
 PAPER: Final = "paper"
