@@ -42,7 +42,7 @@ def import_city(
     """Make a city from raw files: roads, stations, and a roster if there is one.
 
     Everything that is changed, moved or left out is counted and said; rows that cannot be used are listed in
-    import-rejected.csv beside the city. Without a log the rates are not data: `runcard fit` finds them.
+    import-rejected.csv beside the city. The rates are not data: they share a total by road length.
     """
     from runcard.city.files import write_city
     from runcard.city.importers import ImportOptions, Mapping, read_mapping

@@ -28,10 +28,8 @@ def print_import(found: Imported, folder: Path, rejected: Path | None) -> None:
         for one in found.rejected[:MAX_LISTED]:
             row = f" row {one.row}" if one.row else ""
             console.print(f"  left out: {one.file}{row}: {one.reason}", soft_wrap=True)
-        rows = counted(len(found.rejected), "row")
-        console.print(
-            f"{rows} could not be used and {'is' if len(found.rejected) == 1 else 'are'} listed in {rejected.name}"
-        )
+        rows, be = counted(len(found.rejected), "row"), "is" if len(found.rejected) == 1 else "are"
+        console.print(f"{rows} could not be used and {be} listed in {rejected.name}")
     console.print(f"Wrote {folder}", soft_wrap=True)
 
 
@@ -39,19 +37,18 @@ def road_lines(one: ImportSummary) -> Iterator[str]:
     """What was read, and what became of it."""
     kind = "longitude and latitude" if one.coordinates == "lonlat" else "metres"
     guessed = " (guessed from their range)" if one.coordinates_guessed else ""
-    yield f"Roads read: {counted(one.nodes_read, 'node')} and {counted(one.links_read, 'link')}; coordinates: {kind}{guessed}"
+    read = f"{counted(one.nodes_read, 'node')} and {counted(one.links_read, 'link')}"
+    yield f"Roads read: {read}; coordinates: {kind}{guessed}"
     sources = [f"{number:,} {_SOURCES[source]}" for source, number in one.minutes_from.items() if number]
     yield f"Driving time of links: {', '.join(sources)}"
-    if one.computed_lengths:
-        yield f"{counted(one.computed_lengths, 'link')} without a length: the straight distance between its ends is taken"
-    dropped = (
-        (one.self_loops, "self loop", "dropped"),
-        (one.short_links, "link", "of less than 0.001 minutes now takes 0.001"),
-        (one.parallel_links, "parallel link", "dropped, because another one is faster"),
-    )
-    for number, noun, words in dropped:
+    for number, words in (
+        (one.computed_lengths, "Links without a length, which have the straight distance of their ends"),
+        (one.self_loops, "Self loops dropped"),
+        (one.parallel_links, "Parallel links dropped, because another one is faster"),
+        (one.short_links, "Links of less than 0.001 minutes, which take 0.001 now"),
+    ):
         if number:
-            yield f"{counted(number, noun)} {words}"
+            yield f"{words}: {number:,}"
     if one.dropped_nodes:
         yield (
             f"{counted(one.dropped_nodes, 'node')} and {counted(one.dropped_links, 'link')} outside the largest part in "
@@ -59,9 +56,8 @@ def road_lines(one: ImportSummary) -> Iterator[str]:
         )
     more = ""
     if one.contracted_loops or one.contracted_parallel:
-        more = (
-            f" ({counted(one.contracted_loops, 'loop')} and {counted(one.contracted_parallel, 'slower way')} dropped)"
-        )
+        loops, slower = counted(one.contracted_loops, "loop"), counted(one.contracted_parallel, "slower way")
+        more = f" ({loops} and {slower} dropped)"
     yield f"{counted(one.contracted_nodes, 'node')} along roads contracted, without changing a route time{more}"
     yield f"Roads now: {counted(one.nodes, 'node')} and {counted(one.links, 'link')}"
     if one.texts_cleaned:
@@ -96,4 +92,4 @@ def area_lines(one: ImportSummary) -> Iterator[str]:
         f"{counted(one.areas, 'demand area')}{asked}, the widest {one.widest_area_minutes:.2f} min along its streets; "
         f"with one-way signs obeyed, the farthest node is {one.farthest_drive_minutes:.2f} min from its centre"
     )
-    yield "The incident rates are not data: a total is shared among the areas by road length. runcard fit finds them from a log."
+    yield "The incident rates are not data: a total is shared among the areas by road length. A log has the real ones."
