@@ -51,8 +51,8 @@ def road_lines(one: ImportSummary) -> Iterator[str]:
             yield f"{words}: {number:,}"
     if one.dropped_nodes:
         yield (
-            f"{counted(one.dropped_nodes, 'node')} and {counted(one.dropped_links, 'link')} outside the largest part in "
-            "which all nodes reach one another are dropped"
+            f"{counted(one.dropped_nodes, 'node')} and {counted(one.dropped_links, 'link')} outside the largest part "
+            "in which all nodes reach one another are dropped"
         )
     more = ""
     if one.contracted_loops or one.contracted_parallel:

@@ -1,7 +1,7 @@
 """Roads without the nodes at which nothing is decided, and with the same route times.
 
 A node in the middle of a road has one way on. It is *one-way* if it has one arc in, from a, and one arc out, to b; it
-is *two-way* if it has arcs from and to a, and from and to b; a and b differ. It goes if all of its arcs are of one
+is *two-way* if it has a street to a and one to b, each with both directions; a and b differ. It goes if all of its arcs are of one
 road class and nobody needs it. A run of such nodes is a *chain*. It becomes one arc for each of its directions with
 
     minutes = Σ minutes of its arcs,    length = Σ lengths of its arcs
@@ -47,7 +47,7 @@ def contract_chains(roads: Roads, needed: Flags) -> Contraction:
     before = roads
     num_loops = num_parallel = 0
     while True:
-        chains = _chains(roads, needed)
+        chains = _chains(roads, streets.tolist(), needed)
         if not chains:
             break
         shorter, streets, loops = _joined(roads, streets, chains)
@@ -78,7 +78,7 @@ def _streets(roads: Roads) -> Positions:
     return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
 
 
-def _chains(roads: Roads, needed: Flags) -> list[_Chain]:
+def _chains(roads: Roads, streets: list[int], needed: Flags) -> list[_Chain]:
     """Every longest chain."""
     ways_out: Ways = [{} for _ in roads.node_ids]
     ways_in: Ways = [{} for _ in roads.node_ids]
@@ -92,7 +92,7 @@ def _chains(roads: Roads, needed: Flags) -> list[_Chain]:
         if len(out) == len(into) == 1:
             if out.keys() == into.keys():
                 return False  # the end of a blind alley
-        elif len(out) != 2 or out.keys() != into.keys():
+        elif len(out) != 2 or out.keys() != into.keys() or any(streets[out[one]] != streets[into[one]] for one in out):
             return False
         return len({class_of[arc] for ways in (out, into) for arc in ways.values()}) == 1
 
