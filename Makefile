@@ -34,7 +34,7 @@ bench: $(FRESH) ## Measure against the targets and the peers, with every answer 
 	@$(BIN)/python -m benchmarks
 
 lock: $(READY) ## Resolve the dependencies again and pin the newest
-	$(BIN)/uv pip compile pyproject.toml --extra report --extra cluster --extra rl --extra dev --upgrade --universal \
+	$(BIN)/uv pip compile pyproject.toml --extra report --extra geo --extra cluster --extra rl --extra dev --upgrade --universal \
 	    --generate-hashes --no-header --no-annotate --quiet --output-file requirements.lock
 	echo uv | $(BIN)/uv pip compile - --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-header --no-annotate --quiet --output-file requirements-uv.lock

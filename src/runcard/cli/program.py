@@ -13,9 +13,11 @@ from typing import Annotated, Final
 
 import typer
 
+from runcard.cli.areas import areas
 from runcard.cli.compare import compare
 from runcard.cli.demo import demo
 from runcard.cli.generate import generate
+from runcard.cli.import_city import import_city
 from runcard.cli.map import draw_map
 from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve
@@ -59,8 +61,9 @@ def _runcard(
     pass
 
 
-for command in (demo, generate, compare, lateness, solve, decide, simulate, stress, study):
+for command in (demo, generate, compare, lateness, solve, decide, simulate, stress, study, areas):
     app.command()(command)
+app.command("import")(import_city)
 app.command("map")(draw_map)
 
 

@@ -22,6 +22,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, Delaunay, KDTree
 
+from runcard.city.places import is_lonlat
+
 Places = NDArray[np.complex128]
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top."""
@@ -29,8 +31,6 @@ Box = tuple[float, float, float, float]
 DIRECTIONS: Final = np.exp(2j * np.pi * np.arange(48) / 48)
 TOGETHER: Final = 1e-6
 """Places that are this close, as a part of the whole map, are one place."""
-MOST_DEGREES: Final = 4.0
-"""Longitudes and latitudes of one city span no more than this; coordinates that do are something else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def projected(x_coords: Sequence[float], y_coords: Sequence[float]) -> Places:
     coords = np.array([x_coords, y_coords], np.float64)
     largest = np.abs(coords).max() or 1.0
     unit = coords / largest  # differences of these are never too large for a number
-    if largest <= 180.0 and np.abs(coords[1]).max() < 90.0 and np.ptp(coords, axis=1).max() <= MOST_DEGREES:
+    if is_lonlat(*coords):
         unit[0] *= cos(radians(float(coords[1].mean())))
     unit -= (unit.min(axis=1, keepdims=True) + unit.max(axis=1, keepdims=True)) / 2.0
     x, y = unit / (np.ptp(unit, axis=1).max() or 1.0)

@@ -1,0 +1,218 @@
+"""Roads from tables of nodes and links: GMNS folders, whose columns are known, and others, by a mapping file.
+
+GMNS is read by the same code, with a mapping that the specification gives (github.com/zephyr-data-specs/GMNS). Its
+`config.csv` has the units, `long_length` for link lengths and `speed`; without it lengths are kilometres and speeds
+km/h. A city folder of ours is a GMNS folder with `mean_minutes` and `length_m`.
+"""
+
+from collections.abc import Mapping as MappingType
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.conditions import shown
+from runcard.city.importers.mapping import Mapping, Section
+from runcard.city.importers.measures import (
+    KILOMETRES_PER_HOUR,
+    METRES,
+    MINUTES,
+    factor,
+    first_word,
+    speed_kph,
+)
+from runcard.city.importers.roads import ArcTable, ReadRoads, coordinate_system, roads_of
+from runcard.city.importers.rows import (
+    NO_VALUE,
+    Columns,
+    Rejected,
+    cleaned,
+    header_of,
+    read_columns,
+    refuse_if_most,
+    to_ids,
+)
+from runcard.errors import InputError
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+TWO_WAY: Final = ("0", "0.0", "false", "no", "f", "n", "")
+ONE_WAY: Final = ("1", "1.0", "true", "yes", "t", "y")
+"""What a column of one-way roads may say, in small letters."""
+
+_GMNS_LINKS: Final = {
+    "id": ("link_id",),
+    "from": ("from_node_id",),
+    "to": ("to_node_id",),
+    "length": ("length_m", "length"),
+    "speed": ("free_speed",),
+    "minutes": ("mean_minutes",),
+    "road_class": ("road_class", "facility_type", "link_type_name"),
+    "one_way": ("directed",),
+}
+
+
+def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
+    """The roads of the tables in a folder that a mapping names."""
+    nodes, links = mapping.nodes, mapping.links
+    if nodes is None or links is None:
+        lacking = "nodes" if nodes is None else "links"
+        raise InputError(f"mapping file: expected a section [{lacking}] for roads from tables, got none")
+    nodes.need("file", "id", "x", "y")
+    links.need("file", "from", "to")
+    if not {"speed", "minutes", "road_class"} & links.columns.keys():
+        raise InputError("mapping file: expected speed, minutes or road_class in [links], got none of them")
+    node_table = read_columns(folder / nodes.settings["file"], nodes.columns, section="nodes", **nodes.reading)
+    ids, x, y, rejected = _nodes(node_table)
+    ids, num_cleaned = cleaned(ids)
+    lonlat = coordinate_system(x, y, nodes.settings.get("crs"), node_table.file)
+    link_table = read_columns(folder / links.settings["file"], links.columns, section="links", **links.reading)
+    arcs, more = _arcs(link_table, links, {one: place for place, one in enumerate(ids)})
+    roads, minutes_from, computed = roads_of(tuple(ids), x, y, arcs, lonlat=lonlat)
+    return ReadRoads(
+        roads=roads,
+        num_links=len(link_table),
+        rejected=(*rejected, *more),
+        num_cleaned=num_cleaned,
+        minutes_from=minutes_from,
+        computed_lengths=computed if "length" in links.columns else len(arcs.starts),
+        guessed_crs="crs" not in nodes.settings,
+    )
+
+
+def read_gmns(folder: Path) -> ReadRoads:
+    """The roads of a GMNS folder."""
+    return read_csv_roads(folder, gmns_mapping(folder))
+
+
+def gmns_mapping(folder: Path) -> Mapping:
+    """The mapping of a GMNS folder: its columns by the specification, and its units by its configuration."""
+    header = header_of(folder / "link.csv")
+    columns = {key: next((one for one in names if one in header), "") for key, names in _GMNS_LINKS.items()}
+    columns = {key: name for key, name in columns.items() if name or key in ("from", "to")}
+    columns = {key: name or _GMNS_LINKS[key][0] for key, name in columns.items()}
+    length_unit, speed_unit = _gmns_units(folder / "config.csv")
+    settings: dict[str, Any] = {"file": "link.csv", "speed_unit": speed_unit, "minutes_unit": "minutes"}
+    settings["length_unit"] = "m" if columns.get("length") == "length_m" else length_unit
+    if not {"speed", "minutes", "road_class"} & columns.keys():
+        raise InputError(
+            "link.csv: expected free_speed, mean_minutes or facility_type for driving times, got none of them"
+        )
+    nodes = Section("nodes", {"id": "node_id", "x": "x_coord", "y": "y_coord"}, {"file": "node.csv"})
+    return Mapping(nodes=nodes, links=Section("links", columns, settings))
+
+
+def _gmns_units(path: Path) -> tuple[str, str]:
+    """The units of link lengths and of speeds."""
+    if not path.exists():
+        return "km", "km/h"
+    header = header_of(path)
+    table = read_columns(path, {name: name for name in ("long_length", "speed") if name in header} or {"": header[0]})
+    found = {key: cells[0].strip() for key, cells in table.cells.items()}
+    return found.get("long_length") or "km", found.get("speed") or "km/h"
+
+
+def _nodes(table: Columns) -> tuple[list[str], Floats, Floats, list[Rejected]]:
+    """The ids and coordinates of the nodes that can be used, and the rows that cannot."""
+    ids = to_ids(table.cells["id"])
+    x, _ = table.numbers("x")
+    y, _ = table.numbers("y")
+    rejected: list[Rejected] = []
+    good = np.ones(len(ids), np.bool_)
+    for values, key in ((x, "x"), (y, "y")):
+        wrong = good & ~np.isfinite(values)
+        rejected += table.rejected(wrong, f"expected {key} to be a number", key)
+        good &= ~wrong
+    first: dict[str, int] = {}
+    for place in np.flatnonzero(good).tolist():
+        one = ids[place]
+        if not one:
+            rejected.append(Rejected(table.file, table.row_numbers[place], "expected an id, got none"))
+            good[place] = False
+        elif (before := first.setdefault(one, place)) != place:
+            row = table.row_numbers[place]
+            if (x[before], y[before]) != (x[place], y[place]):
+                also = f"also in row {table.row_numbers[before]}, at another place"
+                raise InputError(f"{table.file} row {row}: expected ids to be unique, got {shown(one)}, {also}")
+            rejected.append(Rejected(table.file, row, f"id {shown(one)} again, at the same place"))
+            good[place] = False
+    refuse_if_most(rejected, len(table), "nodes")
+    kept = np.flatnonzero(good)
+    return [ids[place] for place in kept.tolist()], x[kept], y[kept], rejected
+
+
+def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> tuple[ArcTable, list[Rejected]]:
+    """The links that can be used, and the rows that cannot."""
+    settings, cells, size = section.settings, table.cells, len(table)
+    rejected: list[Rejected] = []
+    good = np.ones(size, np.bool_)
+
+    def reject(wrong: Flags, words: str, key: str | None = None) -> None:
+        rejected.extend(table.rejected(good & wrong, words, key))
+        good[wrong] = False
+
+    ends = []
+    for key in ("from", "to"):
+        ends.append(np.array([node_of.get(one, -1) for one in to_ids(cells[key])], np.int64))
+        reject(ends[-1] < 0, f"expected {key} to be a known node", key)
+    measured: dict[str, Floats] = {}
+    for key, units, unit in (("length", METRES, "m"), ("minutes", MINUTES, "minutes")):
+        values, wrong = table.numbers(key) if key in cells else (np.full(size, np.nan), np.zeros(size, np.bool_))
+        reject(wrong, f"expected {key} to be a number", key)
+        reject(values < 0.0, f"expected {key} >= 0", key)
+        measured[key] = values * factor(units, settings.get(f"{key}_unit", unit), f"[links] {key}_unit")
+    kph = _speeds(cells["speed"], settings) if "speed" in cells else np.full(size, np.nan)
+    reject(kph <= 0.0, "expected speed > 0", "speed")
+    one_way = _one_way(cells, settings, size)
+    reject(
+        one_way < 0, f"expected one_way to be one of {', '.join(ONE_WAY[::2])} or {', '.join(TWO_WAY[::2])}", "one_way"
+    )
+    kept = np.flatnonzero(good)
+    refuse_if_most(rejected, size, "links")
+    listed = kept.tolist()
+    ids = _link_ids(table, rejected) if "id" in cells else [str(number) for number in table.row_numbers]
+    names = [first_word(one) for one in cells["road_class"]] if "road_class" in cells else [""] * size
+    return ArcTable(
+        starts=ends[0][kept],
+        ends=ends[1][kept],
+        link_ids=tuple(ids[one] for one in listed),
+        minutes=measured["minutes"][kept],
+        length_m=measured["length"][kept],
+        kph=kph[kept],
+        road_class=tuple(cleaned([names[one] for one in listed])[0]),
+        both_ways=one_way[kept] == 0,
+    ), rejected
+
+
+def _speeds(cells: Sequence[str], settings: MappingType[str, Any]) -> Floats:
+    """[link] its speed in km/h, NaN where there is none; "30 mph" is understood whatever the unit."""
+    known: dict[str, float] = {}
+    by_unit = factor(KILOMETRES_PER_HOUR, settings.get("speed_unit", "km/h"), "[links] speed_unit")
+    for cell in set(cells):
+        try:
+            known[cell] = float(cell) * by_unit
+        except ValueError:
+            known[cell] = speed_kph(cell) or np.nan
+    return np.array([known[cell] for cell in cells])
+
+
+def _one_way(cells: MappingType[str, Sequence[str]], settings: MappingType[str, Any], size: int) -> NDArray[np.int64]:
+    """[link] 1 if it is one way, 0 if not, -1 where nobody can know."""
+    if "one_way" not in cells:
+        return np.full(size, int(settings.get("directed", True)))
+    meaning = dict.fromkeys(TWO_WAY, 0) | dict.fromkeys(ONE_WAY, 1)
+    return np.array([meaning.get(cell.strip().lower(), -1) for cell in cells["one_way"]], np.int64)
+
+
+def _link_ids(table: Columns, rejected: list[Rejected]) -> list[str]:
+    """[link] its id; one that is there before, or none, gets its row, because links are told apart by nothing else."""
+    ids = cleaned(to_ids(table.cells["id"]))[0]
+    seen: set[str] = set()
+    for place, one in enumerate(ids):
+        if one in seen or one.lower() in NO_VALUE:
+            ids[place] = f"{one}-row-{table.row_numbers[place]}"
+        seen.add(ids[place])
+    return ids

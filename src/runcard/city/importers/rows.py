@@ -1,0 +1,182 @@
+"""Columns of other people's CSV files, read fast, and what becomes of rows that cannot be used.
+
+What is wrong with a file as a whole (no such column, no text, no rows) is an error. What is wrong with a row is a
+rejection: the row is left out, counted, and listed with its file, its number and the reason. The header is counted as a
+spreadsheet does, so that rows above it count too.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.conditions import UnreadableError, is_text, near, plain, shown
+from runcard.city.files import read_text
+from runcard.errors import InputError
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+MAX_LISTED: Final = 8
+_WHOLE: Final = re.compile(r"([+-]?\d+)\.0*")
+NO_VALUE: Final = ("", "nan", "na", "n/a", "none", "null")
+"""Cells that hold nothing, in small letters."""
+
+
+class Rejected(NamedTuple):
+    """A row that was left out: its file, its number (0 where rows have none), and why."""
+
+    file: str
+    row: int
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The wanted columns of a CSV file, as text, by what they are wanted for; rows without any text are left out."""
+
+    file: str
+    row_numbers: Sequence[int]
+    cells: Mapping[str, Sequence[str]]
+
+    def __len__(self) -> int:
+        return len(self.row_numbers)
+
+    def numbers(self, key: str) -> tuple[Floats, Flags]:
+        """The numbers of a column, NaN where there are none, and which cells hold something that is no number."""
+        return to_numbers(self.cells[key])
+
+    def rejected(self, wrong: Flags, words: str, key: str | None = None) -> list[Rejected]:
+        """The rows that are wrong; with `key`, what stands in that column is shown."""
+        found = np.flatnonzero(wrong).tolist()
+        if key is None or not found:
+            return [Rejected(self.file, self.row_numbers[one], words) for one in found]
+        cells = self.cells[key]
+        return [Rejected(self.file, self.row_numbers[one], f"{words}, got {shown(cells[one])}") for one in found]
+
+
+def to_numbers(cells: Sequence[str]) -> tuple[Floats, Flags]:
+    """[cell] its number, NaN for none, and [cell] whether it holds something that is no finite number."""
+    try:
+        numbers = np.array(list(map(float, cells)), np.float64)
+        if np.isfinite(numbers).all():
+            return numbers, np.zeros(len(cells), np.bool_)
+    except ValueError:
+        pass
+    numbers, wrong = np.full(len(cells), np.nan), np.zeros(len(cells), np.bool_)
+    for place, cell in enumerate(cells):
+        try:
+            numbers[place] = float(cell)
+            wrong[place] = not np.isfinite(numbers[place]) and cell.strip().lower() not in NO_VALUE
+        except ValueError:
+            wrong[place] = cell.strip().lower() not in NO_VALUE
+    return numbers, wrong
+
+
+def to_ids(cells: Sequence[str]) -> list[str]:
+    """Ids without spaces around them; 12.0 is 12, because data frames write whole numbers so."""
+    ids = [cell.strip() for cell in cells]
+    return [(_WHOLE.sub(r"\1", one) if _WHOLE.fullmatch(one) else one) if "." in one else one for one in ids]
+
+
+def cleaned(texts: Sequence[str]) -> tuple[list[str], int]:
+    """Texts without control characters, and how many had some."""
+    faulty = [place for place, text in enumerate(texts) if not is_text(text)]
+    result = list(texts)
+    for place in faulty:
+        result[place] = "".join(letter for letter in texts[place] if is_text(letter)).strip()
+    return result, len(faulty)
+
+
+def read_columns(
+    path: Path,
+    wanted: Mapping[str, str],
+    *,
+    skip_rows: int = 0,
+    encoding: str | None = None,
+    separator: str = ",",
+    section: str = "",
+) -> Columns:
+    """The columns of a file by what they are `wanted` for; `section` of the mapping file names them."""
+    reader = csv.reader(io.StringIO(_text_of(path, encoding), newline=""), delimiter=separator, strict=True)
+    try:
+        for _ in islice(reader, skip_rows):
+            pass
+        header = [name.strip() for name in next(reader, [])]
+        places = _places(path.name, header, wanted, section, separator)
+        last = max(places)
+        numbers: list[int] = []
+        rows: list[list[str]] = []
+        for number, cells in enumerate(reader, start=skip_rows + 2):
+            if len(cells) <= last:
+                if not any(cells):
+                    continue
+                cells += [""] * (last + 1 - len(cells))
+            numbers.append(number)
+            rows.append([cells[place] for place in places])
+    except csv.Error as error:
+        raise InputError(f"{path.name}: line {reader.line_num} is not valid CSV: {error}") from error
+    kept = [place for place, row in enumerate(rows) if any(row)]
+    if len(kept) < len(rows):
+        rows, numbers = [rows[place] for place in kept], [numbers[place] for place in kept]
+    if not rows:
+        raise InputError(f"{path.name}: expected at least one row below the header, got none")
+    return Columns(path.name, numbers, dict(zip(wanted, zip(*rows, strict=True), strict=True)))
+
+
+def header_of(path: Path, *, skip_rows: int = 0, encoding: str | None = None, separator: str = ",") -> list[str]:
+    """The names of the columns of a file."""
+    reader = csv.reader(io.StringIO(_text_of(path, encoding), newline=""), delimiter=separator)
+    return [name.strip() for name in next(islice(reader, skip_rows, None), [])]
+
+
+def refuse_if_most(rejected: Sequence[Rejected], num_rows: int, what: str) -> None:
+    """Raise an InputError if most rows of a file were rejected: then something is wrong with all of them."""
+    if 2 * len(rejected) > num_rows:
+        first = rejected[0]
+        where = f"the first in row {first.row}: " if first.row else "the first: "
+        raise InputError(
+            f"{first.file}: {len(rejected):,} of {num_rows:,} {what} cannot be used, {where}{first.reason}"
+        )
+
+
+def _text_of(path: Path, encoding: str | None) -> str:
+    if encoding is None:
+        try:
+            return read_text(path)
+        except UnreadableError as error:
+            more = " (name its encoding in the mapping file)" if "UTF-8" in str(error) else ""
+            raise InputError(f"{path}: {error}{more}") from error
+    try:
+        return path.read_text(encoding=encoding)
+    except LookupError as error:
+        raise InputError(f"{path}: expected a known encoding, got {shown(encoding)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: the text is not {encoding}: {error.reason} at byte {error.start:,}") from error
+
+
+def _places(file: str, header: list[str], wanted: Mapping[str, str], section: str, separator: str) -> list[int]:
+    """The position of each wanted column."""
+    where = f" of [{section}]" if section else ""
+    if not any(header):
+        raise InputError(f"{file}: expected a header row, got an empty one")
+    if len(header) == 1 and (found := re.search(r"[;\t|,]", header[0])):
+        raise InputError(
+            f"{file}: expected {shown(separator)} between the columns, got {found[0]!r} (separator in the mapping file)"
+        )
+    for key, name in wanted.items():
+        if name not in header:
+            listed = ", ".join(plain(one) for one in header[:MAX_LISTED] if one)
+            more = ", ..." if len(header) > MAX_LISTED else ""
+            missing = f"missing column {plain(name)}, the {key}{where}{near(name, header)}"
+            raise InputError(f"{file}: {missing}; its columns: {listed}{more}")
+        if header.count(name) > 1:
+            raise InputError(f"{file}: expected column {plain(name)} once, got it {header.count(name)} times")
+    return [header.index(name) for name in wanted.values()]
