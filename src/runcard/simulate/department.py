@@ -59,7 +59,11 @@ class DepartmentSimulation:
 
     def improvement(self, number: int) -> Interval:
         """The same as a part of the sum of the first policy."""
-        return self._misses(0).gain_of(self._misses(number))
+        return self.gain_over(0, number)
+
+    def gain_over(self, other: int, number: int) -> Interval:
+        """The same, as a part of the sum of another policy."""
+        return self._misses(other).gain_of(self._misses(number))
 
     def standards(self, number: int) -> tuple[tuple[Standard, Interval], ...]:
         """Each standard, in the order of the city, and the part of the incidents of its type that misses it."""
