@@ -26,7 +26,8 @@ def compare(
         option(
             "NAMES",
             "Policies by name, paper label (CF, OSI, OSIA, OPT) or policy file, commas between; "
-            "closest-first,one-step,optimal if left out, and only optimal with --weights.",
+            "closest-first,one-step,optimal if left out, and only optimal with --weights. In a city with periods, "
+            "optimal/week is solved once for the whole week, and stands in place of one-step if left out.",
         ),
     ] = None,
     weights: Annotated[
@@ -59,11 +60,14 @@ def compare(
     from runcard.cli.progress import Report
     from runcard.cli.show_comparison import print_comparison, print_weights
     from runcard.cli.show_department import print_department
+    from runcard.cli.show_week import print_week
     from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.compare import DEFAULT_POLICIES, Comparison, compare_policies
     from runcard.outputs.curve import draw_curve
     from runcard.outputs.department_comparison import DepartmentComparison, compare_department
     from runcard.outputs.map import check_picture_file
+    from runcard.outputs.week_choice import WEEK_POLICIES
+    from runcard.outputs.week_comparison import WeekComparison, compare_week
     from runcard.outputs.weights import WeightComparison, compare_weights
     from runcard.policy.solve_options import SolveOptions
 
@@ -86,10 +90,12 @@ def compare(
         )
     if kind is not None or (weights is not None and not given.is_plain):
         given = given.of_kind(kind)
-    found: Comparison | DepartmentComparison | WeightComparison
+    found: Comparison | DepartmentComparison | WeightComparison | WeekComparison
     with Report(given.objective if numbers is None else Objective("late+minutes")) as report:
         options = replace(options, progress=report.bounds)
-        if numbers is None and not given.standards:
+        if numbers is None and given.periods:
+            found = compare_week(given, WEEK_POLICIES if names is None else names, options, steps=report)
+        elif numbers is None and not given.standards:
             found = compare_policies(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
         elif numbers is None:
             found = compare_department(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
@@ -104,8 +110,12 @@ def compare(
             print_comparison(found)
         elif isinstance(found, DepartmentComparison):
             print_department(found)
+        elif isinstance(found, WeekComparison):
+            print_week(found)
         else:
             print_weights(found)
+            if given.periods:
+                make_console().print("Rates are the means of the week, not those of its periods.")
         if curve is not None:
             make_console().print(f"Wrote {curve}", soft_wrap=True)
     if found.failed:

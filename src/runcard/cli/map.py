@@ -30,6 +30,9 @@ def draw_map(
     incident_type: Annotated[
         str | None, option("TYPE", "The type of incident to show; if left out, that with the most units.", "--type")
     ] = None,
+    period: Annotated[
+        str | None, option("PERIOD", "The period of the week, where the city has periods; if left out, the mean rates.")
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Draw which stations send trucks to each area.
@@ -44,6 +47,7 @@ def draw_map(
     from runcard.outputs.files import size_in_words
     from runcard.outputs.map import check_picture_file, draw_map, path_of_kind, policies_to_draw
     from runcard.outputs.policy_choice import policies_for, policy_choices
+    from runcard.outputs.week_file import load_any
     from runcard.outputs.words import expected_one_of
     from runcard.policy.solve import evaluate
     from runcard.policy.solve_options import SolveOptions
@@ -62,6 +66,11 @@ def draw_map(
     options = SolveOptions(threads=threads)
     given = read_city(path if city is None else city)
     given = given if kind is None else given.of_kind(kind)
+    notes = ["Rates are the means of the week; --period draws a period."] if given.periods and period is None else []
+    if not is_city and period is None and load_any(path)[1]:
+        names = ", ".join(one.name for one in load_any(path)[1])
+        raise InputError(f"{path}: it holds a policy for each period ({names}): choose one with --period")
+    given = given.of_week if period is None else given.in_period(period)
     lines = []
     with Report(given.objective) as report:
         for one in given.kinds:
@@ -90,5 +99,5 @@ def draw_map(
         raise InputError(f"{given.name}: {found}")
     console = make_console()
     console.print(city_line(given), style="bold")
-    for line in lines:
+    for line in [*lines, *notes]:
         console.print(line, soft_wrap=True)

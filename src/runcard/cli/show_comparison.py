@@ -28,7 +28,7 @@ def print_results(comparison: Comparison) -> None:
     console.print(comparison_table(comparison))
     truck = "truck" if comparison.city.is_plain else comparison.city.kinds[0]
     _print_arrivals(comparison.results, [result.name for result in comparison.results], truck=truck)
-    if any(result.policy.name == "optimal" for result in comparison.results):
+    if any(result.is_optimum for result in comparison.results):
         console.print(*optimum_lines(comparison), "", sep="\n")
     if comparison.results[0].late_by_rule:
         console.print("Late, %, by how many trucks must be there and when:", style="bold")
@@ -132,7 +132,7 @@ def optimum_lines(comparison: Comparison) -> list[str]:
     gaps = [
         f"{result.name} {100.0 * result.gap_to_optimum:.2f} %"
         for result in comparison.results
-        if result.gap_to_optimum is not None and result.policy.name != "optimal"
+        if result.gap_to_optimum is not None and not result.is_optimum
     ]
     what = "Late more often than" if of_late and not of_standards else "Above"
     return [limit, f"{what} the best possible, at most: {', '.join(gaps)}." if gaps else ""]

@@ -7,6 +7,7 @@ from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, outwar
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.department_comparison import DepartmentComparison
+from runcard.outputs.week_comparison import WeekComparison
 from runcard.outputs.words import counted, in_decimals, incidents_a_day
 
 
@@ -51,7 +52,7 @@ def department_table(comparison: DepartmentComparison) -> SplitTable:
     return SplitTable(headings, rows)
 
 
-def standard_table(comparison: DepartmentComparison) -> SplitTable:
+def standard_table(comparison: DepartmentComparison | WeekComparison) -> SplitTable:
     """How often each standard is missed by each policy; the best of each row stands out."""
     results, city = comparison.results, comparison.city
     per_day = {

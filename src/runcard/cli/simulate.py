@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 
 Policies = Annotated[
-    str,
+    str | None,
     option(
         "NAMES",
-        "Policies by name, paper label (CF, OSI, OSIA, OPT) or policy file, commas between; gains are over the first.",
+        "Policies by name, paper label (CF, OSI, OSIA, OPT) or policy file, commas between; gains are over the first. "
+        "closest-first,optimal if left out, and optimal/week between them in a city with periods.",
     ),
 ]
 Incidents = Annotated[
@@ -50,7 +51,7 @@ Precision = Annotated[
 
 def simulate(
     city: CityFolder,
-    policies: Policies = "closest-first,optimal",
+    policies: Policies = None,
     scenario: Annotated[
         str, option("NAME", "A built-in scenario or a TOML file, or several with + between.")
     ] = "paper",
@@ -70,23 +71,27 @@ def simulate(
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_simulation
+    from runcard.cli.show_week import print_periods
     from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.files import size_in_words
     from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.simulate import document_of
+    from runcard.outputs.week_choice import default_policies, hour_gains
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario
     from runcard.simulate.scenario import read_scenario
 
     options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
-    choices = policy_choices(words_of(policies), options)
+    choices = None if policies is None else policy_choices(words_of(policies), options)
     happens, given = read_scenario(scenario), read_city(city)
     check_scenario(given, happens)
+    choices = policy_choices(default_policies(given), options) if choices is None else choices
     (found,) = _simulated(given, choices, [happens], options, incidents, precision, seed, records)
     if as_json:
-        print_json(document_of(given, found))
+        print_json(document_of(given, found) | hour_gains(given, found, choices))
     else:
         print_simulation(given, found)
+        print_periods(given, [found], choices)
         print_files(choices)
         if records is not None:
             make_console().print(f"Wrote {records} ({size_in_words(records)})", soft_wrap=True)
@@ -95,7 +100,7 @@ def simulate(
 
 def stress(
     city: CityFolder,
-    policies: Policies = "closest-first,optimal",
+    policies: Policies = None,
     scenarios: Annotated[
         str | None, option("NAMES", "Scenarios, commas between; all built-in ones if left out.")
     ] = None,
@@ -112,15 +117,17 @@ def stress(
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_stress
+    from runcard.cli.show_week import print_periods
     from runcard.cli.terminal import print_json
     from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.simulate import Stress
+    from runcard.outputs.week_choice import default_policies
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario, possible_scenarios
     from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
     options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
-    choices = policy_choices(words_of(policies), options)
+    choices = None if policies is None else policy_choices(words_of(policies), options)
     asked_for = [] if scenarios is None else [read_scenario(name) for name in some_words(scenarios, "--scenarios")]
     if log is not None:
         asked_for.append(Scenario(name=f"replay of {log.name}", title=f"The incidents of {log.name}", log=log))
@@ -131,12 +138,14 @@ def stress(
         every = [one for one in map(read_scenario, built_in_names()) if given.standards or not one.busy.by_type]
         built_in, not_possible = possible_scenarios(given, every)
         asked_for = [*built_in, *asked_for]
+    choices = policy_choices(default_policies(given), options) if choices is None else choices
     found = _simulated(given, choices, asked_for, options, incidents, precision, seed)
     stressed = Stress(given, tuple(found), tuple(not_possible))
     if as_json:
         print_json(stressed.document())
     else:
         print_stress(stressed)
+        print_periods(given, found, choices)
         print_files(choices)
     _check_precise(given, found)
 
@@ -153,8 +162,8 @@ def _simulated(
 ) -> "list[Simulation | DepartmentSimulation]":
     """What policies do in each scenario; `records` is a file for the records of all incidents."""
     from runcard.cli.progress import Report
-    from runcard.outputs.policy_choice import policies_for
     from runcard.outputs.records import RecordFile
+    from runcard.outputs.week_choice import any_policies_for
     from runcard.simulate.department import simulate_department
     from runcard.simulate.engine import prepare_policies, simulate_policies
 
@@ -162,7 +171,7 @@ def _simulated(
     with Report(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
         watched, times, solved = replace(options, progress=report.bounds), len(scenarios), {}
         for kind in city.kinds:
-            solved[kind] = policies_for(city.of_kind(kind), choices, watched, report)
+            solved[kind] = any_policies_for(city.of_kind(kind), choices, watched, report)
             prepare_policies(
                 city, solved[kind], incidents=incidents, precision=precision, times=times, begin=report.begin,
                 kind=kind,

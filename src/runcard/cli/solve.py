@@ -3,9 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from runcard.cli.parameters import CityFolder, Horizon, Threads, Tolerance, option, path_option
+
+if TYPE_CHECKING:
+    from runcard.policy.base import Policy
 
 
 def solve(
@@ -25,7 +28,8 @@ def solve(
 ) -> None:
     """Solve a policy and write its policy file.
 
-    The file decides for every demand point and every set of idle trucks.
+    The file decides for every demand point and every set of idle trucks; where the city has periods of the week, for
+    each of them.
     """
     from runcard.city.files import read_city
     from runcard.cli.progress import Report
@@ -36,9 +40,11 @@ def solve(
     from runcard.outputs.files import check_output_file, size_in_words
     from runcard.outputs.policy_choice import policy_of_kinds
     from runcard.outputs.steps import city_problem
+    from runcard.outputs.week_file import save_week
     from runcard.policy.department import department_of
     from runcard.policy.solve import check_size, has_values, solve_named
     from runcard.policy.solve_options import SolveOptions
+    from runcard.policy.week import problems_of_periods, week_of
 
     options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
     if "=" not in policy:
@@ -50,30 +56,36 @@ def solve(
     trucks = {kind: [station.trucks for station in one.stations] for kind, one in seen.items()}
     for kind, name in names.items():
         check_size(trucks[kind], [name], kind="" if given.is_plain else kind)
-    began, solved, lines = perf_counter(), {}, []
+    began, lines = perf_counter(), list[str]()
+    solved: dict[str, dict[str, Policy]] = {}
     with Report(given.objective) as report:
         for kind, name in names.items():
-            words = "" if given.is_plain else f"{kind}: "
             problem = city_problem(seen[kind], minutes=has_values(trucks[kind], name), arrivals=True, steps=report)
-            report.begin(f"{words}{name}")
-            found = solve_named(problem, name, replace(options, progress=report.bounds))
-            certificate = found.certificate
-            if certificate is not None:
-                proven = proven_words(given, certificate.lower, certificate.upper, kind)
-                if not certificate.converged:
-                    raise NotConvergedError(
-                        f"{given.name}: {words}{name} did not converge: {proven}; nothing was written"
-                    )
-                lines.append(f"{words}{name}: {proven}")
-            elif not given.is_plain:
-                lines.append(f"{words}{name}")
-            solved[kind] = found
+            for period, own in (problems_of_periods(seen[kind], problem) if given.periods else {"": problem}).items():
+                words = "".join(f"{part}: " for part in ("" if given.is_plain else kind, period) if part)
+                report.begin(f"{words}{name}")
+                found = solve_named(own, name, replace(options, progress=report.bounds))
+                certificate = found.certificate
+                if certificate is not None:
+                    proven = proven_words(given, certificate.lower, certificate.upper, kind)
+                    if not certificate.converged:
+                        raise NotConvergedError(
+                            f"{given.name}: {words}{name} did not converge: {proven}; nothing was written"
+                        )
+                    lines.append(f"{words}{name}: {proven}")
+                elif words:
+                    lines.append(f"{words}{name}")
+                solved.setdefault(period, {})[kind] = found
     seconds = perf_counter() - began
-    save_department(department_of(given, solved), output)
+    if given.periods:
+        save_week(week_of(given, solved), output)
+    else:
+        save_department(department_of(given, solved[""]), output)
     console = make_console()
     console.print(city_line(given), style="bold")
     for line in lines:
         console.print(line)
-    counts = [one.problem.num_states for one in solved.values()]
-    states = f", {' + '.join(f'{count:,}' for count in counts)} states" if max(counts) < 10**9 else ""
+    counts = [one.problem.num_states for one in next(iter(solved.values())).values()]
+    times = f" × {len(given.periods)} periods" if given.periods else ""
+    states = f", {' + '.join(f'{count:,}' for count in counts)} states{times}" if max(counts) < 10**9 else ""
     console.print(f"Wrote {output} ({size_in_words(output)}{states}) in {seconds:.1f} s", soft_wrap=True)

@@ -53,29 +53,42 @@ def decide(
     incident_class: Annotated[
         int | None, whole_option("Which row of the node in demand.csv, from 1.", "--class")
     ] = None,
+    time: Annotated[
+        str | None,
+        option(
+            "TIME",
+            "When the incident is, by the clock of the city, where the file has periods: 2017-01-03T14:00, tue 14:00 "
+            "or now.",
+        ),
+    ] = None,
     city: Annotated[Path | None, path_option("CITY", "Refuse a file that was not made for this city.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which trucks to send, and why."""
     from runcard.city.files import read_city
+    from runcard.city.periods import parse_time
     from runcard.cli.show_teams import print_answer, print_explanation
-    from runcard.cli.terminal import print_json
+    from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.department_answer import decided, explain_department
-    from runcard.outputs.department_file import fingerprints, load_department
+    from runcard.outputs.week_file import load_at
 
     if (idle is None) == (busy is None):
         got = "neither" if idle is None else "both"
         raise typer.BadParameter(f"expected --idle or --busy, got {got}", param_hint="'--idle'")
-    department = load_department(file, None if city is None else fingerprints(read_city(city)))
+    hour = None if time is None else parse_time(time)
+    department, period = load_at(file, hour, None if city is None else read_city(city))
     decision = decided(department, at, incident_type, idle=idle, busy=busy, incident_class=incident_class)
     found = explain_department(decision)
+    in_period = {} if period is None else {"period": period}
+    if period is not None and not as_json:
+        make_console().print(f"Period: {period}")
     if department.is_plain:
         (only,) = found.kinds
         if as_json:
-            print_json(only.explanation.document())
+            print_json(only.explanation.document() | in_period)
         else:
             print_explanation(only.explanation)
     elif as_json:
-        print_json(found.document())
+        print_json(found.document() | in_period)
     else:
         print_answer(found)

@@ -9,6 +9,7 @@ kind's part of the cost from below, and following the optima of all kinds at onc
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -74,6 +75,16 @@ def dispatch_problem(
         class_names=_class_names(city),
     )
     return with_objective(problem.made_from(partial(source_of, city)), city.objective)
+
+
+def with_rates_of(problem: DispatchProblem, city: City) -> DispatchProblem:
+    """The problem of a city that differs from that of `problem` in its rates only; it shares the tables.
+
+    Costs and arrivals do not depend on rates. The mean busy time does, where types have their own.
+    """
+    rates = np.array([point.incidents_per_day for point in city.demand])
+    returns = MINUTES_PER_DAY / city.mean_busy_minutes
+    return replace(problem, incidents_per_day=rates, returns_per_day=returns).made_from(partial(source_of, city))
 
 
 def _class_names(city: City) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.memory import check_states
 from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.mdp.standards import StandardTables, standard_error, standard_tables
-from runcard.outputs.policy_choice import PolicyChoice, policy_choices
+from runcard.outputs.policy_choice import PolicyChoice, check_week, policy_choices
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate
@@ -72,6 +72,13 @@ class ComparedPolicy:
     """The late fraction of the incidents of each rule (see `City.rule_of`), where there are several."""
     standards: tuple[StandardResult, ...] = ()
     """How often each standard is missed, where the city has any."""
+    of_other_rates: bool = False
+    """Whether the policy was made for other rates than it was evaluated at."""
+
+    @property
+    def is_optimum(self) -> bool:
+        """Whether its lower bound holds for every policy."""
+        return self.policy.name == "optimal" and not self.of_other_rates
 
     @property
     def name(self) -> str:
@@ -146,17 +153,23 @@ def compare_policies(
     *,
     kind: str | None = None,
     steps: Steps = NO_STEPS,
+    problem: DispatchProblem | None = None,
+    ready: Mapping[str, Policy] | None = None,
 ) -> Comparison:
     """The comparison of policies, given by name, paper label or file; one that is named twice is taken once.
 
-    A city with several kinds of units is compared for one `kind`; see `department_comparison.py` for all.
+    A city with several kinds of units is compared for one `kind`; see `department_comparison.py` for all. Where the
+    problem is known it need not be made again. Policies that are `ready`, by what they are called, may have been made
+    for other rates. The periods of a city are another matter: see `week_comparison.py`.
     """
     choices = policy_choices(policies, options)
+    if ready is None:
+        check_week(city.of_week, choices)
     city = city.of_kind(kind)
     (kind,) = city.kinds
     # Evaluation needs every state, whatever the policy.
     check_states((station.trucks for station in city.stations), kind="" if city.is_plain else kind)
-    problem = city_problem(city, arrivals=True, steps=steps)
+    problem = city_problem(city, arrivals=True, steps=steps) if problem is None else problem
     tables = standard_tables(city, problem)
     late_of_rules = {} if tables else _late_of_rules(city, problem)
     load_kernels(problem, [choice.name_for(kind) for choice in choices])
@@ -172,9 +185,10 @@ def compare_policies(
             steps=steps,
             late_of_rules=late_of_rules,
             standards=tables,
+            ready=(ready or {}).get(choice.label),
         )
         results.append(one)
-    lower = next((result.cost_lower for result in results if result.policy.name == "optimal"), 0.0)
+    lower = next((result.cost_lower for result in results if result.is_optimum), 0.0)
     if lower > 0.0:
         results = [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]
     return Comparison(city=city, problem=problem, results=tuple(results))
@@ -205,17 +219,22 @@ def solved_result(
     words: str = "",
     late_of_rules: Mapping[str, NDArray[np.float64]] | None = None,
     standards: Mapping[Standard, StandardTables] | None = None,
+    ready: Policy | None = None,
 ) -> ComparedPolicy:
-    """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself."""
+    """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself.
+
+    A policy that is `ready` is only evaluated, and its certificate, which is about other rates, does not count.
+    """
     began = time.perf_counter()
     steps.begin(f"{choice.label}{words}")
-    policy = choice.policy(problem, options, kind)
+    policy = choice.policy(problem, options, kind) if ready is None else ready
     steps.begin(f"{choice.label}{words}, evaluated")
     tables = dict(enumerate((standards or {}).values()))
     of_standards = {f"missed {number}": one.missed for number, one in tables.items() if one.missed is not None}
     minutes = {f"minutes {number}": one.minutes for number, one in tables.items() if one.minutes is not None}
     evaluation = evaluate(
         policy,
+        problem=problem,
         measures={**(late_of_rules or {}), **of_standards, **minutes},
         proven=tuple(of_standards),
         errors=dict.fromkeys(of_standards, standard_error(problem)),
@@ -223,7 +242,7 @@ def solved_result(
         progress=options.progress,
     )
     seconds = time.perf_counter() - began
-    cost, certificate = evaluation.cost, policy.certificate
+    cost, certificate = evaluation.cost, policy.certificate if ready is None else None
     lower, upper, converged = evaluation.cost_lower, evaluation.cost_upper, evaluation.converged
     if certificate is not None:
         if max(lower, certificate.lower) > min(upper, certificate.upper):
@@ -231,6 +250,8 @@ def solved_result(
         # Evaluation gives the closer upper bound; the lower one of `optimal` holds for every policy, so it stays.
         lower, upper = certificate.lower, min(upper, certificate.upper)
         converged = converged and certificate.converged
+    if ready is not None and ready.certificate is not None:
+        converged = converged and ready.certificate.converged
     cost_lower, cost_upper = min(max(lower, 0.0), cost), max(upper, cost)
     of_late = problem.objective == LATE
     late_before = (first or evaluation).late_fraction
@@ -247,6 +268,7 @@ def solved_result(
         seconds=seconds,
         late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()},
         standards=tuple(_missed(one, number, evaluation) for number, one in enumerate(standards or ())),
+        of_other_rates=ready is not None,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from runcard.city.model import LATE, City
 from runcard.mdp.memory import check_states
 from runcard.outputs.compare import DEFAULT_POLICIES, ComparedPolicy, Comparison, StandardResult, compare_policies
-from runcard.outputs.steps import NO_STEPS, Steps
+from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 
@@ -85,7 +85,7 @@ class DepartmentComparison:
             kind: result.cost_lower
             for kind, comparison in self.kinds.items()
             for result in comparison.results
-            if result.policy.name == "optimal"
+            if result.is_optimum
         }
         lower = self._sum(best) if len(best) == len(self.kinds) else 0.0
         upper = self._sum({kind: one.cost_upper for kind, one in of_kinds.items()})
@@ -101,7 +101,7 @@ class DepartmentComparison:
         policies = []
         for number, result in enumerate(self.results):
             own = {kind: document["policies"][number] for kind, document in by_kind.items()}
-            minutes = self._mean_minutes(number)
+            minutes = self.mean_minutes(number)
             policies.append(
                 {
                     "name": result.name,
@@ -120,7 +120,7 @@ class DepartmentComparison:
             )
         return {"city": self.city.name} | objective | {"policies": policies}
 
-    def _mean_minutes(self, number: int) -> float:
+    def mean_minutes(self, number: int) -> float:
         """The mean time until the first unit of a kind is there, over all kinds that incidents need."""
         per_day = {kind: comparison.city.incidents_per_day for kind, comparison in self.kinds.items()}
         total = 0.0
@@ -143,19 +143,6 @@ def compare_department(
         check_states((station.trucks for station in city.of_kind(kind).stations), kind=kind)
     found = {}
     for kind in city.kinds:
-        named = steps if len(city.kinds) == 1 else _OfKind(steps, kind)
+        named = steps if len(city.kinds) == 1 else NamedSteps(steps, kind)
         found[kind] = compare_policies(city, policies, options, kind=kind, steps=named)
     return DepartmentComparison(city=city, kinds=found)
-
-
-class _OfKind(Steps):
-    """Steps of the work for one kind, whose name stands before them."""
-
-    def __init__(self, steps: Steps, kind: str) -> None:
-        self._steps, self._kind = steps, kind
-
-    def begin(self, words: str) -> None:
-        self._steps.begin(f"{self._kind}: {words}")
-
-    def part(self, part: float) -> None:
-        self._steps.part(part)

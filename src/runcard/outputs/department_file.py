@@ -27,20 +27,26 @@ from runcard.outputs.policy_file import (
     policy_from,
     read_contents,
     said_of,
-    save_policy,
     write_contents,
 )
 from runcard.policy.base import Policy
 from runcard.policy.department import Department, Fleet
 
+FORMATS = (FORMAT, DEPARTMENT_FORMAT)
 _STANDARD = ("type", "kind", "trucks", "arrivals", "target_minutes", "weight", "busy_minutes")
 _UNIT = ("unit_id", "station_id", "kind")
 
 
 def save_department(department: Department, path: str | os.PathLike[str]) -> Path:
     """The file that now holds the policies of a department."""
+    return write_contents(Path(path), *department_contents(department))
+
+
+def department_contents(department: Department) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What the file of a department says, and its arrays."""
     if department.is_plain:
-        return save_policy(department.fleets[0].policy, path)
+        about, own = contents_of(department.fleets[0].policy)
+        return {"format": FORMAT} | about, own
     kinds, arrays = list[dict[str, Any]](), dict[str, NDArray[Any]]()
     for number, fleet in enumerate(department.fleets):
         about, own = contents_of(fleet.policy)
@@ -55,7 +61,7 @@ def save_department(department: Department, path: str | os.PathLike[str]) -> Pat
             }
         )
     spare = [[getattr(unit, name) for name in _UNIT] for unit in department.spare]
-    return write_contents(Path(path), {"format": DEPARTMENT_FORMAT, "kinds": kinds, "spare": spare}, arrays)
+    return {"format": DEPARTMENT_FORMAT, "kinds": kinds, "spare": spare}, arrays
 
 
 def load_department(
@@ -63,35 +69,50 @@ def load_department(
 ) -> Department:
     """The department in a file; with the problems of its kinds, or their fingerprints, only if it is made for these."""
     with said_of(path):
-        about, arrays = _read(Path(path))
-        if problems is not None and [one["kind"] for one in about["kinds"]] != list(problems):
-            raise PolicyFileError(OTHER_CITY)
-        fleets = [
-            _fleet(one, policy_from(one["policy"], own, None if problems is None else problems[one["kind"]]))
-            for one, own in zip(about["kinds"], arrays, strict=True)
-        ]
-        department = Department(fleets=tuple(fleets), spare=_units(about["spare"]))
-        kinds = [fleet.kind for fleet in fleets]
-        if len(set(department.unit_ids)) < len(department.unit_ids) or len(set(kinds)) < len(kinds):
-            raise PolicyFileError("damaged: expected every unit and every kind once")
-        if len(kinds) > 1 and not all(fleet.units and fleet.standards for fleet in fleets):
-            raise PolicyFileError("damaged: expected units and standards of every kind")
-        return department
+        return department_from(*read_contents(Path(path), FORMATS), problems)
+
+
+def department_from(
+    said: dict[str, Any], given: dict[str, NDArray[Any]], problems: Mapping[str, DispatchProblem | str] | None
+) -> Department:
+    """The department of the contents of a file."""
+    about, arrays = _by_kind(said, given)
+    if problems is not None and [one["kind"] for one in about["kinds"]] != list(problems):
+        raise PolicyFileError(OTHER_CITY)
+    fleets = [
+        _fleet(one, policy_from(one["policy"], own, None if problems is None else problems[one["kind"]]))
+        for one, own in zip(about["kinds"], arrays, strict=True)
+    ]
+    department = Department(fleets=tuple(fleets), spare=_units(about["spare"]))
+    kinds = [fleet.kind for fleet in fleets]
+    if len(set(department.unit_ids)) < len(department.unit_ids) or len(set(kinds)) < len(kinds):
+        raise PolicyFileError("damaged: expected every unit and every kind once")
+    if len(kinds) > 1 and not all(fleet.units and fleet.standards for fleet in fleets):
+        raise PolicyFileError("damaged: expected units and standards of every kind")
+    return department
 
 
 def load_kind(path: str | os.PathLike[str], kind: str, problem: DispatchProblem | str) -> Policy:
     """The policy of one kind in the file of a department, only if it is made for this problem or fingerprint."""
     with said_of(path):
-        about, arrays = _read(Path(path))
-        for one, own in zip(about["kinds"], arrays, strict=True):
-            if one["kind"] == kind:
-                return policy_from(one["policy"], own, problem)
-        raise PolicyFileError(OTHER_CITY)
+        return kind_from(*read_contents(Path(path), FORMATS), kind, problem)
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, NDArray[Any]]]]:
-    """What the file of a department says, and the arrays of each of its kinds."""
-    about, arrays = read_contents(path, [FORMAT, DEPARTMENT_FORMAT])
+def kind_from(
+    said: dict[str, Any], given: dict[str, NDArray[Any]], kind: str, problem: DispatchProblem | str
+) -> Policy:
+    """The policy of one kind of the contents of a file, only if it is made for this problem or fingerprint."""
+    about, arrays = _by_kind(said, given)
+    for one, own in zip(about["kinds"], arrays, strict=True):
+        if one["kind"] == kind:
+            return policy_from(one["policy"], own, problem)
+    raise PolicyFileError(OTHER_CITY)
+
+
+def _by_kind(
+    about: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> tuple[dict[str, Any], list[dict[str, NDArray[Any]]]]:
+    """What the contents of a file say of each kind, and the arrays of each."""
     if about["format"] == FORMAT:
         return {"kinds": [{"kind": ONLY_KIND, "policy": about}], "spare": []}, [arrays]
     if not about["kinds"]:

@@ -10,14 +10,16 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.department_file import load_department, load_kind
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
+from runcard.outputs.week_file import load_any, load_kind_at
 from runcard.outputs.words import expected_one_of
 from runcard.policy.base import Policy
 from runcard.policy.solve import LABELS, RECIPES, check_horizon, check_size, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import SolveOptions
 
 FILE_ENDING: Final = ".policy"
+OF_WEEK: Final = "/week"
+"""Behind the name of a policy: solved once, at the mean rates of the week, in a city with periods."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +33,15 @@ class PolicyChoice:
     file: Path | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
     """The names of the policies of the kinds in a file, which may differ."""
+    of_week: bool = False
+    """Whether it is asked for at the mean rates of the week."""
+    by_period: bool = False
+    """Whether a file has a policy for each period."""
+
+    @property
+    def knows_hour(self) -> bool:
+        """Whether it has a policy of its own for each period, in a city with periods."""
+        return self.by_period if self.file is not None else not self.of_week
 
     def name_for(self, kind: str) -> str:
         """The name of the policy of a kind."""
@@ -39,8 +50,12 @@ class PolicyChoice:
     def policy(self, problem: DispatchProblem, options: SolveOptions, kind: str = ONLY_KIND) -> Policy:
         """The policy of a kind for its problem, solved or read; a file made for another problem is refused."""
         if self.file is not None:
-            return load_kind(self.file, kind, problem)
+            return load_kind_at(self.file, kind, problem)
         return solve_named(problem, self.name, options)
+
+    def read(self, kind: str, fingerprint: str) -> Policy:
+        """The policy of a kind from its file, only if it is made for this fingerprint."""
+        return load_kind_at(self.label, kind, fingerprint)
 
 
 def policy_choices(words: Sequence[str], options: SolveOptions) -> list[PolicyChoice]:
@@ -48,12 +63,13 @@ def policy_choices(words: Sequence[str], options: SolveOptions) -> list[PolicyCh
     found: dict[str, PolicyChoice] = {}
     for word in words:
         if names_file(word):
-            held = load_department(word)
+            held, periods = load_any(word)
             kinds = {fleet.kind: fleet.policy.name for fleet in held.fleets}
-            choice = PolicyChoice(label=word, name=held.name, file=Path(word), kinds=kinds)
+            choice = PolicyChoice(label=word, name=held.name, file=Path(word), kinds=kinds, by_period=bool(periods))
         else:
-            name = policy_name(word)
-            choice = PolicyChoice(label=name, name=name)
+            of_week = word.strip().lower().endswith(OF_WEEK)
+            name = policy_name(word.strip()[: -len(OF_WEEK)] if of_week else word)
+            choice = PolicyChoice(label=name + OF_WEEK * of_week, name=name, of_week=of_week)
         found.setdefault(choice.label, choice)
     if not found:
         raise InputError("expected at least one policy, got none")
@@ -84,7 +100,8 @@ def policy_of_kinds(words: str, kinds: Sequence[str], options: SolveOptions) -> 
 
 def names_file(word: str) -> bool:
     """Whether a word means a policy file; a name means the policy, even where there is a file of that name."""
-    if word.strip().upper() in LABELS or word.strip().lower() in RECIPES:
+    name = word.strip().lower().removesuffix(OF_WEEK)
+    if name.upper() in LABELS or name in RECIPES:
         return False
     return word.endswith(FILE_ENDING) or Path(word).is_file()
 
@@ -100,15 +117,23 @@ def policies_for(
     """The policies for a city of one kind, in the order in which they were asked for; with arrivals if wanted."""
     (kind,) = city.kinds
     seen = city.of_kind(kind)
+    check_week(city, choices)
     solved = [one.name for one in choices if one.file is None]
     check_size([station.trucks for station in seen.stations], solved, kind="" if city.is_plain else kind)
     if not arrivals and all(
         choice.file is not None for choice in choices
     ):  # no need for the costs, which can take long
-        return [load_kind(choice.label, kind, city_fingerprint(seen)) for choice in choices]
+        return [choice.read(kind, city_fingerprint(seen)) for choice in choices]
     problem = city_problem(seen, minutes=False, arrivals=arrivals, steps=steps)
     found = []
     for choice in choices:
         steps.begin(choice.label)
         found.append(choice.policy(problem, options, kind))
     return found
+
+
+def check_week(city: City, choices: Sequence[PolicyChoice]) -> None:
+    """Raise an error if a policy is asked for at the mean rates of the week and the city has no periods."""
+    for choice in choices:
+        if choice.of_week and not city.periods:
+            raise InputError(f"{city.name}: expected a city with periods for {choice.label}, got one without")

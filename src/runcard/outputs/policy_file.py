@@ -34,6 +34,9 @@ FORMAT: Final = "runcard-policy-3"
 DEPARTMENT_FORMAT: Final = "runcard-department-1"
 """Of a city with a roster or standards; see `department_file.py`."""
 
+WEEK_FORMAT: Final = "runcard-week-1"
+"""Of a city with periods; see `week_file.py`."""
+
 OTHER_CITY: Final = "the policy was made for another city, or for this one before it changed; solve it again"
 
 LARGEST: Final = 1e100
@@ -208,6 +211,9 @@ def read_contents(source: Path, formats: Sequence[str]) -> tuple[dict[str, Any],
         found = about.get("format") if isinstance(about, dict) else about
         if found == DEPARTMENT_FORMAT:
             raise PolicyFileError("it holds the policies of a department, by kind of units: use load_department")
+        if found == WEEK_FORMAT and isinstance(about, dict):
+            names = ", ".join(str(one.get("name")) for one in about.get("periods", []) if isinstance(one, dict))
+            raise PolicyFileError(f"it holds a policy for each period of the week ({names:.200}): use load_week")
         raise PolicyFileError(f"expected a policy file of the format {formats[0]}, found {found!r:.80}")
     if about.pop("digest", None) != _digest(about, arrays):
         raise PolicyFileError("damaged: its contents do not match their digest")

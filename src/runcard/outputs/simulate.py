@@ -56,13 +56,13 @@ def department_document(city: City, simulation: DepartmentSimulation, *, trucks:
     by_kind = {kind: simulation_document(city, one, trucks=trucks) for kind, one in simulation.kinds.items()}
     policies = []
     for number, name in enumerate(simulation.names):
-        missed = _interval(simulation.missed(number))
+        missed = interval_values(simulation.missed(number))
         document: dict[str, Any] = {
             "name": name, "late_fraction": missed.pop("mean"), **missed, "incidents": simulation.num_incidents
         }  # fmt: skip
         if number > 0:
-            document["improvement_over_first"] = _interval(simulation.improvement(number))
-            document["fewer_missed"] = _interval(simulation.fewer_missed(number))
+            document["improvement_over_first"] = interval_values(simulation.improvement(number))
+            document["fewer_missed"] = interval_values(simulation.fewer_missed(number))
             document["survives"] = survives(simulation.improvement(number))
         document["standards"] = [_standard(one, missed) for one, missed in simulation.standards(number)]
         document["kinds"] = [{"kind": kind} | found["policies"][number] for kind, found in by_kind.items()]
@@ -72,7 +72,7 @@ def department_document(city: City, simulation: DepartmentSimulation, *, trucks:
 
 def _standard(standard: Standard, missed: Interval) -> dict[str, Any]:
     """How often a standard is missed, as plain values."""
-    found = _interval(missed)
+    found = interval_values(missed)
     return standard.document() | {"miss_fraction": found.pop("mean"), **found}
 
 
@@ -91,7 +91,7 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
     """What a simulation found as plain values, for JSON; with what each truck does, if wanted."""
     policies = []
     for number, result in enumerate(simulation.policies):
-        late = _interval(result.missed)  # the late fraction, where there is one standard of weight 1
+        late = interval_values(result.missed)  # the late fraction, where there is one standard of weight 1
         document: dict[str, Any] = {
             "name": result.name,
             "late_fraction": late.pop("mean"),
@@ -99,14 +99,14 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
             "incidents": result.num_incidents,
         }
         if number > 0:
-            document["improvement_over_first"] = _interval(simulation.improvement(number))
-            document["fewer_late"] = _interval(simulation.fewer_late(number))
+            document["improvement_over_first"] = interval_values(simulation.improvement(number))
+            document["fewer_late"] = interval_values(simulation.fewer_late(number))
             document["survives"] = survives(simulation.improvement(number))
         for which in ("first", "last"):
-            document[f"{which}_minutes"] = {of: _interval(result.minutes(f"{which}_{of}")) for of in ARRIVALS}
+            document[f"{which}_minutes"] = {of: interval_values(result.minutes(f"{which}_{of}")) for of in ARRIVALS}
             if number > 0:
                 document[f"more_{which}_minutes"] = {
-                    of: _interval(simulation.more_minutes(number, f"{which}_{of}")) for of in ARRIVALS
+                    of: interval_values(simulation.more_minutes(number, f"{which}_{of}")) for of in ARRIVALS
                 }
         document["outside_per_incident"] = result.outside_per_incident
         document["turned_back_per_incident"] = result.turned_per_incident
@@ -126,6 +126,6 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
     return _about(city, simulation) | {"policies": policies}
 
 
-def _interval(given: Interval) -> dict[str, float | None]:
+def interval_values(given: Interval) -> dict[str, float | None]:
     """An interval as plain values; None for a number that JSON does not have."""
     return {name: float(number) if isfinite(number) else None for name, number in asdict(given).items()}

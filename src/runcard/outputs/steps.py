@@ -22,6 +22,21 @@ class Steps:
 NO_STEPS = Steps()
 
 
+class NamedSteps(Steps):
+    """Steps of a part of the work, such as one kind or one period, whose name stands before them."""
+
+    def __init__(self, steps: Steps, name: str) -> None:
+        self._steps, self._name = steps, name
+
+    def begin(self, words: str) -> None:
+        """A step of this part begins."""
+        self._steps.begin(f"{self._name}: {words}")
+
+    def part(self, part: float) -> None:
+        """So much of the step is done."""
+        self._steps.part(part)
+
+
 MOST_ARRIVALS: Final = 10**6
 """Teams times demand points that differ, those of three and more trucks counted as eight: with more, the arrivals of
 the last truck would take longer to find than the policy."""

@@ -109,6 +109,7 @@ def check_horizon(names: Sequence[str]) -> None:
 def evaluate(
     policy: Policy,
     *,
+    problem: DispatchProblem | None = None,
     measures: Mapping[str, NDArray[np.float64]] | None = None,
     proven: Collection[str] = (),
     errors: Mapping[str, float] | None = None,
@@ -118,10 +119,11 @@ def evaluate(
     """What a policy achieves in the long run, exactly; `measures` are tables [T, J] beside those of its problem.
 
     The means of those in `proven` get certified bounds, in which their `errors` are counted. Where the problem has
-    arrivals, their 90th percentiles are found as well (see `mdp/percentiles.py`).
+    arrivals, their 90th percentiles are found as well (see `mdp/percentiles.py`). Another `problem` than that of the
+    policy may be given if it differs in its rates only: what the policy achieves where incidents come at these.
     """
     checked_threads(threads)  # before the rule is made, which may take long
-    problem = policy.problem
+    problem = policy.problem if problem is None else problem
     windows: Windows | None = None
     if problem.arrivals is not None:
         teams = [team_number(problem, policy.decide(problem.trucks, j).team) for j in range(problem.num_points)]

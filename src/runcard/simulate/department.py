@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City, Standard
 from runcard.errors import InputError
-from runcard.policy.base import Policy
 from runcard.policy.department import Department
+from runcard.policy.week import AnyPolicy, Week
 from runcard.simulate.engine import SimulationProgress, simulate_kinds
 from runcard.simulate.model import most_weight
 from runcard.simulate.result import Interval, Misses, Simulation, all_misses
@@ -58,7 +59,11 @@ class DepartmentSimulation:
 
     def improvement(self, number: int) -> Interval:
         """The same as a part of the sum of the first policy."""
-        return self._misses(0).gain_of(self._misses(number))
+        return self.gain_over(0, number)
+
+    def gain_over(self, other: int, number: int) -> Interval:
+        """The same, as a part of the sum of another policy."""
+        return self._misses(other).gain_of(self._misses(number))
 
     def standards(self, number: int) -> tuple[tuple[Standard, Interval], ...]:
         """Each standard, in the order of the city, and the part of the incidents of its type that misses it."""
@@ -68,7 +73,7 @@ class DepartmentSimulation:
 
 def simulate_department(
     city: City,
-    policies: Sequence[Mapping[str, Policy] | Department],
+    policies: Sequence[Mapping[str, AnyPolicy] | Department | Week],
     scenario: Scenario | str = PAPER,
     *,
     incidents: int | None = None,
@@ -80,15 +85,17 @@ def simulate_department(
     progress: Callable[[SimulationProgress], None] | None = None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
 ) -> DepartmentSimulation:
-    """Simulate policies, each a department, or a policy for every kind of units of a city, in a scenario.
+    """Simulate policies, each a department, one for each period, or a policy for every kind of units of a city.
 
     Options are those of `simulate_policies`, with the weighted sum of missed standards per incident of the city for the
     late fraction. `incidents` are those of the city, whatever kinds they need. `keep_records` is handed the records of
     every batch, one kind after another in the order of `city.kinds`: a row for each incident that needs the kind.
     """
-    every: list[Mapping[str, Policy]] = []
+    every: list[Mapping[str, AnyPolicy]] = []
     for number, given in enumerate(policies, start=1):
-        by_kind = given
+        by_kind: Any = given
+        if isinstance(given, Week):
+            by_kind = {kind: one for kind, one in given.by_kind().items() if kind in city.kinds}
         if isinstance(given, Department):
             by_kind = {fleet.kind: fleet.policy for fleet in given.fleets if fleet.kind in city.kinds}
         if not isinstance(by_kind, Mapping):
@@ -116,6 +123,6 @@ def simulate_department(
     return DepartmentSimulation(first.scenario, found, seed, first.precise, city.standards, most_weight(city))
 
 
-def _name(by_kind: Mapping[str, Policy]) -> str:
+def _name(by_kind: Mapping[str, AnyPolicy]) -> str:
     """What a policy is called that consists of some policies."""
     return " and ".join(dict.fromkeys(policy.name for policy in by_kind.values()))

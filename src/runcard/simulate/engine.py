@@ -4,9 +4,9 @@ Kinds of units are simulated one after another over the same incidents, which is
 what another one does, and every random number has a key of its own (see `model.py`).
 
 A batch begins with every truck in its station, and is not counted for as many incidents as there are in some busy times
-on average. Where rates or shifts change with the hour, a batch is whole weeks, after as many minutes. A replayed log is
-one batch, as often as asked for with other delays. Batches are independent and have keys of their own, so that neither
-their order nor the number of threads changes anything.
+on average. Where rates or shifts change with the hour, by the scenario or by the periods of the city, a batch is whole
+weeks, after as many minutes. A replayed log is one batch, as often as asked for with other delays. Batches are
+independent and have keys of their own, so that neither their order nor the number of threads changes anything.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
-from runcard.policy.base import Policy
+from runcard.policy.week import AnyPolicy, HourlyPolicy
 from runcard.response.route_kernels import mix
 from runcard.response.routes import find_routes
 from runcard.simulate.incident_log import read_log
-from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send
+from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, hour_of_week, send
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, tally
 from runcard.simulate.model import Model, build_model, check_busy, most_weight, standards_in, ways_home
 from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
-from runcard.simulate.rules import ArrayRule, array_rule, check_fits
+from runcard.simulate.rules import ArrayRule, array_rule, check_policy
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
 from runcard.simulate.shifts import roster_of, shifts_of, trucks_of
 from runcard.simulate.state import RECORD, Counts, State, new_state, no_counts
@@ -63,7 +63,7 @@ class _Run:
 
     models: Sequence[Model]
     """[kind]"""
-    policies: Sequence[Sequence[Policy]]
+    policies: Sequence[Sequence[AnyPolicy]]
     rules: Sequence[Sequence[ArrayRule | None]]
     """[policy][kind] None: the policy has to be asked for every decision."""
     seed: int
@@ -103,17 +103,19 @@ class _Run:
         return batch, found.bins
 
     def _ask(
-        self, policy: Policy, model: Model, state: State, found: Counts, records: NDArray[np.void], most: int
+        self, policy: AnyPolicy, model: Model, state: State, found: Counts, records: NDArray[np.void], most: int
     ) -> None:
         """The same as `run_batch`, with the policy asked for each decision."""
         clock, sums = state.clock[0], found.sums[0]
-        ids = {station: i for i, station in enumerate(policy.problem.station_ids)}
+        every = policy.policies if isinstance(policy, HourlyPolicy) else (policy,)
+        ids = {station: i for i, station in enumerate(every[0].problem.station_ids)}
         stations = np.empty(model.most_needed, np.int64)
         while sums["of_city"] < most and advance(model, state, self.end):
             point = model.points[clock["point"]]
             if point["needed"] > 0:
                 stations[:] = -1
-                team = policy.decide(state.idle.copy(), int(point["own"])).team
+                one = policy.at_hour(hour_of_week(clock["now"])) if isinstance(policy, HourlyPolicy) else policy
+                team = one.decide(state.idle.copy(), int(point["own"])).team
                 sent = [ids[name] for name in team if name in ids]
                 stations[: len(sent)] = sent
                 send(model, state, stations)
@@ -149,7 +151,7 @@ def possible_scenarios(city: City, scenarios: Sequence[Scenario]) -> tuple[list[
 
 def simulate_policies(
     city: City,
-    policies: Sequence[Policy],
+    policies: Sequence[AnyPolicy],
     scenario: Scenario | str = PAPER,
     *,
     incidents: int | None = None,
@@ -169,7 +171,8 @@ def simulate_policies(
     departments do. `names` are what policies are called, if not by their own names. `keep_records` is handed the
     records of every batch in turn: the name of the policy, the number of the batch, and a row for each incident.
     Policies must have been made for the city, or for the city as the scenario changes it, unless `other_city` says that
-    they need not.
+    they need not. In a city with periods incidents come at the rates of each, and a policy may know the hour
+    (`HourlyPolicy`); a scenario with rates of its own has these in place of the periods'.
     """
     if len(city.kinds) > 1:
         raise InputError(
@@ -196,7 +199,7 @@ def simulate_policies(
 
 def simulate_kinds(
     city: City,
-    policies: Sequence[Mapping[str, Policy]],
+    policies: Sequence[Mapping[str, AnyPolicy]],
     scenario: Scenario | str,
     *,
     incidents: int | None,
@@ -217,7 +220,7 @@ def simulate_kinds(
     kinds = list(cities)
     for name, by_kind in zip(names, policies, strict=True):
         for kind, one in by_kind.items():
-            check_fits(cities[kind], scenario, one.problem, name, other_city=other_city)
+            check_policy(cities[kind], scenario, one, name, other_city=other_city)
     run = _prepared(city, cities, policies, scenario, incidents, precision, seed)
     asks = any(None in rules for rules in run.rules)
     if incidents is None and precision is None:
@@ -313,7 +316,7 @@ def _decisions(
 
 def prepare_policies(
     city: City,
-    policies: Sequence[Policy],
+    policies: Sequence[AnyPolicy],
     *,
     kind: str | None = None,
     incidents: int | None = None,
@@ -345,7 +348,7 @@ def _check(policies: Sequence[object], incidents: int | None, precision: float |
 def _prepared(
     city: City,
     cities: Mapping[str, City],
-    policies: Sequence[Mapping[str, Policy]],
+    policies: Sequence[Mapping[str, AnyPolicy]],
     scenario: Scenario,
     incidents: int | None,
     precision: float | None,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import MINUTES_PER_DAY, City, Standard
+from runcard.city.periods import HOURS_PER_WEEK
 from runcard.errors import InputError
 from runcard.mdp.layout import strides
 from runcard.response.routes import Routes, find_routes
@@ -93,7 +94,9 @@ class Model(NamedTuple):
     incidents_per_minute: float
     """At the busiest hour."""
     rate_below: NDArray[np.float64]
-    """[J] the incidents per day of each demand point and those before it."""
+    """[row, J] the incidents per day of each demand point and those before it; a row for each period of the city."""
+    rate_row: NDArray[np.int64]
+    """[168] the row of each hour of the week; empty if there is only one."""
     hour_share: NDArray[np.float64]
     """[24 or 168] the part of the busiest hour's incidents that each hour has; empty if all are alike."""
     second: NDArray[np.int64]
@@ -136,7 +139,8 @@ def build_model(whole: City, scenario: Scenario, kind: str | None = None) -> Mod
     first_link, listed, second = _with_second_routes(city, routes)
     links, link_minutes = outside_route(city, routes)
     rates = np.array([point.incidents_per_day for point in whole.demand])
-    shares = np.array(scenario.rates)
+    by_period, rate_row = rates_by_period(whole, scenario)
+    shares = np.array(scenario.rates) if len(rate_row) == 0 else by_period.sum(axis=1)[rate_row] / rates.sum()
     busy = scenario.busy
     ends = roads.from_node.astype(np.int64) + roads.to_node
     home_roads = on_roads = RoadModel(
@@ -170,7 +174,8 @@ def build_model(whole: City, scenario: Scenario, kind: str | None = None) -> Mod
         most_needed=int(points["needed"].max()),
         most_standards=int((points["last_standard"] - points["first_standard"]).max()),
         incidents_per_minute=float(rates.sum() / MINUTES_PER_DAY * (shares.max() if len(shares) else 1.0)),
-        rate_below=np.cumsum(rates),
+        rate_below=np.cumsum(by_period, axis=1),
+        rate_row=rate_row,
         hour_share=shares / shares.max() if len(shares) else shares,
         second=second,
         home_link=home_links,
@@ -191,6 +196,23 @@ def build_model(whole: City, scenario: Scenario, kind: str | None = None) -> Mod
         breakdowns_per_year=scenario.breakdowns_per_year,
         repair_minutes=60.0 * scenario.repair_hours,
     )
+
+
+def rates_by_period(city: City, scenario: Scenario) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """[row, J] the incidents per day of each demand point, and [168] the row of each hour; no hours if rows are alike.
+
+    A scenario with rates or a log of its own has them in place of the periods'.
+    """
+    mean, no_hours = np.array([[point.incidents_per_day for point in city.demand]]), np.empty(0, np.int64)
+    if not city.periods or scenario.rates or scenario.log is not None:
+        return mean, no_hours
+    found = np.array([[city.rate_in(period, point) for point in city.demand] for period in city.periods])
+    if (found == mean).all():
+        return mean, no_hours
+    hours = np.empty(HOURS_PER_WEEK, np.int64)
+    for row, period in enumerate(city.periods):
+        hours[list(period.hours)] = row
+    return found, hours
 
 
 def _with_second_routes(city: City, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:

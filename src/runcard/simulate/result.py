@@ -311,7 +311,11 @@ class Simulation:
 
     def improvement(self, number: int) -> Interval:
         """How much smaller the weighted sum of missed standards is, as a part of that of the first policy."""
-        return self.policies[0].misses.gain_of(self.policies[number].misses)
+        return self.gain_over(0, number)
+
+    def gain_over(self, other: int, number: int) -> Interval:
+        """The same, as a part of that of another policy, batch by batch."""
+        return self.policies[other].misses.gain_of(self.policies[number].misses)
 
 
 def all_misses(parts: Sequence[SimulatedPolicy], most: float) -> Misses:

@@ -10,7 +10,7 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.base import Policy
+from runcard.policy.week import AnyPolicy, HourlyPolicy
 from runcard.simulate.kernels.run import BY_ORDER, BY_TABLE, BY_VALUE
 from runcard.simulate.scenario import Scenario
 
@@ -42,10 +42,17 @@ class ArrayRule(NamedTuple):
     bits: NDArray[np.int64]
     first_bit: NDArray[np.int64]
     """[T], [I] and [I] the masks of teams, and what those of states are made of (see `response.teams`)."""
+    period: NDArray[np.int64]
+    """[168] the period of each hour of the week; empty if the policy does not look at the hour."""
+    num_points: int
+    num_values: int
+    """Of one period. Those of all periods stand one after another, in `order`, `table`, `cost`, `known` and `value`."""
 
 
-def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | None:
+def array_rule(policy: AnyPolicy, decisions: float = inf) -> ArrayRule | None:
     """How a policy decides, or None if it is to be asked for each of so many decisions."""
+    if isinstance(policy, HourlyPolicy):
+        return _hourly_rule(policy, decisions)
     bulk, problem = policy.in_bulk(decisions), policy.problem
     if bulk is None:
         return None
@@ -70,7 +77,40 @@ def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | None:
         array(None if by_order else np.array(problem.teams.masks), np.uint64),
         array(None if by_order else np.array(problem.teams.bits), np.int64),
         array(None if by_order else np.array(problem.teams.first_bit), np.int64),
+        np.empty(0, np.int64),
+        problem.num_points,
+        0 if bulk.value is None else len(bulk.value),
     )
+
+
+def _hourly_rule(policy: HourlyPolicy, decisions: float) -> ArrayRule | None:
+    """The rules of all periods as one; None where one has to be asked, or they are of different kinds."""
+    parts = [array_rule(one, decisions) for one in policy.policies]
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts) or len({(part.kind, part.num_points, part.num_values) for part in found}) > 1:
+        return None
+    known = np.concatenate([part.known for part in found], axis=1)
+    return found[0]._replace(
+        order=np.concatenate([part.order for part in found]),
+        value=np.concatenate([part.value for part in found]),
+        table=np.concatenate([part.table for part in found], axis=1),
+        cost=np.concatenate([part.cost for part in found]),
+        known=known if known.size <= MOST_REMEMBERED else known[:0].copy(),
+        period=policy.of_hour,
+    )
+
+
+def check_policy(city: City, scenario: Scenario, policy: AnyPolicy, name: str, *, other_city: bool) -> None:
+    """Raise an error if a policy was not made for a city of one kind, or for its periods; see `check_fits`."""
+    if not isinstance(policy, HourlyPolicy):
+        check_fits(city, scenario, policy.problem, name, other_city=other_city)
+        return
+    hours = {one.name: one.hours for one in city.periods}
+    if not other_city and hours != {one.name: one.hours for one in policy.periods}:
+        raise InputError(f"{name}: expected what was made for the periods of {city.name} as they are now")
+    for period, one in zip(policy.periods, policy.policies, strict=True):
+        seen = city if other_city else city.in_period(period.name)
+        check_fits(seen, scenario, one.problem, name, other_city=other_city)
 
 
 def check_fits(city: City, scenario: Scenario, problem: DispatchProblem, name: str, *, other_city: bool) -> None:

@@ -21,6 +21,7 @@ from runcard.simulate.kernels.draws import draw_key, draw_time, incident_key, un
 from runcard.simulate.kernels.drive import drive_route, drive_tree, drive_until
 
 MINUTES_PER_WEEK = 10080.0
+HOURS_PER_WEEK = 168
 MINUTES_PER_YEAR = 525960.0
 MOMENT = 1e-6
 
@@ -107,6 +108,12 @@ def _put_out(model: Any, state: Any, n: int, by: int) -> None:
         _count_idle(model, state, n, 1)
 
 
+@bare_kernel
+def hour_of_week(minutes: float) -> int:
+    """The hour of the week of a time; a moment before Monday may be rounded to hour 168, which is hour 0."""
+    return int(minutes % MINUTES_PER_WEEK / 60.0) % HOURS_PER_WEEK
+
+
 @inlined_kernel
 def _next_incident(model: Any, state: Any) -> None:
     """Draw the time and the demand point of the next incident; after the last one of a log the point is -1."""
@@ -118,20 +125,23 @@ def _next_incident(model: Any, state: Any) -> None:
         clock.next_point = model.log[number].point if number < len(model.log) else -1
         clock.next_time = model.log[number].minutes if number < len(model.log) else np.inf
         return
-    time = clock.now
+    time, row = clock.now, 0
     while True:
         key = incident_key(clock.key, number)
         time -= np.log(uniform(draw_key(key, draws.GAP, draws.EVERYBODY, 0))) / model.incidents_per_minute
         number += 1
         if len(model.hour_share) == 0:
             break
-        hour = int(time % MINUTES_PER_WEEK / 60.0) % len(model.hour_share)
+        hour = hour_of_week(time) % len(model.hour_share)
         if uniform(draw_key(key, draws.KEEP, draws.EVERYBODY, 0)) < model.hour_share[hour]:
             break
     clock.number, clock.next_time, clock.next_key = number, time, key
-    place = uniform(draw_key(key, draws.POINT, draws.EVERYBODY, 0)) * model.rate_below[-1]
-    point = np.searchsorted(model.rate_below, place, side="right")
-    clock.next_point = min(point, len(model.rate_below) - 1)
+    if len(model.rate_row) > 0:
+        row = model.rate_row[hour_of_week(time)]
+    below = model.rate_below[row]
+    place = uniform(draw_key(key, draws.POINT, draws.EVERYBODY, 0)) * below[-1]
+    point = np.searchsorted(below, place, side="right")
+    clock.next_point = min(point, len(below) - 1)
 
 
 @inlined_kernel

@@ -1,7 +1,8 @@
 """A batch of incidents under one policy: decide, send, count.
 
 A policy decides by an order of the stations, by its value function (the idle team with the smallest cost + value of the
-state that is left), or by a table of teams. What is counted takes the same memory however many incidents there are:
+state that is left), or by a table of teams. One that knows the hour has all of this for each period of the week, one
+after another. What is counted takes the same memory however many incidents there are:
 arrivals go into bins whose width is a fixed part of the minutes.
 """
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel, inlined_kernel
 from runcard.mdp.kernels.states import state_mask
-from runcard.simulate.kernels.day import advance, finish, send
+from runcard.simulate.kernels.day import advance, finish, hour_of_week, send
 
 BY_ORDER, BY_VALUE, BY_TABLE = range(3)
 """How a policy decides."""
@@ -27,7 +28,10 @@ NUM_BINS = 3000
 def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> None:
     """Fill `stations` with the team that a rule sends to the incident, and -1 after the last."""
     point = model.points[state.clock[0].point]
-    j, wanted = point.own, min(point.needed, state.clock[0].num_idle)
+    j, wanted, first_value = point.own, min(point.needed, state.clock[0].num_idle), 0
+    if len(rule.period) > 0:
+        period = rule.period[hour_of_week(state.clock[0].now)]
+        j, first_value = j + period * rule.num_points, period * rule.num_values
     stations[:] = -1
     if rule.kind == BY_ORDER:
         num = 0
@@ -47,7 +51,7 @@ def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> No
         best, busy = np.inf, ~state_mask(rule, state.idle, 0, np.uint64(0))
         for t in range(rule.first_of_size[wanted], rule.first_of_size[wanted + 1]):
             if rule.mask[t] & busy == 0:
-                total = rule.cost[j, t] + rule.value[code - rule.offset[t]]
+                total = rule.cost[j, t] + rule.value[first_value + code - rule.offset[t]]
                 if total < best:
                     best, team = total, t
         if len(rule.known) > 0:
