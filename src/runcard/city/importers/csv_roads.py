@@ -167,9 +167,7 @@ def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> t
     kph = _speeds(cells["speed"], settings) if "speed" in cells else np.full(size, np.nan)
     reject(kph <= 0.0, "expected speed > 0", "speed")
     one_way = _one_way(cells, settings, size)
-    reject(
-        one_way < 0, f"expected one_way to be one of {', '.join(ONE_WAY[::2])} or {', '.join(TWO_WAY[::2])}", "one_way"
-    )
+    reject(one_way < 0, "expected one_way to be 1 or 0, true or false, yes or no", "one_way")
     kept = np.flatnonzero(good)
     refuse_if_most(rejected, size, "links")
     listed = kept.tolist()
