@@ -121,6 +121,8 @@ def import_city(
     if roster is not None:
         units, more = read_roster(Path(roster), mapping.units, placed, used, read.roads)
         rejected += more
+    files = list(dict.fromkeys(one.file for one in rejected))
+    rejected = tuple(sorted(rejected, key=lambda one: (files.index(one.file), one.row)))
     streets = street_graph(used.num_nodes, used.starts, used.ends, used.minutes)
     areas = spread_areas(streets, num_areas=options.num_areas, widest_minutes=options.widest_minutes)
     needed = np.zeros(used.num_nodes, np.bool_)

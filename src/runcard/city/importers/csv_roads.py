@@ -67,7 +67,6 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
         raise InputError("mapping file: expected speed, minutes or road_class in [links], got none of them")
     node_table = read_columns(folder / nodes.settings["file"], nodes.columns, section="nodes", **nodes.reading)
     ids, x, y, rejected = _nodes(node_table)
-    ids, num_cleaned = cleaned(ids)
     lonlat = coordinate_system(x, y, nodes.settings.get("crs"), node_table.file)
     link_table = read_columns(folder / links.settings["file"], links.columns, section="links", **links.reading)
     arcs, more = _arcs(link_table, links, {one: place for place, one in enumerate(ids)})
@@ -76,7 +75,7 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
         roads=roads,
         num_links=len(link_table),
         rejected=(*rejected, *more),
-        num_cleaned=num_cleaned,
+        num_cleaned=cleaned(node_table.cells["id"])[1],
         minutes_from=minutes_from,
         computed_lengths=computed if "length" in links.columns else len(arcs.starts),
         guessed_crs="crs" not in nodes.settings,
@@ -171,8 +170,9 @@ def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> t
     kept = np.flatnonzero(good)
     refuse_if_most(rejected, size, "links")
     listed = kept.tolist()
-    ids = _link_ids(table, rejected) if "id" in cells else [str(number) for number in table.row_numbers]
-    names = [first_word(one) for one in cells["road_class"]] if "road_class" in cells else [""] * size
+    ids = _link_ids(table) if "id" in cells else [str(number) for number in table.row_numbers]
+    classes = cells.get("road_class", ("",) * size)
+    class_of = {cell: cleaned([first_word(cell)])[0][0] for cell in set(classes)}
     return ArcTable(
         starts=ends[0][kept],
         ends=ends[1][kept],
@@ -180,7 +180,7 @@ def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> t
         minutes=measured["minutes"][kept],
         length_m=measured["length"][kept],
         kph=kph[kept],
-        road_class=tuple(cleaned([names[one] for one in listed])[0]),
+        road_class=tuple(class_of[classes[one]] for one in listed),
         both_ways=one_way[kept] == 0,
     ), rejected
 
@@ -205,9 +205,9 @@ def _one_way(cells: MappingType[str, Sequence[str]], settings: MappingType[str, 
     return np.array([meaning.get(cell.strip().lower(), -1) for cell in cells["one_way"]], np.int64)
 
 
-def _link_ids(table: Columns, rejected: list[Rejected]) -> list[str]:
+def _link_ids(table: Columns) -> list[str]:
     """[link] its id; one that is there before, or none, gets its row, because links are told apart by nothing else."""
-    ids = cleaned(to_ids(table.cells["id"]))[0]
+    ids = to_ids(table.cells["id"])
     seen: set[str] = set()
     for place, one in enumerate(ids):
         if one in seen or one.lower() in NO_VALUE:

@@ -87,7 +87,8 @@ def _roads(
 ) -> ReadRoads:
     """The roads of nodes and edges with attributes."""
     listed = list(nodes)
-    ids, num_cleaned = cleaned(to_ids([str(one) for one, _ in listed]))
+    texts = [str(one) for one, _ in listed]
+    ids, num_cleaned = to_ids(texts), cleaned(texts)[1]
     x, y = (np.array([_number(data.get(axis)) for _, data in listed]) for axis in ("x", "y"))
     good = np.isfinite(x) & np.isfinite(y)
     rejected = [

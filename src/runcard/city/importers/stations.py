@@ -116,7 +116,7 @@ def read_roster(
     ids, _ = _ids(table)
     kinds = cleaned([cell.strip() for cell in table.cells["kind"]])[0]
     if "station" in table.cells:
-        homes: Sequence[str] = cleaned([one.replace(",", " ") for one in to_ids(table.cells["station"])])[0]
+        homes: Sequence[str] = [one.replace(",", " ") for one in to_ids(table.cells["station"])]
         good, rejected = np.ones(len(ids), np.bool_), list[Rejected]()
     else:
         x, y, good, rejected = _places(table, all_roads)
@@ -183,8 +183,8 @@ def _refuse_lacking(path: Path, name: str, columns: MappingType[str, str], heade
 
 def _ids(table: Columns) -> tuple[list[str], int]:
     """Ids without control characters and commas, which lists of them have between them."""
-    ids, num_cleaned = cleaned(to_ids(table.cells["id"]))
-    return [one.replace(",", " ") for one in ids], num_cleaned
+    ids = [one.replace(",", " ") for one in to_ids(table.cells["id"])]
+    return ids, cleaned(table.cells["id"])[1]
 
 
 def _id_fault(one: str, noun: str) -> str | None:
