@@ -246,6 +246,17 @@ def test_exchanged_coordinates_of_nodes_are_noticed(tmp_path: Path) -> None:
         read_roads(tables(tmp_path, swapped, LINKS))
 
 
+def test_the_coordinates_of_any_format_can_be_stated(tmp_path: Path) -> None:
+    """A section with `crs` alone overrules the guess, and is no table of nodes."""
+    mapping = mapping_of({"nodes": {"crs": "metres"}})
+    folder = write_gmns(tmp_path / "gmns", street_grid(), kilometres=True)
+    osmnx.save_graphml(street_grid(), tmp_path / "town.graphml")
+    for path in (folder, tmp_path / "town.graphml"):
+        read = read_roads(path, mapping)
+        assert (read.roads.lonlat, read.guessed_crs) == (False, False)
+        assert read_roads(path).guessed_crs
+
+
 def test_a_mapping_must_name_what_is_needed(tmp_path: Path) -> None:
     """Both sections, the ends of a link, and something that gives its time."""
     nodes = {"file": "node.csv", "id": "node_id", "x": "x_coord", "y": "y_coord"}

@@ -82,12 +82,12 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
     )
 
 
-def read_gmns(folder: Path) -> ReadRoads:
+def read_gmns(folder: Path, *, crs: str | None = None) -> ReadRoads:
     """The roads of a GMNS folder."""
-    return read_csv_roads(folder, gmns_mapping(folder))
+    return read_csv_roads(folder, gmns_mapping(folder, crs=crs))
 
 
-def gmns_mapping(folder: Path) -> Mapping:
+def gmns_mapping(folder: Path, *, crs: str | None = None) -> Mapping:
     """The mapping of a GMNS folder: its columns by the specification, and its units by its configuration."""
     header = header_of(folder / "link.csv")
     columns = {key: next((one for one in names if one in header), "") for key, names in _GMNS_LINKS.items()}
@@ -100,7 +100,8 @@ def gmns_mapping(folder: Path) -> Mapping:
         raise InputError(
             "link.csv: expected free_speed, mean_minutes or facility_type for driving times, got none of them"
         )
-    nodes = Section("nodes", {"id": "node_id", "x": "x_coord", "y": "y_coord"}, {"file": "node.csv"})
+    of_nodes = {"file": "node.csv"} | ({} if crs is None else {"crs": crs})
+    nodes = Section("nodes", {"id": "node_id", "x": "x_coord", "y": "y_coord"}, of_nodes)
     return Mapping(nodes=nodes, links=Section("links", columns, settings))
 
 
