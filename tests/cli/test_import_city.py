@@ -4,6 +4,7 @@ import csv
 import json
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from runcard.city import generate_grid, read_city, write_city
@@ -136,6 +137,24 @@ def test_mistakes_are_one_readable_line(run, raw: Path, file: str, text: str, wo
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
     assert words in ran.err
     assert not (raw.parent / "city").exists()
+
+
+def test_graphml_needs_no_mapping(run, tmp_path: Path) -> None:
+    """Roads of OSMnx and stations with usual names of columns are enough."""
+    graph = nx.MultiDiGraph()
+    graph.add_nodes_from((one, {"x": 7.0 + one / 100, "y": 51.0}) for one in range(4))
+    for one in range(3):
+        graph.add_edge(one, one + 1, length=700.0, highway="residential")
+        graph.add_edge(one + 1, one, length=700.0, highway="residential")
+    nx.write_graphml(graph, tmp_path / "town.graphml")
+    (tmp_path / "stations.csv").write_text("Station,Longitude,Latitude\n7,7.0,51.0\n")
+    ran = run(
+        "import", tmp_path / "city", "--roads", tmp_path / "town.graphml", "--stations", tmp_path / "stations.csv"
+    )
+    assert (ran.code, ran.err) == (0, "")
+    assert "6 from the usual speed of its road class" in ran.out
+    assert "1 station placed at the nearest node, 0 m away" in ran.out
+    assert [link.mean_minutes for link in read_city(tmp_path / "city").links] == pytest.approx([1.4] * 3)
 
 
 def test_areas_are_written_as_geojson(run, raw: Path, tmp_path: Path) -> None:

@@ -55,6 +55,25 @@ def test_two_way_streets_are_one_link_and_keep_class_and_length(tmp_path: Path) 
     assert read_city(folder) == city
 
 
+def test_two_one_way_roads_that_take_the_same_time_stay_two_links(tmp_path: Path) -> None:
+    """The two carriageways between two junctions share nothing, so they are two directed links, equal as they are."""
+    graph = street_grid(2)
+    graph.add_nodes_from(
+        [(1, {"x": -122.401, "y": 37.7}), (2, {"x": -122.402, "y": 37.7}), (3, {"x": -122.403, "y": 37.7})]
+    )
+    for start, end in [(1000, 1), (1, 3), (3, 2), (2, 1000), (3, 4), (4, 3)]:
+        graph.add_edge(start, end, length=100.0, highway="primary", maxspeed="25 mph")
+    graph.nodes[4].update({"x": -122.404, "y": 37.7})
+    path = write_stations(tmp_path, graph, (1000, 4))
+    city = import_city(graph, path, options=ImportOptions(num_areas=1, widest_minutes=50.0)).city
+    ways = [
+        (one.from_node_id, one.to_node_id, one.directed)
+        for one in city.links
+        if "3" in (one.from_node_id, one.to_node_id)
+    ]
+    assert sorted(ways) == [("1000", "3", True), ("3", "1000", True), ("3", "4", False)]
+
+
 def test_demand_shares_the_total_by_road_length(tmp_path: Path) -> None:
     """Each street counts once, half for the area of either end; the areas are those of the demand nodes."""
     graph = street_grid(seed=6)

@@ -131,7 +131,8 @@ def read_roster(
         if not fault and one in seen:
             fault = f"expected units to be unique, got {shown(one)} again"
         if not fault and home not in known:
-            fault = f"expected a station that could be placed, got {shown(home)}{near(home, known)}"
+            hint = "" if home.isdigit() else near(home, known)  # no number is a misspelt other one
+            fault = f"expected a station that could be placed, got {shown(home)}{hint}"
         if not fault and not kind:
             fault = "expected a kind, got none"
         if fault:
