@@ -13,6 +13,7 @@ from safetensors import safe_open
 
 import runcard
 from runcard.city.conditions import SETTING_CONDITIONS
+from runcard.city.importers.mapping import COLUMN_KEYS, SECTIONS, SETTING_KEYS
 from runcard.city.tables import TABLES
 from runcard.cli import app, main
 from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
@@ -34,6 +35,17 @@ def test_every_command_and_option_is_documented() -> None:
         for parameter in command.params:
             for option in parameter.opts:
                 assert not option.startswith("-") or f"`{option}`" in sections[name], f"{name} {option}"
+
+
+def test_every_key_of_a_mapping_file_is_documented() -> None:
+    """Each section has a heading, and each of its keys stands below it, or among those that every section takes."""
+    text = (DOCS / "reference" / "mapping-file.md").read_text(encoding="utf-8")
+    parts = {part.split("]", 1)[0]: part.split("\n## ", 1)[0] for part in text.split("## `[")[1:]}
+    everywhere = text.split("Every section also takes")[1].split("\n", 1)[0]
+    assert parts.keys() == set(SECTIONS)
+    for name in SECTIONS:
+        for key in (*COLUMN_KEYS[name], *SETTING_KEYS[name]):
+            assert f"`{key}`" in parts[name] + everywhere, f"[{name}] {key}"
 
 
 def keys_in(document: Any) -> Iterator[str]:

@@ -78,14 +78,17 @@ class Imported:
 
 def read_roads(path: Path, mapping: Mapping | None = None) -> ReadRoads:
     """The roads of a GraphML file, a GeoPackage, a GMNS folder, or the tables that a mapping names in a folder."""
+    nodes, links = (mapping.nodes, mapping.links) if mapping is not None else (None, None)
+    crs = nodes.settings.get("crs") if nodes is not None else None
     if path.suffix.lower() in (".graphml", ".xml"):
-        return read_graphml(path)
+        return read_graphml(path, crs=crs)
     if path.suffix.lower() == ".gpkg":
-        return read_geopackage(path)
-    if path.is_dir() and mapping is not None and (mapping.nodes or mapping.links):
+        return read_geopackage(path, crs=crs)
+    is_mapped = links is not None or (nodes is not None and "file" in nodes.settings)
+    if path.is_dir() and mapping is not None and is_mapped:
         return read_csv_roads(path, mapping)
     if path.is_dir() and all((path / name).exists() for name in ("node.csv", "link.csv")):
-        return read_gmns(path)
+        return read_gmns(path, crs=crs)
     if path.is_dir():
         words = (
             "a GMNS folder (node.csv and link.csv), or [nodes] and [links] in a mapping file, got a folder without them"
@@ -121,6 +124,8 @@ def import_city(
     if roster is not None:
         units, more = read_roster(Path(roster), mapping.units, placed, used, read.roads)
         rejected += more
+    files = list(dict.fromkeys(one.file for one in rejected))
+    rejected = tuple(sorted(rejected, key=lambda one: (files.index(one.file), one.row)))
     streets = street_graph(used.num_nodes, used.starts, used.ends, used.minutes)
     areas = spread_areas(streets, num_areas=options.num_areas, widest_minutes=options.widest_minutes)
     needed = np.zeros(used.num_nodes, np.bool_)

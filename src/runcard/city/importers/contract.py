@@ -1,8 +1,9 @@
 """Roads without the nodes at which nothing is decided, and with the same route times.
 
 A node in the middle of a road has one way on. It is *one-way* if it has one arc in, from a, and one arc out, to b; it
-is *two-way* if it has a street to a and one to b, each with both directions; a and b differ. It goes if all of its arcs are of one
-road class and nobody needs it. A run of such nodes is a *chain*. It becomes one arc for each of its directions with
+is *two-way* if it has a street to a and one to b, each with both directions; a and b differ. It goes if all of its arcs
+are of one road class and nobody needs it. A run of such nodes is a *chain*. It becomes one arc for each of its
+directions with
 
     minutes = Σ minutes of its arcs,    length = Σ lengths of its arcs
 

@@ -67,7 +67,6 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
         raise InputError("mapping file: expected speed, minutes or road_class in [links], got none of them")
     node_table = read_columns(folder / nodes.settings["file"], nodes.columns, section="nodes", **nodes.reading)
     ids, x, y, rejected = _nodes(node_table)
-    ids, num_cleaned = cleaned(ids)
     lonlat = coordinate_system(x, y, nodes.settings.get("crs"), node_table.file)
     link_table = read_columns(folder / links.settings["file"], links.columns, section="links", **links.reading)
     arcs, more = _arcs(link_table, links, {one: place for place, one in enumerate(ids)})
@@ -76,19 +75,19 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
         roads=roads,
         num_links=len(link_table),
         rejected=(*rejected, *more),
-        num_cleaned=num_cleaned,
+        num_cleaned=cleaned(node_table.cells["id"])[1],
         minutes_from=minutes_from,
         computed_lengths=computed if "length" in links.columns else len(arcs.starts),
         guessed_crs="crs" not in nodes.settings,
     )
 
 
-def read_gmns(folder: Path) -> ReadRoads:
+def read_gmns(folder: Path, *, crs: str | None = None) -> ReadRoads:
     """The roads of a GMNS folder."""
-    return read_csv_roads(folder, gmns_mapping(folder))
+    return read_csv_roads(folder, gmns_mapping(folder, crs=crs))
 
 
-def gmns_mapping(folder: Path) -> Mapping:
+def gmns_mapping(folder: Path, *, crs: str | None = None) -> Mapping:
     """The mapping of a GMNS folder: its columns by the specification, and its units by its configuration."""
     header = header_of(folder / "link.csv")
     columns = {key: next((one for one in names if one in header), "") for key, names in _GMNS_LINKS.items()}
@@ -101,7 +100,8 @@ def gmns_mapping(folder: Path) -> Mapping:
         raise InputError(
             "link.csv: expected free_speed, mean_minutes or facility_type for driving times, got none of them"
         )
-    nodes = Section("nodes", {"id": "node_id", "x": "x_coord", "y": "y_coord"}, {"file": "node.csv"})
+    of_nodes = {"file": "node.csv"} | ({} if crs is None else {"crs": crs})
+    nodes = Section("nodes", {"id": "node_id", "x": "x_coord", "y": "y_coord"}, of_nodes)
     return Mapping(nodes=nodes, links=Section("links", columns, settings))
 
 
@@ -167,14 +167,13 @@ def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> t
     kph = _speeds(cells["speed"], settings) if "speed" in cells else np.full(size, np.nan)
     reject(kph <= 0.0, "expected speed > 0", "speed")
     one_way = _one_way(cells, settings, size)
-    reject(
-        one_way < 0, f"expected one_way to be one of {', '.join(ONE_WAY[::2])} or {', '.join(TWO_WAY[::2])}", "one_way"
-    )
+    reject(one_way < 0, "expected one_way to be 1 or 0, true or false, yes or no", "one_way")
     kept = np.flatnonzero(good)
     refuse_if_most(rejected, size, "links")
     listed = kept.tolist()
-    ids = _link_ids(table, rejected) if "id" in cells else [str(number) for number in table.row_numbers]
-    names = [first_word(one) for one in cells["road_class"]] if "road_class" in cells else [""] * size
+    ids = _link_ids(table) if "id" in cells else [str(number) for number in table.row_numbers]
+    classes = cells.get("road_class", ("",) * size)
+    class_of = {cell: cleaned([first_word(cell)])[0][0] for cell in set(classes)}
     return ArcTable(
         starts=ends[0][kept],
         ends=ends[1][kept],
@@ -182,7 +181,7 @@ def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> t
         minutes=measured["minutes"][kept],
         length_m=measured["length"][kept],
         kph=kph[kept],
-        road_class=tuple(cleaned([names[one] for one in listed])[0]),
+        road_class=tuple(class_of[classes[one]] for one in listed),
         both_ways=one_way[kept] == 0,
     ), rejected
 
@@ -207,9 +206,9 @@ def _one_way(cells: MappingType[str, Sequence[str]], settings: MappingType[str, 
     return np.array([meaning.get(cell.strip().lower(), -1) for cell in cells["one_way"]], np.int64)
 
 
-def _link_ids(table: Columns, rejected: list[Rejected]) -> list[str]:
+def _link_ids(table: Columns) -> list[str]:
     """[link] its id; one that is there before, or none, gets its row, because links are told apart by nothing else."""
-    ids = cleaned(to_ids(table.cells["id"]))[0]
+    ids = to_ids(table.cells["id"])
     seen: set[str] = set()
     for place, one in enumerate(ids):
         if one in seen or one.lower() in NO_VALUE:

@@ -31,7 +31,7 @@ Edge = tuple[Any, Any, Any, Mapping[str, Any]]
 _SECONDS: Final = 60.0
 
 
-def read_graphml(path: Path) -> ReadRoads:
+def read_graphml(path: Path, *, crs: str | None = None) -> ReadRoads:
     """The roads of a GraphML file that OSMnx wrote."""
     import networkx as nx  # here, because it takes a while to import
 
@@ -41,21 +41,24 @@ def read_graphml(path: Path) -> ReadRoads:
         raise InputError(f"{path}: the file is missing") from error
     except (SyntaxError, nx.NetworkXError, ValueError, KeyError, StopIteration) as error:
         raise InputError(f"{path}: expected roads in GraphML: {error or type(error).__name__}") from error
-    return roads_from_graph(graph, where=path.name)
+    return roads_from_graph(graph, crs=crs, where=path.name)
 
 
-def roads_from_graph(graph: "nx.MultiDiGraph", *, where: str = "graph") -> ReadRoads:
-    """The roads of a graph in memory, such as OSMnx makes; an undirected one has two-way streets only."""
+def roads_from_graph(graph: "nx.MultiDiGraph", *, crs: str | None = None, where: str = "graph") -> ReadRoads:
+    """The roads of a graph in memory, such as OSMnx makes; in an undirected one `oneway` says what is not two-way.
+
+    `crs` is lonlat or metres; it is guessed if left out.
+    """
     if not len(graph):
         raise InputError(f"{where}: expected roads, got a graph without nodes")
     if graph.is_multigraph():
         edges: Iterable[Edge] = graph.edges(keys=True, data=True)
     else:
         edges = ((start, end, 0, data) for start, end, data in graph.edges(data=True))
-    return _roads(graph.nodes(data=True), edges, directed=graph.is_directed(), where=where)
+    return _roads(graph.nodes(data=True), edges, directed=graph.is_directed(), crs=crs, where=where)
 
 
-def read_geopackage(path: Path) -> ReadRoads:
+def read_geopackage(path: Path, *, crs: str | None = None) -> ReadRoads:
     """The roads of a GeoPackage as OSMnx writes it, with the layers nodes and edges."""
     try:
         import geopandas
@@ -79,15 +82,21 @@ def read_geopackage(path: Path) -> ReadRoads:
     places = ((one["osmid"], one) for one in nodes[["osmid", "x", "y"]].to_dict("records"))
     records = edges.drop(columns=edges.geometry.name).to_dict("records")
     lines = ((one["u"], one["v"], one.get("key", 0), one) for one in records)
-    return _roads(places, lines, directed=True, where=path.name)
+    return _roads(places, lines, directed=True, crs=crs, where=path.name)
 
 
 def _roads(
-    nodes: Iterable[tuple[Any, Mapping[str, Any]]], edges: Iterable[Edge], *, directed: bool, where: str
+    nodes: Iterable[tuple[Any, Mapping[str, Any]]],
+    edges: Iterable[Edge],
+    *,
+    directed: bool,
+    crs: str | None,
+    where: str,
 ) -> ReadRoads:
     """The roads of nodes and edges with attributes."""
     listed = list(nodes)
-    ids, num_cleaned = cleaned(to_ids([str(one) for one, _ in listed]))
+    texts = [str(one) for one, _ in listed]
+    ids, num_cleaned = to_ids(texts), cleaned(texts)[1]
     x, y = (np.array([_number(data.get(axis)) for _, data in listed]) for axis in ("x", "y"))
     good = np.isfinite(x) & np.isfinite(y)
     rejected = [
@@ -102,11 +111,17 @@ def _roads(
     node_of = {listed[one][0]: place for place, one in enumerate(kept)}
     if len(set(names)) < len(names):
         raise InputError(f"{where}: expected ids of nodes to be unique, got some twice")
-    lonlat = coordinate_system(x, y, None, where)
+    lonlat = coordinate_system(x, y, crs, where)
     arcs, more, num_edges = _arcs(edges, node_of, directed=directed, where=where)
     roads, minutes_from, computed = roads_of(names, x, y, arcs, lonlat=lonlat)
     return ReadRoads(
-        roads, num_edges, (*rejected, *more), num_cleaned, minutes_from=minutes_from, computed_lengths=computed
+        roads=roads,
+        num_links=num_edges,
+        rejected=(*rejected, *more),
+        num_cleaned=num_cleaned,
+        minutes_from=minutes_from,
+        computed_lengths=computed,
+        guessed_crs=crs is None,
     )
 
 

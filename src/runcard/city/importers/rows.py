@@ -81,8 +81,8 @@ def to_numbers(cells: Sequence[str]) -> tuple[Floats, Flags]:
 
 
 def to_ids(cells: Sequence[str]) -> list[str]:
-    """Ids without spaces around them; 12.0 is 12, because data frames write whole numbers so."""
-    ids = [cell.strip() for cell in cells]
+    """Ids without control characters and spaces around them; 12.0 is 12, because data frames write numbers so."""
+    ids = [cell.strip() for cell in cleaned(cells)[0]]
     return [(_WHOLE.sub(r"\1", one) if _WHOLE.fullmatch(one) else one) if "." in one else one for one in ids]
 
 
@@ -156,6 +156,8 @@ def _text_of(path: Path, encoding: str | None) -> str:
             raise InputError(f"{path}: {error}{more}") from error
     try:
         return path.read_text(encoding=encoding)
+    except OSError as error:
+        raise InputError(f"{path}: the file cannot be read: {error.strerror}") from error
     except LookupError as error:
         raise InputError(f"{path}: expected a known encoding, got {shown(encoding)}") from error
     except UnicodeDecodeError as error:

@@ -116,7 +116,7 @@ def read_roster(
     ids, _ = _ids(table)
     kinds = cleaned([cell.strip() for cell in table.cells["kind"]])[0]
     if "station" in table.cells:
-        homes: Sequence[str] = cleaned([one.replace(",", " ") for one in to_ids(table.cells["station"])])[0]
+        homes: Sequence[str] = [one.replace(",", " ") for one in to_ids(table.cells["station"])]
         good, rejected = np.ones(len(ids), np.bool_), list[Rejected]()
     else:
         x, y, good, rejected = _places(table, all_roads)
@@ -131,7 +131,8 @@ def read_roster(
         if not fault and one in seen:
             fault = f"expected units to be unique, got {shown(one)} again"
         if not fault and home not in known:
-            fault = f"expected a station that could be placed, got {shown(home)}{near(home, known)}"
+            hint = "" if home.isdigit() else near(home, known)  # no number is a misspelt other one
+            fault = f"expected a station that could be placed, got {shown(home)}{hint}"
         if not fault and not kind:
             fault = "expected a kind, got none"
         if fault:
@@ -183,8 +184,8 @@ def _refuse_lacking(path: Path, name: str, columns: MappingType[str, str], heade
 
 def _ids(table: Columns) -> tuple[list[str], int]:
     """Ids without control characters and commas, which lists of them have between them."""
-    ids, num_cleaned = cleaned(to_ids(table.cells["id"]))
-    return [one.replace(",", " ") for one in ids], num_cleaned
+    ids = [one.replace(",", " ") for one in to_ids(table.cells["id"])]
+    return ids, cleaned(table.cells["id"])[1]
 
 
 def _id_fault(one: str, noun: str) -> str | None:
