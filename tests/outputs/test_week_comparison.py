@@ -87,7 +87,8 @@ def test_the_best_bounds_every_policy(compared: WeekComparison) -> None:
 def test_one_period_is_the_city(grid: City) -> None:
     """With one period all week every number is that of the city without periods, and the hour is worth nothing."""
     plain = replace(grid, periods=())
-    found = compare_week(replace(plain, periods=(Period("all", ALL_WEEK, 0.7),)))
+    found = compare_week(replace(plain, periods=(Period("all", ALL_WEEK, 0.7),)), ["CF", "OPT/week", "OPT"])
+    assert [one.name for one in found.results] == ["closest-first", "optimal/week", "optimal"]
     expected = compare_policies(plain, ("closest-first", "optimal"))
     assert found.results[0].missed == expected.results[0].evaluation.late_fraction
     assert found.results[2].missed == expected.results[1].evaluation.late_fraction

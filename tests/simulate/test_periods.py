@@ -7,22 +7,34 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.linalg import expm
 from scipy.stats import chi2
 from tests.weeks import ALL_WEEK, DAY, NIGHT, with_days, with_days_by_type
 
 import runcard
 from runcard.city import City, Period
 from runcard.errors import InputError
+from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.week import HourlyPolicy, problems_of_periods, solve_week
 from runcard.simulate import engine
 from runcard.simulate.department import simulate_department
 from runcard.simulate.engine import simulate_policies
+from runcard.simulate.environment import DispatchEnv
 from runcard.simulate.kernels.day import hour_of_week
 from runcard.simulate.rules import array_rule
 from runcard.simulate.scenario import Scenario
 
-from .cases import department_of, department_policies, department_records, holds, policies_of, records_of, small_city
+from .cases import (
+    department_of,
+    department_policies,
+    department_records,
+    holds,
+    late_fractions,
+    policies_of,
+    records_of,
+    small_city,
+)
 
 
 def hours_of(records: NDArray[np.void]) -> NDArray[np.int64]:
@@ -265,3 +277,73 @@ def test_policies_of_other_periods_are_refused() -> None:
         simulate_policies(other, [policy], incidents=100, other_city=True)
     with pytest.raises(InputError, match="made for another city"):
         simulate_policies(with_days(city.of_week, 1.0, 0.9), [policy], incidents=100)
+
+
+def test_an_environment_follows_the_periods() -> None:
+    """A learner sees the hour of the week, and incidents come by day and by night as the rates say."""
+    city = with_days(small_city(), 3.0, 0.2)
+    env = DispatchEnv(city, episode_incidents=2_000)
+    seen, _ = env.reset(seed=1)
+    hours = [int(seen[-1])]
+    for _ in range(1_000):
+        seen, *_ = env.step(1)
+        hours.append(int(seen[-1]))
+    assert env.observation_space.nvec[-1] == 168
+    share = len(DAY) * 15.0 / (len(DAY) * 15.0 + len(NIGHT))
+    assert np.isin(hours, DAY).mean() == pytest.approx(share, abs=0.02)
+
+
+def weekly_late_fraction(city: City, policies: dict[str, Policy]) -> float:
+    """The exact late fraction of policies that switch, by the Kolmogorov equations of a week that repeats itself.
+
+    p' = p Q_h in each hour h, so that a week maps p to p exp(Q_0 t) ... exp(Q_167 t), and p is its fixed point. The
+    late incidents of an hour are ∫ p exp(Q_h s) ds c_h, with c_h the late incidents a minute in each state.
+    """
+    states = list(np.ndindex(*(station.trucks + 1 for station in city.stations)))
+    number = {state: place for place, state in enumerate(states)}
+    steps, sums, costs, rates = {}, {}, {}, {}
+    for name, policy in policies.items():
+        seen = city.in_period(name)
+        flow, cost = np.zeros((len(states), len(states))), np.zeros(len(states))
+        for state, place in number.items():
+            for i, station in enumerate(city.stations):
+                if state[i] < station.trucks:
+                    home = number[(*state[:i], state[i] + 1, *state[i + 1 :])]
+                    flow[place, home] += (station.trucks - state[i]) / city.mean_busy_minutes
+            for j, point in enumerate(seen.demand):
+                decision, after = policy.decide(np.array(state), j), list(state)
+                for station_id in decision.team:
+                    if station_id != "outside":
+                        after[policy.problem.station_ids.index(station_id)] -= 1
+                flow[place, number[tuple(after)]] += point.incidents_per_day / 1440.0
+                cost[place] += point.incidents_per_day / 1440.0 * decision.p_late
+        flow -= np.diag(flow.sum(axis=1))
+        both = expm(60.0 * np.block([[flow, np.eye(len(states))], [np.zeros_like(flow), np.zeros_like(flow)]]))
+        steps[name], sums[name] = both[: len(states), : len(states)], both[: len(states), len(states) :]
+        costs[name], rates[name] = cost, seen.incidents_per_day / 24.0
+    hours = [next(one.name for one in city.periods if hour in one.hours) for hour in range(168)]
+    chance = np.full(len(states), 1.0 / len(states))
+    for _ in range(3):  # a week is far longer than it takes to forget the state
+        late = incidents = 0.0
+        for name in hours:
+            late += float(chance @ sums[name] @ costs[name])
+            incidents += rates[name]
+            chance = chance @ steps[name]
+    return late / incidents
+
+
+@pytest.mark.parametrize("name", ["closest-first", "optimal"])
+def test_switching_is_as_the_equations_of_the_week_say(name: str) -> None:
+    """Where busy times are as long as periods, the simulation still has the late fraction of the periodic chain."""
+    plain = replace(small_city(load=0.05, side=3), busy_minutes=180.0)
+    third = tuple(hour for hour in ALL_WEEK if hour % 6 < 2)
+    city = replace(plain, periods=(Period("busy", third, 6.0), Period("calm", tuple(set(ALL_WEEK) - set(third)), 0.5)))
+    policy = hourly(city, name)
+    exact = weekly_late_fraction(city, dict(zip(("busy", "calm"), policy.policies, strict=True)))
+    for_ever = [len(one.hours) * city.in_period(one.name).incidents_per_day for one in city.periods]
+    stationary = sum(
+        rate * runcard.evaluate(one).late_fraction for rate, one in zip(for_ever, policy.policies, strict=True)
+    ) / sum(for_ever)
+    found = simulate_policies(city, [policy], incidents=400_000).policies[0]
+    assert holds(late_fractions(found), exact)
+    assert not holds(late_fractions(found), stationary)
