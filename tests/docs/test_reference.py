@@ -10,15 +10,19 @@ from typing import Any
 import pytest
 import typer
 from safetensors import safe_open
+from tests.weeks import with_days
 
 import runcard
 from runcard.city.conditions import SETTING_CONDITIONS
 from runcard.city.importers.mapping import COLUMN_KEYS, SECTIONS, SETTING_KEYS
+from runcard.city.periods import PERIOD_KEYS
 from runcard.city.tables import TABLES
 from runcard.cli import app, main
 from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
 from runcard.outputs.records import OF_DEPARTMENT
+from runcard.outputs.week_file import save_week
 from runcard.policy.solve import LABELS, POLICY_NAMES
+from runcard.policy.week import solve_week
 from runcard.simulate.scenario import KEYS as SCENARIO_KEYS
 from runcard.simulate.scenario import built_in_names
 
@@ -60,18 +64,19 @@ def keys_in(document: Any) -> Iterator[str]:
                 yield from keys_in(value)
 
 
-@pytest.mark.parametrize("kind", ["plain", "department"])
+@pytest.mark.parametrize("kind", ["plain", "department", "periods"])
 def test_every_key_of_json_is_documented(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever a command prints as JSON, of a city with and without kinds, stands in the section of the command."""
     text = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
     sections = {part.split("`", 1)[0].split()[1]: part for part in text.split("## `")[1:]}
     plain = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
-    city = runcard.write_city(plain if kind == "plain" else runcard.demo_city(), tmp_path / "city")
-    node, of_type = ("n4", "") if kind == "plain" else ("old-d2", "--type fire")
+    made = {"plain": plain, "department": runcard.demo_city(), "periods": with_days(plain)}
+    city = runcard.write_city(made[kind], tmp_path / "city")
+    node, of_type = ("old-d2", "--type fire") if kind == "department" else ("n4", "--time now")
     assert main(["solve", str(city), "-o", str(tmp_path / "file.policy")]) == 0
     lines = [
         f"compare {city}",
-        f"compare {city} --weights 0.01 {'' if kind == 'plain' else '--kind engine'}",
+        f"compare {city} --weights 0.01 {'--kind engine' if kind == 'department' else ''}",
         f"lateness {city} --at {node}",
         f"decide {tmp_path / 'file.policy'} --at {node} --idle all {of_type}",
         f"simulate {city} --incidents 2000",
@@ -99,11 +104,23 @@ def test_every_key_of_the_file_of_a_department_is_documented(tmp_path: Path) -> 
         assert f"`{key}`" in text, key
 
 
+def test_every_key_of_the_file_of_a_week_is_documented(tmp_path: Path) -> None:
+    """Each key of the header of a file with periods stands in the section about it."""
+    text = (DOCS / "reference" / "policy-file.md").read_text(encoding="utf-8").split("## The file of a city with")[1]
+    plain = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
+    path = save_week(solve_week(with_days(plain), "closest-first"), tmp_path / "file.policy")
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["runcard"])
+    for key in (*header, *header["periods"][0]):
+        assert f"`{key}`" in text, key
+    assert f"`{header['format']}`" in text
+
+
 def test_every_key_and_column_of_a_city_folder_is_documented() -> None:
     """Each key of city.toml and each column of the tables stands in the reference."""
     text = (DOCS / "reference" / "city-folder.md").read_text(encoding="utf-8")
     columns = [column for table in TABLES for column in table.columns]
-    for word in ("schema", *SETTING_CONDITIONS, *columns):
+    for word in ("schema", *SETTING_CONDITIONS, *PERIOD_KEYS, "[[period]]", *columns):
         assert f"`{word}`" in text, word
 
 

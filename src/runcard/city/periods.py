@@ -11,6 +11,7 @@ wall.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -166,13 +167,13 @@ def period_faults(periods: Any, types: Collection[Any]) -> Iterator[str]:
     names = [one.name for one in periods]
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         yield f"expected every period to have a name of its own, got {shown(name)} {names.count(name)} times"
-    listed = [hour for one in periods for hour in one.hours]
+    listed = Counter(hour for one in periods for hour in one.hours)
     if not all(isinstance(hour, int) and 0 <= hour < HOURS_PER_WEEK for hour in listed):
         yield f"expected hours of the week from 0 to {HOURS_PER_WEEK - 1} in every period"
         return
     for words, hours in (
         ("but these are in none", [hour for hour in range(HOURS_PER_WEEK) if hour not in listed]),
-        ("but these are there more than once", sorted({hour for hour in listed if listed.count(hour) > 1})),
+        ("but these are there more than once", sorted(hour for hour, times in listed.items() if times > 1)),
     ):
         if hours:
             yield f"expected every hour of the week in one period, {words}: {', '.join(format_hours(hours))}"

@@ -61,9 +61,10 @@ def solve(
     with Report(given.objective) as report:
         for kind, name in names.items():
             problem = city_problem(seen[kind], minutes=has_values(trucks[kind], name), arrivals=True, steps=report)
-            for period, own in (problems_of_periods(seen[kind], problem) if given.periods else {"": problem}).items():
+            problems = problems_of_periods(seen[kind], problem) if given.periods else {"": problem}
+            for number, (period, own) in enumerate(problems.items(), start=1):
                 words = "".join(f"{part}: " for part in ("" if given.is_plain else kind, period) if part)
-                report.begin(f"{words}{name}")
+                report.begin(f"{words}{name}" + (f", period {number} of {len(problems)}" if period else ""))
                 found = solve_named(own, name, replace(options, progress=report.bounds))
                 certificate = found.certificate
                 if certificate is not None:

@@ -53,8 +53,13 @@ class HourlyPolicy:
 
     def in_bulk(self, decisions: float) -> None:
         """Let each policy find what it needs for its part of so many decisions."""
-        for policy in self.policies:
-            policy.in_bulk(decisions)
+        for policy, part in zip(self.policies, self.hour_parts, strict=True):
+            policy.in_bulk(part * decisions)
+
+    @property
+    def hour_parts(self) -> list[float]:
+        """The part of the week that each period has."""
+        return [len(one.hours) / HOURS_PER_WEEK for one in self.periods]
 
 
 AnyPolicy = Policy | HourlyPolicy

@@ -85,7 +85,7 @@ def array_rule(policy: AnyPolicy, decisions: float = inf) -> ArrayRule | None:
 
 def _hourly_rule(policy: HourlyPolicy, decisions: float) -> ArrayRule | None:
     """The rules of all periods as one; None where one has to be asked, or they are of different kinds."""
-    parts = [array_rule(one, decisions) for one in policy.policies]
+    parts = [array_rule(one, part * decisions) for one, part in zip(policy.policies, policy.hour_parts, strict=True)]
     found = [part for part in parts if part is not None]
     if len(found) < len(parts) or len({(part.kind, part.num_points, part.num_values) for part in found}) > 1:
         return None
