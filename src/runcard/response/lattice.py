@@ -19,7 +19,7 @@ times little, however finely a road is cut. Masses become slightly negative, als
 D is iω + (iω)³/6 up to sixth powers, so that errors are again c h² + d h⁴ + ... Its real part is (2/3) (1 - cos ω)³,
 never negative: no transform is larger than 1, the logarithm in κ stays on its branch, and nothing comes before time 0.
 The transform of every mean is a power of one also on the lattice: a road may be cut in any way. The fixed part of a
-time is added once from junction to junction (`shifts`): a sharp edge that passes many links would be blurred.
+time is added once from junction to junction (`shifts`, by cubics): an edge that passes many links would be blurred.
 
 **Sums.** The transform of a sum is the product of the transforms. Masses are weighted with e^(-θk/F) before a fast
 Fourier transform of length F, so that what lies beyond and comes round again is e^(-θ) of itself; rounding is raised to
@@ -42,6 +42,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from runcard.errors import NotConvergedError
 from runcard.response.laws import AnyLaw, Law, ScaleLaw, Vector
+from runcard.response.tree_kernels import fill_shifts
 from runcard.threads import available_threads, run_each
 
 PAD = 16
@@ -130,11 +131,15 @@ class Lattice:
         return found
 
     def shifts(self, minutes: Vector) -> Transforms:
-        """[time, frequency] the transforms of fixed times: moved to the two steps around them, variance taken away."""
-        steps = np.floor(minutes / self.step)[:, None]
-        upper = minutes[:, None] / self.step - steps
-        found: Transforms = np.exp(-1j * steps * self._angles + upper * (1.0 - upper) * (1.0 - np.cos(self._angles)))
-        found *= 1.0 - upper + upper * self._step_on
+        """[time, frequency] the transforms of fixed times: three moments stay right."""
+        found = np.empty((len(minutes), self.num_frequencies), np.complex128)
+        fill_shifts(minutes / self.step, self._step_on, self._roots, self.theta, found)
+        return found
+
+    @cached_property
+    def _roots(self) -> Transforms:
+        """[place] e^(-2πi place / F)."""
+        found: Transforms = np.exp(-2j * np.pi / self.length * np.arange(self.length))
         return found
 
     def arrived(self, transforms: Transforms) -> Floats:

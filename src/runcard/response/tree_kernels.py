@@ -128,6 +128,28 @@ def multiply_links(
 
 
 @njit(cache=True, nogil=True)
+def fill_shifts(times: Floats, step_on: Complex, roots: Complex, theta: float, found: Complex) -> None:
+    """Fill found [time, frequency] with the transforms of fixed times, in steps, put on the four steps around them.
+
+    By the weights of cubic interpolation. `step_on` is the transform of one step, roots [place] are e^(-2πi place / F),
+    and masses are weighted with e^(-θ place / F).
+    """
+    for row in range(len(times)):
+        low = np.floor(times[row])
+        u = times[row] - low
+        before, here = u * (1.0 - u) * (u - 2.0) / 6.0, (1.0 + u) * (1.0 - u) * (2.0 - u) / 2.0
+        after, beyond = (1.0 + u) * u * (2.0 - u) / 2.0, (1.0 + u) * u * (u - 1.0) / 6.0
+        weight = np.exp(-theta * low / len(roots))
+        turn, place = int(low % len(roots)), 0
+        for f in range(found.shape[1]):
+            z = step_on[f]
+            found[row, f] = weight * roots[place] * (before / z + here + z * (after + z * beyond))
+            place += turn
+            if place >= len(roots):
+                place -= len(roots)
+
+
+@njit(cache=True, nogil=True)
 def products_before(road: Road, rows: Ints, start: Complex, alone: Complex, apart: Complex, products: Complex) -> None:
     """Fill products [row] with the transforms of what a truck meets by itself before others join it at a depth.
 
