@@ -180,6 +180,7 @@ def closed_forms() -> Iterator[Row]:
 def law_words(driving: Driving) -> str:
     """A law in words."""
     number = "" if driving.cv is None else f" of cv {driving.cv:g}"
+    number += "" if driving.scale_minutes is None else f" of scale {driving.scale_minutes:g}"
     fixed = f", {driving.fixed_part:g} fixed" if driving.fixed_part else ""
     coupled = "" if driving.coupled_branch is None else f", {driving.coupled_branch} branch coupled"
     second = "" if driving.second_route == "same" else ", second routes"
@@ -194,6 +195,7 @@ def response_cases(*, quick: bool) -> Iterator[Row]:
     if not quick:
         cases += [(Driving("hyperexponential", cv=1.5, coupled_branch="long"), False, 1.0, 10.0)]
         cases += [(Driving("gamma", cv=0.5, second_route="disjoint"), False, 1.0, 10.0)]
+        cases += [(Driving("gamma", scale_minutes=0.5), False, shared_delay, 10.0) for shared_delay in (1.0, 0.5)]
     for driving, one_mean, shared_delay, limit in cases:
         city = replace(road_city(driving, one_mean=one_mean), shared_delay=shared_delay)
         name = f"P(late) of all pairs, 20 x 400, {len(city.links)} links, {law_words(driving)}"

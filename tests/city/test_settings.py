@@ -36,6 +36,7 @@ cv = 2.0
 fixed_part = 0.25
 coupled_branch = "long"
 second_route = "disjoint"
+start_minutes = 0.75
 
 [turnout]
 mean_minutes = 1.5
@@ -60,7 +61,7 @@ def everything(city: City) -> City:
         name='Zwei "Häuser"',
         trucks_per_incident=3,
         arrivals_per_incident=2,
-        driving=Driving("hyperexponential", 7, 2, None, 0.25, "long", "disjoint"),
+        driving=Driving("hyperexponential", 7, 2, None, 0.25, "long", "disjoint", start_minutes=0.75),
         turnout=Turnout(1.5, "gamma", 0.5, shared=False),
         outside=Outside(9, 2),
         objective=Objective("late+minutes", 0.125),
@@ -91,3 +92,11 @@ def test_a_setting_that_cannot_be_read_brings_no_other_faults_about() -> None:
     """A cv of the wrong type is one fault, not also a law that lacks its cv."""
     _, faults = parse_settings(PLAIN.replace('"exponential"', '"gamma"') + 'cv = "wide"\n')
     assert faults == ["expected driving.cv to be a number, got 'wide'"]
+
+
+def test_a_scale_is_written_and_read(small_city: City) -> None:
+    """A gamma law has a scale in place of a variation, as a number of minutes."""
+    city = replace(small_city, driving=Driving("gamma", scale_minutes=1))
+    text = format_settings(city)
+    assert 'model = "gamma"\nroute_seed = 0\nscale_minutes = 1.0\n' in text
+    assert city_fields(parse_settings(text)[0])["driving"] == city.driving

@@ -51,6 +51,8 @@ def test_no_table_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
         replace(CITY, shared_delay=0.25),
         replace(CITY, driving=Driving("gamma", cv=0.5)),
         replace(CITY, driving=Driving(route_seed=99)),
+        replace(CITY, driving=Driving("gamma", scale_minutes=0.5)),
+        replace(CITY, driving=replace(CITY.driving, start_minutes=0.5)),
         replace(CITY, turnout=Turnout(1.0)),
         replace(CITY, outside=Outside(9)),
         replace(CITY, objective=Objective("minutes")),
@@ -84,11 +86,19 @@ def test_what_decisions_depend_on_or_say_changes_it(other: City) -> None:
         replace(CITY, demand=(replace(FIRST_POINT, extra=(("d", "e"),)), *CITY.demand[1:])),
         replace(CITY, demand=(replace(FIRST_POINT, trucks=CITY.trucks_per_incident), *CITY.demand[1:])),
         replace(CITY, busy_minutes=int(CITY.busy_minutes)),
+        replace(CITY, driving=replace(CITY.driving, start_minutes=0)),
     ],
 )
 def test_what_changes_nothing_is_left_out(same: City) -> None:
     """Names, coordinates, unused columns, what is said twice, and 60 for 60.0 keep the fingerprint."""
     assert city_fingerprint(same) == city_fingerprint(CITY)
+
+
+def test_cities_of_before_keep_theirs() -> None:
+    """The fingerprint of a city without keys that came later is what it was before them, so that old files load."""
+    assert city_fingerprint(CITY) == "3b72884b6ca5f811282f529bd299a31d"
+    one, two = (replace(CITY, driving=Driving("gamma", scale_minutes=scale)) for scale in (0.5, 0.6))
+    assert city_fingerprint(one) != city_fingerprint(two)
 
 
 def test_a_problem_that_was_changed_by_hand_is_another() -> None:

@@ -64,8 +64,10 @@ def long_delta(make_city: Any, trunk: int, **settings: Any) -> City:
 
 def draw(driving: Driving, mean: float, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
     """Times of a law, by numpy's own generators."""
-    cv = driving.cv or 0.0
-    if driving.model == "gamma":
+    cv, theta = driving.cv or 0.0, driving.scale_minutes
+    if theta is not None:
+        unit = rng.gamma((1.0 - driving.fixed_part) * mean / theta, theta, num) / ((1.0 - driving.fixed_part) * mean)
+    elif driving.model == "gamma":
         unit = rng.gamma(1.0 / cv**2, cv**2, num)
     elif driving.model == "lognormal":
         unit = rng.lognormal(-np.log1p(cv**2) / 2.0, np.sqrt(np.log1p(cv**2)), num)
@@ -109,6 +111,10 @@ def simulate(city: City, team: tuple[int, ...], point: int, num: int, seed: int 
             (chance, one), (_, other) = kinds if driving.coupled_branch == "short" else kinds[::-1]
             together = rng.random(num) < chance
             own = [mean[link] * np.where(together, one, other) * rng.exponential(size=num) for _ in on_it]
+        if driving.scale_minutes is not None and 0.0 < city.shared_delay < 1.0:
+            ours = draw(driving, city.shared_delay * mean[link], rng, num)
+            own = [ours + draw(driving, (1.0 - city.shared_delay) * mean[link], rng, num) for _ in on_it]
+            together[:] = False
         for place, time in zip(on_it, own, strict=True):
             times[place] = times[place] + np.where(together, own[0], time)
     for _ in range((city.demand[point].trucks or city.trucks_per_incident) - len(team)):

@@ -20,6 +20,7 @@ from .cases import holds, late_fractions, policies_of, records_of, scenario_of, 
 from .reference_simpy import Department, closest_first
 
 LOGNORMAL = Driving(model="lognormal", cv=0.8)
+SCALED = Driving(model="gamma", scale_minutes=0.6)
 
 
 # What the exact solver says of the changed city
@@ -44,6 +45,16 @@ def exact_cases() -> dict[str, tuple[City, str]]:
         "hyperexponential": (city, 'driving = {model = "hyperexponential", cv = 2.0}'),
         "fixed part": (city, 'driving = {model = "gamma", cv = 0.5, fixed_part = 0.3}'),
         "other model": (replace(city, driving=LOGNORMAL), 'driving = {model = "exponential"}'),
+        "scale": (city, 'driving = {model = "gamma", scale_minutes = 0.7, fixed_part = 0.2}'),
+        "scale and a start": (replace(city, driving=SCALED), "driving.start_minutes = 0.5"),
+        "another scale": (replace(city, driving=SCALED), "driving.scale_minutes = 1.5"),
+        "no scale": (replace(city, driving=SCALED), "driving.cv = 0.9"),
+        "scale, two of three": (
+            replace(paired, trucks_per_incident=3, arrivals_per_incident=2, driving=SCALED, turnout=Turnout(0.6)),
+            "paper",
+        ),
+        "scale, second routes": (replace(paired, driving=replace(SCALED, second_route="disjoint")), "paper"),
+        "start": (city, "driving.start_minutes = 0.6"),
         "shared delay": (city, "shared_delay = 0.0"),
         "coupled branch": (replace(city, driving=coupled, shared_delay=1.0), "paper"),
         "second routes": (replace(paired, driving=replace(paired.driving, second_route="disjoint")), "paper"),
@@ -59,8 +70,9 @@ def exact_cases() -> dict[str, tuple[City, str]]:
 EXACT = exact_cases()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize(
+    "name", [name if "scale" in name else pytest.param(name, marks=pytest.mark.slow) for name in EXACT]
+)
 def test_changed_arrivals_are_as_the_exact_solver_has_them(name: str, tmp_path: Path) -> None:
     """Where a scenario or a city changes only when trucks arrive, the solver's answer for that lies in the interval."""
     city, words = EXACT[name]

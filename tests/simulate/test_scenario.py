@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import runcard.simulate
-from runcard.city import Turnout
+from runcard.city import Driving, Turnout
 from runcard.errors import InputError
 from runcard.simulate.engine import simulate_policies
 from runcard.simulate.scenario import KEYS, Busy, Scenario, Shift, built_in_names, read_scenario
@@ -95,8 +95,29 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (changed.driving.model, changed.driving.cv, changed.driving.fixed_part) == ("pareto", None, 0.1)
     assert (changed.shared_delay, changed.turnout) == (0.25, Turnout(1.2, "gamma", 0.4, shared=False))
     for key in KEYS:
-        others = ("busy.by_type", "driving.cv", "rates.by_hour_of_week", "replay.log")
+        others = (
+            "busy.by_type",
+            "driving.cv",
+            "driving.scale_minutes",
+            "driving.start_minutes",
+            "rates.by_hour_of_week",
+            "replay.log",
+        )
         assert key.rpartition(".")[2] in EVERYTHING or key in others
+
+
+def test_a_law_of_its_own_drops_the_scale_of_the_city(tmp_path: Path) -> None:
+    """Another model, or a variation, takes the place of a scale, and a scale that of a variation."""
+    city = replace(small_city(), driving=Driving("gamma", scale_minutes=0.5, start_minutes=0.3))
+    for text, expected in {
+        'model = "exponential"': Driving(start_minutes=0.3),
+        'model = "lognormal"\ncv = 0.7': Driving("lognormal", cv=0.7, start_minutes=0.3),
+        "cv = 0.7": Driving("gamma", cv=0.7, start_minutes=0.3),
+        "scale_minutes = 0.7\nstart_minutes = 0": Driving("gamma", scale_minutes=0.7),
+    }.items():
+        assert scenario_of(tmp_path, f"[driving]\n{text}").changed(city).driving == expected
+    varied = replace(city, driving=Driving("gamma", cv=0.7))
+    assert scenario_of(tmp_path, "driving.scale_minutes = 0.5").changed(varied).driving.cv is None
 
 
 def test_sections_and_dotted_keys_are_the_same(tmp_path: Path) -> None:

@@ -138,9 +138,15 @@ def _setting_faults(settings: Mapping[str, Any]) -> Iterator[str]:
         if value is not None and choice not in users:
             yield f"expected no {key} for {words} {choice}, which does not use it, got {value!r}"
         elif value is None and choice in users and needed:
+            if (key, choice) == ("driving.cv", "gamma"):
+                if known.get("driving.scale_minutes") is None and "driving.scale_minutes" not in unsound:
+                    yield f"expected {key} or driving.scale_minutes, one of which {words} {choice} needs, got none"
+                continue
             yield f"expected {key}, which {words} {choice} needs, got none"
         elif value is not None and users is LEAST_CV and value < LEAST_CV[choice]:
             yield f"expected {key} >= {LEAST_CV[choice]:g} for the model {choice}, got {value!r}"
+    if known["driving.model"] == "gamma" and None not in (known.get("driving.cv"), known.get("driving.scale_minutes")):
+        yield "expected driving.cv or driving.scale_minutes, got both"
     if known.get("driving.coupled_branch") is not None and (shared := known.get("shared_delay", 1.0)) != 1.0:
         yield (
             "expected no shared_delay beside driving.coupled_branch, whose chance is that of its branch, "

@@ -181,6 +181,8 @@ SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
     "driving.fixed_part": Condition(float, "from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
     "driving.coupled_branch": one_of(("short", "long"))._replace(optional=True),
     "driving.second_route": one_of(("same", "disjoint")),
+    "driving.scale_minutes": _MINUTES._replace(optional=True),
+    "driving.start_minutes": _AMOUNT._replace(most=MAX_MINUTES),
     "turnout.mean_minutes": _AMOUNT._replace(most=MAX_MINUTES),
     "turnout.model": one_of(("exponential", "gamma", "lognormal")),
     "turnout.cv": _CV,
@@ -240,6 +242,7 @@ USES: Final[Mapping[str, tuple[str, str, Collection[str], bool]]] = {
     "driving.cv": ("driving.model", "the model", LEAST_CV, True),
     "driving.tail_index": ("driving.model", "the model", ("pareto",), True),
     "driving.coupled_branch": ("driving.model", "the model", ("hyperexponential",), False),
+    "driving.scale_minutes": ("driving.model", "the model", ("gamma",), False),
     "turnout.cv": ("turnout.model", "the model", LEAST_CV, True),
     "objective.weight": ("objective.minimise", "minimising", ("late+minutes",), True),
 }

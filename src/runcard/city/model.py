@@ -123,9 +123,11 @@ class Driving:
     """The law of the driving time on a link, whose mean is the link's, and the seed that breaks ties between routes.
 
     `cv` is the coefficient of variation of the random part, `tail_index` belongs to a pareto law, and `fixed_part` is
-    the part of the mean that is not random. `coupled_branch`, short or long, is the branch of a hyperexponential law in
-    which trucks on one link meet the same delay. `second_route` says whether the second truck of a station follows the
-    first ("same") or shares as few links with it as it can ("disjoint").
+    the part of the mean that is not random. `scale_minutes` makes the variance of a gamma law that many times its mean,
+    in place of `cv`: then it does not matter how roads are cut into links. `coupled_branch`, short or long, is the
+    branch of a hyperexponential law in which trucks on one link meet the same delay. `second_route` says whether the
+    second truck of a station follows the first ("same") or shares as few links with it as it can ("disjoint"). Every
+    drive takes `start_minutes` besides the road, the same every time.
     """
 
     model: str = "exponential"
@@ -135,6 +137,8 @@ class Driving:
     fixed_part: float = 0.0
     coupled_branch: str | None = None
     second_route: str = "same"
+    scale_minutes: float | None = None
+    start_minutes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

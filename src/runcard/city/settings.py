@@ -27,7 +27,12 @@ REQUIRED: Final = ("name", "busy_minutes")
 
 _TYPE_WORDS: Final = {str: "text", float: "a number", int: "a whole number", bool: "true or false", list: "a list"}
 
-NOT_IF_DEFAULT: Final = {"arrivals_per_incident": 1, "driving.fixed_part": 0.0, "driving.second_route": "same"}
+NOT_IF_DEFAULT: Final = {
+    "arrivals_per_incident": 1,
+    "driving.fixed_part": 0.0,
+    "driving.second_route": "same",
+    "driving.start_minutes": 0.0,
+}
 """The keys that are written only if they say something else than this."""
 
 

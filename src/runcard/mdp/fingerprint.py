@@ -17,6 +17,9 @@ from runcard.mdp.problem import fingerprint_of
 SCHEMA: Final = 1
 """Raised when the same city would give another problem than before."""
 
+LATER_DRIVING: Final = (None, 0.0)
+"""The last fields of `Driving`, which came later: left out where they say nothing, as in files from before them."""
+
 
 def city_fingerprint(city: City) -> str:
     """The fingerprint of the dispatch problem of a city, found without routes or tables."""
@@ -25,12 +28,15 @@ def city_fingerprint(city: City) -> str:
 
 def source_of(city: City) -> str:
     """The digest of a city of one kind without its objective; 2 and 2.0 are the same number."""
+    driving = astuple(city.driving)
+    if driving[-len(LATER_DRIVING) :] == LATER_DRIVING:
+        driving = driving[: -len(LATER_DRIVING)]
     several = len({point.node_id for point in city.demand}) < len(city.demand)
     inputs = [
         SCHEMA,
         float(city.mean_busy_minutes),
         float(city.shared_delay),
-        [[_plain(value) for value in astuple(part)] for part in (city.driving, city.turnout, city.outside)],
+        [[_plain(value) for value in part] for part in (driving, astuple(city.turnout), astuple(city.outside))],
         [node.node_id for node in city.nodes],
         [(link.from_node_id, link.to_node_id, bool(link.directed), float(link.mean_minutes)) for link in city.links],
         [(station.station_id, station.node_id, float(station.trucks)) for station in city.stations],

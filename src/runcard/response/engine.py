@@ -1,7 +1,7 @@
 """The four engines that find P(late) and mean minutes, and which of them is for which demand points.
 
     Erlang  exponential links of one mean, one or two trucks: sums of positive terms
-    Tree    any law; every link is met together, or none is
+    Tree    any law; every link is met together, or none is, or each is split into a part together and one apart
     Plane   any law; a link is met together with some chance; one or two trucks
     Sets    the same for three and four trucks
 

@@ -12,6 +12,15 @@ each transform is multiplied by e^((δ/h²)(1 - cos ω)), which takes δ away ag
 times little, however finely a road is cut. Masses become slightly negative, also before time 0, so that all arrays have
 `PAD` steps before 0 and after T.
 
+**Times that add up.** Where the transform of a random time of mean m is exp(-m κ(s)) (`laws.ScaleLaw`), s becomes
+
+    D / h,    D = g + g²/2 + g³/6,    g = 1 - e^(-iω).
+
+D is iω + (iω)³/6 up to sixth powers, so that errors are again c h² + d h⁴ + ... Its real part is (2/3) (1 - cos ω)³,
+never negative: no transform is larger than 1, the logarithm in κ stays on its branch, and nothing comes before time 0.
+The transform of every mean is a power of one also on the lattice: a road may be cut in any way. The fixed part of a
+time is added once from junction to junction (`shifts`, by cubics): an edge that passes many links would be blurred.
+
 **Sums.** The transform of a sum is the product of the transforms. Masses are weighted with e^(-θk/F) before a fast
 Fourier transform of length F, so that what lies beyond and comes round again is e^(-θ) of itself; rounding is raised to
 1e-16 e^θ. With θ = 18 both are about 1e-8.
@@ -32,7 +41,8 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from runcard.errors import NotConvergedError
-from runcard.response.laws import Law, Vector
+from runcard.response.laws import AnyLaw, Law, ScaleLaw, Vector
+from runcard.response.tree_kernels import fill_shifts
 from runcard.threads import available_threads, run_each
 
 PAD = 16
@@ -81,13 +91,21 @@ class Lattice:
         return np.asarray(angles / self.length, np.complex128)
 
     @cached_property
+    def _step_on(self) -> Transforms:
+        """[frequency] the transform of one step, e^(-iω)."""
+        found: Transforms = np.exp(-1j * self._angles)
+        return found
+
+    @cached_property
     def delay(self) -> Transforms:
         """[frequency] the transform of `PAD` steps, so that what is before 0 has a place in an array."""
         found: Transforms = np.exp(-1j * PAD * self._angles)
         return found
 
-    def transforms(self, law: Law, means: Vector) -> Transforms:
-        """[mean, frequency] the transforms of times of a law."""
+    def transforms(self, law: AnyLaw, means: Vector) -> Transforms:
+        """[mean, frequency] the transforms of times of a law; without the fixed parts where times add up."""
+        if isinstance(law, ScaleLaw):
+            return self._powers(law, means)
         times = self.step * np.arange(self.num_steps + PAD + 2, dtype=np.float64)
         rounded = 1.0 - np.cos(self._angles)
         found = np.empty((len(means), self.num_frequencies), np.complex128)
@@ -98,6 +116,30 @@ class Lattice:
             found[part] *= np.exp(added[:, None] * rounded)
 
         run_each(fill, [slice(low, low + CHUNK) for low in range(0, len(means), CHUNK)], available_threads())
+        return found
+
+    def _powers(self, law: ScaleLaw, means: Vector) -> Transforms:
+        """[mean, frequency] the transforms of the random parts of times that add up."""
+        g = 1.0 - self._step_on
+        exponent = law.exponent((g + g**2 / 2.0 + g**3 / 6.0) / self.step)
+        found = np.empty((len(means), self.num_frequencies), np.complex128)
+
+        def fill(part: slice) -> None:
+            np.exp(-means[part, None] * exponent, out=found[part])
+
+        run_each(fill, [slice(low, low + CHUNK) for low in range(0, len(means), CHUNK)], available_threads())
+        return found
+
+    def shifts(self, minutes: Vector) -> Transforms:
+        """[time, frequency] the transforms of fixed times: three moments stay right."""
+        found = np.empty((len(minutes), self.num_frequencies), np.complex128)
+        fill_shifts(minutes / self.step, self._step_on, self._roots, self.theta, found)
+        return found
+
+    @cached_property
+    def _roots(self) -> Transforms:
+        """[place] e^(-2πi place / F)."""
+        found: Transforms = np.exp(-2j * np.pi / self.length * np.arange(self.length))
         return found
 
     def arrived(self, transforms: Transforms) -> Floats:
@@ -143,11 +185,13 @@ def refined(
     most: int = MOST_STEPS,
     wanted: NDArray[np.bool_] | None = None,
     settled: Callable[[int], None] | None = None,
+    safety: float = SAFETY,
 ) -> tuple[Floats, Vector]:
     """[row, place in points] what `at` tends to as the steps become short, and the stated error [row].
 
     A demand point is done when the last two extrapolations of its `wanted` rows [row, place in points] differ by at
-    most `tolerance` [row]; only the others are looked at with more steps. `settled` is told how many are done.
+    most `tolerance` [row]; only the others are looked at with more steps. `settled` is told how many are done. The
+    stated error is `safety` times the largest difference.
     """
     places, num_steps = np.arange(len(points)), first
     coarse, fine = at(num_steps, points), at(2 * num_steps, points)
@@ -167,10 +211,10 @@ def refined(
         if settled is not None:
             settled(int(done.sum()))
         if done.all():
-            return found, SAFETY * error + ROUNDING
+            return found, safety * error + ROUNDING
         places, fine, before = places[~done], fine[:, ~done], now[:, ~done]
     raise NotConvergedError(
         f"the lattice of driving times did not settle with {most:,} steps: some times are nearly fixed, or vary "
-        "extremely; expected a cv of driving and turnout times from about 0.01 to 3, a tail_index above 1.05, or a "
-        "smaller fixed_part"
+        "extremely; expected a cv of driving and turnout times from about 0.01 to 3, a tail_index above 1.05, a "
+        "scale_minutes of about a tenth of a minute up to the target, or a smaller fixed_part"
     )

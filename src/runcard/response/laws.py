@@ -16,6 +16,15 @@ upper incomplete gamma ratio and the normal distribution function,
 
 and 1 - y for y <= 0. A variation of 0 is no randomness at all: max(0, 1 - y). The integral is {E Y² - E (Y-y)+²} / 2.
 
+**A law for roads cut in any way.** With a scale θ, X is gamma of mean (1-c) m and variance θ (1-c) m beside the fixed
+part c m. The transform of that random part is the m-th power of one function,
+
+    E e^(-s (X - cm)) = exp(-m κ(s)),    κ(s) = (1-c) log(1 + θs) / θ,
+
+so that times of means m and n add up to one of mean m + n, and it does not matter how a road is cut into links. Of a
+shared delay q, the part of mean q m is met together and that of mean (1-q) m apart: each truck's time has the same law
+as before, and the correlation of two of them on a link is q.
+
 **A coupled branch.** A hyperexponential time is exponential with the mean of one of two branches. With one of them
 coupled, trucks on the same link meet the same branch, and in the coupled one the same delay. So a link is met together,
 with the law of the coupled branch, or apart, each truck with the law of the other.
@@ -32,6 +41,7 @@ from scipy.special import gammaincc, ndtr
 from runcard.city.model import Driving, Turnout
 
 Vector = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 
 LEAST_CV = 1e-6
 """A time that varies less than this is fixed."""
@@ -70,6 +80,15 @@ class Law:
         """The standard deviation of X, in units of m."""
         return self.loose * self.unit.deviation
 
+    @property
+    def link_mean(self) -> float:
+        """The mean of what a link adds on a lattice, in units of m."""
+        return self.mean
+
+    def variance(self, mean: Vector) -> Vector:
+        """[m] the variance of X, in minutes²."""
+        return np.asarray((self.deviation * mean) ** 2)
+
     def excess(self, minutes: Vector, mean: Vector) -> Vector:
         """[m, time] E (X - x)+ in minutes, for times x >= 0."""
         y = self._random_part(minutes, mean)
@@ -89,24 +108,73 @@ class Law:
 
 
 @dataclass(frozen=True, slots=True)
+class ScaleLaw:
+    """The law of times X = fixed m + gamma of mean loose m and scale θ, which add up to times of the same law."""
+
+    scale: float
+    fixed: float
+    loose: float
+
+    @property
+    def mean(self) -> float:
+        """The mean of X, in units of m."""
+        return self.fixed + self.loose
+
+    @property
+    def link_mean(self) -> float:
+        """The mean of what a link adds on a lattice, in units of m; the fixed part comes besides."""
+        return self.loose
+
+    def variance(self, mean: Vector) -> Vector:
+        """[m] the variance of X, in minutes²."""
+        return np.asarray(self.scale * self.loose * mean)
+
+    def exponent(self, s: Complex) -> Complex:
+        """κ(s) of the random part, per minute of the mean."""
+        return np.asarray(self.loose * np.log(1.0 + self.scale * s) / self.scale)
+
+    def excess(self, minutes: Vector, mean: Vector) -> Vector:
+        """[m, time] E (X - x)+ in minutes, for times x >= 0."""
+        x, loose = minutes[None, :] - self.fixed * mean[:, None], self.loose * mean[:, None]
+        shape, y = loose / self.scale, np.maximum(x, 0.0) / self.scale
+        return np.where(x > 0.0, loose * gammaincc(shape + 1.0, y) - x * gammaincc(shape, y), loose - x)
+
+
+AnyLaw = Law | ScaleLaw
+
+
+@dataclass(frozen=True, slots=True)
 class DrivingLaws:
     """The law of the time on a link: of a truck alone there, and of several that meet it together or apart."""
 
-    alone: Law
-    together: Law
-    apart: Law
+    alone: AnyLaw
+    together: AnyLaw
+    apart: AnyLaw
     chance: float
-    """The chance that a link is met together."""
+    """The chance that a link is met together; or the part of its mean that is, if that is split."""
+
+    @property
+    def split(self) -> bool:
+        """Whether a part of every link is met together and the rest apart."""
+        return isinstance(self.alone, ScaleLaw) and 0.0 < self.chance < 1.0
 
     @property
     def mixed(self) -> bool:
         """Whether a link is met now together and now apart."""
-        return 0.0 < self.chance < 1.0
+        return 0.0 < self.chance < 1.0 and not self.split
+
+    @property
+    def parts(self) -> tuple[float, float]:
+        """The parts of the mean of a shared link that are met together, where it is, and apart, where it is."""
+        return (self.chance, 1.0 - self.chance) if self.split else (1.0, 1.0)
 
 
 def driving_laws(driving: Driving, shared_delay: float) -> DrivingLaws:
     """The laws of the time on a link, and how often trucks meet it together."""
     fixed, loose = driving.fixed_part, 1.0 - driving.fixed_part
+    if driving.scale_minutes is not None:
+        law = ScaleLaw(float(driving.scale_minutes), fixed, loose)
+        return DrivingLaws(law, law, law, float(shared_delay))
     alone = Law(unit_law(driving.model, driving.cv, driving.tail_index), fixed, loose)
     if driving.coupled_branch is None:
         return DrivingLaws(alone, alone, alone, float(shared_delay))

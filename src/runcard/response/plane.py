@@ -225,7 +225,7 @@ class Plane:
         def at(j: int) -> Vector:
             road, products = road_to(travel, j), np.tile(start, (2 * num + 1, 1))
             for i in range(num):
-                kernels.multiply_links(road, i, 0, kernels.num_links(road, i), True, of_kind, products[i])
+                kernels.multiply_links(road, i, 0, kernels.num_links(road, i), road.together, of_kind, products[i])
             products[num] = outside
             for t, roads in teams_on_two_roads(travel, self.teams, j):
                 kinds = travel.kind_of_link[np.concatenate([roads.second, roads.both])]
@@ -338,8 +338,8 @@ class _PointPlane:
         self.found = np.zeros((num, num))
         self.shared: list[list[int]] = self.road.shared.tolist()
         self.alone = (self.own[self.rows[:, 0]] * times.by).sum(axis=2).real
-        deviation, squares = travel.laws.alone.deviation, travel.link_means[self.road.kind] ** 2
-        behind = deviation**2 * kernels.sums_behind(self.road, squares[None])[0]
+        variances = travel.laws.alone.variance(travel.link_means[self.road.kind])
+        behind = kernels.sums_behind(self.road, variances[None])[0]
         self.short = travel.deviations[:, [j]] ** 2 - behind < (SHORT * times.lattice.horizon) ** 2
 
     def covariances(self, stations: list[int]) -> Vector:

@@ -201,7 +201,7 @@ class Sets:
         known, outside = known_at[j]
         teams, needs, together = self.teams, self.needs, self._sets_at(j)
         tree = PointTree.at(self.travel, teams, needs, j, road_to(self.travel, j))
-        trees = [replace(tree, road=tree.road._replace(together=one)) for one in together.links]
+        trees = [replace(tree, road=tree.road._replace(together=one, apart=~one)) for one in together.links]
         late, pairs = np.empty((len(trees), len(teams))), np.empty((len(trees), len(known)))
         late_finer, pairs_finer = np.zeros(len(teams)), np.zeros(len(known))
         weights = together.weights

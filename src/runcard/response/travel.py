@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
-from runcard.response.laws import DrivingLaws, Law, driving_laws, is_fixed, turnout_law
+from runcard.response.laws import DrivingLaws, Law, ScaleLaw, driving_laws, is_fixed, turnout_law
 from runcard.response.routes import Routes, TwoRoads, find_routes, two_roads
 
 Floats = NDArray[np.float64]
@@ -67,14 +67,20 @@ class Travel:
     @cached_property
     def deviations(self) -> Floats:
         """[I, J] the standard deviation of the time of one truck, turnout included."""
-        squares = self.routes.sums(self.routes.roads.minutes**2)
+        of_roads = self.routes.sums(self.laws.alone.variance(self.routes.roads.minutes))
         ready = self.turnout.deviation * self.turnout_minutes
-        return np.sqrt(self.laws.alone.deviation**2 * np.maximum(squares, 0.0) + ready**2)
+        return np.sqrt(np.maximum(of_roads, 0.0) + ready**2)
 
     @cached_property
     def minutes(self) -> Floats:
         """[I, J] the mean time of one truck, turnout included."""
         return self.routes.drive_minutes + self.turnout_minutes
+
+    @property
+    def fixed_part(self) -> float:
+        """The part of a mean that is fixed and added from junction to junction, not by links; 0 if links have it."""
+        law = self.laws.alone
+        return law.fixed if isinstance(law, ScaleLaw) else 0.0
 
     @property
     def shared_turnout(self) -> Floats:
@@ -90,8 +96,8 @@ class Travel:
     @property
     def outside_deviation(self) -> float:
         """The standard deviation of the time of a truck from outside."""
-        drive = self.laws.alone.deviation * self.outside_minutes * np.sqrt(self.outside_links)
-        return float(np.hypot(drive, self.turnout.deviation * self.turnout_minutes))
+        drive = self.outside_links * float(self.laws.alone.variance(np.array([self.outside_minutes]))[0])
+        return float(np.sqrt(drive + (self.turnout.deviation * self.turnout_minutes) ** 2))
 
 
 def travel_of(city: City) -> Travel:

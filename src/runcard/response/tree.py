@@ -9,7 +9,8 @@ With N(t) the number of trucks that have passed a node,
 a product and a convolution (`tree_kernels.py`). An incident is late when the m-th of k trucks is not there by T. Trucks
 of one station meet their whole road together, and their turnout too if it is shared.
 
-If every link is met together, or none, this is the answer (`Tree`). If a link is met together with some chance, the
+If every link is met together, or none, this is the answer (`Tree`). So it is if the law has a scale (`laws.ScaleLaw`):
+every link is then two, one met together and one met apart. If a link is met together with some chance, the
 answer is the mean over which links are (`sets.py`); for two trucks see `plane.py`.
 
 **Minutes.** The mean time until the first truck is what all meet together after their junction, whose mean is known,
@@ -19,14 +20,15 @@ P(late) is found anyway; beyond the target there is little left, for which a coa
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import ceil, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.response import tree_kernels as kernels
-from runcard.response.lattice import FIRST_STEPS, MOST_STEPS, PAD, Floats, Lattice, Transforms, refined
-from runcard.response.laws import DrivingLaws, Vector
+from runcard.response.lattice import FIRST_STEPS, MOST_STEPS, PAD, SAFETY, Floats, Lattice, Transforms, refined
+from runcard.response.laws import DrivingLaws, ScaleLaw, Vector
 from runcard.response.routes import TwoRoads
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
@@ -43,9 +45,15 @@ SCALE = log(8.0)
 """Teams whose reach is 1 to 8 targets share a long lattice, so do those of 8 to 64, and so on."""
 UNSURE_DEVIATIONS = 4.0
 """A truck whose mean is further from the target than this is there in time, or not, for sure."""
+SCALES_PER_STEP = 2.0
+"""Of the first lattice, at most, where the law of driving times has a scale."""
+SCALE_SAFETY = 20.0
+"""In place of `SAFETY` with such a law. Its density is infinite at 0 if the mean is below the scale. The first of two
+trucks with such parts of their own is then off by hardly less than c h, and the last difference is 1/15 of that."""
 ROUNDING = 1e-12
 
 Points = NDArray[np.int64]
+Ints = NDArray[np.int32]
 Found = tuple[Floats, float]
 """[team, place in points], inf where a team is too large; and the stated error."""
 
@@ -56,9 +64,9 @@ class Times:
 
     lattice: Lattice
     together: Transforms
-    """[kind of link, frequency] of a link that trucks meet together."""
+    """[kind of link, frequency] of a link that trucks meet together, or of the part of it that they do."""
     apart: Transforms
-    """The same of a link that each truck meets apart."""
+    """The same of a link, or part, that each truck meets apart."""
     alone: Transforms
     """The same of a link where a truck is alone."""
     turnout: Transforms
@@ -71,11 +79,11 @@ def times_on(travel: Travel, lattice: Lattice) -> Times:
     """All times on a lattice."""
     laws = travel.laws
     alone = lattice.transforms(laws.alone, travel.link_means)
-    same = laws.together is laws.alone
+    same, (together, apart) = laws.together is laws.alone and not laws.split, laws.parts
     return Times(
         lattice=lattice,
-        together=alone if same else lattice.transforms(laws.together, travel.link_means),
-        apart=alone if same else lattice.transforms(laws.apart, travel.link_means),
+        together=alone if same else lattice.transforms(laws.together, together * travel.link_means),
+        apart=alone if same else lattice.transforms(laws.apart, apart * travel.link_means),
         alone=alone,
         turnout=turnout_transform(travel, lattice),
         outside=lattice.arrived(outside_transform(travel, lattice) * lattice.delay),
@@ -94,6 +102,8 @@ def outside_transform(travel: Travel, lattice: Lattice) -> Transforms:
     """[frequency] that of the time of a truck from outside."""
     one_link = lattice.transforms(travel.laws.alone, np.array([travel.outside_minutes]))[0]
     found: Transforms = one_link**travel.outside_links * turnout_transform(travel, lattice)
+    if travel.fixed_part > 0.0:
+        found *= lattice.shifts(np.array([travel.fixed_part * travel.outside_links * travel.outside_minutes]))[0]
     return found
 
 
@@ -129,6 +139,10 @@ class PointTree:
         rows = np.empty((len(road.shared), meetings.rows.shape[1]), np.int32)
         products = np.empty((len(rows) * min(len(rows), rows.shape[1]), lattice.num_frequencies), np.complex128)
         num = kernels.products_behind(road, times.together, rows, products)
+        if self.fixed is not None:
+            minutes, there = np.zeros(num), rows >= 0
+            minutes[rows[there]] = self.fixed[1][there]
+            products[:num] *= lattice.shifts(minutes)
         found = np.zeros((len(ends), len(self.teams), arrived.shape[1]))
         kernels.arrived_by(
             self.teams.stations, self.teams.sizes, meetings, arrived, rows, lattice.masses(products[:num]), self.needed,
@@ -158,8 +172,8 @@ class PointTree:
         And the variance of that time.
         """
         teams, travel, law = self.teams, self.travel, self.travel.laws.together
-        means = travel.link_means[self.road.kind] * self.road.together
-        sums = kernels.sums_behind(self.road, np.stack([law.mean * means, (law.deviation * means) ** 2]))
+        means = travel.laws.parts[0] * travel.link_means[self.road.kind] * self.road.together
+        sums = kernels.sums_behind(self.road, np.stack([law.link_mean * means, law.variance(means)]))
         found, (whole,) = np.zeros((2, len(teams))), np.nonzero(teams.sizes == self.needed)
         lead, junction = teams.stations[whole, 0], self.meetings.junction[whole]
         found[:, whole] = sums[:, lead, np.maximum(junction, 0)]
@@ -167,6 +181,9 @@ class PointTree:
             found[:, whole] = travel.minutes[lead, self.point], travel.deviations[lead, self.point] ** 2
         for t in self._of_one_station():
             found[:, t] = travel.shared_turnout + sums[:, teams.stations[t, 0]].max(axis=1)
+        if self.fixed is not None and self.needed > 1:
+            routes, behind = self.fixed
+            found[0, whole] += np.where(junction < 0, routes[lead], behind[lead, np.maximum(junction, 0)])
         return found
 
     def _of_one_station(self) -> list[int]:
@@ -176,13 +193,24 @@ class PointTree:
         part = self.teams.of_size(self.needed)
         return [part.start + int(place) for place in np.flatnonzero(self.meetings.junction[part] < 0)]
 
-    def _own(self, times: Times, stations: NDArray[np.int32]) -> Floats:
+    def _own(self, times: Times, stations: Ints) -> Floats:
         """[station, place] the chance that a truck is through what it meets apart from others of its station."""
         start = times.lattice.delay * (1.0 if self.travel.turnout_shared else times.turnout)
         products = np.tile(start, (len(stations), 1))
         for i, product in zip(stations.tolist(), products, strict=True):
-            kernels.multiply_links(self.road, i, 0, kernels.num_links(self.road, i), False, times.apart, product)
+            kernels.multiply_links(
+                self.road, i, 0, kernels.num_links(self.road, i), self.road.apart, times.apart, product
+            )
         return times.lattice.arrived(products)
+
+    @cached_property
+    def fixed(self) -> tuple[Vector, Floats] | None:
+        """[I] the fixed minutes of every route, and [I, depth] those from a depth on; None where links have them."""
+        travel = self.travel
+        if travel.fixed_part == 0.0:
+            return None
+        from_depth = kernels.sums_behind(self.road, travel.fixed_part * travel.link_means[self.road.kind][None])[0]
+        return travel.fixed_part * travel.routes.drive_minutes[:, self.point], from_depth
 
     def arrived(self, times: Times, most: int) -> Floats:
         """[row, n, place] the chance that n trucks of a team have passed a node, for every row of the tree."""
@@ -195,6 +223,9 @@ class PointTree:
         products = np.empty((len(places), lattice.num_frequencies), np.complex128)
         start = times.turnout * lattice.delay
         kernels.products_before(self.road, numbered, start, times.alone, times.apart, products)
+        if self.fixed is not None:
+            station, depth = np.nonzero(wanted)
+            products *= lattice.shifts(self.fixed[0][station] - self.fixed[1][station, depth])
         arrived[places, 0] = lattice.arrived(products)
         needed = np.flatnonzero((meetings.rows >= 0).any(axis=1))
         for size in range(2, self.needed + 1):
@@ -219,12 +250,16 @@ class PointTree:
         places, depths = np.nonzero(meetings.rows[teams] >= 0)
         further = np.empty((len(places), met.shape[1], lattice.num_frequencies), np.complex128)
         kernels.move_on(road, lead[places], depths, start[places], times.together, moved, places, further)
+        if self.fixed is not None:
+            whole, behind = self.fixed
+            before = np.where(meetings.junction[teams] < 0, whole[lead], behind[lead, meetings.junction[teams]])
+            further *= lattice.shifts(before[places] - behind[lead[places], depths])[:, None]
         arrived[meetings.rows[teams][places, depths], : met.shape[1]] = lattice.arrived(further)
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """P(late) and mean minutes where every link is met together, or none is, or nothing is random."""
+    """P(late) and mean minutes where every link is met together, or none, or a part of each, or nothing is random."""
 
     travel: Travel
     teams: Teams
@@ -259,7 +294,9 @@ class Tree:
         """The tree of one demand point."""
         road = road_to(self.travel, j)
         if self.travel.laws.chance == 0.0:  # nothing joins trucks before the end
-            road = road._replace(shared=np.zeros_like(road.shared), together=np.zeros_like(road.together))
+            road = road._replace(shared=np.zeros_like(road.shared), together=road.apart, apart=road.together)
+        elif self.travel.laws.split:
+            road = road._replace(apart=road.together)
         return PointTree.at(self.travel, self.teams, self.needs, j, road)
 
     def _late_on(self, lattice: Lattice, points: Points) -> Floats:
@@ -354,7 +391,9 @@ class Tree:
                 return self._tails_on(Lattice(length, num_steps), low, part)
 
             tolerance = np.full(len(teams), MINUTES_TOLERANCE * horizon)
-            tails, off = refined(at, points[places], tolerance, first=first, wanted=wanted[:, places])
+            tails, off = refined(
+                at, points[places], tolerance, first=first, wanted=wanted[:, places], safety=safety_of(travel)
+            )
             before = found[:, places] if split else behind[:, places]
             found[:, places] = np.where(wanted[:, places], before + tails, found[:, places])
             error = max(error, float(off.max()) + _beyond(travel, points[places], mean[wanted].max(), horizon))
@@ -369,7 +408,9 @@ class Tree:
         travel, found = self.travel, self.point_tree(j).behind()
         for t, roads in self._on_two_roads(j):
             means = travel.laws.chance * travel.routes.roads.minutes[roads.both]
-            shared = means.sum(), (travel.laws.together.deviation * means) ** 2 @ np.ones(len(means))
+            together = travel.laws.together
+            fixed = travel.fixed_part * travel.routes.roads.minutes[roads.both].sum()
+            shared = fixed + together.link_mean * means.sum(), together.variance(means).sum()
             found[:, t] = travel.shared_turnout + np.array(shared)
         return found.ravel()
 
@@ -391,10 +432,14 @@ class Tree:
         for one, *mine, ours in zip(roads, *own, behind, strict=True):
             for route, product in zip((one.first, one.second), mine, strict=True):
                 kernels.multiply_kinds(kind[route], times.alone, product)
-                if travel.laws.chance == 0.0:
-                    kernels.multiply_kinds(kind[one.both], times.alone, product)
-            if travel.laws.chance == 1.0:
+                if travel.laws.chance < 1.0:
+                    kernels.multiply_kinds(kind[one.both], times.apart, product)
+            if travel.laws.chance > 0.0:
                 kernels.multiply_kinds(kind[one.both], times.together, ours)
+            if travel.fixed_part > 0.0:
+                fixed = [travel.fixed_part * travel.routes.roads.minutes[links].sum() for links in one]
+                for product, shift in zip((*mine, ours), lattice.shifts(np.array(fixed)), strict=True):
+                    product *= shift
         first, second = lattice.arrived(own)
         return first, second, behind
 
@@ -447,7 +492,7 @@ def road_to(travel: Travel, j: int) -> kernels.Road:
     first = routes.first_link[row * num : (row + 1) * num + 1]
     kinds = travel.kinds[first[0] : first[-1]]
     shared = np.ascontiguousarray(routes.shared_links[:, :, j])
-    return kernels.Road(first - first[0], kinds, np.ones(len(kinds), np.bool_), shared)
+    return kernels.Road(first - first[0], kinds, np.ones(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), shared)
 
 
 def teams_on_two_roads(travel: Travel, teams: Teams, j: int) -> Iterator[tuple[int, TwoRoads]]:
@@ -469,6 +514,11 @@ def each_point(points: Points, num_rows: int, at: Callable[[int], Vector]) -> Fl
     return found
 
 
+def safety_of(travel: Travel) -> float:
+    """What the last difference of extrapolations is multiplied by for the stated error."""
+    return SCALE_SAFETY if isinstance(travel.laws.alone, ScaleLaw) else SAFETY
+
+
 def first_steps(
     travel: Travel, target: float, points: Points, *, least: int = FIRST_STEPS, per_deviation: float = 1.0
 ) -> int:
@@ -476,6 +526,8 @@ def first_steps(
     minutes, deviations = travel.minutes[:, points], travel.deviations[:, points]
     unsure = (np.abs(minutes - target) < UNSURE_DEVIATIONS * deviations) & (deviations > 0.0)
     wanted = per_deviation * target / float(deviations[unsure].min(initial=np.inf))
+    if isinstance(travel.laws.alone, ScaleLaw):  # with longer steps the first differences say little
+        wanted = max(wanted, target / (SCALES_PER_STEP * travel.laws.alone.scale))
     return min(max(least, 16 * ceil(wanted / 16)), MOST_STEPS // 16)
 
 
@@ -497,7 +549,9 @@ def by_target(
             return on(Lattice(target, num_steps), part)
 
         first = first_steps(travel, target, points[places], least=least)
-        part, off = refined(at, points[places], tolerance(target), first=first, settled=settled)
+        part, off = refined(
+            at, points[places], tolerance(target), first=first, settled=settled, safety=safety_of(travel)
+        )
         parts.append((places, part))
         error = np.maximum(error, off)
     found = np.empty((len(parts[0][1]), len(points)))
@@ -531,7 +585,7 @@ def _beyond(travel: Travel, points: Points, mean: float, horizon: float) -> floa
     Heavy tails come from that. The mean of the part is at most `mean`.
     """
     law, minutes = travel.laws.alone, travel.routes.roads.minutes
-    reached = (law.mean + LONG_DEVIATIONS * law.deviation) * minutes <= horizon
+    reached = law.mean * minutes + LONG_DEVIATIONS * np.sqrt(law.variance(minutes)) <= horizon
     excess = law.excess(np.array([horizon - mean]), minutes)[:, 0]
     return float(travel.routes.sums(np.where(reached, excess, 0.0))[:, points].max())
 

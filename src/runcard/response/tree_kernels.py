@@ -31,7 +31,9 @@ class Road(NamedTuple):
     kind: Ints
     """[link] the kind of each."""
     together: NDArray[np.bool_]
-    """[link] whether trucks that share it meet it together, or else apart."""
+    """[link] whether trucks that share it meet it together."""
+    apart: NDArray[np.bool_]
+    """[link] whether they meet it apart; both where it is split."""
     shared: Ints
     """[I, I] the links that two roads have in common; on the diagonal: all of one."""
 
@@ -112,15 +114,39 @@ def multiply_kinds(kinds: Ints, of_kind: Complex, product: Complex) -> None:
 
 
 @njit(cache=True, nogil=True)
-def multiply_links(road: Road, i: int, low: int, high: int, together: bool, of_kind: Complex, product: Complex) -> None:
+def multiply_links(
+    road: Road, i: int, low: int, high: int, wanted: NDArray[np.bool_], of_kind: Complex, product: Complex
+) -> None:
     """Multiply `product` by the transforms of the links at the depths low+1..high of the road of a station.
 
-    Only of those that are met together, or of those that are not.
+    Only of those that are wanted [link].
     """
     for depth in range(low + 1, high + 1):
         link = road.first[i + 1] - depth
-        if road.together[link] == together:
+        if wanted[link]:
             multiply_kinds(road.kind[link : link + 1], of_kind, product)
+
+
+@njit(cache=True, nogil=True)
+def fill_shifts(times: Floats, step_on: Complex, roots: Complex, theta: float, found: Complex) -> None:
+    """Fill found [time, frequency] with the transforms of fixed times, in steps, put on the four steps around them.
+
+    By the weights of cubic interpolation. `step_on` is the transform of one step, roots [place] are e^(-2πi place / F),
+    and masses are weighted with e^(-θ place / F).
+    """
+    for row in range(len(times)):
+        low = np.floor(times[row])
+        u = times[row] - low
+        before, here = u * (1.0 - u) * (u - 2.0) / 6.0, (1.0 + u) * (1.0 - u) * (2.0 - u) / 2.0
+        after, beyond = (1.0 + u) * u * (2.0 - u) / 2.0, (1.0 + u) * u * (u - 1.0) / 6.0
+        weight = np.exp(-theta * low / len(roots))
+        turn, place = int(low % len(roots)), 0
+        for f in range(found.shape[1]):
+            z = step_on[f]
+            found[row, f] = weight * roots[place] * (before / z + here + z * (after + z * beyond))
+            place += turn
+            if place >= len(roots):
+                place -= len(roots)
 
 
 @njit(cache=True, nogil=True)
@@ -137,7 +163,7 @@ def products_before(road: Road, rows: Ints, start: Complex, alone: Complex, apar
             work[f] = 1.0
         for depth in range(last + 1):
             if depth > 0:
-                multiply_links(road, i, depth - 1, depth, False, apart, work)
+                multiply_links(road, i, depth - 1, depth, road.apart, apart, work)
             if depth < rows.shape[1] and rows[i, depth] >= 0:
                 for f in range(len(work)):
                     products[rows[i, depth], f] = work[f]
@@ -167,7 +193,7 @@ def products_behind(road: Road, of_kind: Complex, rows: Ints, products: Complex)
             behind[f] = 1.0
         for depth in range(min(num_links(road, i), rows.shape[1] - 1) + 1):
             if depth > 0:
-                multiply_links(road, i, depth - 1, depth, True, of_kind, behind)
+                multiply_links(road, i, depth - 1, depth, road.together, of_kind, behind)
             if rows[i, depth] == -2:
                 for other in range(i):
                     if road.shared[i, other] >= depth and rows[other, depth] >= 0:
@@ -245,7 +271,7 @@ def move_on(
             high = depths[row + 1]
         else:
             links[:] = 1.0
-        multiply_links(road, lead[row], depths[row], high, True, of_kind, links)
+        multiply_links(road, lead[row], depths[row], high, road.together, of_kind, links)
         for n in range(found.shape[1]):
             for f in range(len(links)):
                 found[row, n, f] = moved[places[row], n, f] * links[f]

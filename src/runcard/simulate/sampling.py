@@ -1,4 +1,8 @@
-"""The laws of times as the kernels draw from them: X = fixed m + loose m Y with Y of mean 1."""
+"""The laws of times as the kernels draw from them: X = fixed m + loose m Y with Y of mean 1.
+
+Where driving has a scale θ, X = fixed m + a gamma time of mean loose m and scale θ, and of a shared link the part q of
+that is drawn once for all trucks and the rest for each: see `runcard.response.laws`.
+"""
 
 from collections.abc import Callable, Mapping
 from math import log1p, sqrt
@@ -6,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from runcard.city.model import Driving
 from runcard.response.laws import LEAST_CV, branches
-from runcard.simulate.kernels.draws import EXPONENTIAL, FIXED, LAWS
+from runcard.simulate.kernels.draws import EXPONENTIAL, FIXED, GAMMA, LAWS
 
 SHAPES: Final[Mapping[str, Callable[[Any, Any], float]]] = {
     "gamma": lambda cv, _: 1.0 / cv**2,
@@ -43,10 +47,15 @@ class LinkLaws(NamedTuple):
     chance: float
     together: SampledLaw
     apart: SampledLaw
+    scale: float = 0.0
+    """In minutes; more than 0: a part, in place of a chance, of the delay is the same for all trucks."""
 
 
 def link_laws(driving: Driving, shared_delay: float) -> LinkLaws:
     """The laws of the time on a link; a truck alone on it meets the mixture of both."""
+    if driving.scale_minutes is not None:
+        law = SampledLaw(GAMMA, 1.0, driving.fixed_part, 1.0 - driving.fixed_part)  # its shape is by the mean
+        return LinkLaws(float(shared_delay), law, law, float(driving.scale_minutes))
     law = sampled_law(driving.model, driving.cv, driving.tail_index, driving.fixed_part)
     if driving.coupled_branch is None:
         return LinkLaws(float(shared_delay), law, law)
@@ -54,4 +63,5 @@ def link_laws(driving: Driving, shared_delay: float) -> LinkLaws:
     short, long = branches(driving.cv)
     (chance, together), (_, apart) = (short, long) if driving.coupled_branch == "short" else (long, short)
     fixed, loose = driving.fixed_part, 1.0 - driving.fixed_part
-    return LinkLaws(chance, *(SampledLaw(EXPONENTIAL, 1.0, fixed, loose * mean) for mean in (together, apart)))
+    ours, own = (SampledLaw(EXPONENTIAL, 1.0, fixed, loose * mean) for mean in (together, apart))
+    return LinkLaws(chance, ours, own)

@@ -127,7 +127,9 @@ class Scenario:
         """The city as the scenario changes it; policies do not know of it."""
         driving, turnout = dict(self.driving), dict(self.turnout)
         if "model" in driving:  # what belongs to another model goes with it
-            driving = {"cv": None, "tail_index": None, "coupled_branch": None, **driving}
+            driving = {"cv": None, "tail_index": None, "coupled_branch": None, "scale_minutes": None, **driving}
+        elif "cv" in driving or "scale_minutes" in driving:  # the one takes the place of the other
+            driving = {"cv": None, "scale_minutes": None, **driving}
         if "model" in turnout:
             turnout = {"cv": None, **turnout}
         shared_delay = city.shared_delay if self.shared_delay is None else self.shared_delay
@@ -247,6 +249,7 @@ _HOURS: Final = Condition(list, "", lambda value: True)
 CITY_KEYS: Final = (
     "turnout.mean_minutes", "turnout.model", "turnout.cv", "turnout.shared",
     "driving.model", "driving.cv", "driving.tail_index", "driving.fixed_part",
+    "driving.scale_minutes", "driving.start_minutes",
 )  # fmt: skip
 """The same as in `city.toml`: the city checks them when it is changed."""
 

@@ -55,8 +55,8 @@ def _normal(hashed: np.uint64) -> float:
 
 
 @bare_kernel
-def _gamma(shape: float, hashed: np.uint64) -> float:
-    """A gamma number of mean 1 from a hash, by rejection (Marsaglia and Tsang)."""
+def draw_gamma(shape: float, scale: float, hashed: np.uint64) -> float:
+    """A gamma number from a hash, by rejection (Marsaglia and Tsang)."""
     raised = shape if shape >= 1.0 else shape + 1.0
     d = raised - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
@@ -68,7 +68,7 @@ def _gamma(shape: float, hashed: np.uint64) -> float:
             hashed = mix(hashed + _NEXT)
             if np.log(uniform(hashed)) < 0.5 * x * x + d - d * v + d * np.log(v):
                 break
-    found = d * v / shape
+    found = d * v * scale
     if shape < 1.0:
         found *= uniform(mix(hashed + _WHAT)) ** (1.0 / shape)
     return float(found)
@@ -81,7 +81,7 @@ def draw_time(law: Any, mean: float, hashed: np.uint64) -> float:
     if law.kind == EXPONENTIAL:
         y = -np.log(uniform(hashed))
     elif law.kind == GAMMA:
-        y = _gamma(law.shape, hashed)
+        y = draw_gamma(law.shape, 1.0 / law.shape, hashed)
     elif law.kind == LOGNORMAL:
         y = np.exp(law.shape * _normal(hashed) - 0.5 * law.shape * law.shape)
     elif law.kind == HYPEREXPONENTIAL:

@@ -1,7 +1,8 @@
 """How long trucks drive: link by link along a route, with the delays of one incident.
 
 With a chance, all trucks of an incident meet the same delay on a link; otherwise each meets its own. Both are drawn by
-key, so two trucks find the same on a link, whichever is asked first.
+key, so two trucks find the same on a link, whichever is asked first. Where driving has a scale, every delay is the sum
+of a part that is the same for all trucks and one of each truck.
 """
 
 from typing import Any
@@ -10,16 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel
-from runcard.simulate.kernels.draws import EVERYBODY, FLAG, LINK, draw_key, draw_time, uniform
+from runcard.simulate.kernels.draws import EVERYBODY, FLAG, LINK, draw_gamma, draw_key, draw_time, uniform
 
 _SMALL = 1e-200
 """Far above the smallest double, so that one more factor does not take a product to 0."""
 
 
 @bare_kernel
+def scale_time(laws: Any, mean: float, ours: np.uint64, own: np.uint64) -> float:
+    """A time of a law with a scale from two hashes: of the part that all trucks share, and of a truck's own part."""
+    loose = laws.apart.loose * mean
+    minutes = laws.apart.fixed * mean
+    if laws.chance > 0.0:
+        minutes += draw_gamma(laws.chance * loose / laws.scale, laws.scale, ours)
+    if laws.chance < 1.0:
+        minutes += draw_gamma((1.0 - laws.chance) * loose / laws.scale, laws.scale, own)
+    return float(minutes)
+
+
+@bare_kernel
 def link_time(roads: Any, key: np.uint64, truck: int, link: int) -> float:
     """The minutes that a truck of an incident takes on a link."""
     laws, mean = roads.laws, roads.links[link].minutes
+    if laws.scale > 0.0:
+        return scale_time(laws, mean, draw_key(key, LINK, EVERYBODY, link), draw_key(key, LINK, truck, link))
     together = laws.chance >= 1.0
     if 0.0 < laws.chance < 1.0:
         together = uniform(draw_key(key, FLAG, EVERYBODY, link)) < laws.chance
