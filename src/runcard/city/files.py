@@ -85,7 +85,7 @@ def write_city(city: City, folder: str | Path, *, overwrite: bool = False) -> Pa
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _only_writer(folder):
-            _refuse_occupied(folder, overwrite=overwrite)
+            refuse_occupied(folder, overwrite=overwrite)
             _replace_files(folder, texts)
     except OSError as error:
         if is_new:
@@ -115,7 +115,7 @@ def _only_writer(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _refuse_occupied(folder: Path, *, overwrite: bool) -> None:
+def refuse_occupied(folder: Path, *, overwrite: bool) -> None:
     """Raise an InputError if a folder holds something else than a city, or a city that is not to be overwritten."""
     present = {entry.name for entry in folder.iterdir()} - {DRAFT}
     if not present:

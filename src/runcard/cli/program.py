@@ -16,6 +16,7 @@ import typer
 from runcard.cli.areas import areas
 from runcard.cli.compare import compare
 from runcard.cli.demo import demo
+from runcard.cli.fit import fit, generate_log
 from runcard.cli.generate import generate
 from runcard.cli.import_city import import_city
 from runcard.cli.map import draw_map
@@ -61,9 +62,10 @@ def _runcard(
     pass
 
 
-for command in (demo, generate, compare, lateness, solve, decide, simulate, stress, study, areas):
+for command in (demo, generate, fit, compare, lateness, solve, decide, simulate, stress, study, areas):
     app.command()(command)
 app.command("import")(import_city)
+app.command("generate-log")(generate_log)
 app.command("map")(draw_map)
 
 

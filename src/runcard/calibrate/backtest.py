@@ -1,0 +1,332 @@
+"""The log replayed, incident by incident, under policies and as it was: who would have come, and how late.
+
+The city is fitted on the first part of the log, and policies are judged on the rest. Every policy meets the same
+incidents at the same moments. A unit that it sends is busy as long as the log says for the first, second, ... unit of
+that kind at that incident, or the mean of its kind and type where fewer went. Driving times come from the model,
+because nobody knows how long a unit would have taken that did not go. They are the same draws for every policy and for
+what really went: each station has its own turnout and roads, and on each link the same delay in so far as delays are
+shared. What was sent is taken as sent from home. So the difference between policies has little noise, and the interval
+of each is over incidents.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.calibrate.clock import local_seconds
+from runcard.calibrate.fit import Fit
+from runcard.calibrate.homes import origins, station_nodes
+from runcard.calibrate.log import Log
+from runcard.calibrate.made_up import draw
+from runcard.calibrate.numbers import mean_interval
+from runcard.calibrate.placing import place_incidents
+from runcard.calibrate.trips import Paths, find_paths
+from runcard.city.conditions import OUTSIDE_ID
+from runcard.city.model import City, Standard
+from runcard.errors import InputError
+from runcard.policy.department import Department
+from runcard.response.routes import find_routes
+from runcard.response.travel import outside_route
+
+AS_IT_WAS: Final = "as it was"
+DRAWS: Final = 100
+WARM_UP_SECONDS: Final = 3 * 3600.0
+"""At first all units are idle, which they were not; incidents of this time do not count."""
+LEAST_INCIDENTS: Final = 30
+OUTSIDE: Final = -1
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Dispatch = Callable[[datetime], Department]
+"""The department that decides at a local time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """What a policy would have done: the weighted sum of missed standards of each incident, and each standard."""
+
+    name: str
+    missed: Floats
+    """[incident]"""
+    standards: tuple[tuple[Standard, float, float, float], ...]
+    """Each with the part of its incidents that miss it, and its interval."""
+    same_as_first: float
+    """The part of incidents to which it sends the same units as the first policy."""
+
+    @property
+    def per_incident(self) -> tuple[float, float, float]:
+        """The mean of missed, with its interval."""
+        return mean_interval(self.missed)
+
+
+@dataclass(frozen=True, eq=False)
+class Backtest:
+    """Policies on the part of a log that the city was not fitted to."""
+
+    num_incidents: int
+    first: datetime
+    last: datetime
+    policies: tuple[Replayed, ...]
+
+    def fewer(self, number: int) -> tuple[float, float, float]:
+        """How much less is missed per incident than by the first policy, with its interval: over the same incidents."""
+        return mean_interval(self.policies[0].missed - self.policies[number].missed)
+
+    def document(self) -> dict[str, Any]:
+        """The results as plain values, ready for JSON."""
+        return {
+            "incidents": self.num_incidents,
+            "first": self.first.isoformat(timespec="minutes"),
+            "last": self.last.isoformat(timespec="minutes"),
+            "policies": [
+                {
+                    "name": one.name,
+                    **dict(zip(("missed_per_incident", "low", "high"), one.per_incident, strict=True)),
+                    "fewer_than_first": dict(zip(("value", "low", "high"), self.fewer(number), strict=True)),
+                    "same_as_first": one.same_as_first,
+                    "standards": [
+                        {**standard.document(), "miss_fraction": value, "low": low, "high": high}
+                        for standard, value, low, high in one.standards
+                    ],
+                }
+                for number, one in enumerate(self.policies)
+            ],
+        }
+
+
+def split_log(log: Log, part: float) -> tuple[Log, Log]:
+    """The first part of the incidents of a log, by time, and the rest."""
+    if not 0.0 < part < 1.0:
+        raise InputError(f"expected a part between 0 and 1 of the log to fit on, got {part:g}")
+    border = float(np.quantile(log.incidents["time"], part))
+    return _cut(log, log.incidents["time"] <= border), _cut(log, log.incidents["time"] > border)
+
+
+def _cut(log: Log, keep: NDArray[np.bool_]) -> Log:
+    number = np.cumsum(keep) - 1
+    responses = log.responses[keep[log.responses["incident"]]]
+    responses["incident"] = number[responses["incident"]]
+    ids = tuple(name for name, fine in zip(log.incident_ids, keep.tolist(), strict=True) if fine)
+    return replace(log, incidents=log.incidents[keep], responses=responses, incident_ids=ids)
+
+
+@dataclass(frozen=True, eq=False)
+class _Incident:
+    """An incident of the part that is judged."""
+
+    seconds: float
+    time: datetime
+    node: int
+    centre: str
+    type: str
+    wanted: Mapping[str, int]
+    """By kind, how many units go."""
+    sent: Mapping[str, tuple[int, ...]]
+    """By kind, the stations that were really sent from, in the order of dispatch."""
+    busy_seconds: Mapping[str, tuple[float, ...]]
+
+
+def backtest(
+    fit: Fit,
+    rest: Log,
+    policies: Mapping[str, Dispatch],
+    *,
+    seed: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> Backtest:
+    """The policies on the rest of a log, by name, and what really happened last."""
+    city = fit.city
+    if not city.units:
+        raise InputError("expected a city with a roster: a replay has to know which unit is where")
+    incidents = _incidents(fit, rest)
+    start = incidents[0].seconds + WARM_UP_SECONDS if incidents else 0.0
+    counted = [number for number, one in enumerate(incidents) if one.seconds >= start]
+    if len(counted) < LEAST_INCIDENTS:
+        raise InputError(f"expected at least {LEAST_INCIDENTS} incidents to judge policies on, got {len(counted)}")
+    teams = []
+    for place, dispatch in enumerate(policies.values()):
+        done = (lambda part, place=place: progress((place + part) / len(policies))) if progress is not None else None
+        teams.append(_replay(city, incidents, dispatch, done))
+    teams.append([one.sent for one in incidents])
+    names = [*policies, AS_IT_WAS]
+    missed, by_standard = _judge(fit, incidents, counted, teams, np.random.default_rng(seed))
+    found = []
+    for number, name in enumerate(names):
+        rows = tuple((one, *mean_interval(np.array(own[number]))) for one, own in by_standard.items() if own[number])
+        same = np.mean([_same(teams[number][one], teams[0][one]) for one in counted])
+        found.append(Replayed(name, missed[number], rows, float(same)))
+    return Backtest(len(counted), incidents[counted[0]].time, incidents[-1].time, tuple(found))
+
+
+def _same(one: Mapping[str, Sequence[int]], other: Mapping[str, Sequence[int]]) -> bool:
+    return all(sorted(one.get(kind, ())) == sorted(other.get(kind, ())) for kind in {*one, *other})
+
+
+def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
+    """The incidents of a log that the fitted city knows: placed, of a type with standards, with known stations."""
+    city, placed = fit.city, place_incidents(fit.before, rest)
+    station = origins(city, rest, list(fit.homes))
+    wanted: dict[str, dict[str, int]] = defaultdict(dict)
+    for standard in city.standards:
+        wanted[standard.type][standard.kind] = standard.trucks
+    rows = rest.responses
+    of_incident: dict[int, list[int]] = defaultdict(list)
+    for place in np.argsort(rows["dispatched"], kind="stable").tolist():
+        of_incident[int(rows["incident"][place])].append(place)
+    general = city.busy_minutes
+    own_busy = {(one.type, one.kind): one.busy_minutes for one in city.standards if one.busy_minutes is not None}
+    times = local_seconds(rest.incidents["time"], rest.time_zone)
+    types, found = rest.types or fit.types, []
+    for number in np.argsort(rest.incidents["time"], kind="stable").tolist():
+        name = types[max(int(rest.incidents["type"][number]), 0)]
+        if placed.node[number] < 0 or name not in wanted:
+            continue
+        sent: dict[str, list[int]] = defaultdict(list)
+        busy: dict[str, list[float]] = defaultdict(list)
+        known = True
+        for place in of_incident[number]:
+            kind = rest.kinds[rows["kind"][place]]
+            if kind not in wanted[name]:
+                continue
+            known &= bool(station[place] >= 0)
+            sent[kind].append(int(station[place]))
+            busy[kind].append(float(rows["available"][place] - rows["dispatched"][place]))
+        if not known or set(sent) != set(wanted[name]):
+            continue
+        for kind, needed in wanted[name].items():
+            of_kind = general[kind] if isinstance(general, Mapping) else general
+            mean = 60.0 * own_busy.get((name, kind), of_kind)
+            times_busy = [mean if one != one else one for one in busy[kind]]
+            busy[kind] = times_busy + [mean] * (needed - len(times_busy))
+        seconds = float(rest.incidents["time"][number])
+        found.append(
+            _Incident(
+                seconds,
+                datetime(1970, 1, 1) + timedelta(seconds=float(times[number])),
+                int(placed.node[number]),
+                placed.centres[int(placed.area[number])],
+                name,
+                wanted[name],
+                {kind: tuple(own) for kind, own in sent.items()},
+                {kind: tuple(own) for kind, own in busy.items()},
+            )
+        )
+    return found
+
+
+def _replay(
+    city: City, incidents: list[_Incident], dispatch: Dispatch, progress: Callable[[float], None] | None
+) -> list[Mapping[str, tuple[int, ...]]]:
+    """[incident] the stations that a policy sends from, by kind."""
+    free_at = {unit.unit_id: -np.inf for unit in city.units}
+    numbers = {station.station_id: number for number, station in enumerate(city.stations)}
+    home = {unit.unit_id: numbers[unit.station_id] for unit in city.units}
+    found: list[Mapping[str, tuple[int, ...]]] = []
+    for number, one in enumerate(incidents):
+        idle = frozenset(unit for unit, until in free_at.items() if until <= one.seconds)
+        decision = dispatch(one.time).decide(idle, one.centre, one.type)
+        sent: dict[str, tuple[int, ...]] = {}
+        for part in decision.kinds:
+            kind = part.fleet.kind
+            for place, unit in enumerate(part.units):
+                if unit != OUTSIDE_ID:
+                    free_at[unit] = one.seconds + one.busy_seconds[kind][place]
+            sent[kind] = tuple(OUTSIDE if unit == OUTSIDE_ID else home[unit] for unit in part.units)
+        found.append(sent)
+        if progress is not None and number % 50 == 0:
+            progress(number / len(incidents))
+    return found
+
+
+def _judge(
+    fit: Fit,
+    incidents: list[_Incident],
+    counted: list[int],
+    teams: Sequence[Sequence[Mapping[str, tuple[int, ...]]]],
+    rng: np.random.Generator,
+) -> tuple[Floats, dict[Standard, list[list[float]]]]:
+    """[policy, incident] the weighted sum of missed standards, and [policy] the misses of each standard."""
+    city = fit.city
+    nodes = station_nodes(city)
+    pairs = {
+        (station, incidents[number].node)
+        for number in counted
+        for team in teams
+        for own in team[number].values()
+        for station in own
+        if station != OUTSIDE
+    }
+    listed = {pair: place for place, pair in enumerate(sorted(pairs))}
+    paths = find_paths(city, [int(nodes[station]) for station, _ in listed], [node for _, node in listed])
+    roads = _Roads(city, paths)
+    by_type: dict[str, list[Standard]] = defaultdict(list)
+    for standard in city.standards:
+        by_type[standard.type].append(standard)
+    missed = np.zeros((len(teams), len(counted)))
+    by_standard: dict[Standard, list[list[float]]] = {one: [[] for _ in teams] for one in city.standards}
+    for place, number in enumerate(counted):
+        one = incidents[number]
+        stations = sorted(
+            {station for team in teams for own in team[number].values() for station in own if station >= 0}
+        )
+        drives = roads.draw(rng, [listed[station, one.node] for station in stations])
+        row = {station: number for number, station in enumerate(stations)}
+        for kind in one.wanted:
+            times = {station: drives[row[station]] + roads.turnout(rng, kind) for station in stations}
+            outside = [roads.outside(rng, kind) for _ in range(one.wanted[kind])]
+            for number_of_policy, team in enumerate(teams):
+                own = team[number].get(kind, ())
+                listed_times = [times[station] for station in own if station != OUTSIDE]
+                there = np.sort(listed_times + outside[: len(own) - len(listed_times)], axis=0)
+                for standard in by_type[one.type]:
+                    if standard.kind == kind:
+                        late = _late(there, standard)
+                        missed[number_of_policy, place] += standard.weight * late
+                        by_standard[standard][number_of_policy].append(late)
+    return missed, by_standard
+
+
+def _late(there: Floats, standard: Standard) -> float:
+    """The part of draws in which too few are there by the target."""
+    if len(there) < standard.arrivals:
+        return 1.0
+    return float((there[standard.arrivals - 1] > standard.target_minutes).mean())
+
+
+class _Roads:
+    """Draws response times on the roads of a fitted city."""
+
+    def __init__(self, city: City, paths: Paths) -> None:
+        self.city, self.paths = city, paths
+        self.minutes = np.array([link.mean_minutes for link in city.links])
+        self.scale = float(city.driving.scale_minutes or 1.0)
+        links, mean = outside_route(city, find_routes(city))
+        self.outside_mean = links * mean
+
+    def draw(self, rng: np.random.Generator, places: list[int]) -> Floats:
+        """[path, draw] driving minutes over some paths to one node."""
+        q = self.city.shared_delay
+        links = self.paths.links[places]
+        listed, times = np.unique(links[links >= 0], return_counts=True)
+        shared = listed[times > 1] if q > 0.0 else listed[:0]
+        means = q * self.minutes[shared]
+        common = rng.gamma(means[:, None] / self.scale, self.scale, (len(shared), DRAWS))
+        on = np.array([np.isin(shared, row) for row in links], np.float64).reshape(len(places), len(shared))
+        total = np.array([self.minutes[row[row >= 0]].sum() for row in links]).reshape(-1)
+        own = np.maximum(total - on @ means, 1e-9)
+        return np.asarray(on @ common + rng.gamma(own[:, None] / self.scale, self.scale, (len(places), DRAWS)))
+
+    def turnout(self, rng: np.random.Generator, kind: str) -> Floats:
+        """[draw] minutes."""
+        law = self.city.turnout_by_kind.get(kind, self.city.turnout)
+        return draw(rng, law.model, law.cv, np.full(DRAWS, law.mean_minutes)) if law.mean_minutes else np.zeros(DRAWS)
+
+    def outside(self, rng: np.random.Generator, kind: str) -> Floats:
+        """[draw] the minutes of a truck from outside."""
+        drive = rng.gamma(self.outside_mean / self.scale, self.scale, DRAWS)
+        return np.asarray(drive + self.turnout(rng, kind))

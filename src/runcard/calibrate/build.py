@@ -1,0 +1,161 @@
+"""The city of fitted numbers: what a fit found, or somebody put in its place, in the words of a city folder.
+
+Standards that the city had keep their targets and weights. A type and kind that had none gets one: the first unit
+within the target. Units keep the order of the roster.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.calibrate.aprons import with_aprons
+from runcard.calibrate.driving import DrivingFit
+from runcard.calibrate.homes import Home, roster_of
+from runcard.calibrate.hours import PeriodFit
+from runcard.calibrate.numbers import Fitted
+from runcard.calibrate.rates import RateFit
+from runcard.calibrate.sent import SentFit
+from runcard.calibrate.trips import link_classes
+from runcard.calibrate.turnout import TurnoutFit
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT, ONLY_KIND
+from runcard.city.model import City, DemandPoint, Driving, Link, Standard, Turnout, Unit
+from runcard.city.periods import Period
+from runcard.errors import InputError
+
+LEAST_PERIOD_RATE = 0.001
+LEAST_SCALE = 1e-3
+"""Minutes; driving times that vary less are as good as fixed."""
+
+Floats = NDArray[np.float64]
+
+
+def build_city(
+    city: City,
+    numbers: Sequence[Fitted],
+    *,
+    homes: Sequence[Home],
+    types: Sequence[str],
+    sent: Sequence[SentFit],
+    turnout: Mapping[str, TurnoutFit],
+    driving: DrivingFit,
+    rates: RateFit,
+    periods: PeriodFit | None,
+    centres: Sequence[str],
+    target_minutes: float | None,
+    notes: list[str],
+) -> City:
+    """The city with fitted numbers; what a reader should know is added to the notes."""
+    value = {one.name: one.value for one in numbers}
+    units = city.units or roster_of(list(homes))
+    # Without names of units nobody can tell kinds apart: all trucks are of one.
+    named = {one.kind: one.kind if units else ONLY_KIND for one in sent}
+    standards = _standards(city, value, sent, named, units, target_minutes, notes)
+    answered = [name for name in types if any(one.type == name for one in standards)]
+    lost = [name for name in types if name not in answered]
+    notes += [f"no kind of units goes to most incidents of type {name}: it is left out" for name in lost]
+    demand = []
+    for place, node_id in enumerate(centres):
+        for t, name in enumerate(types):
+            if name in answered:
+                total = max(float(rates.per_day[:, t].sum()), 1e-300)
+                demand.append(
+                    DemandPoint(node_id, float(rates.per_day[place, t]) * value[f"rate.{name}"] / total, type=name)
+                )
+    kinds = tuple(dict.fromkeys(unit.kind for unit in units)) or (ONLY_KIND,)
+    found = replace(
+        city,
+        links=_links(city, value, driving),
+        stations=tuple(replace(station, trucks=0) for station in city.stations) if units else city.stations,
+        units=units,
+        standards=tuple(standards),
+        demand=tuple(demand),
+        target_minutes=None,
+        busy_minutes=_busy(value, kinds, named),
+        driving=Driving(
+            "gamma", route_seed=city.driving.route_seed, scale_minutes=max(value["driving.scale_minutes"], LEAST_SCALE)
+        ),
+        turnout=city.turnout if units else _turnout(city, value, turnout, next(iter(turnout), "")),
+        turnout_by_kind={kind: _turnout(city, value, turnout, kind) for kind in kinds if units and kind in turnout},
+        shared_delay=min(1.0, max(0.0, value["shared_delay"])),
+        periods=() if periods is None else _periods(value, periods, answered),
+    )
+    return with_aprons(found, max(value["driving.start_minutes"], 0.0))
+
+
+def _links(city: City, value: Mapping[str, float], driving: DrivingFit) -> tuple[Link, ...]:
+    factors = np.array([value[f"driving.factor.{name}"] for name in driving.classes])[driving.group]
+    _, of_link = link_classes(city)
+    return tuple(
+        replace(link, mean_minutes=link.mean_minutes * float(factor))
+        for link, factor in zip(city.links, factors[of_link], strict=True)
+    )
+
+
+def _standards(
+    city: City,
+    value: Mapping[str, float],
+    sent: Sequence[SentFit],
+    named: Mapping[str, str],
+    units: Sequence[Unit],
+    target_minutes: float | None,
+    notes: list[str],
+) -> list[Standard]:
+    target = target_minutes or city.target_minutes
+    own = {unit.kind for unit in units} or {ONLY_KIND}
+    found = []
+    for one in sent:
+        kind, name = named[one.kind], one.type or "incident"
+        number = round(value[f"sent.{name}.{one.kind}"])
+        if number < 1:
+            continue
+        if kind not in own:
+            notes.append(f"{name} gets {number} {kind}, but no {kind} has a known station: it is left out")
+            continue
+        if number >= MAX_TRUCKS_PER_INCIDENT:
+            notes.append(
+                f"{name} gets {MAX_TRUCKS_PER_INCIDENT} or more of {kind}: {MAX_TRUCKS_PER_INCIDENT} are counted"
+            )
+            number = MAX_TRUCKS_PER_INCIDENT
+        known = [rule for rule in city.standards if (rule.type, rule.kind) == (name, kind)]
+        if not known and target is None:
+            raise InputError(f"expected a target for {kind} at {name}: say it with --target-minutes")
+        rules = known or [Standard(name, kind, number, 1, float(target or 0.0))]
+        busy = value.get(f"busy_minutes.{name}.{one.kind}")
+        found += [
+            replace(rule, trucks=number, arrivals=min(rule.arrivals, number), busy_minutes=busy) for rule in rules
+        ]
+    if not found:
+        raise InputError("expected a log in which some kind of units goes to some type of incident, got none")
+    unique = {(one.type, one.kind, one.arrivals, one.target_minutes): one for one in found}
+    return list(unique.values())
+
+
+def _busy(value: Mapping[str, float], kinds: Sequence[str], named: Mapping[str, str]) -> float | dict[str, float]:
+    of_kind = {
+        named.get(name.removeprefix("busy_minutes."), name.removeprefix("busy_minutes.")): minutes
+        for name, minutes in value.items()
+        if name.startswith("busy_minutes.") and name.count(".") == 1
+    }
+    if not of_kind:
+        raise InputError("expected times at which units were free again, to know how long they are busy, got none")
+    mean = sum(of_kind.values()) / len(of_kind)
+    if kinds == (ONLY_KIND,):
+        return mean
+    return {kind: of_kind.get(kind, mean) for kind in kinds}
+
+
+def _turnout(city: City, value: Mapping[str, float], turnout: Mapping[str, TurnoutFit], kind: str) -> Turnout:
+    if kind not in turnout:
+        return city.turnout
+    mean = max(value[f"turnout.{kind}.mean_minutes"], 1e-6)
+    return Turnout(mean, turnout[kind].model, value.get(f"turnout.{kind}.cv"), city.turnout.shared)
+
+
+def _periods(value: Mapping[str, float], periods: PeriodFit, types: Sequence[str]) -> tuple[Period, ...]:
+    found = []
+    for number, name in enumerate(periods.names):
+        rates = {one: max(LEAST_PERIOD_RATE, value[f"period.{name}.{one}"]) for one in types}
+        found.append(Period(name, tuple(np.flatnonzero(periods.period == number).tolist()), rates))
+    return tuple(found)

@@ -1,0 +1,161 @@
+"""Times of a log as seconds since 1970, read fast: a million rows have few different dates and clock times.
+
+A text is cut into its date and its clock time at the first space or T, and each part is read once. Local times become
+UTC by the time zone of the mapping. When clocks go forward some local times never happen. When they go back some happen
+twice: of all ways to read a row in order, the shortest one is taken, and the first hour where nothing tells them apart.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.conditions import near, shown
+from runcard.errors import InputError
+
+Floats = NDArray[np.float64]
+
+EPOCH: Final = date(1970, 1, 1)
+DAY_SECONDS: Final = 86400
+HALF_HOUR: Final = 1800
+MOST_KEPT: Final = 400_000
+"""So many clock times are remembered; there are 86,400 unless they have fractions."""
+EARLIEST, LATEST = 1900, 2200
+_ISO_CUT: Final = re.compile("[T ]")
+
+
+class TimeError(ValueError):
+    """A text that is no time; the message says why, as a reason for which rows are rejected."""
+
+
+class Clock:
+    """Reads the times of a log, all written in one way."""
+
+    def __init__(self, time_format: str, time_zone: str | None) -> None:
+        self._iso = time_format == "iso"
+        self._date_format, _, self._time_format = time_format.partition(" ")
+        if not self._iso and not self._time_format:
+            raise InputError(
+                f'expected log.time_format such as "%d/%m/%Y %H:%M:%S", or "iso", got {shown(time_format)}'
+            )
+        self._zone = None if time_zone is None else _zone(time_zone)
+        self._days: dict[str, int] = {}
+        self._seconds: dict[str, tuple[float, float | None]] = {}
+        self._offsets: dict[int, tuple[int, int]] = {}
+        self.with_offset = self.without_offset = self.read_twice = 0
+
+    def read(self, text: str) -> tuple[float, float | None]:
+        """The seconds since 1970 of a local time, and its offset from UTC in seconds if the text has one."""
+        day, _, clock = text.partition(" ") if " " in text else text.partition("T")
+        days = self._days.get(day)
+        if days is None:
+            days = self._read_day(day)
+        found = self._seconds.get(clock)
+        if found is None:
+            found = self._read_clock(clock)
+        if found[1] is None:
+            self.without_offset += 1
+        else:
+            self.with_offset += 1
+        return days * DAY_SECONDS + found[0], found[1]
+
+    def _read_day(self, text: str) -> int:
+        try:
+            found = date.fromisoformat(text) if self._iso else datetime.strptime(text, self._date_format).date()
+        except ValueError:
+            raise TimeError("a time that cannot be read") from None
+        if not EARLIEST <= found.year <= LATEST:
+            raise TimeError("a time that cannot be read")
+        days = self._days[text] = (found - EPOCH).days
+        return days
+
+    def _read_clock(self, text: str) -> tuple[float, float | None]:
+        try:
+            found = time.fromisoformat(text) if self._iso else datetime.strptime(text, self._time_format).timetz()
+        except ValueError:
+            raise TimeError("a time that cannot be read") from None
+        offset = found.utcoffset()
+        seconds = 3600.0 * found.hour + 60.0 * found.minute + found.second + found.microsecond / 1e6
+        if len(self._seconds) >= MOST_KEPT:
+            self._seconds.clear()
+        self._seconds[text] = seconds, None if offset is None else offset.total_seconds()
+        return self._seconds[text]
+
+    def times(self, texts: Sequence[str]) -> list[float]:
+        """The UTC seconds of the times of one row, in order; NaN where a text is empty. A TimeError if one is none."""
+        found, unsure = [], False
+        for text in texts:
+            if not text:
+                found.append(float("nan"))
+                continue
+            local, offset = self.read(text)
+            if offset is not None:
+                found.append(local - offset)
+            elif self._zone is None:
+                found.append(local)
+            else:
+                first, second = self._offsets_at(local)
+                unsure |= first != second
+                found.append(local - first)
+        return self._in_order(texts, found) if unsure else found
+
+    def _offsets_at(self, local: float) -> tuple[int, int]:
+        """The offsets of a local time, before and after clocks went back; a TimeError for one that clocks skipped."""
+        key = int(local // HALF_HOUR)
+        found = self._offsets.get(key)
+        if found is None:
+            moment = datetime(1970, 1, 1) + timedelta(seconds=key * HALF_HOUR)
+            first, second = (
+                int((moment.replace(tzinfo=self._zone, fold=fold).utcoffset() or timedelta()).total_seconds())
+                for fold in (0, 1)
+            )
+            found = self._offsets[key] = (first, second)
+        if found[0] < found[1]:
+            raise TimeError("a time that the clocks skipped when they went forward")
+        return found
+
+    def _in_order(self, texts: Sequence[str], first: list[float]) -> list[float]:
+        """The times of a row of which some happened twice."""
+        self.read_twice += 1
+        steps = []
+        for text, value in zip(texts, first, strict=True):
+            before, after = self._offsets_at(self.read(text)[0]) if text else (0, 0)
+            steps.append((value, value + before - after))
+        best, shortest = first, float("inf")
+        for change in range(len(steps), -1, -1):  # the last `change` times are of the second hour
+            times = [pair[place >= change] for place, pair in enumerate(steps)]
+            known = [one for one in times if one == one]
+            length = known[-1] - known[0]
+            if all(a <= b for a, b in pairwise(known)) and length < shortest - 1e-9:
+                best, shortest = times, length
+        return best
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        from zoneinfo import available_timezones
+
+        raise InputError(
+            f"expected log.time_zone such as America/New_York, got {shown(name)}{near(name, available_timezones())}"
+        ) from None
+
+
+def local_seconds(seconds: Floats, time_zone: str | None) -> Floats:
+    """[moment] the same as the clock on the wall shows it, in seconds since 1970."""
+    if time_zone is None:
+        return seconds
+    zone = _zone(time_zone)
+    keys, place = np.unique(np.floor(seconds / HALF_HOUR), return_inverse=True)
+    offsets = [
+        (datetime.fromtimestamp(key * HALF_HOUR, UTC).astimezone(zone).utcoffset() or timedelta()).total_seconds()
+        for key in keys.tolist()
+    ]
+    found: Floats = seconds + np.array(offsets)[place]
+    return found

@@ -1,0 +1,262 @@
+"""How long units drive: a start, a factor for each class of road, and a spread per minute of driving.
+
+The drive over a route that takes F_c minutes on roads of class c at the city's speeds is
+
+    D gamma with mean M = s + Σ_c b_c F_c and scale θ,    so Var D = θ M.
+
+The start s is what every drive takes besides the road: pulling out, the last metres to the door. In the city it is a
+link of its own before each station, its apron. The spread does not depend on how finely roads are cut
+(docs/background/model.md). The law of D is not used to find the numbers, only its mean and variance: (s, b) solve
+weighted least squares with weights 1 / max(M, floor), found again from the last M until they settle, and
+
+    θ: four fifths of all drives take between their 10 % and their 90 % quantile.
+
+Squares of residuals would say θ more exactly if every drive followed the law, but in real logs a few late buttons, at
+either end, would decide it.
+
+**Slow drives.** Logs have drives of an hour: a button pressed late, a call without hurry. They pull means up. So a
+drive does not count if even among ten times as many drives of the fitted law less than one would be expected to take
+so long. The fit begins without the longest 2.5 % and is repeated until the same drives count. Of drives that follow the
+law next to none is lost.
+
+Intervals come from the spread of whole incidents (the sandwich formula), because units on the way to one incident may
+be delayed together. A start below 0 becomes 0. Roads of classes that the drives cannot tell from others, because
+their factor would be 0 or less or known to no better than a half of it, get one factor together.
+
+**Shared delay.** With S the mean minutes that two units drive over the same links, aprons included, Cov(D_1, D_2) =
+q θ S. Over all pairs of units that drove to one incident at the same time, with r = D - M and weights
+w = 1 / (M_1 M_2),
+
+    q = Σ w S r_1 r_2 / (θ Σ w S²).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import gammainc, gammaincc
+
+from runcard.calibrate.numbers import Z, cluster_sums
+from runcard.errors import InputError
+
+FLOOR_MINUTES: Final = 0.1
+"""A drive that takes less has the weight of one that takes this."""
+LEAST_TRIPS: Final = 30
+LONGEST: Final = 0.025
+"""The part of drives, the longest, without which the fit begins."""
+RARE: Final = 0.1
+"""A drive counts if at least so many among all drives were expected to take so long."""
+TAIL: Final = 0.1
+LEAST_SCALE: Final = 1e-3
+MOST_SCALE: Final = 2.0
+"""In mean drives."""
+STEP: Final = 0.1
+"""Of log θ, over which the share between the quantiles is compared."""
+WIDEST: Final = 0.5
+"""A class of road whose factor is known to no better than this part of it is put together with others."""
+SETTLED: Final = 1e-10
+MOST_ROUNDS: Final = 100
+MOST_TRIMS: Final = 30
+REST: Final = "other"
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DrivingFit:
+    """The start, factors by class of road, the scale θ, and the interval of each as half its width."""
+
+    start_minutes: float
+    start_half: float
+    classes: tuple[str, ...]
+    """The classes that have a factor of their own; the last may stand for all others."""
+    group: Ints
+    """[class of the city] its place in `classes`."""
+    factors: Floats
+    factor_halves: Floats
+    scale_minutes: float
+    scale_half: float
+    num_trips: int
+    counted: NDArray[np.bool_]
+    """[trip] whether it is not too slow to be of the law."""
+    explained: float
+    """The part of the variance of driving times that routes explain."""
+
+    def mean(self, by_class: Floats) -> Floats:
+        """[trip] M, given minutes [trip, class of the city]."""
+        found: Floats = self.start_minutes + by_class @ self.factors[self.group]
+        return found
+
+
+def fit_driving(minutes: Floats, by_class: Floats, incident: Ints, classes: Sequence[str]) -> DrivingFit:
+    """The fit to driving times [trip], given minutes on each class of road [trip, class] and incidents [trip]."""
+    if len(minutes) < LEAST_TRIPS:
+        raise InputError(
+            f"expected at least {LEAST_TRIPS} drives from a station with times on the road and on scene, "
+            f"got {len(minutes)}"
+        )
+    counted = minutes <= np.quantile(minutes, 1.0 - LONGEST)
+    for _ in range(MOST_TRIMS):
+        group, columns, solved = _grouped(minutes, by_class, incident, counted, classes)
+        mean = solved.values[0] + columns @ solved.values[1:]
+        chance = gammaincc(np.maximum(mean, FLOOR_MINUTES) / solved.scale, minutes / solved.scale)
+        before, counted = counted, chance * len(minutes) >= RARE
+        if (before == counted).all():
+            break
+    if solved.values[1] <= 0.0:
+        raise InputError("expected longer routes to take longer, got driving times that do not grow with the route")
+    names = [
+        classes[int(np.flatnonzero(group == place)[0])] if (group == place).sum() == 1 else REST
+        for place in range(int(group.max()) + 1)
+    ]
+    if len(names) == 1 and len(classes) > 1:
+        names = ["all"]
+    own, left = minutes[counted], (minutes - mean)[counted]
+    return DrivingFit(
+        start_minutes=float(solved.values[0]),
+        start_half=float(solved.halves[0]),
+        classes=tuple(names),
+        group=group,
+        factors=solved.values[1:],
+        factor_halves=solved.halves[1:],
+        scale_minutes=solved.scale,
+        scale_half=solved.scale_half,
+        num_trips=int(counted.sum()),
+        counted=counted,
+        explained=float(1.0 - np.var(left) / np.var(own)) if np.var(own) > 0.0 else 0.0,
+    )
+
+
+def _grouped(
+    minutes: Floats, by_class: Floats, incident: Ints, counted: NDArray[np.bool_], classes: Sequence[str]
+) -> tuple[Ints, Floats, "_Solved"]:
+    """The group of each class, minutes [trip, group], and the fit to drives that count."""
+    group = np.arange(len(classes))
+    while True:
+        num = int(group.max()) + 1
+        columns = np.zeros((len(minutes), num))
+        for of, place in enumerate(group):
+            columns[:, place] += by_class[:, of]
+        solved = _solve(minutes[counted], columns[counted], incident[counted])
+        factors, halves = solved.values[1:], solved.halves[1:]
+        unseen = columns[counted].sum(axis=0) == 0.0
+        poor = np.flatnonzero((factors <= 0.0) | (halves >= WIDEST * factors) | unseen).tolist() if num > 1 else []
+        if not poor:
+            return group, columns, solved
+        group = _merged(group, poor, columns.sum(axis=0))
+
+
+def _merged(group: Ints, poor: list[int], totals: Floats) -> Ints:
+    """Groups of classes after the poorly known ones are put together, and with the least driven one if that is one."""
+    together = set(poor)
+    if len(together) == 1:
+        others = [place for place in range(len(totals)) if place not in together]
+        together.add(min(others, key=lambda place: totals[place]))
+    target = min(together)
+    found = np.where(np.isin(group, list(together)), target, group)
+    _, renumbered = np.unique(found, return_inverse=True)
+    # The group of the rest comes last.
+    rest = int(renumbered[np.flatnonzero(found == target)[0]])
+    last = int(renumbered.max())
+    return np.where(renumbered == rest, last, np.where(renumbered == last, rest, renumbered)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    values: Floats
+    """s, then b."""
+    halves: Floats
+    scale: float
+    scale_half: float
+
+
+def _solve(minutes: Floats, columns: Floats, incident: Ints) -> _Solved:
+    """Weighted least squares with a start, which is 0 if it would be less."""
+    found = _least_squares(minutes, np.column_stack([np.ones(len(minutes)), columns]), incident)
+    if found.values[0] >= 0.0:
+        return found
+    found = _least_squares(minutes, columns, incident)
+    return _Solved(np.append(0.0, found.values), np.append(0.0, found.halves), found.scale, found.scale_half)
+
+
+def _least_squares(minutes: Floats, design: Floats, incident: Ints) -> _Solved:
+    mean, values = design.sum(axis=1), np.zeros(design.shape[1])
+    for _ in range(MOST_ROUNDS):
+        weights = 1.0 / np.maximum(mean, FLOOR_MINUTES)
+        before, normal = values, design.T @ (weights[:, None] * design)
+        values = np.linalg.lstsq(normal, design.T @ (weights * minutes), rcond=None)[0]
+        mean = np.maximum(design @ values, 0.0)
+        if np.abs(values - before).max() <= SETTLED * np.abs(values).max():
+            break
+    left = minutes - design @ values
+    inverse = np.linalg.pinv(normal)
+    scores = cluster_sums(design * (weights * left)[:, None], incident)
+    spread = inverse @ (scores.T @ scores) @ inverse
+    scale, scale_half = _scale(minutes, np.maximum(mean, FLOOR_MINUTES), incident)
+    return _Solved(values, Z * np.sqrt(np.maximum(np.diag(spread), 0.0)), scale, scale_half)
+
+
+def _scale(minutes: Floats, mean: Floats, incident: Ints) -> tuple[float, float]:
+    """θ, and half the width of its interval."""
+
+    def inside(scale: float) -> NDArray[np.bool_]:
+        below = gammainc(mean / scale, minutes / scale)
+        found: NDArray[np.bool_] = (below > TAIL) & (below < 1.0 - TAIL)
+        return found
+
+    def missing(logarithm: float) -> float:
+        return float(inside(np.exp(logarithm)).mean()) - (1.0 - 2.0 * TAIL)
+
+    # Beyond that, times vary more than exponential ones.
+    low, high = np.log(LEAST_SCALE), np.log(MOST_SCALE * mean.mean())
+    if missing(low) >= 0.0 or missing(high) <= 0.0:
+        scale = float(np.exp(low if missing(low) >= 0.0 else high))
+        return scale, scale
+    logarithm = float(brentq(missing, low, high, xtol=1e-6))
+    slope = (missing(logarithm + STEP) - missing(logarithm - STEP)) / (2.0 * STEP)
+    off = cluster_sums(inside(np.exp(logarithm)).astype(np.float64) - (1.0 - 2.0 * TAIL), incident)
+    half = Z * float(np.sqrt((off**2).sum())) / len(minutes) / max(slope, 1e-9)
+    return float(np.exp(logarithm)), float(np.exp(logarithm)) * half
+
+
+@dataclass(frozen=True, slots=True)
+class SharedDelayFit:
+    """The shared delay q, its interval before it is cut to [0, 1], and the pairs that it comes from."""
+
+    value: float
+    low: float
+    high: float
+    num_pairs: int
+    shared_minutes: float
+    """The mean minutes that a pair drives together."""
+    correlation: float
+    """Of the residuals of pairs, whatever they share."""
+
+
+def fit_shared_delay(
+    left: Floats, mean: Floats, shared: Floats, pairs: Ints, incident: Ints, scale: float
+) -> SharedDelayFit:
+    """The fit, given r and M [trip], S [pair], the two trips of each pair [pair, 2], and incidents [pair]."""
+    one, other = pairs.T
+    product = left[one] * left[other]
+    together = shared > 0.0
+    if together.sum() < LEAST_TRIPS:
+        return SharedDelayFit(0.0, 0.0, 1.0, int(together.sum()), 0.0, float("nan"))
+    weights = 1.0 / (np.maximum(mean[one], FLOOR_MINUTES) * np.maximum(mean[other], FLOOR_MINUTES))
+    below = scale * float((weights * shared**2).sum())
+    value = float((weights * shared * product).sum()) / below
+    off = cluster_sums(weights * shared * (product - value * scale * shared), incident)
+    half = Z * float(np.sqrt((off**2).sum())) / below
+    spread = np.sqrt((left[one] ** 2).mean() * (left[other] ** 2).mean())
+    return SharedDelayFit(
+        value=min(1.0, max(0.0, value)),
+        low=value - half,
+        high=value + half,
+        num_pairs=int(together.sum()),
+        shared_minutes=float(shared[together].mean()),
+        correlation=float(product.mean() / spread) if spread > 0.0 else 0.0,
+    )

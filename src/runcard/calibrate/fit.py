@@ -1,0 +1,385 @@
+"""A city fitted to a log: every number of it from the data, with its interval, unless somebody overrules it.
+
+In this order: where incidents are, what they are and what goes there; where units live, how long they take to leave and
+to drive, and how much two of them are delayed together; how long they are busy; when incidents happen and where. Roads
+keep their shape. Their minutes are multiplied by the factors of their classes, and because that changes routes,
+driving is fitted again until routes stay.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.calibrate.aprons import without_aprons
+from runcard.calibrate.build import build_city
+from runcard.calibrate.driving import DrivingFit, SharedDelayFit, fit_driving, fit_shared_delay
+from runcard.calibrate.homes import Drives, Home, find_drives, find_homes, node_numbers, origins, too_fast
+from runcard.calibrate.hours import (
+    LEAST_DAYS,
+    PeriodFit,
+    exposure,
+    find_periods,
+    given_periods,
+    hours_of_week,
+)
+from runcard.calibrate.log import Log
+from runcard.calibrate.numbers import Fitted, mean_interval, overruled
+from runcard.calibrate.placing import Placed, place_incidents
+from runcard.calibrate.rates import RateFit, fit_rates, total_rates
+from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
+from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
+from runcard.calibrate.turnout import LEAST_TIMES, TurnoutFit, fit_turnout
+from runcard.city.model import City
+from runcard.city.periods import Period
+from runcard.errors import InputError
+
+ROUNDS: Final = 4
+"""Fits of driving, at most: each may change routes a little."""
+SAME_FACTOR: Final = 1e-4
+ONE_TYPE: Final = "incident"
+"""The type of every incident of a log that does not say it."""
+TOGETHER_SECONDS: Final = 120.0
+"""Two units that left within this time of one another drove at the same time."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class DrivingData:
+    """The drives that the fit used: from home, to a placed incident."""
+
+    drives: Drives
+    used: NDArray[np.bool_]
+    """[drive] whether it is of the fit: not of a unit that was away, and not too slow."""
+    path: Ints
+    """[drive] its place in `paths`."""
+    paths: Paths
+    """Without aprons; the link numbers are those of the fitted city too."""
+    mean: Floats
+    """[drive] fitted mean minutes, the start included."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted city, its numbers, and all that they come from."""
+
+    city: City
+    numbers: tuple[Fitted, ...]
+    before: City
+    log: Log
+    placed: Placed
+    types: tuple[str, ...]
+    incident_type: Ints
+    """[incident] its type, by number in `types`; -1: not placed."""
+    num_days: float
+    homes: tuple[Home, ...]
+    station: Ints
+    """[response] the station that it comes from, by number; -1: unknown."""
+    sent: tuple[SentFit, ...]
+    busy: tuple[BusyFit, ...]
+    turnout: Mapping[str, TurnoutFit]
+    driving: DrivingFit
+    driving_data: DrivingData
+    shared_delay: SharedDelayFit
+    rates: RateFit
+    periods: PeriodFit | None
+    num_away: int
+    num_too_fast: int
+    num_slow: int
+    """Drives that took too long to be of the law."""
+    call_minutes: tuple[float, float, float] | None
+    """The mean time from the call to dispatch, with its interval, where the log has it."""
+    notes: tuple[str, ...]
+    """What a reader of the numbers should know."""
+
+    def number(self, name: str) -> Fitted:
+        """The fitted number of that name."""
+        return next(one for one in self.numbers if one.name == name)
+
+    def document(self) -> dict[str, Any]:
+        """All numbers as plain values, ready for JSON."""
+        return {
+            "city": self.city.name,
+            "log": self.log.name,
+            "rows": self.log.num_rows,
+            "incidents": len(self.log.incidents),
+            "responses": len(self.log.responses),
+            "days": self.num_days,
+            "rejected": self.log.rejected.counts,
+            "numbers": [one.document() for one in self.numbers],
+            "away": {"sent before they could be home": self.num_away, "faster than the road": self.num_too_fast},
+            "slow drives": self.num_slow,
+            "homes": [
+                {"unit": one.unit, "kind": one.kind, "station": one.station, "known_by": one.known_by}
+                for one in self.homes
+            ],
+            "smoothing": [
+                {"type": name, "width_minutes": width, "mixing": mixing, "floor": floor, "log_likelihood_gain": gain}
+                for name, width, mixing, floor, gain in zip(
+                    self.types, self.rates.width_minutes, self.rates.mixing, self.rates.floor, self.rates.gained,
+                    strict=True,
+                )
+            ],
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def fit_city(
+    city: City,
+    log: Log,
+    *,
+    home_pattern: str | None = None,
+    periods: str | tuple[Period, ...] = "find",
+    overrule: Mapping[str, float] | None = None,
+    target_minutes: float | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """The city with the numbers of a log.
+
+    `periods` are found from the data ("find"), left out ("none") or given. `overrule` replaces numbers by name, and
+    `target_minutes` is the target of standards that the city does not have yet.
+    """
+    say = progress or (lambda words: None)
+    city = without_aprons(city)
+    say("placing incidents")
+    placed, notes = place_incidents(city, log), list[str]()
+    types = log.types or (ONE_TYPE,)
+    of_incident = np.where(placed.node >= 0, np.maximum(log.incidents["type"], 0), -1)
+    num_days = log.num_days
+    if num_days <= 0.0 or (of_incident >= 0).sum() < 2:
+        raise InputError(f"{log.name}: expected a log of at least two incidents at different times")
+    say("finding homes")
+    homes = find_homes(city, log, placed, home_pattern) if log.units else []
+    station = origins(city, log, homes)
+    drives = find_drives(city, log, placed, station)
+    say("fitting driving times")
+    driving, data, roads = _fit_driving(city, log, drives)
+    shared = _fit_shared(log, data, driving, roads)
+    if drives.unknown_home:
+        notes.append(f"{drives.unknown_home:,} drives of units without a known station are not used")
+    say("fitting turnout, busy times and what is sent")
+    sent, busy = fit_sent(log, of_incident, len(types)), fit_busy(log, of_incident, len(types))
+    turnout = _fit_turnouts(log, station)
+    say("fitting rates")
+    counts = np.zeros((len(placed.centres), len(types)), np.int64)
+    here = of_incident >= 0
+    np.add.at(counts, (placed.area[here], of_incident[here]), 1)
+    centres = [node_numbers(city)[name] for name in placed.centres]
+    rates = fit_rates(counts, minutes_between(city, centres, centres), num_days)
+    found_periods = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
+    numbers = overruled(
+        [
+            *_rate_numbers(types, counts, num_days, found_periods),
+            *_sent_numbers(sent, types, busy),
+            *_time_numbers(turnout, driving, shared),
+        ],
+        overrule or {},
+    )
+    fitted = build_city(
+        city,
+        numbers,
+        homes=homes,
+        types=types,
+        sent=sent,
+        turnout=turnout,
+        driving=driving,
+        rates=rates,
+        periods=found_periods,
+        centres=placed.centres,
+        target_minutes=target_minutes,
+        notes=notes,
+    )
+    call = (log.responses["dispatched"] - log.responses["received"]) / 60.0
+    return Fit(
+        city=fitted,
+        numbers=tuple(numbers),
+        before=city,
+        log=log,
+        placed=placed,
+        types=types,
+        incident_type=of_incident,
+        num_days=num_days,
+        homes=tuple(homes),
+        station=station,
+        sent=tuple(sent),
+        busy=tuple(busy),
+        turnout=turnout,
+        driving=driving,
+        driving_data=data,
+        shared_delay=shared,
+        rates=rates,
+        periods=found_periods,
+        num_away=int(drives.away.sum()),
+        num_too_fast=int((too_fast(drives, data.mean) & ~drives.away).sum()),
+        num_slow=int((~driving.counted).sum()),
+        call_minutes=mean_interval(call[np.isfinite(call)]) if np.isfinite(call).any() else None,
+        notes=tuple(notes),
+    )
+
+
+def _fit_driving(city: City, log: Log, drives: Drives) -> tuple[DrivingFit, DrivingData, City]:
+    """The fit of driving, what it used, and the city with its factors."""
+    classes, of_link = link_classes(city)
+    base = np.array([link.mean_minutes for link in city.links])
+    used, incident = ~drives.away, log.responses["incident"][drives.response]
+    pairs, path = np.unique(np.column_stack([drives.start, drives.end]), axis=0, return_inverse=True)
+    roads, factors = city, np.ones(len(classes))
+    for _ in range(ROUNDS):
+        paths = find_paths(roads, pairs[:, 0], pairs[:, 1])
+        own = np.column_stack([paths.sums(np.where(of_link == c, base, 0.0)) for c in range(len(classes))])
+        by_class = own[path.ravel()]
+        found = fit_driving(drives.minutes[used], by_class[used], incident[used], classes)
+        now = found.factors[found.group]
+        # Only the ratio of factors changes routes.
+        same = bool((np.abs(now / now[0] - factors / factors[0]) < SAME_FACTOR).all())
+        factors = now
+        roads = with_factors(city, factors[of_link])
+        if same:
+            break
+    used = used.copy()
+    used[used] = found.counted
+    data = DrivingData(drives, used, path.ravel().astype(np.int64), paths, found.mean(by_class))
+    return found, data, roads
+
+
+def with_factors(city: City, factors: Floats) -> City:
+    """The city with the minutes of each link multiplied [link]."""
+    links = (
+        replace(link, mean_minutes=link.mean_minutes * float(factor))
+        for link, factor in zip(city.links, factors, strict=True)
+    )
+    return replace(city, links=tuple(links))
+
+
+def pairs_together(log: Log, drives: Drives, used: NDArray[np.bool_]) -> Ints:
+    """[pair, 2] drives of two units to one incident that left at about the same time."""
+    incident = log.responses["incident"][drives.response]
+    leave = log.responses["en_route"][drives.response]
+    places = np.flatnonzero(used)
+    order = places[np.argsort(incident[places], kind="stable")]
+    found: list[tuple[int, int]] = []
+    for own in np.split(order, np.flatnonzero(np.diff(incident[order])) + 1):
+        if len(own) > 1:
+            listed = own[:12].tolist()  # of a large fire the first dozen are enough
+            found += [(a, b) for a, b in combinations(listed, 2) if abs(leave[a] - leave[b]) <= TOGETHER_SECONDS]
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def _fit_shared(log: Log, data: DrivingData, driving: DrivingFit, roads: City) -> SharedDelayFit:
+    pairs = pairs_together(log, data.drives, data.used)
+    minutes = np.array([link.mean_minutes for link in roads.links])
+    shared = data.paths.shared(data.path[pairs[:, 0]], data.path[pairs[:, 1]], minutes)
+    shared += driving.start_minutes * (data.drives.start[pairs[:, 0]] == data.drives.start[pairs[:, 1]])
+    incident = log.responses["incident"][data.drives.response][pairs[:, 0]]
+    left = data.drives.minutes - data.mean
+    return fit_shared_delay(left, data.mean, shared, pairs, incident, driving.scale_minutes)
+
+
+def _fit_turnouts(log: Log, station: Ints) -> dict[str, TurnoutFit]:
+    rows = log.responses
+    minutes = (rows["en_route"] - rows["dispatched"]) / 60.0
+    # Units of one station may leave together: two of them say no more than one.
+    together = np.where(station >= 0, station, -1 - np.arange(len(rows)))
+    _, first = np.unique(np.column_stack([rows["incident"], rows["kind"], together]), axis=0, return_index=True)
+    found = {}
+    for number, kind in enumerate(log.kinds):
+        own = minutes[first][(rows["kind"][first] == number) & np.isfinite(minutes[first])]
+        if len(own) >= LEAST_TIMES:
+            found[kind] = fit_turnout(own)
+    return found
+
+
+def _fit_periods(
+    log: Log,
+    of_incident: Ints,
+    num_types: int,
+    periods: str | tuple[Period, ...],
+    num_days: float,
+    notes: list[str],
+) -> PeriodFit | None:
+    if periods == "none":
+        return None
+    if num_days < LEAST_DAYS:
+        notes.append(f"no periods of the week: the log has only {num_days:.1f} days")
+        return None
+    here = of_incident >= 0
+    hour = hours_of_week(log.incidents["time"][here], log.time_zone)
+    hours = exposure(log.incidents["time"][here], log.time_zone)
+    if isinstance(periods, str):
+        found = find_periods(hour, of_incident[here], num_types, hours)
+        return found if len(found.names) > 1 else None
+    period = np.zeros(168, np.int64)
+    for number, one in enumerate(periods):
+        period[list(one.hours)] = number
+    return given_periods(period, tuple(one.name for one in periods), hour, of_incident[here], num_types, hours)
+
+
+def _rate_numbers(types: tuple[str, ...], counts: Ints, num_days: float, periods: PeriodFit | None) -> list[Fitted]:
+    totals = counts.sum(axis=0).tolist()
+    found = [
+        Fitted(f"rate.{name}", value, low, high, total, "incidents", "incidents a day")
+        for name, total, (value, low, high) in zip(types, totals, total_rates(totals, num_days), strict=True)
+    ]
+    if periods is not None:
+        for p, period in enumerate(periods.names):
+            for t, name in enumerate(types):
+                value, low, high = (float(of[p, t]) for of in (periods.rates, periods.low, periods.high))
+                found.append(
+                    Fitted(
+                        f"period.{period}.{name}",
+                        value,
+                        low,
+                        high,
+                        int(periods.counts[p, t]),
+                        "incidents",
+                        "times the mean rate",
+                    )
+                )
+    return found
+
+
+def _sent_numbers(sent: list[SentFit], types: tuple[str, ...], busy: list[BusyFit]) -> list[Fitted]:
+    found = []
+    for one in sent:
+        note = f"{one.share:.0%} of incidents get this number, mean {one.mean:.2f}"
+        name = f"sent.{one.type or ONE_TYPE}.{one.kind}"
+        found.append(
+            Fitted(name, float(one.number), float(one.number), float(one.number), one.num_incidents, "incidents", note)
+        )
+    for of in busy:
+        name = f"busy_minutes.{of.kind}" if not of.type else f"busy_minutes.{of.type}.{of.kind}"
+        found.append(
+            Fitted(name, of.mean_minutes, of.low, of.high, of.num_times, "responses", "dispatch to free, mean")
+        )
+    return list({one.name: one for one in found}.values())
+
+
+def _time_numbers(turnout: Mapping[str, TurnoutFit], driving: DrivingFit, shared: SharedDelayFit) -> list[Fitted]:
+    found = []
+    for kind, of in turnout.items():
+        mean, half = of.mean_minutes, of.mean_half
+        found.append(
+            Fitted(f"turnout.{kind}.mean_minutes", mean, mean - half, mean + half, of.num_times, "responses", of.model)
+        )
+        if of.cv is not None:
+            found.append(
+                Fitted(f"turnout.{kind}.cv", of.cv, of.cv - of.cv_half, of.cv + of.cv_half, of.num_times, "responses")
+            )
+    for name, value, half, note in (
+        ("driving.start_minutes", driving.start_minutes, driving.start_half, "of every drive, besides the road"),
+        *(
+            (f"driving.factor.{road}", float(factor), float(wide), "times the minutes of the roads")
+            for road, factor, wide in zip(driving.classes, driving.factors, driving.factor_halves, strict=True)
+        ),
+        ("driving.scale_minutes", driving.scale_minutes, driving.scale_half, "variance per minute of driving"),
+    ):
+        found.append(Fitted(name, value, value - half, value + half, driving.num_trips, "drives", note))
+    note = f"correlation {shared.correlation:.2f}, {shared.shared_minutes:.2f} min together on average"
+    found.append(Fitted("shared_delay", shared.value, shared.low, shared.high, shared.num_pairs, "pairs", note))
+    return found

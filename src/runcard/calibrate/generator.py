@@ -1,0 +1,236 @@
+"""Logs of a known city in the format of a mapping, clean or with the dirt of real ones.
+
+Dirt is what exports have: rows twice, cells missing or one too many, times that nobody can read, arrivals before
+dispatch, units in two places at once, positions in the sea, units and incidents that the mapping does not know. What
+was put in is counted by the reason for which a reader must reject it.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from runcard.calibrate.clock import HALF_HOUR, local_seconds
+from runcard.calibrate.made_up import Happened, Sent, make_up
+from runcard.calibrate.mapping import ISO, TIMES, LogMapping
+from runcard.city.model import City
+from runcard.errors import InputError
+
+START: Final = datetime(2024, 1, 1)
+"""A Monday."""
+EPOCH: Final = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class MadeUpLog:
+    """The texts of a log and of its second file, if the format has one, and what was made up."""
+
+    text: str
+    incidents_text: str | None
+    happened: tuple[Happened, ...]
+    sent: tuple[Sent, ...]
+    dirt: dict[str, int]
+    """The number of rows that a reader must reject, by reason."""
+
+    def write(self, path: Path, incidents: Path | None = None) -> None:
+        """Write the files."""
+        path.write_text(self.text, encoding="utf-8", newline="")
+        if incidents is not None and self.incidents_text is not None:
+            incidents.write_text(self.incidents_text, encoding="utf-8", newline="")
+
+
+def generate_log(
+    city: City,
+    mapping: LogMapping,
+    *,
+    incidents: int,
+    seed: int = 1,
+    start: datetime = START,
+    dirt: float = 0.0,
+) -> MadeUpLog:
+    """A log of so many incidents of a city; `dirt` is the part of its rows that are spoilt."""
+    if not 0.0 <= dirt < 1.0:
+        raise InputError(f"expected dirt from 0 to less than 1, got {dirt:g}")
+    happened, sent = make_up(city, incidents=incidents, seed=seed, start=start)
+    writer = _Writer(city, mapping, happened)
+    rows = [writer.row(one) for one in sent]
+    spoilt: Counter[str] = Counter()
+    if dirt:
+        rows, spoilt = _spoil(rows, writer, np.random.default_rng([seed, 1]), dirt)
+    second = writer.incidents_text() if mapping.incident_columns else None
+    return MadeUpLog(writer.text(rows), second, tuple(happened), tuple(sent), dict(spoilt))
+
+
+class _WallClock:
+    """Says by how much clocks on the wall are ahead of those that nobody changes after the first incident."""
+
+    def __init__(self, time_zone: str | None, first: float) -> None:
+        self.zone = time_zone
+        self.offset = self._offset(first)
+        self.known: dict[int, float] = {}
+
+    def _offset(self, utc: float) -> float:
+        return float(local_seconds(np.array([utc]), self.zone)[0] - utc)
+
+    def shift(self, seconds: float) -> float:
+        """The seconds to add to a moment."""
+        if self.zone is None:
+            return 0.0
+        key = int((seconds - self.offset) // HALF_HOUR)
+        if key not in self.known:
+            self.known[key] = self._offset(key * HALF_HOUR) - self.offset
+        return self.known[key]
+
+
+class _Writer:
+    """Writes rows in the format of a mapping."""
+
+    def __init__(self, city: City, mapping: LogMapping, happened: list[Happened]) -> None:
+        self.city, self.mapping, self.happened = city, mapping, happened
+        self.header = tuple(dict.fromkeys(mapping.columns.values()))
+        self.nodes = {node.node_id: node for node in city.nodes}
+        self.clock = _WallClock(mapping.time_zone, happened[0].time)
+
+    def _time(self, seconds: float) -> str:
+        moment = EPOCH + timedelta(seconds=int(seconds + self.clock.shift(seconds)))
+        return moment.isoformat() if self.mapping.time_format == ISO else moment.strftime(self.mapping.time_format)
+
+    def word(self, section: str, name: str) -> str:
+        """What the log calls a kind or type."""
+        words = getattr(self.mapping, section)
+        if not words:
+            return name
+        if name not in words:
+            known = ", ".join(words)
+            raise InputError(f"{self.mapping.name}: [{section}] has no words for {name}; expected one of {known}")
+        return str(words[name][0]).replace("*", "X")
+
+    def _place(self, incident: int) -> dict[str, str]:
+        node = self.nodes[self.city.demand[self.happened[incident].point].node_id]
+        return {
+            "x": repr(node.x_coord),
+            "y": repr(node.y_coord),
+            "node": node.node_id,
+            "position": f"({node.y_coord!r}, {node.x_coord!r})",
+        }
+
+    def row(self, sent: Sent) -> dict[str, str]:
+        """The cells of a row, by what they hold."""
+        mapping, point = self.mapping, self.city.demand[self.happened[sent.incident].point]
+        cells: dict[str, str] = {
+            "incident": f"{sent.incident + 1:07}",
+            "unit": sent.unit,
+            "station": self.city.stations[sent.station].station_id,
+            "order": str(sent.order),
+            **{name: self._time(getattr(sent, name)) for name in TIMES},
+            **self._place(sent.incident),
+        }
+        if "kind" in mapping.columns:
+            cells["kind"] = self.word("kinds", sent.kind)
+        if "type" in mapping.columns:
+            cells["type"] = self.word("types", point.type or "incident")
+        return {key: cells[key] for key in mapping.columns}
+
+    def text(self, rows: Sequence[dict[str, str] | list[str]]) -> str:
+        """The text of a log; a row that is a list is written as it is."""
+        out = io.StringIO()
+        writer = csv.writer(out, delimiter=self.mapping.separator)
+        writer.writerow(self.header)
+        for row in rows:
+            writer.writerow(row if isinstance(row, list) else self.cells(row))
+        return out.getvalue()
+
+    def cells(self, row: dict[str, str]) -> list[str]:
+        """The cells of a row in the order of the columns."""
+        by_column = {self.mapping.columns[key]: cell for key, cell in row.items()}
+        return [by_column[name] for name in self.header]
+
+    def incidents_text(self) -> str:
+        """The text of the second file."""
+        columns = self.mapping.incident_columns
+        out = io.StringIO()
+        writer = csv.writer(out, delimiter=self.mapping.separator)
+        writer.writerow(columns.values())
+        for number, one in enumerate(self.happened):
+            cells = {
+                "incident": f"{number + 1:07}",
+                "type": self.word("types", self.city.demand[one.point].type or "incident"),
+                "received": self._time(one.time),
+                **self._place(number),
+            }
+            writer.writerow([cells[key] for key in columns])
+        return out.getvalue()
+
+
+def _spoil(rows: list[Any], writer: _Writer, rng: np.random.Generator, dirt: float) -> tuple[list[Any], Counter[str]]:
+    """The rows with some spoilt or added, and how many of which must be rejected for which reason."""
+    mapping, spoilt, found = writer.mapping, Counter[str](), list[Any]()
+    kinds = [name for name in _DIRT if _needs(name) <= set(mapping.columns) | ({"kinds"} if mapping.kinds else set())]
+    for row in rows:
+        if rng.random() >= dirt:
+            found.append(row)
+            continue
+        name = kinds[int(rng.integers(len(kinds)))]
+        changed, reason = _DIRT[name](dict(row), writer)
+        found += [row, changed] if name in _ADDED else [changed]
+        if reason:
+            spoilt[reason] += 1
+    return found, spoilt
+
+
+def _again(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    return row, "the same unit at the same incident again"
+
+
+def _no_arrival(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    return {**row, "on_scene": ""}, ""
+
+
+def _unreadable(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    return {**row, "on_scene": "not yet"}, "a time that cannot be read"
+
+
+def _early(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    early = writer._time(-1e7 + (START - EPOCH).total_seconds())
+    return {**row, "on_scene": early}, "on scene before it was dispatched or on the road"
+
+
+def _no_dispatch(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    return {**row, "dispatched": ""}, "no time of dispatch"
+
+
+def _one_cell_more(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    return [*writer.cells(row), "?"], f"expected {len(writer.header)} cells"
+
+
+def _no_unit(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    return {**row, "unit": " "}, "no unit"
+
+
+def _other_kind(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    return {**row, "kind": "PRIVATE", "unit": "P-1"}, "kind PRIVATE is not in the mapping"
+
+
+_DIRT: Final[dict[str, Any]] = {
+    "again": _again,
+    "no arrival": _no_arrival,
+    "unreadable": _unreadable,
+    "early": _early,
+    "no dispatch": _no_dispatch,
+    "one cell more": _one_cell_more,
+    "no unit": _no_unit,
+    "other kind": _other_kind,
+}
+_ADDED: Final = ("again", "other kind")
+"""Rows that are added to what is there."""
+
+
+def _needs(name: str) -> set[str]:
+    """The columns without which a kind of dirt makes no sense."""
+    return {"no unit": {"unit"}, "other kind": {"kind", "unit", "kinds"}}.get(name, set())

@@ -1,0 +1,357 @@
+"""How well a fitted city describes the log that it came from, in numbers and in words.
+
+- **Response times.** Each response that the log has is drawn `DRAWS` times by the model, from the unit's home: turnout,
+  the fixed part, and the drive. The share u of draws below what happened is uniform if the model is right. Its largest
+  distance from uniform, and the quantiles of all draws beside those of the log, say where it is not.
+- **Counts.** Incidents an hour against a Poisson law with the rate of the hour's period. The dispersion
+  Σ (n - e)² / e / hours is 1 for a Poisson law.
+- **Busy.** The part of its time that each unit is busy, against the same under closest-first in the fitted city.
+- **Late.** For what was really sent: the part of incidents that missed each standard, against the mean chance that the
+  model gives for the same units, with the delays that they share.
+
+What is judged on the log that it was fitted to looks better than it is; `backtest.py` uses one part for each.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, poisson
+
+from runcard.calibrate.fit import Fit
+from runcard.calibrate.hours import exposure, hours_of_week
+from runcard.calibrate.made_up import busy_fractions, draw
+from runcard.calibrate.numbers import wilson_interval
+from runcard.city.model import Standard
+
+DRAWS: Final = 200
+MOST_RESPONSES: Final = 5000
+MOST_INCIDENTS: Final = 4000
+BUSY_INCIDENTS: Final = 40_000
+QUANTILES: Final = tuple(np.linspace(0.02, 0.98, 49).tolist())
+LEAST_OF_AREA: Final = 5
+POOR_RESPONSE: Final = 0.10
+"""Distance of u from uniform, and relative error of means, above which response times are said to be off."""
+POOR_DISPERSION: Final = 1.5
+POOR_BUSY: Final = 0.25
+POOR_LATE: Final = 0.05
+POOR_EXPLAINED: Final = 0.25
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseFit:
+    """Response times of one kind: in the log, and drawn by the model for the same drives."""
+
+    kind: str
+    num: int
+    share_below: Floats
+    """u, sorted."""
+    observed: Floats
+    """[quantile] minutes, at `QUANTILES`."""
+    predicted: Floats
+    observed_mean: float
+    predicted_mean: float
+
+    @property
+    def distance(self) -> float:
+        """The largest distance of u from uniform."""
+        steps = np.arange(1, self.num + 1) / self.num
+        return float(
+            np.maximum(np.abs(self.share_below - steps), np.abs(self.share_below - steps + 1.0 / self.num)).max()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AreaFit:
+    """The mean response minutes of the units that came to one area."""
+
+    node_id: str
+    num: int
+    observed: float
+    predicted: float
+
+
+@dataclass(frozen=True, eq=False)
+class CountFit:
+    """Hours of the log by their number of incidents, and what a Poisson law gives."""
+
+    observed: Floats
+    """[number] hours."""
+    predicted: Floats
+    dispersion: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class BusyUnit:
+    """The part of the time that a unit is busy."""
+
+    unit: str
+    kind: str
+    observed: float
+    predicted: float
+
+
+@dataclass(frozen=True, slots=True)
+class LateFit:
+    """A standard: the part of incidents that missed it, with its interval, and what the model gives for them."""
+
+    standard: Standard
+    num: int
+    observed: float
+    low: float
+    high: float
+    predicted: float
+
+
+@dataclass(frozen=True, eq=False)
+class Goodness:
+    """How well a city fits its log."""
+
+    responses: tuple[ResponseFit, ...]
+    areas: tuple[AreaFit, ...]
+    counts: CountFit
+    busy: tuple[BusyUnit, ...]
+    late: tuple[LateFit, ...]
+    faults: tuple[str, ...]
+    """What is badly fitted, in words; empty if nothing is."""
+
+    def document(self) -> dict[str, Any]:
+        """The main numbers as plain values, ready for JSON."""
+        return {
+            "response_minutes": [
+                {"kind": one.kind, "responses": one.num, "observed_mean": one.observed_mean,
+                 "predicted_mean": one.predicted_mean, "distance_from_uniform": one.distance}
+                for one in self.responses
+            ],
+            "dispersion": self.counts.dispersion,
+            "busy": [
+                {"unit": one.unit, "kind": one.kind, "observed": one.observed, "predicted": one.predicted}
+                for one in self.busy
+            ],
+            "late": [
+                {**one.standard.document(), "incidents": one.num, "observed": one.observed, "low": one.low,
+                 "high": one.high, "predicted": one.predicted}
+                for one in self.late
+            ],
+            "faults": list(self.faults),
+        }  # fmt: skip
+
+
+def judge_fit(fit: Fit, *, seed: int = 1) -> Goodness:
+    """How well a fit describes its log."""
+    rng = np.random.default_rng(seed)
+    responses, areas = _responses(fit, rng)
+    counts, busy, late = _counts(fit), _busy(fit, seed), _late(fit, rng)
+    return Goodness(responses, areas, counts, busy, late, tuple(_faults(fit, responses, counts, busy, late)))
+
+
+def draw_responses(fit: Fit, drives: Ints, rng: np.random.Generator, num: int = DRAWS) -> Floats:
+    """[drive, draw] response minutes of single units by the model: turnout and the drive."""
+    city, data = fit.city, fit.driving_data
+    kinds = fit.log.responses["kind"][data.drives.response[drives]]
+    scale = float(city.driving.scale_minutes or 1.0)
+    found = rng.gamma(np.maximum(data.mean[drives], 1e-9)[:, None] / scale, scale, (len(drives), num))
+    for number, kind in enumerate(fit.log.kinds):
+        law = city.turnout_by_kind.get(kind, city.turnout)
+        own = np.flatnonzero(kinds == number)
+        if law.mean_minutes and len(own):
+            found[own] += draw(rng, law.model, law.cv, np.full(len(own) * num, law.mean_minutes)).reshape(len(own), num)
+    return found
+
+
+def _responses(fit: Fit, rng: np.random.Generator) -> tuple[tuple[ResponseFit, ...], tuple[AreaFit, ...]]:
+    data, rows = fit.driving_data, fit.log.responses
+    places = np.flatnonzero(data.used)
+    if len(places) > MOST_RESPONSES:
+        places = np.sort(rng.choice(places, MOST_RESPONSES, replace=False))
+    response = data.drives.response[places]
+    observed = (rows["on_scene"][response] - rows["dispatched"][response]) / 60.0
+    drawn = draw_responses(fit, places, rng)
+    # A clock of whole seconds is early by half a second on average; a tie is split by chance.
+    below = (drawn < observed[:, None]).mean(axis=1)
+    found = []
+    for number, kind in enumerate(fit.log.kinds):
+        own = rows["kind"][response] == number
+        if own.sum() >= LEAST_OF_AREA:
+            found.append(
+                ResponseFit(
+                    kind,
+                    int(own.sum()),
+                    np.sort(below[own]),
+                    np.quantile(observed[own], QUANTILES),
+                    np.quantile(drawn[own], QUANTILES),
+                    float(observed[own].mean()),
+                    float(drawn[own].mean()),
+                )
+            )
+    area = fit.placed.area[rows["incident"][response]]
+    areas = []
+    for number in np.unique(area).tolist():
+        own = area == number
+        if own.sum() >= LEAST_OF_AREA:
+            means = float(observed[own].mean()), float(drawn[own].mean())
+            areas.append(AreaFit(fit.placed.centres[number], int(own.sum()), *means))
+    return tuple(found), tuple(areas)
+
+
+def _counts(fit: Fit) -> CountFit:
+    here = fit.incident_type >= 0
+    times = np.sort(fit.log.incidents["time"][here])
+    hours = np.floor(times / 3600.0)
+    # The first and the last hour are not whole.
+    start, end = hours[0] + 1, hours[-1]
+    inside = (hours >= start) & (hours < end)
+    num = max(int(end - start), 1)
+    counts = np.bincount((hours[inside] - start).astype(np.int64), minlength=num)[:num]
+    of_week = hours_of_week((start + np.arange(num)) * 3600.0, fit.log.time_zone)
+    period = fit.periods.period if fit.periods is not None else np.zeros(168, np.int64)
+    own, spent = np.zeros(period.max() + 1), np.zeros(period.max() + 1)
+    np.add.at(own, period[hours_of_week(times, fit.log.time_zone)], 1.0)
+    np.add.at(spent, period, exposure(times, fit.log.time_zone))
+    rates = (own / np.maximum(spent, 1e-9))[period[of_week]]
+    dispersion = float(((counts - rates) ** 2 / np.maximum(rates, 1e-9)).sum()) / num
+    numbers = np.arange(int(counts.max()) + 6)
+    predicted = poisson.pmf(numbers[None, :], np.unique(rates)[:, None])
+    weights = np.array([(rates == rate).sum() for rate in np.unique(rates)])
+    observed = np.bincount(counts, minlength=len(numbers)).astype(np.float64)
+    return CountFit(observed, weights @ predicted, dispersion, float(chi2.sf(dispersion * num, num)))
+
+
+def _busy(fit: Fit, seed: int) -> tuple[BusyUnit, ...]:
+    if not fit.city.units:
+        return ()
+    rows, log = fit.log.responses, fit.log
+    minutes = (rows["available"] - rows["dispatched"]) / 60.0
+    known = np.isfinite(minutes) & (rows["unit"] >= 0)
+    spent = np.zeros(len(log.units))
+    np.add.at(spent, rows["unit"][known], minutes[known])
+    observed = dict(zip(log.units, (spent / (fit.num_days * 1440.0)).tolist(), strict=True))
+    predicted = busy_fractions(fit.city, incidents=BUSY_INCIDENTS, seed=seed)
+    return tuple(
+        BusyUnit(unit.unit_id, unit.kind, observed.get(unit.unit_id, 0.0), predicted[unit.unit_id])
+        for unit in fit.city.units
+        if unit.unit_id in predicted
+    )
+
+
+def _late(fit: Fit, rng: np.random.Generator) -> tuple[LateFit, ...]:
+    """The standards, over incidents all of whose units of the kind left from a known place."""
+    data, rows = fit.driving_data, fit.log.responses
+    by_incident: dict[int, list[int]] = defaultdict(list)
+    for place, response in enumerate(data.drives.response.tolist()):
+        by_incident[int(rows["incident"][response])].append(place)
+    chosen = np.array(sorted(by_incident))
+    if len(chosen) > MOST_INCIDENTS:
+        chosen = np.sort(rng.choice(chosen, MOST_INCIDENTS, replace=False))
+    missed: dict[Standard, list[tuple[float, float]]] = {standard: [] for standard in fit.city.standards}
+    by_type: dict[str, list[Standard]] = defaultdict(list)
+    for standard in fit.city.standards:
+        by_type[standard.type].append(standard)
+    for incident in chosen.tolist():
+        drives = np.array(by_incident[incident])
+        response = data.drives.response[drives]
+        drawn = team_draws(fit, drives, rng)
+        observed = (rows["on_scene"][response] - rows["dispatched"][response]) / 60.0
+        kinds = [fit.log.kinds[k] if k >= 0 else "" for k in rows["kind"][response].tolist()]
+        for standard in by_type[fit.types[fit.incident_type[incident]]]:
+            own = [place for place, kind in enumerate(kinds) if kind == standard.kind or not fit.city.units]
+            if len(own) >= standard.arrivals:
+                there = np.sort(drawn[own], axis=0)[standard.arrivals - 1]
+                happened = np.sort(observed[own])[standard.arrivals - 1]
+                target = standard.target_minutes
+                missed[standard].append((float(happened > target), float((there > target).mean())))
+    found = []
+    for standard, pairs in missed.items():
+        if len(pairs) >= LEAST_OF_AREA:
+            happened, chance = (np.array(of) for of in zip(*pairs, strict=True))
+            low, high = wilson_interval(float(happened.sum()), len(pairs))
+            found.append(LateFit(standard, len(pairs), float(happened.mean()), low, high, float(chance.mean())))
+    return tuple(found)
+
+
+def team_draws(fit: Fit, drives: Ints, rng: np.random.Generator, num: int = DRAWS) -> Floats:
+    """[drive, draw] response minutes of units that drive to one incident together, with the delays that they share."""
+    if len(drives) == 1 or fit.city.shared_delay == 0.0:
+        return draw_responses(fit, drives, rng, num)
+    data, city = fit.driving_data, fit.city
+    # The apron of a station stands for a link behind all others.
+    aprons = len(city.links) + data.drives.start[drives]
+    links = np.column_stack([data.paths.links[data.path[drives]], aprons])
+    listed, times = np.unique(links[links >= 0], return_counts=True)
+    shared = listed[times > 1]
+    if not len(shared):
+        return draw_responses(fit, drives, rng, num)
+    scale, q = float(city.driving.scale_minutes or 1.0), city.shared_delay
+    start = fit.number("driving.start_minutes").value
+    means = q * np.array(
+        [city.links[link].mean_minutes if link < len(city.links) else start for link in shared.tolist()]
+    )
+    common = rng.gamma(means[:, None] / scale, scale, (len(shared), num))
+    on = np.array([np.isin(shared, row) for row in links], np.float64)
+    together = on @ means
+    own = np.maximum(data.mean[drives] - together, 1e-9)
+    found = rng.gamma(own[:, None] / scale, scale, (len(drives), num)) + on @ common
+    kinds = fit.log.responses["kind"][data.drives.response[drives]]
+    for place, number in enumerate(kinds.tolist()):
+        law = city.turnout_by_kind.get(fit.log.kinds[number] if number >= 0 else "", city.turnout)
+        if law.mean_minutes:
+            found[place] += draw(rng, law.model, law.cv, np.full(num, law.mean_minutes))
+    return found
+
+
+def _faults(
+    fit: Fit,
+    responses: tuple[ResponseFit, ...],
+    counts: CountFit,
+    busy: tuple[BusyUnit, ...],
+    late: tuple[LateFit, ...],
+) -> list[str]:
+    """What is badly fitted, in sentences."""
+    found = []
+    if fit.driving.explained < POOR_EXPLAINED:
+        found.append(
+            f"Routes explain only {100.0 * fit.driving.explained:.0f} % of the variance of driving times. Units that "
+            "are not at home when they are sent, and roads that the network lacks, are the usual reasons."
+        )
+    for one in responses:
+        off = one.predicted_mean / one.observed_mean - 1.0
+        if abs(off) > POOR_RESPONSE:
+            found.append(
+                f"Response times of {one.kind}: {one.predicted_mean:.1f} min are predicted on average, and "
+                f"{one.observed_mean:.1f} happened."
+            )
+        elif one.distance > POOR_RESPONSE:
+            found.append(
+                f"Response times of {one.kind} have another spread than predicted: the shares are off by up to "
+                f"{100.0 * one.distance:.0f} points."
+            )
+    if counts.dispersion > POOR_DISPERSION and counts.p_value < 0.01:
+        found.append(
+            f"Incidents come in bursts: their hourly counts vary {counts.dispersion:.1f} times as much as a Poisson "
+            "law says, so more units are busy at once than the model thinks."
+        )
+    for kind in dict.fromkeys(one.kind for one in busy):
+        own = [one for one in busy if one.kind == kind]
+        observed, predicted = (
+            float(np.mean([getattr(one, name) for one in own])) for name in ("observed", "predicted")
+        )
+        if observed > 0.0 and abs(predicted / observed - 1.0) > POOR_BUSY:
+            found.append(
+                f"The {kind}s are busy {100.0 * observed:.1f} % of the time, and {100.0 * predicted:.1f} % is "
+                "predicted. Incidents that the mapping leaves out, and more or fewer units than the most common "
+                "number, are the usual reasons."
+            )
+    for of in late:
+        if not of.low <= of.predicted <= of.high and abs(of.predicted - of.observed) > POOR_LATE:
+            standard = of.standard
+            found.append(
+                f"{standard.type}, {standard.kind}, {standard.rule}: {100.0 * of.observed:.0f} % of incidents missed "
+                f"it, and {100.0 * of.predicted:.0f} % is predicted for what was really sent."
+            )
+    return found

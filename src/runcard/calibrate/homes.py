@@ -1,0 +1,174 @@
+"""Where units live, and whether they were there when they were sent.
+
+**Homes.** A unit of the city's roster lives where that says. For a log without a roster a pattern in the mapping can
+read the station from the unit's name. All others are placed by their drives: the home is the station for which driving
+times D fit the routes best,
+
+    Σ | log(D + 1/2) - log(a F + 1/2) |   smallest,   F the mean minutes from the station, a the median of all D / F.
+
+**Away.** A unit that is sent sooner after it was free than the drive home takes was not at home. So was one that
+arrives in much less time than the road from home takes; but chance does that too, so these are only counted.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.calibrate.log import Log
+from runcard.calibrate.placing import Placed
+from runcard.calibrate.trips import minutes_between
+from runcard.city.model import City, Unit
+
+LEAST_DRIVES: Final = 5
+TOO_FAST: Final = 1.0 / 3.0
+"""A drive that takes less than this part of the mean is faster than the road allows."""
+SHORT_MINUTES: Final = 2.0
+"""From homes nearer than this nothing can be told."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a unit of the log lives, and how that is known: roster, name, or drives."""
+
+    unit: str
+    kind: str
+    station: str
+    known_by: str
+    margin: float = 0.0
+    """By drives: how much worse the second best station fits, per drive."""
+
+
+def node_numbers(city: City) -> dict[str, int]:
+    """The number of each node by its id."""
+    return {node.node_id: number for number, node in enumerate(city.nodes)}
+
+
+def station_nodes(city: City) -> Ints:
+    """[station] its node."""
+    numbers = node_numbers(city)
+    return np.array([numbers[station.node_id] for station in city.stations], np.int64)
+
+
+def find_homes(city: City, log: Log, placed: Placed, pattern: str | None = None) -> list[Home]:
+    """The homes of the units of a log that has unit names, in the order of the log; units without one are left out."""
+    if city.units:
+        return [Home(unit.unit_id, unit.kind, unit.station_id, "roster") for unit in city.units]
+    kinds = _kind_of_units(log)
+    stations = {station.station_id for station in city.stations}
+    found: dict[str, Home] = {}
+    for number, unit in enumerate(log.units):
+        match = re.fullmatch(pattern, unit) if pattern else None
+        if match and kinds[number] and match["station"] in stations:
+            found[unit] = Home(unit, kinds[number], match["station"], "name")
+    missing = [number for number, unit in enumerate(log.units) if unit not in found and kinds[number]]
+    if missing:
+        for home in _by_drives(city, log, placed, missing, kinds):
+            found[home.unit] = home
+    return [found[unit] for unit in log.units if unit in found]
+
+
+def _kind_of_units(log: Log) -> list[str]:
+    """[unit] the kind that most of its rows have."""
+    votes = np.zeros((len(log.units), len(log.kinds)), np.int64)
+    known = (log.responses["unit"] >= 0) & (log.responses["kind"] >= 0)
+    np.add.at(votes, (log.responses["unit"][known], log.responses["kind"][known]), 1)
+    return [log.kinds[int(row.argmax())] if row.any() else "" for row in votes]
+
+
+def _by_drives(city: City, log: Log, placed: Placed, units: list[int], kinds: list[str]) -> list[Home]:
+    rows = log.responses
+    minutes = (rows["on_scene"] - rows["en_route"]) / 60.0
+    node = placed.node[rows["incident"]]
+    usable = np.isfinite(minutes) & (minutes > 0.0) & (node >= 0) & (rows["unit"] >= 0)
+    ends, place = np.unique(node[usable], return_inverse=True)
+    from_station = minutes_between(city, station_nodes(city), ends)  # [station, end]
+    near = from_station.min(axis=0)[place]
+    pace = float(np.median(minutes[usable] / np.maximum(near, 0.25)))
+    found = []
+    for unit in units:
+        own = rows["unit"][usable] == unit
+        if own.sum() < LEAST_DRIVES:
+            continue
+        drives, expected = np.log(minutes[usable][own] + 0.5), from_station[:, place[own]]
+        misfit = np.abs(drives - np.log(pace * expected + 0.5)).mean(axis=1)
+        order = np.argsort(misfit)
+        margin = float(misfit[order[1]] - misfit[order[0]]) if len(order) > 1 else np.inf
+        station = city.stations[int(order[0])].station_id
+        found.append(Home(log.units[unit], kinds[unit], station, "drives", margin))
+    return found
+
+
+def roster_of(homes: list[Home]) -> tuple[Unit, ...]:
+    """The roster of some homes."""
+    return tuple(Unit(home.unit, home.station, home.kind) for home in homes)
+
+
+@dataclass(frozen=True, eq=False)
+class Drives:
+    """The drives of a log from a known station to a placed incident."""
+
+    response: Ints
+    """[drive] its place among the responses of the log."""
+    start: Ints
+    """[drive] the node that it begins at, if the unit was at home."""
+    end: Ints
+    minutes: Floats
+    away: NDArray[np.bool_]
+    """[drive] whether the unit cannot have been at home."""
+    unknown_home: int
+    """The drives left out because nobody knows where they began."""
+
+
+def origins(city: City, log: Log, homes: list[Home]) -> Ints:
+    """[response] the station that it comes from, by number: as the log says, or the home of its unit; -1: unknown."""
+    rows = log.responses
+    stations = {station.name: number for number, station in enumerate(city.stations) if station.name}
+    stations |= {station.station_id: number for number, station in enumerate(city.stations)}
+    home_of = {home.unit: stations[home.station] for home in homes}
+    of_unit = np.array([home_of.get(unit, -1) for unit in log.units] or [-1], np.int64)
+    of_name = np.array([stations.get(name, -1) for name in log.stations] or [-1], np.int64)
+    named = np.where(rows["station"] >= 0, of_name[rows["station"]], -1)
+    return np.where(named >= 0, named, np.where(rows["unit"] >= 0, of_unit[rows["unit"]], -1))
+
+
+def find_drives(city: City, log: Log, placed: Placed, station: Ints) -> Drives:
+    """The drives of a log from these stations [response], and whether each began at home."""
+    rows, nodes = log.responses, station_nodes(city)
+    minutes = (rows["on_scene"] - rows["en_route"]) / 60.0
+    end = placed.node[rows["incident"]]
+    driven = np.isfinite(minutes) & (end >= 0)
+    away = _is_away(city, log, end, station)
+    used = np.flatnonzero(driven & (station >= 0))
+    return Drives(
+        response=used,
+        start=nodes[station[used]],
+        end=end[used],
+        minutes=minutes[used],
+        away=away[used],
+        unknown_home=int((driven & (station < 0)).sum()),
+    )
+
+
+def _is_away(city: City, log: Log, end: Ints, station: Ints) -> NDArray[np.bool_]:
+    """[response] whether a unit was sent sooner than it could be home from the incident before."""
+    rows, found = log.responses, np.zeros(len(log.responses), np.bool_)
+    home_from = minutes_between(city, np.arange(len(city.nodes)), station_nodes(city))  # [node, station]
+    known = np.flatnonzero((rows["unit"] >= 0) & (station >= 0))
+    order = known[np.lexsort((rows["dispatched"][known], rows["unit"][known]))]
+    before, after = order[:-1], order[1:]
+    same = (rows["unit"][before] == rows["unit"][after]) & (end[before] >= 0) & np.isfinite(rows["available"][before])
+    before, after = before[same], after[same]
+    gap = (rows["dispatched"][after] - rows["available"][before]) / 60.0
+    found[after] = gap < home_from[end[before], station[before]]
+    return found
+
+
+def too_fast(drives: Drives, mean: Floats) -> NDArray[np.bool_]:
+    """[drive] whether it took much less time than the road from home takes on average."""
+    return (mean > SHORT_MINUTES) & (drives.minutes < TOO_FAST * mean)

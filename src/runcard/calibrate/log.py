@@ -1,0 +1,400 @@
+"""A department's log: incidents, and what every unit did, as arrays. Rows that cannot be used are counted by reason.
+
+A row is one unit that was sent to one incident. An incident takes its type and its place from the first of its rows
+that has them, or from a second file. A row that is rejected because of what its unit did still says that there was an
+incident.
+
+Reading never stops at a bad row. It stops where nothing could be trusted: a column that is missing, a file that is no
+text, or times with and without an offset from UTC where no time zone is given.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.calibrate.clock import Clock, TimeError
+from runcard.calibrate.mapping import TIMES, LogMapping, Vocabulary
+from runcard.calibrate.rejected import Rejected
+from runcard.city.conditions import is_text, near, plain, shown
+from runcard.errors import InputError
+
+CHUNK: Final = 50_000
+"""Rows between two reports of progress, and between two packings of lists into arrays."""
+MOST_DRIVE_SECONDS: Final = 2 * 3600.0
+MOST_TURNOUT_SECONDS: Final = 3600.0
+MOST_BUSY_SECONDS: Final = 24 * 3600.0
+OVERLAP_SECONDS: Final = 60.0
+"""A unit that is sent again this much before it is free is in two places at once."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RESPONSE: Final = np.dtype(
+    [
+        ("line", np.int64),
+        ("incident", np.int64),
+        ("unit", np.int64),
+        ("station", np.int64),
+        ("kind", np.int64),
+        *((name, np.float64) for name in TIMES),
+    ]
+)
+"""A unit response: its line in the file, the numbers of its incident, unit, station and kind (-1: the log does not
+say), and its moments in seconds since 1970, NaN where the log has none."""
+
+INCIDENT: Final = np.dtype(
+    [
+        ("line", np.int64),
+        ("type", np.int64),
+        ("node", np.int64),
+        ("x", np.float64),
+        ("y", np.float64),
+        ("time", np.float64),
+    ]
+)
+"""An incident: the line where it is first named, the numbers of its type and of its node in `places` (-1: none), its
+position, and its first moment in seconds since 1970."""
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """What happened: incidents, unit responses, and the names that their numbers stand for."""
+
+    name: str
+    incidents: NDArray[np.void]
+    responses: NDArray[np.void]
+    incident_ids: tuple[str, ...]
+    units: tuple[str, ...]
+    stations: tuple[str, ...]
+    kinds: tuple[str, ...]
+    types: tuple[str, ...]
+    places: tuple[str, ...]
+    rejected: Rejected
+    num_rows: int
+    time_zone: str | None
+    read_twice: int = 0
+    """Rows with a clock time that happened twice, when clocks went back."""
+
+    @property
+    def num_days(self) -> float:
+        """How long it is: from its first to its last incident, and as much more as lies between two on average."""
+        times = self.incidents["time"]
+        if len(times) < 2:
+            return 0.0
+        return float((times.max() - times.min()) / 86400.0 * (len(times) + 1) / (len(times) - 1))
+
+
+class _Names:
+    """The numbers of names, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, name: str) -> int:
+        return self.numbers.setdefault(name, len(self.numbers)) if name else -1
+
+
+@dataclass(slots=True)
+class _About:
+    """What is known of an incident so far."""
+
+    line: int
+    type: int = -1
+    node: int = -1
+    x: float = float("nan")
+    y: float = float("nan")
+    time: float = float("nan")
+    answered: bool = False
+    """Whether a unit of a kind of the mapping was sent."""
+
+
+def read_log(
+    path: Path,
+    mapping: LogMapping,
+    *,
+    incidents: Path | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Log:
+    """The log in a file; `incidents` is the second file of a mapping that needs one, `progress` hears of rows read."""
+    if mapping.incident_columns and incidents is None:
+        raise InputError(f"{mapping.name}: expected a second file, with the incidents: name it with --incidents")
+    reader = _Reader(mapping)
+    if incidents is not None:
+        if not mapping.incident_columns:
+            raise InputError(f"{mapping.name}: expected a section [incidents] for {incidents}, got none")
+        for line, cells in _rows(incidents, mapping, mapping.incident_columns, reader.rejected):
+            reader.take_incident(line, cells)
+    num_rows = 0
+    for line, cells in _rows(path, mapping, mapping.columns, reader.rejected):
+        reader.take(line, cells)
+        num_rows += 1
+        if num_rows % CHUNK == 0:
+            reader.pack()
+            if progress is not None:
+                progress(num_rows)
+    return reader.log(path.name, num_rows + reader.rejected.misshapen)
+
+
+def _rows(path: Path, mapping: LogMapping, columns: Any, rejected: Rejected) -> Iterator[tuple[int, dict[str, str]]]:
+    """The line number and the cells of each row, by what they hold."""
+    try:
+        with path.open(newline="", encoding=mapping.encoding) as file:
+            yield from _rows_of(path, csv.reader(file, delimiter=mapping.separator), columns, rejected)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise InputError(
+            f"{path}: expected text in {mapping.encoding}: {error}; say log.encoding, for instance cp1252"
+        ) from None
+    except csv.Error as error:
+        raise InputError(f"{path}: not valid CSV: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: the file cannot be read: {error.strerror}") from None
+
+
+def _rows_of(path: Path, reader: Any, columns: Any, rejected: Rejected) -> Iterator[tuple[int, dict[str, str]]]:
+    header = [name.strip() for name in next(reader, [])]
+    if not header:
+        raise InputError(f"{path}: expected a header row, got an empty file")
+    for key, name in columns.items():
+        if name not in header:
+            raise InputError(f"{path}: missing column {plain(name)}, which is {key}{near(name, header)}")
+    places = [header.index(name) for name in columns.values()]
+    if len(places) == 1:
+        places *= 2  # itemgetter of one place gives no tuple
+    pick, keys, width = itemgetter(*places), tuple(columns), len(header)
+    for cells in reader:
+        if len(cells) != width:
+            if cells:
+                found = f"{len(cells)} cells"
+                rejected.add(reader.line_num, f"expected {width} cells", found=found)
+                rejected.misshapen += 1
+            continue
+        yield reader.line_num, dict(zip(keys, map(str.strip, pick(cells)), strict=False))
+
+
+class _Reader:
+    """Takes rows one by one."""
+
+    def __init__(self, mapping: LogMapping) -> None:
+        self.mapping = mapping
+        self.clock = Clock(mapping.time_format, mapping.time_zone)
+        self.rejected = Rejected()
+        self.incidents, self.units, self.stations = _Names(), _Names(), _Names()
+        self.kinds, self.types, self.places = _Names(), _Names(), _Names()
+        self.about: list[_About] = []
+        self._kinds, self._types = Vocabulary(mapping.kinds), Vocabulary(mapping.types)
+        self._pattern = re.compile(mapping.position_pattern) if mapping.position_pattern else None
+        self._rows: list[tuple[Any, ...]] = []
+        self._packed: list[NDArray[np.void]] = []
+        self._met: dict[tuple[int, int, int, str], None] = {}
+        self._time_keys = tuple(name for name in TIMES if name in mapping.columns)
+        self._slots = tuple(TIMES.index(name) for name in self._time_keys)
+
+    def take_incident(self, line: int, cells: dict[str, str]) -> None:
+        """Take a row of the second file."""
+        name = cells["incident"]
+        if not name:
+            self.rejected.add(line, "incidents file: no incident number")
+            return
+        about = self._about(line, name)
+        self._place(about, cells)
+        if cells.get("type"):
+            about.type = self._type(cells["type"])
+
+    def take(self, line: int, cells: dict[str, str]) -> None:
+        """Take a row of the log."""
+        name, unit, station = cells["incident"], cells.get("unit", ""), cells.get("station", "")
+        reject = self.rejected.add
+        if not name or not is_text(name + unit + station):
+            reject(line, "no incident number", incident=name, unit=unit)
+            return
+        about = self._about(line, name)
+        if about.type == -1 and "type" in cells:
+            about.type = self._type(cells["type"])
+        if not (about.x == about.x or about.node >= 0):
+            self._place(about, cells)
+        kind = self.mapping.every_kind or (self._kinds.find(cells["kind"]) if "kind" in cells else "")
+        if not kind and "kind" in cells:
+            reject(line, f"kind {plain(cells['kind']) or 'empty'} is not in the mapping", incident=name, unit=unit)
+            return
+        if about.type == -2:
+            reject(line, f"type {plain(cells.get('type', ''))} is not in the mapping", incident=name, unit=unit)
+            return
+        about.answered = True
+        moments, reason = self._moments(cells)
+        known = [moment for moment in moments if moment == moment]
+        if known and not about.time <= known[0]:
+            about.time = known[0]
+        if reason := reason or ("" if unit or station else "no unit") or _bad_times(moments):
+            found = " ".join(cells[key] for key in self._time_keys) if "read" in reason else ""
+            reject(line, reason, incident=name, unit=unit, found=found[:80])
+            return
+        number, of_unit = self.incidents.number(name), self.units.number(unit)
+        key = (number, of_unit, self.stations.number(station), cells.get("order") or cells["dispatched"])
+        if key in self._met:
+            reject(line, "the same unit at the same incident again", incident=name, unit=unit)
+            return
+        self._met[key] = None
+        self._rows.append((line, number, of_unit, key[2], self.kinds.number(kind), *moments))
+
+    def _about(self, line: int, name: str) -> _About:
+        number = self.incidents.number(name)
+        if number == len(self.about):
+            self.about.append(_About(line))
+        return self.about[number]
+
+    def _type(self, word: str) -> int:
+        """The number of a type; -2 if the mapping leaves it out."""
+        found = self._types.find(word)
+        return self.types.number(found) if found else -2
+
+    def _place(self, about: _About, cells: dict[str, str]) -> None:
+        """Take the place of an incident, if the row has one that can be read."""
+        if cells.get("node"):
+            about.node = self.places.number(cells["node"])
+            return
+        x, y = cells.get("x", ""), cells.get("y", "")
+        if self._pattern is not None and "position" in cells:
+            match = self._pattern.search(cells["position"])
+            x, y = (match["x"], match["y"]) if match else ("", "")
+        try:
+            about.x, about.y = float(x), float(y)
+        except ValueError:
+            return
+        if not (abs(about.x) < 1e9 and abs(about.y) < 1e9):
+            about.x = about.y = float("nan")
+
+    def _moments(self, cells: dict[str, str]) -> tuple[list[float], str]:
+        """The moments of a row, and why it cannot be used: then they are those that can be read."""
+        texts, moments = [cells[key] for key in self._time_keys], [float("nan")] * len(TIMES)
+        reason, times = "", list[float]()
+        try:
+            times = self.clock.times(texts)
+        except TimeError as error:
+            reason = str(error)
+            for text in texts:
+                try:
+                    times += self.clock.times([text])
+                except TimeError:
+                    times.append(float("nan"))
+        for slot, moment in zip(self._slots, times, strict=True):
+            moments[slot] = moment
+        return moments, reason
+
+    def pack(self) -> None:
+        """Pack the rows taken since the last time into an array."""
+        self._packed.append(np.array(self._rows, RESPONSE))
+        self._rows.clear()
+
+    def log(self, name: str, num_rows: int) -> Log:
+        """The log of all rows taken."""
+        self.pack()
+        if self.clock.with_offset and self.clock.without_offset and self.mapping.time_zone is None:
+            raise InputError(
+                f"{name}: {self.clock.with_offset:,} times have an offset from UTC and "
+                f"{self.clock.without_offset:,} have none; say the time zone of these as log.time_zone in "
+                f"{self.mapping.name}"
+            )
+        rows = [(a.line, a.type, a.node, a.x, a.y, a.time) for a in self.about]
+        answered = np.array([a.answered for a in self.about], np.bool_)
+        log = Log(
+            name=name,
+            incidents=np.array(rows, INCIDENT),
+            responses=np.concatenate(self._packed),
+            incident_ids=tuple(self.incidents.numbers),
+            units=tuple(self.units.numbers),
+            stations=tuple(self.stations.numbers),
+            kinds=tuple(self.kinds.numbers),
+            types=tuple(self.types.numbers),
+            places=tuple(self.places.numbers),
+            rejected=self.rejected,
+            num_rows=num_rows,
+            time_zone=self.mapping.time_zone,
+            read_twice=self.clock.read_twice,
+        )
+        if not len(log.responses):
+            reasons = "; ".join(f"{number:,} rows: {reason}" for reason, number in [*log.rejected.counts.items()][:3])
+            raise InputError(f"{name}: expected rows that can be used, got none{': ' + reasons if reasons else ''}")
+        return _usable(log, answered)
+
+
+def _bad_times(moments: Sequence[float]) -> str:
+    """Why the moments of a row cannot be right; empty if they can. The log may lack any but the dispatch."""
+    _, dispatched, en_route, on_scene, available = moments
+    if dispatched != dispatched:
+        return "no time of dispatch"
+    if en_route < dispatched:
+        return "on the road before it was dispatched"
+    if on_scene < dispatched or on_scene < en_route:
+        return "on scene before it was dispatched or on the road"
+    if available < dispatched or available < en_route or available < on_scene:
+        return "free before it was dispatched or on scene"
+    if on_scene - en_route > MOST_DRIVE_SECONDS:
+        return "on the road for more than 2 hours"
+    if en_route - dispatched > MOST_TURNOUT_SECONDS:
+        return "on the road more than an hour after dispatch"
+    if available - dispatched > MOST_BUSY_SECONDS:
+        return "busy for more than a day"
+    return ""
+
+
+def _usable(log: Log, answered: NDArray[np.bool_]) -> Log:
+    """The log without responses of units that are in two places at once, and of incidents without type or place."""
+    responses, about = log.responses, log.incidents
+    keep = np.ones(len(responses), np.bool_)
+    kept_incident = (about["type"] >= 0) | (len(log.types) == 0)
+    placed = np.isfinite(about["x"]) | (about["node"] >= 0)
+
+    def reject(places: Ints, reason: str) -> None:
+        for place in places.tolist():
+            row = responses[place]
+            unit = log.units[row["unit"]] if row["unit"] >= 0 else log.stations[row["station"]]
+            log.rejected.add(int(row["line"]), reason, incident=log.incident_ids[row["incident"]], unit=unit)
+        keep[places] = False
+
+    reject(np.flatnonzero(~placed[responses["incident"]]), "the incident has no position")
+    lost = ~kept_incident[responses["incident"]] & keep
+    reject(np.flatnonzero(lost), "the incident has no type of the mapping")
+    known = np.flatnonzero(keep & (responses["unit"] >= 0))
+    order = known[np.lexsort((responses["dispatched"][known], responses["unit"][known]))]
+    reject(_overlapping(responses, order), "the unit was still busy with another incident")
+    # Incidents of which no row is left are still incidents, if a row named their type, their place and a kind of unit.
+    good = kept_incident & placed & answered & np.isfinite(about["time"])
+    number = np.cumsum(good) - 1
+    responses = responses[keep & good[responses["incident"]]]
+    responses["incident"] = number[responses["incident"]]
+    ids = tuple(name for name, fine in zip(log.incident_ids, good.tolist(), strict=True) if fine)
+    return Log(
+        **{name: getattr(log, name) for name in Log.__dataclass_fields__}
+        | {"incidents": about[good], "responses": responses, "incident_ids": ids}
+    )
+
+
+def _overlapping(responses: NDArray[np.void], order: Ints) -> Ints:
+    """The responses, ordered by unit and time, that begin before the unit was free from the one before."""
+    found, unit, free = [], -1, -np.inf
+    units, starts, ends = (responses[name][order].tolist() for name in ("unit", "dispatched", "available"))
+    for place, of, start, end in zip(order.tolist(), units, starts, ends, strict=True):
+        if of != unit:
+            unit, free = of, -np.inf
+        if start < free - OVERLAP_SECONDS:
+            found.append(place)
+        elif end == end:
+            free = max(free, end)
+    return np.array(found, np.int64)
+
+
+def shown_rejections(log: Log, most: int = 12) -> list[str]:
+    """The reasons for which rows are not used, most common first, in words."""
+    counts = list(log.rejected.counts.items())
+    lines = [f"{number:,} rows: {reason}" for reason, number in counts[:most]]
+    if len(counts) > most:
+        rest = sum(number for _, number in counts[most:])
+        lines.append(f"{rest:,} rows: {len(counts) - most} other reasons, {shown(counts[most][0])} among them")
+    return lines

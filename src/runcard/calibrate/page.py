@@ -1,0 +1,33 @@
+"""The page of a fit: one HTML file that needs neither a network nor a script. If the fit is bad, it says so first."""
+
+from importlib.resources import files
+
+from jinja2 import Environment, StrictUndefined
+
+from runcard.calibrate.backtest import Backtest
+from runcard.calibrate.fit import Fit
+from runcard.calibrate.goodness import Goodness
+from runcard.calibrate.pictures import CAPTIONS, pictures
+
+
+def fit_page(fit: Fit, goodness: Goodness, backtest: Backtest | None = None) -> str:
+    """The text of the page."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string((files("runcard.calibrate") / "page.html").read_text("utf-8"))
+    return template.render(
+        fit=fit,
+        goodness=goodness,
+        backtest=backtest,
+        pictures=pictures(goodness),
+        captions=CAPTIONS,
+        number=number_text,
+        rejected=list(fit.log.rejected.counts.items()),
+        guessed=[home for home in fit.homes if home.known_by == "drives"],
+    )
+
+
+def number_text(value: float) -> str:
+    """A number with about three digits that count."""
+    if value == round(value) and abs(value) < 1e6:
+        return f"{value:.0f}"
+    return f"{value:.3f}" if abs(value) < 1.0 else f"{value:.2f}" if abs(value) < 100.0 else f"{value:.1f}"

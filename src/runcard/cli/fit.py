@@ -1,0 +1,213 @@
+"""`runcard fit`: a city's numbers from a department's own log; `runcard generate-log`: a log of a known city."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from runcard.cli.parameters import AsJson, CityFolder, Seed, option, path_option, whole_option
+
+if TYPE_CHECKING:
+    from runcard.calibrate.backtest import Backtest, Dispatch
+    from runcard.calibrate.fit import Fit
+    from runcard.calibrate.log import Log
+
+FIT_FILE, PAGE_FILE, REJECTED_FILE, AREAS_FILE = "fit.json", "fit.html", "rejected.csv", "areas.geojson"
+
+
+def fit(
+    city: CityFolder,
+    log: Annotated[Path, path_option("FILE", "The log: a CSV file with a row for each unit that was sent.", "--log")],
+    mapping: Annotated[
+        str, option("NAME|FILE", "What its columns are: san-francisco, london, neris, or a TOML file.", "--mapping")
+    ],
+    output: Annotated[
+        Path | None,
+        path_option("DIR", "The folder to write the fitted city to, with a page on how well it fits.", "-o"),
+    ] = None,
+    incidents: Annotated[
+        Path | None, path_option("FILE", "The second file of a log whose incidents are in one of their own.")
+    ] = None,
+    periods: Annotated[
+        str, option("WORD", "Periods of the week: find them in the log, keep those of the city, or none.")
+    ] = "find",
+    overrule: Annotated[
+        list[str] | None,
+        option("NAME=X", "Put a number of your own in place of a fitted one; may be repeated.", "--set"),
+    ] = None,
+    target_minutes: Annotated[
+        float | None, option("X", "Target of the first unit, where the city has no standard for a type and kind.")
+    ] = None,
+    fit_part: Annotated[
+        float, option("X", "Part of the log to fit on, by time; with less than 1 policies are replayed on the rest.")
+    ] = 1.0,
+    policy: Annotated[
+        str, option("NAME", "The policy to replay on the rest, or KIND=NAME with commas between.")
+    ] = "one-step-mean-field",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a city that is there already.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a city to a department's own log.
+
+    Rates by area and type, periods of the week, what is sent, busy times, turnout, driving and shared delay, each with
+    its interval. Rows that cannot be used are counted by reason.
+    """
+    from runcard.calibrate.backtest import split_log
+    from runcard.calibrate.fit import fit_city
+    from runcard.calibrate.goodness import judge_fit
+    from runcard.calibrate.log import read_log
+    from runcard.calibrate.mapping import read_mapping
+    from runcard.city.files import read_city
+    from runcard.cli.progress import Report
+    from runcard.cli.show_fit import show_fit
+    from runcard.errors import InputError
+
+    known = read_mapping(mapping)
+    before = read_city(city)
+    if periods not in ("find", "city", "none"):
+        raise InputError(f"--periods: expected find, city or none, got {periods!r}")
+    if not 0.0 < fit_part <= 1.0:
+        raise InputError(f"--fit-part: expected a part from above 0 to 1, got {fit_part:g}")
+    wanted = before.periods if periods == "city" else periods
+    if periods == "city" and not before.periods:
+        raise InputError(f"--periods city: {before.name} has no periods")
+    if output is not None:
+        _check_output(output, overwrite=overwrite)
+    backtest: Backtest | None = None
+    with Report() as report:
+        report.begin("reading the log")
+        whole = read_log(log, known, incidents=incidents, progress=lambda rows: report.begin(f"reading: {rows:,} rows"))
+        own, rest = split_log(whole, fit_part) if fit_part < 1.0 else (whole, None)
+        found = fit_city(
+            before,
+            own,
+            home_pattern=known.home_pattern,
+            periods=wanted,
+            overrule=_overrules(overrule or []),
+            target_minutes=target_minutes,
+            progress=report.begin,
+        )
+        report.begin("judging the fit")
+        goodness = judge_fit(found)
+        if rest is not None:
+            backtest = _replayed(found, rest, policy, report)
+        if output is not None:
+            report.begin("writing")
+            _write(output, found, goodness, backtest, overwrite=overwrite)
+    document = {**found.document(), "goodness": goodness.document()}
+    if backtest is not None:
+        document["backtest"] = backtest.document()
+    show_fit(found, goodness, backtest, document if as_json else None, output)
+
+
+def _check_output(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that cannot be written to before the work, not after it."""
+    from runcard.city.files import refuse_occupied
+    from runcard.errors import InputError
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: expected the name of a folder, got a file")
+    if folder.is_dir():
+        refuse_occupied(folder, overwrite=overwrite)
+
+
+def _overrules(given: list[str]) -> dict[str, float]:
+    from runcard.errors import InputError
+
+    found = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise InputError(f"--set: expected NAME=NUMBER, such as shared_delay=0.1, got {text!r}")
+    return found
+
+
+def _replayed(found: "Fit", rest: "Log", words: str, report: Any) -> "Backtest":
+    """Closest-first and a policy on the rest of the log."""
+    from runcard.calibrate.backtest import backtest
+
+    policies = {name: _dispatch(found, name, report) for name in dict.fromkeys(("closest-first", words))}
+    report.begin("replaying the rest of the log")
+    return backtest(found, rest, policies, progress=report.part)
+
+
+def _dispatch(found: "Fit", words: str, report: Any) -> "Dispatch":
+    from runcard.policy.department import solve_department
+    from runcard.policy.week import solve_week
+
+    report.begin(f"solving {words}")
+    policy: str | dict[str, str] = words
+    if "=" in words:
+        policy = dict(part.strip().split("=", 1) for part in words.split(","))
+    if found.city.periods:
+        return solve_week(found.city, policy).at
+    department = solve_department(found.city, policy)
+    return lambda time: department
+
+
+def _write(folder: Path, found: "Fit", goodness: Any, backtest: Any, *, overwrite: bool) -> None:
+    """Write the city, its numbers, the page and the rejected rows."""
+    import json
+
+    from runcard.calibrate.page import fit_page
+    from runcard.city.files import write_city
+    from runcard.outputs.files import write_whole
+
+    page = fit_page(found, goodness, backtest)
+    write_city(found.city, folder, overwrite=overwrite)
+    document = {**found.document(), "goodness": goodness.document()}
+    if backtest is not None:
+        document["backtest"] = backtest.document()
+    write_whole(folder / FIT_FILE, (json.dumps(document, indent=1) + "\n").encode())
+    write_whole(folder / PAGE_FILE, page.encode())
+    write_whole(folder / REJECTED_FILE, found.log.rejected.csv_text().encode())
+
+
+def generate_log(
+    city: CityFolder,
+    output: Annotated[Path, path_option("FILE", "The log to write.", "-o")],
+    mapping: Annotated[
+        str, option("NAME|FILE", "Its format: san-francisco, london, neris, or a TOML file.", "--mapping")
+    ] = "san-francisco",
+    incidents_file: Annotated[
+        Path | None,
+        path_option("FILE", "The second file of a format that has one, such as london.", "--incidents-file"),
+    ] = None,
+    incidents: Annotated[int, whole_option("Number of incidents.", least=1, most=10_000_000)] = 30_000,
+    dirt: Annotated[float, option("X", "Part of the rows that is spoilt as in real logs, 0 to 0.5.")] = 0.0,
+    seed: Seed = 1,
+) -> None:
+    """Write a made-up log of a city.
+
+    Its truth is known, so it shows what a fit can find. It is drawn under closest-first.
+    """
+    from runcard.calibrate.generator import generate_log as make
+    from runcard.calibrate.mapping import read_mapping
+    from runcard.city.files import read_city
+    from runcard.cli.progress import Report
+    from runcard.cli.terminal import make_console
+    from runcard.errors import InputError
+    from runcard.outputs.files import check_output_file, write_whole
+
+    known, found = read_mapping(mapping), read_city(city)
+    if not 0.0 <= dirt <= 0.5:
+        raise InputError(f"--dirt: expected a part from 0 to 0.5, got {dirt:g}")
+    if known.incident_columns and incidents_file is None:
+        raise InputError(f"{known.name}: expected --incidents-file: this format has a second file")
+    for path in (output, incidents_file):
+        if path is not None:
+            check_output_file(path)
+    with Report() as report:
+        report.begin("making up incidents")
+        made = make(found, known, incidents=incidents, seed=seed, dirt=dirt)
+    write_whole(output, made.text.encode())
+    if incidents_file is not None and made.incidents_text is not None:
+        write_whole(incidents_file, made.incidents_text.encode())
+    console = make_console()
+    console.print(f"Wrote {output}: {len(made.sent):,} responses to {incidents:,} incidents", soft_wrap=True)
+    for reason, number in made.dirt.items():
+        console.print(f"  {number:,} spoilt rows: {reason}", soft_wrap=True)
