@@ -1,12 +1,14 @@
 """Times of a log as seconds since 1970, read fast: a million rows have few different dates and clock times.
 
-A text is cut into its date and its clock time at the first space or T, and each part is read once. Local times become
-UTC by the time zone of the mapping. When clocks go forward some local times never happen. When they go back some happen
-twice: of all ways to read a row in order, the shortest one is taken, and the first hour where nothing tells them apart.
+A text is cut into its date and its clock time, where the format says or at the first space or T, and each part is read
+once. Local times become UTC by the time zone of the mapping. When clocks go forward some local times never happen. When
+they go back some happen twice: of all ways to read a row in order, the shortest one is taken, and the first hour where
+nothing tells them apart.
 """
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from typing import Final
@@ -26,7 +28,7 @@ HALF_HOUR: Final = 1800
 MOST_KEPT: Final = 400_000
 """So many clock times are remembered; there are 86,400 unless they have fractions."""
 EARLIEST, LATEST = 1900, 2200
-_ISO_CUT: Final = re.compile("[T ]")
+_CLOCK_PART: Final = re.compile(r"([T ])%[HIMSTX]")
 
 
 class TimeError(ValueError):
@@ -38,11 +40,8 @@ class Clock:
 
     def __init__(self, time_format: str, time_zone: str | None) -> None:
         self._iso = time_format == "iso"
-        self._date_format, _, self._time_format = time_format.partition(" ")
-        if not self._iso and not self._time_format:
-            raise InputError(
-                f'expected log.time_format such as "%d/%m/%Y %H:%M:%S", or "iso", got {shown(time_format)}'
-            )
+        self._date_format, self._cut, self._time_format = ("", "", "") if self._iso else _parts(time_format)
+        self._cuts = self._date_format.count(self._cut) + 1 if self._cut else 1
         self._zone = None if time_zone is None else _zone(time_zone)
         self._days: dict[str, int] = {}
         self._seconds: dict[str, tuple[float, float | None]] = {}
@@ -51,7 +50,11 @@ class Clock:
 
     def read(self, text: str) -> tuple[float, float | None]:
         """The seconds since 1970 of a local time, and its offset from UTC in seconds if the text has one."""
-        day, _, clock = text.partition(" ") if " " in text else text.partition("T")
+        if self._cuts > 1:
+            *words, clock = text.split(self._cut, self._cuts)
+            day = self._cut.join(words)
+        else:
+            day, _, clock = text.partition(" ") if " " in text else text.partition("T")
         days = self._days.get(day)
         if days is None:
             days = self._read_day(day)
@@ -76,7 +79,12 @@ class Clock:
 
     def _read_clock(self, text: str) -> tuple[float, float | None]:
         try:
-            found = time.fromisoformat(text) if self._iso else datetime.strptime(text, self._time_format).timetz()
+            # Some write a space before the offset.
+            found = (
+                time.fromisoformat(text.replace(" ", ""))
+                if self._iso
+                else datetime.strptime(text, self._time_format).timetz()
+            )
         except ValueError:
             raise TimeError("a time that cannot be read") from None
         offset = found.utcoffset()
@@ -124,7 +132,8 @@ class Clock:
         self.read_twice += 1
         steps = []
         for text, value in zip(texts, first, strict=True):
-            before, after = self._offsets_at(self.read(text)[0]) if text else (0, 0)
+            local, offset = self.read(text) if text else (0.0, 0.0)
+            before, after = self._offsets_at(local) if offset is None else (0, 0)
             steps.append((value, value + before - after))
         best, shortest = first, float("inf")
         for change in range(len(steps), -1, -1):  # the last `change` times are of the second hour
@@ -134,6 +143,23 @@ class Clock:
             if all(a <= b for a, b in pairwise(known)) and length < shortest - 1e-9:
                 best, shortest = times, length
         return best
+
+
+def _parts(time_format: str) -> tuple[str, str, str]:
+    """The format of dates, what stands behind it, and the format of clock times; an InputError if a part is missing."""
+    match = _CLOCK_PART.search(time_format)
+    if match is not None:
+        days, cut, clock = time_format[: match.start()], match[1], time_format[match.start() + 1 :]
+        moment = datetime(2022, 11, 27, 18, 45)
+        with suppress(ValueError):
+            same_day = datetime.strptime(moment.strftime(days), days).date() == moment.date()
+            same_time = datetime.strptime(moment.strftime(clock), clock).time() == moment.time()
+            if same_day and same_time:
+                return days, cut, clock
+    raise InputError(
+        'expected log.time_format with year, month, day, hour and minute, such as "%d/%m/%Y %H:%M:%S", or "iso", got '
+        f"{shown(time_format)}"
+    )
 
 
 def _zone(name: str) -> ZoneInfo:

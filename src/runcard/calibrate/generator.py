@@ -7,6 +7,7 @@ was put in is counted by the reason for which a reader must reject it.
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,12 +38,19 @@ class MadeUpLog:
     sent: tuple[Sent, ...]
     dirt: dict[str, int]
     """The number of rows that a reader must reject, by reason."""
+    encoding: str
+
+    def contents(self) -> tuple[bytes, bytes | None]:
+        """What the two files hold, in the encoding of the mapping."""
+        second = self.incidents_text
+        return self.text.encode(self.encoding), None if second is None else second.encode(self.encoding)
 
     def write(self, path: Path, incidents: Path | None = None) -> None:
         """Write the files."""
-        path.write_text(self.text, encoding="utf-8", newline="")
-        if incidents is not None and self.incidents_text is not None:
-            incidents.write_text(self.incidents_text, encoding="utf-8", newline="")
+        content, second = self.contents()
+        path.write_bytes(content)
+        if incidents is not None and second is not None:
+            incidents.write_bytes(second)
 
 
 def generate_log(
@@ -64,7 +72,9 @@ def generate_log(
     if dirt:
         rows, spoilt = _spoil(rows, writer, np.random.default_rng([seed, 1]), dirt)
     second = writer.incidents_text() if mapping.incident_columns else None
-    return MadeUpLog(writer.text(rows), second, tuple(happened), tuple(sent), dict(spoilt))
+    # Readers pass over a byte order mark, but nobody needs one.
+    encoding = "utf-8" if mapping.encoding == "utf-8-sig" else mapping.encoding
+    return MadeUpLog(writer.text(rows), second, tuple(happened), tuple(sent), dict(spoilt), encoding)
 
 
 class _WallClock:
@@ -96,6 +106,13 @@ class _Writer:
         self.header = tuple(dict.fromkeys(mapping.columns.values()))
         self.nodes = {node.node_id: node for node in city.nodes}
         self.clock = _WallClock(mapping.time_zone, happened[0].time)
+        if "position" in (mapping.incident_columns or mapping.columns) and mapping.position_pattern is not None:
+            match = re.search(mapping.position_pattern, self._place(0)["position"])
+            x = self.nodes[city.demand[happened[0].point].node_id].x_coord
+            if match is None or match["x"] != repr(x):
+                raise InputError(
+                    f"{mapping.name}: a made-up log has positions as (y, x), which this pattern does not read"
+                )
 
     def _time(self, seconds: float) -> str:
         moment = EPOCH + timedelta(seconds=int(seconds + self.clock.shift(seconds)))
@@ -197,7 +214,7 @@ def _unreadable(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
 
 
 def _early(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    early = writer._time(-1e7 + (START - EPOCH).total_seconds())
+    early = writer._time(writer.happened[0].time - 1e7)
     return {**row, "on_scene": early}, "on scene before it was dispatched or on the road"
 
 

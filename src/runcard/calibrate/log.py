@@ -8,21 +8,20 @@ Reading never stops at a bad row. It stops where nothing could be trusted: a col
 text, or times with and without an offset from UTC where no time zone is given.
 """
 
-import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.clock import Clock, TimeError
+from runcard.calibrate.clock import DAY_SECONDS, Clock, TimeError
 from runcard.calibrate.mapping import TIMES, LogMapping, Vocabulary
 from runcard.calibrate.rejected import Rejected
-from runcard.city.conditions import is_text, near, plain, shown
+from runcard.calibrate.rows import read_rows
+from runcard.city.conditions import is_text, plain, shown
 from runcard.errors import InputError
 
 CHUNK: Final = 50_000
@@ -30,6 +29,8 @@ CHUNK: Final = 50_000
 MOST_DRIVE_SECONDS: Final = 2 * 3600.0
 MOST_TURNOUT_SECONDS: Final = 3600.0
 MOST_BUSY_SECONDS: Final = 24 * 3600.0
+SECOND_FILE: Final = "incidents file: "
+"""The begin of the reasons for which rows of the second file are rejected."""
 OVERLAP_SECONDS: Final = 60.0
 """A unit that is sent again this much before it is free is in two places at once."""
 
@@ -111,6 +112,10 @@ class _About:
     x: float = float("nan")
     y: float = float("nan")
     time: float = float("nan")
+    unsure_time: float = float("inf")
+    """The first moment of rows whose times cannot be right."""
+    second_file: bool = False
+    """Whether only the second file has named it so far; its line is one of that file."""
     answered: bool = False
     """Whether a unit of a kind of the mapping was sent."""
 
@@ -129,10 +134,10 @@ def read_log(
     if incidents is not None:
         if not mapping.incident_columns:
             raise InputError(f"{mapping.name}: expected a section [incidents] for {incidents}, got none")
-        for line, cells in _rows(incidents, mapping, mapping.incident_columns, reader.rejected):
+        for line, cells in read_rows(incidents, mapping, mapping.incident_columns, reader.rejected, SECOND_FILE):
             reader.take_incident(line, cells)
     num_rows = 0
-    for line, cells in _rows(path, mapping, mapping.columns, reader.rejected):
+    for line, cells in read_rows(path, mapping, mapping.columns, reader.rejected):
         reader.take(line, cells)
         num_rows += 1
         if num_rows % CHUNK == 0:
@@ -140,42 +145,6 @@ def read_log(
             if progress is not None:
                 progress(num_rows)
     return reader.log(path.name, num_rows + reader.rejected.misshapen)
-
-
-def _rows(path: Path, mapping: LogMapping, columns: Any, rejected: Rejected) -> Iterator[tuple[int, dict[str, str]]]:
-    """The line number and the cells of each row, by what they hold."""
-    try:
-        with path.open(newline="", encoding=mapping.encoding) as file:
-            yield from _rows_of(path, csv.reader(file, delimiter=mapping.separator), columns, rejected)
-    except (UnicodeDecodeError, LookupError) as error:
-        raise InputError(
-            f"{path}: expected text in {mapping.encoding}: {error}; say log.encoding, for instance cp1252"
-        ) from None
-    except csv.Error as error:
-        raise InputError(f"{path}: not valid CSV: {error}") from None
-    except OSError as error:
-        raise InputError(f"{path}: the file cannot be read: {error.strerror}") from None
-
-
-def _rows_of(path: Path, reader: Any, columns: Any, rejected: Rejected) -> Iterator[tuple[int, dict[str, str]]]:
-    header = [name.strip() for name in next(reader, [])]
-    if not header:
-        raise InputError(f"{path}: expected a header row, got an empty file")
-    for key, name in columns.items():
-        if name not in header:
-            raise InputError(f"{path}: missing column {plain(name)}, which is {key}{near(name, header)}")
-    places = [header.index(name) for name in columns.values()]
-    if len(places) == 1:
-        places *= 2  # itemgetter of one place gives no tuple
-    pick, keys, width = itemgetter(*places), tuple(columns), len(header)
-    for cells in reader:
-        if len(cells) != width:
-            if cells:
-                found = f"{len(cells)} cells"
-                rejected.add(reader.line_num, f"expected {width} cells", found=found)
-                rejected.misshapen += 1
-            continue
-        yield reader.line_num, dict(zip(keys, map(str.strip, pick(cells)), strict=False))
 
 
 class _Reader:
@@ -200,9 +169,16 @@ class _Reader:
         """Take a row of the second file."""
         name = cells["incident"]
         if not name:
-            self.rejected.add(line, "incidents file: no incident number")
+            self.rejected.add(line, f"{SECOND_FILE}no incident number")
+            return
+        if not is_text(name + cells.get("type", "") + cells.get("node", "")):
+            self.rejected.add(line, f"{SECOND_FILE}control characters in a name", incident=shown(name))
             return
         about = self._about(line, name)
+        if about.second_file:
+            self.rejected.add(line, f"{SECOND_FILE}the same incident again", incident=name)
+            return
+        about.second_file = True
         self._place(about, cells)
         if cells.get("type"):
             about.type = self._type(cells["type"])
@@ -211,11 +187,16 @@ class _Reader:
         """Take a row of the log."""
         name, unit, station = cells["incident"], cells.get("unit", ""), cells.get("station", "")
         reject = self.rejected.add
-        if not name or not is_text(name + unit + station):
-            reject(line, "no incident number", incident=name, unit=unit)
+        if not name:
+            reject(line, "no incident number", unit=unit)
+            return
+        if not is_text(name + unit + station + cells.get("kind", "") + cells.get("type", "") + cells.get("node", "")):
+            reject(line, "control characters in a name", incident=shown(name), unit=shown(unit))
             return
         about = self._about(line, name)
-        if about.type == -1 and "type" in cells:
+        if about.second_file:  # from here on it is known by its line in the log
+            about.line, about.second_file = line, False
+        if about.type == -1 and cells.get("type"):
             about.type = self._type(cells["type"])
         if not (about.x == about.x or about.node >= 0):
             self._place(about, cells)
@@ -224,14 +205,16 @@ class _Reader:
             reject(line, f"kind {plain(cells['kind']) or 'empty'} is not in the mapping", incident=name, unit=unit)
             return
         if about.type == -2:
-            reject(line, f"type {plain(cells.get('type', ''))} is not in the mapping", incident=name, unit=unit)
+            word = plain(cells["type"]) if cells.get("type") else "of the incident"
+            reject(line, f"type {word} is not in the mapping", incident=name, unit=unit)
             return
         about.answered = True
         moments, reason = self._moments(cells)
-        known = [moment for moment in moments if moment == moment]
-        if known and not about.time <= known[0]:
-            about.time = known[0]
+        if not 0.0 <= moments[1] - moments[0] <= MOST_BUSY_SECONDS:
+            moments[0] = float("nan")  # no call is answered before it comes, nor after a day
+        known = next((moment for moment in moments if moment == moment), float("nan"))
         if reason := reason or ("" if unit or station else "no unit") or _bad_times(moments):
+            about.unsure_time = min(known, about.unsure_time) if known == known else about.unsure_time
             found = " ".join(cells[key] for key in self._time_keys) if "read" in reason else ""
             reject(line, reason, incident=name, unit=unit, found=found[:80])
             return
@@ -241,6 +224,7 @@ class _Reader:
             reject(line, "the same unit at the same incident again", incident=name, unit=unit)
             return
         self._met[key] = None
+        about.time = min(known, about.time)
         self._rows.append((line, number, of_unit, key[2], self.kinds.number(kind), *moments))
 
     def _about(self, line: int, name: str) -> _About:
@@ -301,12 +285,21 @@ class _Reader:
                 f"{self.clock.without_offset:,} have none; say the time zone of these as log.time_zone in "
                 f"{self.mapping.name}"
             )
+        for number, one in zip(self.incidents.numbers, self.about, strict=True):
+            if one.second_file:
+                self.rejected.add(one.line, f"{SECOND_FILE}the log has no such incident", incident=number)
+        responses = np.concatenate(self._packed)
+        if len(responses):  # a wrong year must not make the log longer
+            first, last = responses["dispatched"].min() - DAY_SECONDS, responses["dispatched"].max() + DAY_SECONDS
+            for one in self.about:
+                if one.time != one.time and first <= one.unsure_time <= last:
+                    one.time = one.unsure_time
         rows = [(a.line, a.type, a.node, a.x, a.y, a.time) for a in self.about]
         answered = np.array([a.answered for a in self.about], np.bool_)
         log = Log(
             name=name,
             incidents=np.array(rows, INCIDENT),
-            responses=np.concatenate(self._packed),
+            responses=responses,
             incident_ids=tuple(self.incidents.numbers),
             units=tuple(self.units.numbers),
             stations=tuple(self.stations.numbers),

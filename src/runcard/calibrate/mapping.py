@@ -147,20 +147,12 @@ def _faults(mapping: LogMapping) -> Iterator[str]:
     places = second if any(key in second for key in PLACE_COLUMNS) else columns
     if not ("node" in places or "position" in places or ("x" in places and "y" in places)):
         yield "expected the columns of positions: x and y, or position, or node, got none"
-    patterns: list[tuple[str, str | None, set[str]]] = []
-    if mapping.home_pattern is not None:
-        patterns.append(("home_pattern", mapping.home_pattern, {"station"}))
-    if "position" in places:
-        patterns.append(("position_pattern", mapping.position_pattern, {"x", "y"}))
-    for key, pattern, groups in patterns:
-        try:
-            found = set(re.compile(pattern or "").groupindex)
-        except re.error as error:
-            yield f"expected log.{key} to be a regular expression: {error}"
-            continue
-        if not groups <= found:
-            words = " and ".join(f"(?P<{group}>...)" for group in sorted(groups))
-            yield f"expected log.{key} with {words}, got {shown(pattern)}"
+    if len(mapping.separator) != 1 or mapping.separator in '"\r\n':
+        yield f"expected log.separator to be one character, got {shown(mapping.separator)}"
+    yield from _pattern_faults("home_pattern", mapping.home_pattern, {"station"})
+    if "position" in places and mapping.position_pattern is None:
+        yield "missing key log.position_pattern, which says how log.position is written"
+    yield from _pattern_faults("position_pattern", mapping.position_pattern, {"x", "y"})
     owners: dict[str, str] = {}
     for section, listed in (("kinds", mapping.kinds), ("types", mapping.types)):
         owners.clear()
@@ -168,6 +160,19 @@ def _faults(mapping: LogMapping) -> Iterator[str]:
             for word in own:
                 if owners.setdefault(word, name) != name:
                     yield f"expected {plain(word)} once in [{section}], got it for {owners[word]} and {name}"
+
+
+def _pattern_faults(key: str, pattern: str | None, groups: set[str]) -> Iterator[str]:
+    if pattern is None:
+        return
+    try:
+        found = set(re.compile(pattern).groupindex)
+    except (re.error, OverflowError, RecursionError) as error:
+        yield f"expected log.{key} to be a regular expression: {error}"
+        return
+    if not groups <= found:
+        words = " and ".join(f"(?P<{group}>...)" for group in sorted(groups))
+        yield f"expected log.{key} with {words}, got {shown(pattern)}"
 
 
 class Vocabulary:

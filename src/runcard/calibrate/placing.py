@@ -53,11 +53,13 @@ def place_incidents(city: City, log: Log) -> Placed:
         of_place = np.array([numbers.get(name, -1) for name in log.places], np.int64)
         named = about["node"] >= 0
         node[named], metres[named] = of_place[about["node"][named]], 0.0
-    lost = node < 0
+    lost, known = node < 0, set(log.rejected.rows)  # a log that is fitted twice has its rows rejected once
     for number in np.flatnonzero(lost).tolist():
         far = f"{metres[number]:.0f} m" if np.isfinite(metres[number]) else "unknown node"
         reason = "the incident is far from any road, or at an unknown node"
-        log.rejected.add(int(about["line"][number]), reason, incident=log.incident_ids[number], found=far)
+        row = (int(about["line"][number]), reason, log.incident_ids[number], "", far)
+        if row not in known:
+            log.rejected.rows.append(row)
     if lost.mean() > MOST_FAR:
         raise InputError(
             f"{log.name}: expected incidents near the roads of {city.name}, got {lost.sum():,} of {len(lost):,} "

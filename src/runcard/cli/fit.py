@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from runcard.calibrate.fit import Fit
     from runcard.calibrate.log import Log
 
-FIT_FILE, PAGE_FILE, REJECTED_FILE, AREAS_FILE = "fit.json", "fit.html", "rejected.csv", "areas.geojson"
+FIT_FILE, PAGE_FILE, REJECTED_FILE = "fit.json", "fit.html", "rejected.csv"
 
 
 def fit(
@@ -204,9 +204,10 @@ def generate_log(
     with Report() as report:
         report.begin("making up incidents")
         made = make(found, known, incidents=incidents, seed=seed, dirt=dirt)
-    write_whole(output, made.text.encode())
-    if incidents_file is not None and made.incidents_text is not None:
-        write_whole(incidents_file, made.incidents_text.encode())
+    content, second = made.contents()
+    write_whole(output, content)
+    if incidents_file is not None and second is not None:
+        write_whole(incidents_file, second)
     console = make_console()
     console.print(f"Wrote {output}: {len(made.sent):,} responses to {incidents:,} incidents", soft_wrap=True)
     for reason, number in made.dirt.items():

@@ -1,0 +1,64 @@
+"""The rows of a CSV file with their line numbers. Misshapen ones are rejected, and reading goes on behind them."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from runcard.calibrate.mapping import LogMapping
+from runcard.calibrate.rejected import Rejected
+from runcard.city.conditions import near, plain
+from runcard.errors import InputError
+
+
+def read_rows(
+    path: Path, mapping: LogMapping, columns: Mapping[str, str], rejected: Rejected, prefix: str = ""
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The line number and the cells of each row, by what they hold; `prefix` begins the reasons of rejected rows."""
+    try:
+        with path.open(newline="", encoding=mapping.encoding) as file:
+            yield from _rows_of(path, csv.reader(file, delimiter=mapping.separator), columns, rejected, prefix)
+    except (UnicodeError, LookupError) as error:
+        raise InputError(
+            f"{path}: expected text in {mapping.encoding}: {error}; say log.encoding, for instance cp1252"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: the file cannot be read: {error.strerror}") from None
+
+
+def _rows_of(
+    path: Path, reader: Any, columns: Mapping[str, str], rejected: Rejected, prefix: str
+) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        header = [name.strip() for name in next(reader, [])]
+    except csv.Error as error:
+        raise InputError(f"{path}: expected a header row, got line 1 that is not valid CSV: {error}") from None
+    if not header:
+        raise InputError(f"{path}: expected a header row, got an empty file")
+    for key, name in columns.items():
+        if name not in header:
+            raise InputError(f"{path}: missing column {plain(name)}, which is {key}{near(name, header)}")
+        if header.count(name) > 1:
+            raise InputError(f"{path}: expected one column {plain(name)}, got {header.count(name)}")
+    places = [header.index(name) for name in columns.values()]
+    if len(places) == 1:
+        places *= 2  # itemgetter of one place gives no tuple
+    pick, keys, width = itemgetter(*places), tuple(columns), len(header)
+    line = reader.line_num + 1  # of a row with line breaks in a cell, the first
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            rejected.add(line, f"{prefix}not valid CSV", found=f"lines {line} to {reader.line_num}: {error}")
+            rejected.misshapen += not prefix
+            line = reader.line_num + 1
+            continue
+        if cells is None:
+            return
+        if len(cells) == width:
+            yield line, dict(zip(keys, map(str.strip, pick(cells)), strict=False))
+        elif cells:
+            rejected.add(line, f"{prefix}expected {width} cells", found=f"{len(cells)} cells")
+            rejected.misshapen += not prefix
+        line = reader.line_num + 1
