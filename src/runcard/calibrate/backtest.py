@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from runcard.calibrate.clock import local_seconds
 from runcard.calibrate.fit import Fit
-from runcard.calibrate.homes import origins, station_nodes
+from runcard.calibrate.homes import origins, station_nodes, with_roster_kinds
 from runcard.calibrate.log import Log
 from runcard.calibrate.made_up import draw
 from runcard.calibrate.numbers import mean_interval
@@ -169,6 +169,7 @@ def _same(one: Mapping[str, Sequence[int]], other: Mapping[str, Sequence[int]]) 
 
 def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
     """The incidents of a log that the fitted city knows: placed, of a type with standards, with known stations."""
+    rest = with_roster_kinds(fit.city, rest)
     city, placed = fit.city, place_incidents(fit.before, rest)
     station = origins(city, rest, list(fit.homes))
     wanted: dict[str, dict[str, int]] = defaultdict(dict)
@@ -190,7 +191,7 @@ def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
         busy: dict[str, list[float]] = defaultdict(list)
         known = True
         for place in of_incident[number]:
-            kind = rest.kinds[rows["kind"][place]]
+            kind = rest.kinds[rows["kind"][place]] if rows["kind"][place] >= 0 else ""
             if kind not in wanted[name]:
                 continue
             known &= bool(station[place] >= 0)

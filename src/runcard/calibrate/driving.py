@@ -176,11 +176,13 @@ class _Solved:
 
 def _solve(minutes: Floats, columns: Floats, incident: Ints) -> _Solved:
     """Weighted least squares with a start, which is 0 if it would be less."""
-    found = _least_squares(minutes, np.column_stack([np.ones(len(minutes)), columns]), incident)
-    if found.values[0] >= 0.0:
-        return found
+    free = _least_squares(minutes, np.column_stack([np.ones(len(minutes)), columns]), incident)
+    if free.values[0] >= 0.0:
+        return free
     found = _least_squares(minutes, columns, incident)
-    return _Solved(np.append(0.0, found.values), np.append(0.0, found.halves), found.scale, found.scale_half)
+    # It may still be as large as the free fit says.
+    start_half = max(0.0, float(free.values[0] + free.halves[0]))
+    return _Solved(np.append(0.0, found.values), np.append(start_half, found.halves), found.scale, found.scale_half)
 
 
 def _least_squares(minutes: Floats, design: Floats, incident: Ints) -> _Solved:

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from runcard.calibrate.aprons import without_aprons
 from runcard.calibrate.build import build_city
 from runcard.calibrate.driving import DrivingFit, SharedDelayFit, fit_driving, fit_shared_delay
-from runcard.calibrate.homes import Drives, Home, find_drives, find_homes, node_numbers, origins, too_fast
+from runcard.calibrate.homes import (
+    Drives,
+    Home,
+    find_drives,
+    find_homes,
+    node_numbers,
+    origins,
+    too_fast,
+    with_roster_kinds,
+)
 from runcard.calibrate.hours import (
     LEAST_DAYS,
     PeriodFit,
@@ -147,6 +156,9 @@ def fit_city(
     """
     say = progress or (lambda words: None)
     city = without_aprons(city)
+    log = with_roster_kinds(city, log)
+    if not log.kinds:
+        raise InputError(f"{log.name}: expected kinds of units: log.kind or log.every_kind in the mapping, or a roster")
     say("placing incidents")
     placed, notes = place_incidents(city, log), list[str]()
     types = log.types or (ONE_TYPE,)

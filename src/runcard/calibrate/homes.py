@@ -11,7 +11,7 @@ arrives in much less time than the road from home takes; but chance does that to
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -55,6 +55,18 @@ def station_nodes(city: City) -> Ints:
     return np.array([numbers[station.node_id] for station in city.stations], np.int64)
 
 
+def with_roster_kinds(city: City, log: Log) -> Log:
+    """The log with the kinds of the roster, if it has none of its own; -1 for units that the roster does not have."""
+    if log.kinds or not city.units:
+        return log
+    kinds = tuple(dict.fromkeys(unit.kind for unit in city.units))
+    kind_of = {unit.unit_id: kinds.index(unit.kind) for unit in city.units}
+    of_unit = np.array([*(kind_of.get(unit, -1) for unit in log.units), -1], np.int64)
+    responses = log.responses.copy()
+    responses["kind"] = of_unit[responses["unit"]]
+    return replace(log, kinds=kinds, responses=responses)
+
+
 def find_homes(city: City, log: Log, placed: Placed, pattern: str | None = None) -> list[Home]:
     """The homes of the units of a log that has unit names, in the order of the log; units without one are left out."""
     if city.units:
@@ -86,6 +98,8 @@ def _by_drives(city: City, log: Log, placed: Placed, units: list[int], kinds: li
     minutes = (rows["on_scene"] - rows["en_route"]) / 60.0
     node = placed.node[rows["incident"]]
     usable = np.isfinite(minutes) & (minutes > 0.0) & (node >= 0) & (rows["unit"] >= 0)
+    if not usable.any():
+        return []
     ends, place = np.unique(node[usable], return_inverse=True)
     from_station = minutes_between(city, station_nodes(city), ends)  # [station, end]
     near = from_station.min(axis=0)[place]

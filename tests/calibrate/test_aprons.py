@@ -1,0 +1,46 @@
+"""Aprons: the start of every drive as a link of its own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.calibrate.cities import road_city
+
+from runcard.calibrate.aprons import is_apron, with_aprons, without_aprons
+from runcard.city import Node, read_city, write_city
+from runcard.city.demo import demo_city
+from runcard.response.routes import find_routes
+
+
+@pytest.mark.parametrize("city", [road_city(), demo_city()], ids=lambda city: city.name)
+def test_aprons_go_on_and_off(city, tmp_path: Path) -> None:
+    """With aprons and without them again it is the same city, also when it was written and read in between."""
+    with_them = with_aprons(city, 0.7)
+    assert sum(map(is_apron, with_them.links)) == len(city.stations)
+    assert without_aprons(with_them) == city
+    assert without_aprons(read_city(write_city(with_them, tmp_path / "city"))) == city
+    assert without_aprons(city) is city
+    assert with_aprons(city, 0.0) is city
+
+
+def test_every_route_grows_by_the_start() -> None:
+    """The minutes of all routes grow by exactly the apron, their links by one, and what two stations share stays."""
+    city = road_city()
+    before, after = find_routes(city), find_routes(with_aprons(city, 0.7))
+    assert after.drive_minutes == pytest.approx(before.drive_minutes + 0.7, rel=1e-12)
+    assert (after.num_links == before.num_links + 1).all()
+    apart = ~np.eye(len(city.stations), dtype=bool)
+    assert (after.shared_links[apart] == before.shared_links[apart]).all()
+    assert (after.shared_links[~apart] == before.shared_links[~apart] + 1).all()
+
+
+def test_names_that_are_taken() -> None:
+    """A node that is called like an apron stays, and the apron gets another name."""
+    city = road_city()
+    taken = Node("apron s1", -122.45, 37.75)
+    links = (*city.links, replace(city.links[0], link_id="x", to_node_id="apron s1"))
+    city = replace(city, nodes=(*city.nodes, taken), links=links)
+    found = with_aprons(city, 0.5)
+    assert found.stations[0].node_id == "apron s1'"
+    assert without_aprons(found) == city

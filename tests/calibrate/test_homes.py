@@ -1,0 +1,126 @@
+"""Where units live, and whether they were there."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.calibrate.cities import made_up, road_city, true_city
+
+from runcard.calibrate.homes import find_drives, find_homes, origins, roster_of, too_fast, with_roster_kinds
+from runcard.calibrate.log import Log, read_log
+from runcard.calibrate.mapping import LogMapping
+from runcard.calibrate.placing import place_incidents
+from runcard.city import City
+
+
+def without_roster(city: City) -> City:
+    """The city before anybody said which units it has."""
+    stations = tuple(replace(one, trucks=1) for one in city.stations)
+    return replace(city, units=(), standards=(), busy_minutes=30.0, target_minutes=7.0, stations=stations)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    """A made-up log of the known city."""
+    return made_up(tmp_path_factory.mktemp("log"), true_city(road_city()), incidents=600)[0]
+
+
+def test_a_roster_says_where_units_live(log: Log) -> None:
+    """With a roster the homes are its stations, whatever the log says."""
+    city = road_city()
+    homes = find_homes(city, log, place_incidents(city, log))
+    assert roster_of(homes) == city.units
+    assert {home.known_by for home in homes} == {"roster"}
+
+
+def test_a_pattern_reads_homes_from_names(log: Log) -> None:
+    """A name that matches and gives a station of the city is enough; the others are placed by their drives."""
+    city = without_roster(road_city())
+    placed = place_incidents(city, log)
+    homes = {home.unit: home for home in find_homes(city, log, placed, "E0(?P<station>[0-9])")}
+    assert {home.known_by for home in homes.values()} == {"drives"}  # station 1 is called s1
+    stations = tuple(replace(one, station_id=one.station_id[1:]) for one in city.stations)
+    homes = {
+        home.unit: home for home in find_homes(replace(city, stations=stations), log, placed, "E0(?P<station>[0-9])")
+    }
+    assert [(homes[f"E0{n}"].station, homes[f"E0{n}"].known_by) for n in range(1, 5)] == [
+        (str(n), "name") for n in range(1, 5)
+    ]
+    assert homes["E05"].known_by == "drives"
+    assert homes["T01"].known_by == "drives"
+
+
+def test_homes_are_found_again_by_drives(log: Log) -> None:
+    """Without a roster every unit of a made-up log is put at the station at which it really lives."""
+    city = road_city()
+    homes = find_homes(without_roster(city), log, place_incidents(city, log))
+    truth = {unit.unit_id: (unit.station_id, unit.kind) for unit in city.units}
+    assert {home.unit: (home.station, home.kind) for home in homes} == truth
+    assert min(home.margin for home in homes) > 0.03
+
+
+def log_of(tmp_path: Path, *rows: str, **columns: str) -> Log:
+    """A log of rows: incident, unit, station, dispatch, on the road, on scene, free, and node."""
+    names = ("incident", "unit", "station", "dispatched", "en_route", "on_scene", "available", "node")
+    lines = [",".join(names)]
+    for one in rows:
+        incident, unit, station, *times, node = one.split()
+        clock = [f"2024-05-01T{time}" if time != "-" else "" for time in times]
+        lines.append(",".join([incident, unit, station.replace("-", ""), *clock, node]))
+    path = tmp_path / "calls.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return read_log(path, LogMapping("m", {name: name for name in names}, **columns))
+
+
+def test_units_that_cannot_be_home_yet_are_away(tmp_path: Path) -> None:
+    """A unit sent sooner after it was free than the way home takes was away; later, or another unit, was not."""
+    city = road_city()  # E04 lives at s1, which is n00; from n44 the way home takes about 9 minutes
+    log = log_of(
+        tmp_path,
+        "1 E04 - 10:00 10:01 10:09 10:20 n44",
+        "2 E04 - 10:25 10:26 10:30 10:40 n44",  # away
+        "3 E04 - 10:50 10:51 10:59 11:00 n44",  # home again
+        "4 E01 - 11:01 11:02 11:03 - n44",
+        "5 E01 - 11:30 11:31 11:33 11:40 n00",  # nobody knows when it was free
+        "6 XX - 11:30 11:31 11:33 11:40 n00",
+        every_kind="engine",
+    )
+    homes = find_homes(city, log, placed := place_incidents(city, log))
+    station = origins(city, log, homes)
+    assert station.tolist() == [0, 0, 0, 1, 1, -1]
+    drives = find_drives(city, log, placed, station)
+    assert drives.away.tolist() == [False, True, False, False, False]
+    assert drives.minutes.tolist() == [8.0, 4.0, 8.0, 1.0, 2.0]
+    assert drives.unknown_home == 1
+    assert [city.nodes[node].node_id for node in drives.start] == ["n00", "n00", "n00", "n14", "n14"]
+    mean = np.array([9.0, 9.0, 9.0, 4.0, 1.9])
+    assert too_fast(drives, mean).tolist() == [False, False, False, True, False]
+
+
+def test_a_station_that_the_log_names_counts_before_the_home(tmp_path: Path) -> None:
+    """Where the log says where a unit came from, by id or by name, that is where it came from."""
+    city = road_city()
+    stations = (replace(city.stations[0], name="Main_Street"), *city.stations[1:])
+    city = replace(city, stations=stations)
+    rows = ("1 E04 s3 10:00 - - - n44", "2 E01 Main_Street 10:00 - - - n44", "3 E02 gone 10:00 - - - n44")
+    log = log_of(tmp_path, *rows, every_kind="engine")
+    homes = find_homes(city, log, place_incidents(city, log))
+    assert origins(city, log, homes).tolist() == [2, 0, 2]
+
+
+def test_kinds_come_from_the_roster_where_the_log_has_none(tmp_path: Path) -> None:
+    """A log of unit names alone gets the kinds of the roster; units that it does not have get none."""
+    log = log_of(tmp_path, "1 E04 - 10:00 - - - n44", "1 T01 - 10:00 - - - n44", "1 XX - 10:00 - - - n44")
+    assert log.kinds == ()
+    found = with_roster_kinds(road_city(), log)
+    assert found.kinds == ("engine", "ladder")
+    assert found.responses["kind"].tolist() == [0, 1, -1]
+    assert with_roster_kinds(without_roster(road_city()), log) is log
+
+
+def test_without_drives_nobody_has_a_home(tmp_path: Path) -> None:
+    """A log without times on scene, in a city without a roster, gives no home and no error."""
+    log = log_of(tmp_path, "1 E04 - 10:00 - - - n44", every_kind="engine")
+    city = without_roster(road_city())
+    assert find_homes(city, log, place_incidents(city, log)) == []
