@@ -57,6 +57,7 @@ STEP: Final = 0.1
 """Of log θ, over which the share between the quantiles is compared."""
 WIDEST: Final = 0.5
 """A class of road whose factor is known to no better than this part of it is put together with others."""
+SINGULAR: Final = 1e-9
 SETTLED: Final = 1e-10
 MOST_ROUNDS: Final = 100
 MOST_TRIMS: Final = 30
@@ -199,7 +200,17 @@ def _least_squares(minutes: Floats, design: Floats, incident: Ints) -> _Solved:
     scores = cluster_sums(design * (weights * left)[:, None], incident)
     spread = inverse @ (scores.T @ scores) @ inverse
     scale, scale_half = _scale(minutes, np.maximum(mean, FLOOR_MINUTES), incident)
-    return _Solved(values, Z * np.sqrt(np.maximum(np.diag(spread), 0.0)), scale, scale_half)
+    halves = np.where(_undecided(normal), np.inf, Z * np.sqrt(np.maximum(np.diag(spread), 0.0)))
+    return _Solved(values, halves, scale, scale_half)
+
+
+def _undecided(normal: Floats) -> NDArray[np.bool_]:
+    """[number] whether the drives do not say it: only its sum with others, or nothing at all."""
+    size = np.sqrt(np.diag(normal))
+    size = np.where(size > 0.0, size, 1.0)
+    values, vectors = np.linalg.eigh(normal / np.outer(size, size))
+    found: NDArray[np.bool_] = (np.abs(vectors[:, values < SINGULAR]) > 1e-3).any(axis=1)
+    return found
 
 
 def _scale(minutes: Floats, mean: Floats, incident: Ints) -> tuple[float, float]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from runcard.city.conditions import near, plain
+from runcard.city.conditions import LEAST_MINUTES, MAX_MINUTES, MAX_TRUCKS_PER_INCIDENT, near, plain
 from runcard.errors import InputError
 
 LEVEL: Final = 0.95
@@ -38,9 +38,15 @@ class Fitted:
     """What the log says, where somebody overruled it."""
 
     def document(self) -> dict[str, Any]:
-        """The number as plain values, ready for JSON."""
+        """The number as plain values, ready for JSON; None is the end of an interval that has none."""
         names = ("name", "value", "low", "high", "sample", "of", "note", "fitted")
-        return {name: getattr(self, name) for name in names if getattr(self, name) not in ("", None)}
+        found = {name: getattr(self, name) for name in names if getattr(self, name) not in ("", None)}
+        return found | {name: finite_or_none(found[name]) for name in ("low", "high")}
+
+
+def finite_or_none(value: float) -> float | None:
+    """The value, or None if JSON has no word for it."""
+    return float(value) if np.isfinite(value) else None
 
 
 def overruled(numbers: list[Fitted], by: Mapping[str, float]) -> list[Fitted]:
@@ -49,12 +55,24 @@ def overruled(numbers: list[Fitted], by: Mapping[str, float]) -> list[Fitted]:
     for name, value in by.items():
         if name not in known:
             raise InputError(f"--set {plain(name)}: expected the name of a fitted number{near(name, known)}")
-        if not np.isfinite(value):
-            raise InputError(f"--set {plain(name)}: expected a number, got {value}")
+        least, most, words = _range_of(name)
+        if not least <= value <= most or (name.startswith("sent.") and value != round(value)):
+            raise InputError(f"--set {plain(name)}: expected {words}, got {value:g}")
     return [
         replace(one, value=float(by[one.name]), fitted=one.value, note="overruled") if one.name in by else one
         for one in numbers
     ]
+
+
+def _range_of(name: str) -> tuple[float, float, str]:
+    """The smallest and the largest value that a number can have, and words for both."""
+    if name == "shared_delay":
+        return 0.0, 1.0, "a number from 0 to 1"
+    if name.startswith("sent."):
+        return 0.0, MAX_TRUCKS_PER_INCIDENT, f"a whole number from 0 to {MAX_TRUCKS_PER_INCIDENT}"
+    if name == "driving.start_minutes":
+        return 0.0, MAX_MINUTES, "a number >= 0"
+    return LEAST_MINUTES, MAX_MINUTES, "a number > 0"
 
 
 def poisson_interval(count: float) -> tuple[float, float]:

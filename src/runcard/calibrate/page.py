@@ -1,6 +1,7 @@
 """The page of a fit: one HTML file that needs neither a network nor a script. If the fit is bad, it says so first."""
 
 from importlib.resources import files
+from math import isfinite
 
 from jinja2 import Environment, StrictUndefined
 
@@ -27,7 +28,9 @@ def fit_page(fit: Fit, goodness: Goodness, backtest: Backtest | None = None) -> 
 
 
 def number_text(value: float) -> str:
-    """A number with about three digits that count."""
+    """A number with about three digits that count; unknown for the end of an interval that has none."""
+    if not isfinite(value):
+        return "unknown"
     if value == round(value) and abs(value) < 1e6:
         return f"{value:.0f}"
     return f"{value:.3f}" if abs(value) < 1.0 else f"{value:.2f}" if abs(value) < 100.0 else f"{value:.1f}"

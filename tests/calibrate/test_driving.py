@@ -1,0 +1,164 @@
+"""Driving times: recovery of what they were drawn from, and how sure the fit is of it."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from runcard.calibrate.driving import DrivingFit, fit_driving, fit_shared_delay
+from runcard.errors import InputError
+
+START, FACTORS, SCALE = 0.8, np.array([1.2, 1.7]), 0.4
+CLASSES = ("fast", "slow")
+
+Floats = NDArray[np.float64]
+
+
+def drawn(rng: np.random.Generator, num: int, start: float = START) -> tuple[Floats, Floats]:
+    """Drives of the law, and their minutes on each class of road."""
+    by_class = rng.gamma(2.0, 1.0, (num, 2))
+    return rng.gamma((start + by_class @ FACTORS) / SCALE, SCALE), by_class
+
+
+def fitted(rng: np.random.Generator, num: int = 400) -> DrivingFit:
+    """The fit to some drives of the law."""
+    minutes, by_class = drawn(rng, num)
+    return fit_driving(minutes, by_class, np.arange(num), CLASSES)
+
+
+def test_a_large_sample_gives_the_numbers_back() -> None:
+    """Start, factors and scale of 20,000 drives are within four standard errors, and hardly any drive is lost."""
+    found = fitted(np.random.default_rng(1), 20_000)
+    assert found.classes == CLASSES
+    for value, half, truth in (
+        (found.start_minutes, found.start_half, START),
+        (found.scale_minutes, found.scale_half, SCALE),
+        *zip(found.factors, found.factor_halves, FACTORS, strict=True),
+    ):
+        assert abs(value - truth) < 4.0 * half / 1.96
+        assert half < 0.06 * truth
+    assert found.num_trips >= 19_995
+    variance = np.var(np.random.default_rng(2).gamma(2.0, 1.0, (10**6, 2)) @ FACTORS)
+    mean = START + 2.0 * FACTORS.sum()
+    assert found.explained == pytest.approx(variance / (variance + SCALE * mean), abs=0.01)
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
+    """Over 200 small logs each 95 % interval holds the truth about that often: within limits of one in a thousand."""
+    rng, inside = np.random.default_rng(5), np.zeros(4)
+    for _ in range(200):
+        found = fitted(rng, 300)
+        values = np.array([found.start_minutes, *found.factors, found.scale_minutes])
+        halves = np.array([found.start_half, *found.factor_halves, found.scale_half])
+        inside += np.abs(values - [START, *FACTORS, SCALE]) <= halves
+    low, high = binom.ppf([0.0005, 0.9995], 200, 0.94)
+    assert (inside >= low).all(), inside
+    assert (inside <= max(high, 199)).all(), inside
+
+
+def test_drives_to_one_incident_that_are_delayed_together_widen_the_intervals() -> None:
+    """With three units on the same road at once, single drives would promise too much; whole incidents do not."""
+    rng, inside = np.random.default_rng(7), np.zeros(2)
+    for _ in range(150):
+        minutes, by_class = drawn(rng, 150)
+        thrice = np.repeat(minutes, 3), np.repeat(by_class, 3, axis=0)
+        incident = np.repeat(np.arange(150), 3)
+        for way, clusters in enumerate((incident, np.arange(450))):
+            found = fit_driving(*thrice, clusters, CLASSES)
+            inside[way] += np.abs(found.factors[0] - FACTORS[0]) <= found.factor_halves[0]
+    assert inside[0] >= binom.ppf(0.001, 150, 0.93)
+    assert inside[1] < 0.85 * 150
+
+
+def test_a_start_of_nothing_is_never_negative() -> None:
+    """Where the truth is no start, the fit is 0 or more, and its interval covers 0 and what may still be true."""
+    starts = []
+    for seed in range(20):
+        minutes, by_class = drawn(np.random.default_rng(seed), 400, start=0.0)
+        found = fit_driving(minutes, by_class, np.arange(400), CLASSES)
+        starts.append(found.start_minutes)
+        assert found.start_minutes >= 0.0
+        assert found.start_minutes - found.start_half <= 0.05
+        assert found.start_half >= 0.0
+    assert 0.0 in starts
+
+
+def test_a_small_start_stays_inside_the_interval_of_a_fit_without_one() -> None:
+    """A start that is cut off at 0 keeps an interval: the truth of 0.1 min is inside about as often as it should be."""
+    inside = 0
+    for seed in range(100):
+        minutes, by_class = drawn(np.random.default_rng(seed), 200, start=0.1)
+        found = fit_driving(minutes, by_class, np.arange(200), CLASSES)
+        inside += abs(found.start_minutes - 0.1) <= found.start_half
+    assert inside >= binom.ppf(0.001, 100, 0.94)
+
+
+def test_classes_that_cannot_be_told_apart_are_merged() -> None:
+    """Roads on which nobody drives, or hardly anybody, share a factor with the least driven others; so do like ones."""
+    rng = np.random.default_rng(3)
+    minutes, by_class = drawn(rng, 3000)
+    names = ("a", "b", "rare", "unseen")
+    more = np.column_stack([by_class, 0.02 * (rng.random(3000) < 0.01), np.zeros(3000)])
+    found = fit_driving(minutes, more, np.arange(3000), names)
+    least = int(by_class.sum(axis=0).argmin())
+    assert found.classes == (names[1 - least], "other")
+    assert [found.group[one] for one in (1 - least, least, 2, 3)] == [0, 1, 1, 1]
+    assert found.factors == pytest.approx(FACTORS[[1 - least, least]], rel=0.05)
+    alike = np.column_stack([by_class[:, 0], by_class[:, 0]])
+    told = fit_driving(rng.gamma((START + alike.sum(axis=1)) / SCALE, SCALE), alike, np.arange(3000), ("a", "b"))
+    assert told.classes == ("all",)
+    assert told.factors[told.group] == pytest.approx([1.0, 1.0], abs=0.05)
+    assert told.mean(alike) == pytest.approx(START + alike.sum(axis=1), rel=0.1)
+
+
+def test_slow_drives_do_not_count() -> None:
+    """Two in a hundred that took an hour longer are left out, and leave the numbers as they are."""
+    rng = np.random.default_rng(4)
+    minutes, by_class = drawn(rng, 5000)
+    late = rng.random(5000) < 0.02
+    found = fit_driving(minutes + 60.0 * late, by_class, np.arange(5000), CLASSES)
+    clean = fit_driving(minutes[~late], by_class[~late], np.arange(5000)[~late], CLASSES)
+    assert not found.counted[late].any()
+    assert (~found.counted).sum() <= late.sum() + 2
+    assert found.factors == pytest.approx(clean.factors, rel=0.02)
+    assert found.scale_minutes == pytest.approx(clean.scale_minutes, rel=0.05)
+
+
+def test_too_few_drives_and_drives_that_do_not_grow() -> None:
+    """A log that cannot say how long roads take is an error in words."""
+    rng = np.random.default_rng(5)
+    minutes, by_class = drawn(rng, 29)
+    with pytest.raises(InputError, match=r"expected at least 30 drives from a station .*, got 29"):
+        fit_driving(minutes, by_class, np.arange(29), CLASSES)
+    with pytest.raises(InputError, match="got driving times that do not grow with the route"):
+        fit_driving(10.0 - by_class[:, 0].repeat(9) / 2.0, by_class.repeat(9, axis=0), np.arange(261), CLASSES)
+
+
+def shared_log(rng: np.random.Generator, num: int, q: float) -> tuple[Floats, Floats, Floats]:
+    """Pairs of drives over roads with a common part: minutes [2, pair], their means, and the common minutes."""
+    own, common = 1.0 + rng.gamma(2.0, 1.0, (2, num)), rng.gamma(2.0, 1.0, num)
+    together = rng.gamma(q * common / SCALE + 1e-300, SCALE)
+    apart = rng.gamma((own + (1.0 - q) * common) / SCALE, SCALE)
+    return apart + together, own + common, common
+
+
+@pytest.mark.parametrize("q", [0.0, 0.3, 1.0])
+def test_shared_delay_is_found_again(q: float) -> None:
+    """For no, some and full sharing the estimate is right within its interval, which covers as often as it says."""
+    rng, inside, estimates = np.random.default_rng(6), 0, []
+    for _ in range(200):
+        minutes, mean, common = shared_log(rng, 300, q)
+        pairs = np.column_stack([np.arange(300), 300 + np.arange(300)])
+        found = fit_shared_delay((minutes - mean).ravel(), mean.ravel(), common, pairs, np.arange(300), SCALE)
+        inside += found.low <= q <= found.high
+        estimates.append((found.low + found.high) / 2.0)
+        assert 0.0 <= found.value <= 1.0
+        assert found.num_pairs == 300
+    assert np.mean(estimates) == pytest.approx(q, abs=4.0 * np.std(estimates) / np.sqrt(200))
+    assert inside >= binom.ppf(0.0005, 200, 0.94)
+
+
+def test_without_pairs_the_shared_delay_is_unknown() -> None:
+    """Where hardly any two units drove together the interval is everything."""
+    found = fit_shared_delay(np.ones(4), np.ones(4), np.ones(1), np.array([[0, 1]]), np.zeros(1, np.int64), SCALE)
+    assert (found.low, found.high, found.num_pairs) == (0.0, 1.0, 1)
