@@ -4,12 +4,12 @@ The city is fitted on the first part of the log, and policies are judged on the 
 incidents at the same moments. A unit that it sends is busy as long as the log says for the first, second, ... unit of
 that kind at that incident, or the mean of its kind and type where fewer went. Driving times come from the model,
 because nobody knows how long a unit would have taken that did not go. They are the same draws for every policy and for
-what really went: each station has its own turnout and roads, and on each link the same delay in so far as delays are
-shared. What was sent is taken as sent from home. So the difference between policies has little noise, and the interval
-of each is over incidents.
+what really went: the first, second, ... unit of a kind and station has its own turnout and roads, and on each link all
+meet the same delay in so far as delays are shared. What was sent is taken as sent from home. So the difference between
+policies has little noise, and the interval of each is over incidents.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ from runcard.calibrate.fit import Fit
 from runcard.calibrate.homes import origins, station_nodes, with_roster_kinds
 from runcard.calibrate.log import Log
 from runcard.calibrate.made_up import draw
-from runcard.calibrate.numbers import mean_interval
+from runcard.calibrate.numbers import finite_or_none, mean_interval
 from runcard.calibrate.placing import place_incidents
 from runcard.calibrate.trips import Paths, find_paths
 from runcard.city.conditions import OUTSIDE_ID
@@ -44,6 +44,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Dispatch = Callable[[datetime], Department]
 """The department that decides at a local time."""
+_Unit = tuple[int, str, int]
+"""A unit of a team: its station and kind, and which of those of its station it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,12 @@ class Backtest:
                     "fewer_than_first": dict(zip(("value", "low", "high"), self.fewer(number), strict=True)),
                     "same_as_first": one.same_as_first,
                     "standards": [
-                        {**standard.document(), "miss_fraction": value, "low": low, "high": high}
+                        {
+                            **standard.document(),
+                            "miss_fraction": value,
+                            "low": finite_or_none(low),
+                            "high": finite_or_none(high),
+                        }
                         for standard, value, low, high in one.standards
                     ],
                 }
@@ -272,24 +279,31 @@ def _judge(
     by_standard: dict[Standard, list[list[float]]] = {one: [[] for _ in teams] for one in city.standards}
     for place, number in enumerate(counted):
         one = incidents[number]
-        stations = sorted(
-            {station for team in teams for own in team[number].values() for station in own if station >= 0}
-        )
-        drives = roads.draw(rng, [listed[station, one.node] for station in stations])
-        row = {station: number for number, station in enumerate(stations)}
+        units = sorted({unit for team in teams for kind in one.wanted for unit in _units(team[number], kind)})
+        times = roads.responses(rng, units, [listed[station, one.node] for station, _, _ in units])
         for kind in one.wanted:
-            times = {station: drives[row[station]] + roads.turnout(rng, kind) for station in stations}
             outside = [roads.outside(rng, kind) for _ in range(one.wanted[kind])]
             for number_of_policy, team in enumerate(teams):
-                own = team[number].get(kind, ())
-                listed_times = [times[station] for station in own if station != OUTSIDE]
-                there = np.sort(listed_times + outside[: len(own) - len(listed_times)], axis=0)
+                near = [times[unit] for unit in _units(team[number], kind)]
+                num_outside = len(team[number].get(kind, ())) - len(near)
+                there = np.sort(near + outside[:num_outside], axis=0)
                 for standard in by_type[one.type]:
                     if standard.kind == kind:
                         late = _late(there, standard)
                         missed[number_of_policy, place] += standard.weight * late
                         by_standard[standard][number_of_policy].append(late)
     return missed, by_standard
+
+
+def _units(team: Mapping[str, Sequence[int]], kind: str) -> list[_Unit]:
+    """The units of a kind that a team has: each has the same draws in every team."""
+    met: Counter[int] = Counter()
+    found = []
+    for station in team.get(kind, ()):
+        if station != OUTSIDE:
+            found.append((station, kind, met[station]))
+            met[station] += 1
+    return found
 
 
 def _late(there: Floats, standard: Standard) -> float:
@@ -321,6 +335,17 @@ class _Roads:
         total = np.array([self.minutes[row[row >= 0]].sum() for row in links]).reshape(-1)
         own = np.maximum(total - on @ means, 1e-9)
         return np.asarray(on @ common + rng.gamma(own[:, None] / self.scale, self.scale, (len(places), DRAWS)))
+
+    def responses(self, rng: np.random.Generator, units: list[_Unit], places: list[int]) -> dict[_Unit, Floats]:
+        """[draw] the response minutes of each unit, given the paths of all."""
+        drives, turnouts = self.draw(rng, places), dict[_Unit, Floats]()
+        for station, kind, number in units:
+            # Units of one kind and station leave together, if turnout is shared.
+            own = 0 if self.city.turnout_by_kind.get(kind, self.city.turnout).shared else number
+            if (station, kind, own) not in turnouts:
+                turnouts[station, kind, own] = self.turnout(rng, kind)
+            turnouts[station, kind, number] = turnouts[station, kind, own]
+        return {unit: drive + turnouts[unit] for unit, drive in zip(units, drives, strict=True)}
 
     def turnout(self, rng: np.random.Generator, kind: str) -> Floats:
         """[draw] minutes."""

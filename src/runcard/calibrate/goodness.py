@@ -277,32 +277,37 @@ def _late(fit: Fit, rng: np.random.Generator) -> tuple[LateFit, ...]:
 
 def team_draws(fit: Fit, drives: Ints, rng: np.random.Generator, num: int = DRAWS) -> Floats:
     """[drive, draw] response minutes of units that drive to one incident together, with the delays that they share."""
-    if len(drives) == 1 or fit.city.shared_delay == 0.0:
-        return draw_responses(fit, drives, rng, num)
+    found, city, data = _team_drives(fit, drives, rng, num), fit.city, fit.driving_data
+    kinds = fit.log.responses["kind"][data.drives.response[drives]].tolist()
+    turnouts: dict[tuple[int, int], Floats] = {}
+    for place, (number, start) in enumerate(zip(kinds, data.drives.start[drives].tolist(), strict=True)):
+        law = city.turnout_by_kind.get(fit.log.kinds[number] if number >= 0 else "", city.turnout)
+        if law.mean_minutes:
+            # Units of one kind and station leave together, if turnout is shared.
+            key = (number, start) if law.shared else (place, -1)
+            if key not in turnouts:
+                turnouts[key] = draw(rng, law.model, law.cv, np.full(num, law.mean_minutes))
+            found[place] += turnouts[key]
+    return found
+
+
+def _team_drives(fit: Fit, drives: Ints, rng: np.random.Generator, num: int) -> Floats:
+    """[drive, draw] driving minutes of such units."""
     data, city = fit.driving_data, fit.city
+    scale, q = float(city.driving.scale_minutes or 1.0), city.shared_delay
     # The apron of a station stands for a link behind all others.
     aprons = len(city.links) + data.drives.start[drives]
     links = np.column_stack([data.paths.links[data.path[drives]], aprons])
     listed, times = np.unique(links[links >= 0], return_counts=True)
-    shared = listed[times > 1]
-    if not len(shared):
-        return draw_responses(fit, drives, rng, num)
-    scale, q = float(city.driving.scale_minutes or 1.0), city.shared_delay
+    shared = listed[times > 1] if q > 0.0 else listed[:0]
     start = fit.number("driving.start_minutes").value
     means = q * np.array(
-        [city.links[link].mean_minutes if link < len(city.links) else start for link in shared.tolist()]
+        [city.links[link].mean_minutes if link < len(city.links) else start for link in shared.tolist()], np.float64
     )
     common = rng.gamma(means[:, None] / scale, scale, (len(shared), num))
     on = np.array([np.isin(shared, row) for row in links], np.float64)
-    together = on @ means
-    own = np.maximum(data.mean[drives] - together, 1e-9)
-    found = rng.gamma(own[:, None] / scale, scale, (len(drives), num)) + on @ common
-    kinds = fit.log.responses["kind"][data.drives.response[drives]]
-    for place, number in enumerate(kinds.tolist()):
-        law = city.turnout_by_kind.get(fit.log.kinds[number] if number >= 0 else "", city.turnout)
-        if law.mean_minutes:
-            found[place] += draw(rng, law.model, law.cv, np.full(num, law.mean_minutes))
-    return found
+    own = np.maximum(data.mean[drives] - on @ means, 1e-9)
+    return np.asarray(rng.gamma(own[:, None] / scale, scale, (len(drives), num)) + on @ common)
 
 
 def _faults(
