@@ -2,8 +2,8 @@
 
 In this order: where incidents are, what they are and what goes there; where units live, how long they take to leave and
 to drive, and how much two of them are delayed together; how long they are busy; when incidents happen and where. Roads
-keep their shape. Their minutes are multiplied by the factors of their classes, and because that changes routes,
-driving is fitted again until routes stay.
+keep their shape. Their minutes are multiplied by the factors of their classes, and because that changes routes and the
+way home, driving is fitted again until they stay.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,6 +22,7 @@ from runcard.calibrate.homes import (
     Home,
     find_drives,
     find_homes,
+    is_away,
     node_numbers,
     origins,
     too_fast,
@@ -169,9 +170,9 @@ def fit_city(
     say("finding homes")
     homes = find_homes(city, log, placed, home_pattern) if log.units else []
     station = origins(city, log, homes)
-    drives = find_drives(city, log, placed, station)
     say("fitting driving times")
-    driving, data, roads = _fit_driving(city, log, drives)
+    driving, data, roads = _fit_driving(city, log, placed, station)
+    drives = data.drives
     shared = _fit_shared(log, data, driving, roads)
     if drives.unknown_home:
         notes.append(f"{drives.unknown_home:,} drives of units without a known station are not used")
@@ -183,7 +184,7 @@ def fit_city(
     here = of_incident >= 0
     np.add.at(counts, (placed.area[here], of_incident[here]), 1)
     centres = [node_numbers(city)[name] for name in placed.centres]
-    rates = fit_rates(counts, minutes_between(city, centres, centres), num_days)
+    rates = fit_rates(counts, minutes_between(roads, centres, centres), num_days)
     found_periods = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
     numbers = overruled(
         [
@@ -235,25 +236,29 @@ def fit_city(
     )
 
 
-def _fit_driving(city: City, log: Log, drives: Drives) -> tuple[DrivingFit, DrivingData, City]:
+def _fit_driving(city: City, log: Log, placed: Placed, station: Ints) -> tuple[DrivingFit, DrivingData, City]:
     """The fit of driving, what it used, and the city with its factors."""
+    drives = find_drives(city, log, placed, station)
     classes, of_link = link_classes(city)
     base = np.array([link.mean_minutes for link in city.links])
-    used, incident = ~drives.away, log.responses["incident"][drives.response]
+    incident = log.responses["incident"][drives.response]
     pairs, path = np.unique(np.column_stack([drives.start, drives.end]), axis=0, return_inverse=True)
     roads, factors = city, np.ones(len(classes))
     for _ in range(ROUNDS):
         paths = find_paths(roads, pairs[:, 0], pairs[:, 1])
         own = np.column_stack([paths.sums(np.where(of_link == c, base, 0.0)) for c in range(len(classes))])
-        by_class = own[path.ravel()]
+        by_class, used = own[path.ravel()], ~drives.away
         found = fit_driving(drives.minutes[used], by_class[used], incident[used], classes)
         now = found.factors[found.group]
         # Only the ratio of factors changes routes.
         same = bool((np.abs(now / now[0] - factors / factors[0]) < SAME_FACTOR).all())
         factors = now
         roads = with_factors(city, factors[of_link])
-        if same:
+        # On slower roads the way home takes longer.
+        away = is_away(roads, log, placed, station)[drives.response]
+        if same and (away == drives.away).all():
             break
+        drives = replace(drives, away=away)
     used = used.copy()
     used[used] = found.counted
     data = DrivingData(drives, used, path.ravel().astype(np.int64), paths, found.mean(by_class))
@@ -342,17 +347,8 @@ def _rate_numbers(types: tuple[str, ...], counts: Ints, num_days: float, periods
         for p, period in enumerate(periods.names):
             for t, name in enumerate(types):
                 value, low, high = (float(of[p, t]) for of in (periods.rates, periods.low, periods.high))
-                found.append(
-                    Fitted(
-                        f"period.{period}.{name}",
-                        value,
-                        low,
-                        high,
-                        int(periods.counts[p, t]),
-                        "incidents",
-                        "times the mean rate",
-                    )
-                )
+                own, note = int(periods.counts[p, t]), "times the mean rate"
+                found.append(Fitted(f"period.{period}.{name}", value, low, high, own, "incidents", note))
     return found
 
 

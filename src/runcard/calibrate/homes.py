@@ -157,7 +157,7 @@ def find_drives(city: City, log: Log, placed: Placed, station: Ints) -> Drives:
     minutes = (rows["on_scene"] - rows["en_route"]) / 60.0
     end = placed.node[rows["incident"]]
     driven = np.isfinite(minutes) & (end >= 0)
-    away = _is_away(city, log, end, station)
+    away = is_away(city, log, placed, station)
     used = np.flatnonzero(driven & (station >= 0))
     return Drives(
         response=used,
@@ -169,9 +169,10 @@ def find_drives(city: City, log: Log, placed: Placed, station: Ints) -> Drives:
     )
 
 
-def _is_away(city: City, log: Log, end: Ints, station: Ints) -> NDArray[np.bool_]:
-    """[response] whether a unit was sent sooner than it could be home from the incident before."""
+def is_away(city: City, log: Log, placed: Placed, station: Ints) -> NDArray[np.bool_]:
+    """[response] whether a unit was sent sooner than it could be home from the incident before, on these roads."""
     rows, found = log.responses, np.zeros(len(log.responses), np.bool_)
+    end = placed.node[rows["incident"]]
     home_from = minutes_between(city, np.arange(len(city.nodes)), station_nodes(city))  # [node, station]
     known = np.flatnonzero((rows["unit"] >= 0) & (station >= 0))
     order = known[np.lexsort((rows["dispatched"][known], rows["unit"][known]))]

@@ -1,0 +1,308 @@
+"""A whole fit: the numbers of a known city come back from its log."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.calibrate.cities import (
+    FACTORS,
+    SCALE,
+    SHARED,
+    START,
+    known_fit,
+    made_up,
+    plain_city,
+    road_city,
+    true_city,
+    true_plain_city,
+)
+
+from runcard.calibrate.aprons import is_apron, without_aprons
+from runcard.calibrate.fit import Fit, fit_city, pairs_together
+from runcard.calibrate.log import Log, read_log
+from runcard.calibrate.mapping import LogMapping, read_mapping
+from runcard.city import City, Period, Standard, read_city, write_city
+from runcard.city.model import Driving
+from runcard.errors import InputError
+
+DAY_SHARE = 15 * 1.3 / 24.0 + 9 * 0.5 / 24.0
+TRUTH = {
+    "rate.fire": 16.0,
+    "rate.medical": 30.0,
+    **{f"period.7-22.{name}": 1.3 / DAY_SHARE for name in ("fire", "medical")},
+    **{f"period.22-7.{name}": 0.5 / DAY_SHARE for name in ("fire", "medical")},
+    "busy_minutes.fire.engine": 35.0,
+    "busy_minutes.medical.engine": 22.0,
+    "busy_minutes.fire.ladder": 35.0,
+    "turnout.engine.mean_minutes": 1.2,
+    "turnout.engine.cv": 0.5,
+    "turnout.ladder.mean_minutes": 1.6,
+    "turnout.ladder.cv": 0.4,
+    "driving.start_minutes": START,
+    **{f"driving.factor.{name}": factor for name, factor in FACTORS.items()},
+    "driving.scale_minutes": SCALE,
+    "shared_delay": SHARED,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for logs."""
+    return tmp_path_factory.mktemp("logs")
+
+
+@pytest.fixture(scope="module")
+def fit(folder: Path) -> Fit:
+    """The fit of the known city to 4000 incidents."""
+    return known_fit(folder)
+
+
+@pytest.fixture(scope="module")
+def small_log(folder: Path) -> Log:
+    """A log of 700 incidents."""
+    return made_up(folder, true_city(road_city()), incidents=700)[0]
+
+
+def test_every_number_is_found_again(fit: Fit) -> None:
+    """Each number is within four standard errors of the truth, and the shared delay inside its interval."""
+    for name, truth in TRUTH.items():
+        one = fit.number(name)
+        assert abs(one.value - truth) <= 2.04 * (one.high - one.low), (name, one)
+        assert one.sample > 200
+    shared = fit.number("shared_delay")
+    assert shared.low <= SHARED <= shared.high
+    assert shared.high - shared.low < 0.2
+    assert {one.name for one in fit.numbers if one.name.startswith("sent.")} == {
+        "sent.fire.engine", "sent.fire.ladder", "sent.medical.engine", "sent.medical.ladder",
+    }  # fmt: skip
+    assert (fit.number("sent.fire.engine").value, fit.number("sent.medical.ladder").value) == (2.0, 0.0)
+    assert fit.notes == ()
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> None:
+    """Over eight logs at least 88 % of all numbers are inside their 95 % intervals, and no number is always outside."""
+    inside: dict[str, list[bool]] = {name: [] for name in TRUTH}
+    for seed in range(10, 18):
+        found = {one.name: one for one in known_fit(tmp_path, 2500, seed).numbers}
+        for name, truth in TRUTH.items():
+            if name in found:  # a short log may cut the day an hour off
+                inside[name].append(found[name].low <= truth <= found[name].high)
+    hits = [hit for own in inside.values() for hit in own]
+    assert len(hits) > 100
+    assert np.mean(hits) >= 0.88, {name: sum(own) for name, own in inside.items()}
+    assert all(sum(own) >= 4 for own in inside.values() if len(own) == 8), inside
+
+
+def test_the_city_has_the_fitted_numbers(fit: Fit) -> None:
+    """Links, aprons, laws, rates, standards and periods of the city are the numbers."""
+    city, before = fit.city, fit.before
+    for link, old in zip(city.links, before.links, strict=False):
+        road = dict(old.extra)["road_class"]
+        assert link.mean_minutes == pytest.approx(old.mean_minutes * fit.number(f"driving.factor.{road}").value)
+    assert [one.mean_minutes for one in city.links if is_apron(one)] == [fit.number("driving.start_minutes").value] * 4
+    assert city.driving == Driving("gamma", scale_minutes=fit.number("driving.scale_minutes").value)
+    assert city.shared_delay == fit.number("shared_delay").value
+    assert city.turnout_by_kind["ladder"].model == "lognormal"
+    assert city.turnout_by_kind["engine"].cv == fit.number("turnout.engine.cv").value
+    for name in ("fire", "medical"):
+        rates = [point.incidents_per_day for point in city.demand if point.type == name]
+        assert sum(rates) == pytest.approx(fit.number(f"rate.{name}").value)
+        assert min(rates) > 0.0
+    assert {
+        (one.type, one.kind, one.trucks, one.arrivals, one.target_minutes, one.weight) for one in city.standards
+    } == {(one.type, one.kind, one.trucks, one.arrivals, one.target_minutes, one.weight) for one in before.standards}
+    assert city.standards[0].busy_minutes == fit.number(f"busy_minutes.{city.standards[0].type}.engine").value
+    assert {one.name for one in city.periods} == {"7-22", "22-7"}
+    assert city.units == before.units
+
+
+def test_a_fitted_city_is_written_and_read_again(fit: Fit, tmp_path: Path) -> None:
+    """The folder holds the same city."""
+    assert read_city(write_city(fit.city, tmp_path / "city")) == fit.city
+
+
+def test_fitting_a_fitted_city_changes_nothing(fit: Fit) -> None:
+    """The same log on the fitted city gives the same minutes, start, spread, rates and shared delay up to rounding."""
+    again = fit_city(fit.city, fit.log).city
+    assert without_aprons(again).nodes == without_aprons(fit.city).nodes
+    for now, before in zip(again.links, fit.city.links, strict=True):
+        assert now.mean_minutes == pytest.approx(before.mean_minutes, rel=1e-4)
+    assert again.driving.scale_minutes == pytest.approx(fit.city.driving.scale_minutes, rel=1e-4)
+    assert again.shared_delay == pytest.approx(fit.city.shared_delay, abs=1e-4)
+    rates = [[point.incidents_per_day for point in city.demand] for city in (again, fit.city)]
+    assert rates[0] == pytest.approx(rates[1], rel=1e-3)
+    assert again.standards == fit.city.standards
+    assert [one.hours for one in again.periods] == [one.hours for one in fit.city.periods]
+
+
+def test_numbers_are_overruled(small_log: Log) -> None:
+    """A number of one's own goes into the city, with what the log says beside it; unknown names are errors."""
+    own = {
+        "shared_delay": 0.9,
+        "driving.factor.main": 2.0,
+        "rate.fire": 99.0,
+        "sent.medical.engine": 2,
+        "driving.start_minutes": 0.0,
+    }
+    fit = fit_city(road_city(), small_log, overrule=own)
+    city = fit.city
+    assert (city.shared_delay, city.links[0].mean_minutes) == (0.9, 2.0 * road_city().links[0].mean_minutes)
+    assert not any(map(is_apron, city.links))
+    assert sum(point.incidents_per_day for point in city.demand if point.type == "fire") == pytest.approx(99.0)
+    assert next(one.trucks for one in city.standards if one.type == "medical") == 2
+    assert fit.number("shared_delay").fitted is not None
+    with pytest.raises(InputError, match=r"--set driving\.factor\.man: .*\(did you mean driving\.factor\.main\?\)"):
+        fit_city(road_city(), small_log, overrule={"driving.factor.man": 1.0})
+
+
+def test_periods_are_found_kept_or_left_out(small_log: Log) -> None:
+    """Without periods there are none, given ones keep their hours, and a short log says that it cannot tell."""
+    assert fit_city(road_city(), small_log, periods="none").city.periods == ()
+    hours = tuple(range(84)), tuple(range(84, 168))
+    given = tuple(Period(name, own) for name, own in zip(("first", "second"), hours, strict=True))
+    found = fit_city(road_city(), small_log, periods=given)
+    assert [(one.name, one.hours) for one in found.city.periods] == [("first", hours[0]), ("second", hours[1])]
+    short = small_log.incidents["time"] < small_log.incidents["time"].min() + 5 * 86400.0
+    from runcard.calibrate.backtest import _cut
+
+    short_fit = fit_city(road_city(), _cut(small_log, short))
+    assert short_fit.city.periods == ()
+    assert short_fit.notes[0].startswith("no periods of the week: the log has only ")
+
+
+def test_a_log_without_unit_names_fits_a_plain_city(tmp_path: Path) -> None:
+    """London's format, with stations alone, fits the roads, rates and busy time of a city without a roster."""
+    city = plain_city()
+    log, _ = made_up(tmp_path, true_plain_city(city), mapping="london", incidents=1500)
+    fit = fit_city(city, log)
+    assert fit.city.units == ()
+    assert {(one.type, one.kind, one.trucks) for one in fit.city.standards} == {
+        ("fire", "truck", 2),
+        ("alarm", "truck", 2),
+    }
+    assert [one.trucks for one in fit.city.stations] == [2, 2, 1, 1]
+    for name, truth in (("driving.start_minutes", START), ("driving.scale_minutes", SCALE), ("shared_delay", SHARED),
+                        ("driving.factor.side", FACTORS["side"]), ("turnout.pump.mean_minutes", 1.2),
+                        ("busy_minutes.pump", 30.0)):  # fmt: skip
+        one = fit.number(name)
+        assert abs(one.value - truth) <= 2.04 * (one.high - one.low), (name, one)
+    assert fit.city.busy_minutes == pytest.approx(fit.number("busy_minutes.pump").value)
+    assert fit.city.turnout.mean_minutes == fit.number("turnout.pump.mean_minutes").value
+    assert fit.homes == ()
+    assert fit_city(fit.city, log).city.shared_delay == pytest.approx(fit.city.shared_delay, abs=1e-4)
+
+
+def test_a_plain_city_gets_a_roster_from_the_log(small_log: Log) -> None:
+    """A log that names units gives a city without a roster one, and standards with the target that is asked for."""
+    plain = plain_city(metres=False)
+    fit = fit_city(plain, small_log)
+    assert {(unit.unit_id, unit.station_id) for unit in fit.city.units} == {
+        (unit.unit_id, unit.station_id) for unit in road_city().units
+    }
+    assert {one.target_minutes for one in fit.city.standards} == {7.0}
+    assert {one.known_by for one in fit.homes} == {"drives"}
+    assert {one.target_minutes for one in fit_city(plain, small_log, target_minutes=5.0).city.standards} == {5.0}
+
+
+def without(city: City, **changes: object) -> City:
+    """The city with some changes."""
+    return replace(city, **changes)
+
+
+def test_types_without_standards_and_kinds_without_homes(small_log: Log) -> None:
+    """A type that the city has no standard for needs a target; a kind without a station is left out, and said."""
+    city = road_city()
+    fires = tuple(one for one in city.standards if one.type == "fire")
+    only = without(city, standards=fires, demand=tuple(one for one in city.demand if one.type == "fire"))
+    with pytest.raises(InputError, match="expected a target for engine at medical: say it with --target-minutes"):
+        fit_city(only, small_log)
+    found = fit_city(only, small_log, target_minutes=7.5).city
+    assert next(one for one in found.standards if one.type == "medical") == Standard(
+        "medical", "engine", 1, 1, 7.5, busy_minutes=found.standards[0].busy_minutes
+    )
+    engines = tuple(unit for unit in city.units if unit.kind == "engine")
+    own = tuple(one for one in city.standards if one.kind == "engine")
+    no_ladders = fit_city(without(city, units=engines, standards=own, busy_minutes=25.0), small_log)
+    assert {one.kind for one in no_ladders.city.standards} == {"engine"}
+    assert no_ladders.notes[1] == "fire gets 1 ladder, but no ladder has a known station: it is left out"
+    assert "drives of units without a known station are not used" in no_ladders.notes[0]
+
+
+def test_a_type_to_which_hardly_anything_goes_is_left_out(small_log: Log) -> None:
+    """Where most incidents of a type get no unit of any kind that is known, it is no type of the city, and said."""
+    found = fit_city(road_city(), small_log, overrule={"sent.medical.engine": 0})
+    assert {point.type for point in found.city.demand} == {"fire"}
+    assert found.notes == ("no kind of units goes to most incidents of type medical: it is left out",)
+    names = [one.name for one in found.numbers if one.name.startswith("sent.")]
+    with pytest.raises(InputError, match="expected a log in which some kind of units goes to some type of incident"):
+        fit_city(road_city(), small_log, overrule=dict.fromkeys(names, 0.0))
+
+
+def test_a_log_without_types_and_kinds(folder: Path) -> None:
+    """All incidents are of one type, and kinds come from the roster; without either of them it is an error."""
+    made_up(folder, true_city(road_city()), incidents=700)
+    full = read_mapping("san-francisco")
+    columns = {key: name for key, name in full.columns.items() if key not in ("type", "kind")}
+    mapping = replace(full, columns=columns, kinds={}, types={})
+    log = read_log(folder / "calls.csv", mapping)
+    city = road_city()
+    one_type = without(
+        city,
+        standards=(Standard("incident", "engine", 1, 1, 6.0),),
+        demand=tuple(replace(one, type="incident") for one in city.demand if one.type == "fire"),
+    )
+    fit = fit_city(one_type, log)
+    assert fit.types == ("incident",)
+    assert {point.type for point in fit.city.demand} == {"incident"}
+    assert fit.number("rate.incident").sample == len(log.incidents)
+    assert fit.number("busy_minutes.engine").sample > 500
+    with pytest.raises(InputError, match=r"expected kinds of units: log\.kind or log\.every_kind in the mapping, or a"):
+        fit_city(plain_city(metres=False), log)
+
+
+def test_logs_that_are_too_short(tmp_path: Path) -> None:
+    """One incident, or too few drives, are errors in words."""
+    log, _ = made_up(tmp_path, true_city(road_city()), incidents=10)
+    with pytest.raises(InputError, match="expected at least 30 drives from a station"):
+        fit_city(road_city(), log)
+    log, _ = made_up(tmp_path, true_city(road_city()), incidents=1)
+    with pytest.raises(InputError, match="expected a log of at least two incidents at different times"):
+        fit_city(road_city(), log)
+
+
+def test_a_log_without_times_of_arrival_is_an_error(tmp_path: Path) -> None:
+    """Without times on the road and on scene nothing is known of driving, and the error says so."""
+    path = tmp_path / "calls.csv"
+    path.write_text(
+        "i,u,k,d,n\n"
+        + "".join(f"{n},E0{1 + n % 7},engine,2024-05-{1 + n % 28:02}T{n % 24:02}:00,n00\n" for n in range(60))
+    )
+    mapping = LogMapping("m", {"incident": "i", "unit": "u", "kind": "k", "dispatched": "d", "node": "n"})
+    with pytest.raises(InputError, match=r"expected at least 30 drives .*, got 0"):
+        fit_city(road_city(), read_log(path, mapping))
+
+
+def test_pairs_left_at_about_the_same_time(fit: Fit) -> None:
+    """Every pair is of one incident and left within two minutes, and all such pairs are there."""
+    data, rows = fit.driving_data, fit.log.responses
+    pairs = pairs_together(fit.log, data.drives, data.used)
+    of, leave = rows["incident"][data.drives.response], rows["en_route"][data.drives.response]
+    used = np.flatnonzero(data.used)
+    expected = {
+        (a, b)
+        for a in used[:600].tolist()
+        for b in used[:600].tolist()
+        if a < b and of[a] == of[b] and abs(leave[a] - leave[b]) <= 120.0
+    }
+    assert {tuple(pair) for pair in pairs.tolist() if max(pair) <= used[599]} == expected
+
+
+def test_the_document_names_everything(fit: Fit) -> None:
+    """The JSON of a fit has every number with its interval, the homes, the smoothing, and what was rejected."""
+    document = fit.document()
+    assert {one["name"] for one in document["numbers"]} == {one.name for one in fit.numbers}
+    assert all({"value", "low", "high", "sample", "of"} <= one.keys() for one in document["numbers"])
+    assert (document["incidents"], document["rejected"], len(document["homes"])) == (len(fit.log.incidents), {}, 9)
+    assert [one["type"] for one in document["smoothing"]] == list(fit.types)
+    assert document["days"] == pytest.approx(fit.num_days)
