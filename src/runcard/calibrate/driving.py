@@ -37,7 +37,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import gammainc, gammaincc
+from scipy.special import gammainc, gammaincc, gammaincinv
 
 from runcard.calibrate.numbers import Z, cluster_sums
 from runcard.errors import InputError
@@ -55,6 +55,8 @@ MOST_SCALE: Final = 2.0
 """In mean drives."""
 STEP: Final = 0.1
 """Of log θ, over which the share between the quantiles is compared."""
+SOME: Final = np.linspace(0.005, 0.995, 100)
+"""Quantiles of the mean drives, in place of all of them."""
 WIDEST: Final = 0.5
 """A class of road whose factor is known to no better than this part of it is put together with others."""
 SINGULAR: Final = 1e-9
@@ -230,10 +232,24 @@ def _scale(minutes: Floats, mean: Floats, incident: Ints) -> tuple[float, float]
         scale = float(np.exp(low if missing(low) >= 0.0 else high))
         return scale, scale
     logarithm = float(brentq(missing, low, high, xtol=1e-6))
-    slope = (missing(logarithm + STEP) - missing(logarithm - STEP)) / (2.0 * STEP)
+    slope = _slope(np.quantile(mean, SOME), np.exp(logarithm))
     off = cluster_sums(inside(np.exp(logarithm)).astype(np.float64) - (1.0 - 2.0 * TAIL), incident)
     half = Z * float(np.sqrt((off**2).sum())) / len(minutes) / max(slope, 1e-9)
     return float(np.exp(logarithm)), float(np.exp(logarithm)) * half
+
+
+def _slope(mean: Floats, scale: float) -> float:
+    """By how much more drives of these means are between the quantiles of log θ + STEP than of log θ - STEP, per step.
+
+    That of the law: counted among the drives themselves it would be as noisy as θ.
+    """
+    shares = []
+    for step in (-STEP, STEP):
+        wide = scale * np.exp(step)
+        ends = (wide * gammaincinv(mean / wide, part) / scale for part in (TAIL, 1.0 - TAIL))
+        low, high = (gammainc(mean / scale, end) for end in ends)
+        shares.append(float((high - low).mean()))
+    return (shares[1] - shares[0]) / (2.0 * STEP)
 
 
 @dataclass(frozen=True, slots=True)
