@@ -72,7 +72,7 @@ class DrivingData:
     paths: Paths
     """Without aprons; the link numbers are those of the fitted city too."""
     mean: Floats
-    """[drive] fitted mean minutes, the start included."""
+    """[drive] mean minutes in the fitted city, the start included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ def fit_city(
         busy=tuple(busy),
         turnout=turnout,
         driving=driving,
-        driving_data=data,
+        driving_data=replace(data, mean=_means_in(fitted, data, numbers)),
         shared_delay=shared,
         rates=rates,
         periods=found_periods,
@@ -263,6 +263,13 @@ def _fit_driving(city: City, log: Log, placed: Placed, station: Ints) -> tuple[D
     used[used] = found.counted
     data = DrivingData(drives, used, path.ravel().astype(np.int64), paths, found.mean(by_class))
     return found, data, roads
+
+
+def _means_in(city: City, data: DrivingData, numbers: list[Fitted]) -> Floats:
+    """[drive] its mean minutes in the fitted city, where somebody may have overruled factors or the start."""
+    start = next(one.value for one in numbers if one.name == "driving.start_minutes")
+    found: Floats = start + data.paths.sums(np.array([link.mean_minutes for link in city.links]))[data.path]
+    return found
 
 
 def with_factors(city: City, factors: Floats) -> City:

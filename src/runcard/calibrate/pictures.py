@@ -1,9 +1,11 @@
 """The pictures of a fit, each as one `<svg>` element to stand in a page."""
 
 import re
+import warnings
 from collections.abc import Callable
 from html import escape
 from io import StringIO
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,6 +21,7 @@ COLOURS: Final = ("#1f77b4", "#d9822b", "#2e8b57", "#8e44ad", "#b03a2e", "#5b667
 LOOK: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "runcard",
+    "text.parse_math": False,  # names may have dollar signs
     "font.size": 9.5,
     "font.family": "sans-serif",
     "axes.spines.top": False,
@@ -57,7 +60,8 @@ def pictures(goodness: Goodness) -> dict[str, str]:
     except ImportError as error:
         raise MissingExtraError("the page of a fit", "matplotlib", "report") from error
     found = {}
-    with style.context(["default", LOOK]):
+    with style.context(["default", LOOK]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the reader's browser has the letters that are missing here
         for name, draw in _DRAWINGS.items():
             figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
             if draw(figure.add_subplot(), goodness):
@@ -81,20 +85,24 @@ def _diagonal(axes: "Axes", low: float, high: float) -> None:
 
 
 def _calibration(axes: "Axes", goodness: Goodness) -> bool:
+    if not goodness.responses:
+        return False
     levels = np.linspace(0.0, 1.0, 101)
-    for one, colour in zip(goodness.responses, COLOURS, strict=False):
+    for one, colour in zip(goodness.responses, cycle(COLOURS), strict=False):
         happened = np.searchsorted(one.share_below, levels, side="right") / one.num
         axes.plot(100.0 * levels, 100.0 * happened, color=colour, label=f"{one.kind}, {one.num:,} responses")
     _diagonal(axes, 0.0, 100.0)
     axes.set_xlabel("predicted to stay below, %")
     axes.set_ylabel("stayed below, %")
     axes.legend(loc="upper left")
-    return bool(goodness.responses)
+    return True
 
 
 def _quantiles(axes: "Axes", goodness: Goodness) -> bool:
+    if not goodness.responses:
+        return False
     high = 0.0
-    for one, colour in zip(goodness.responses, COLOURS, strict=False):
+    for one, colour in zip(goodness.responses, cycle(COLOURS), strict=False):
         axes.plot(one.predicted, one.observed, "o", markersize=3.0, color=colour, label=one.kind)
         high = max(high, float(one.predicted.max()), float(one.observed.max()))
         middle = len(QUANTILES) // 2
@@ -103,7 +111,7 @@ def _quantiles(axes: "Axes", goodness: Goodness) -> bool:
     axes.set_xlabel("predicted, minutes (large dot: the median)")
     axes.set_ylabel("in the log, minutes")
     axes.legend(loc="upper left")
-    return bool(goodness.responses)
+    return True
 
 
 def _areas(axes: "Axes", goodness: Goodness) -> bool:
@@ -133,7 +141,7 @@ def _busy(axes: "Axes", goodness: Goodness) -> bool:
     if not goodness.busy:
         return False
     high = 0.0
-    for kind, colour in zip(dict.fromkeys(one.kind for one in goodness.busy), COLOURS, strict=False):
+    for kind, colour in zip(dict.fromkeys(one.kind for one in goodness.busy), cycle(COLOURS), strict=False):
         own = [one for one in goodness.busy if one.kind == kind]
         predicted, observed = (np.array([100.0 * getattr(one, of) for one in own]) for of in ("predicted", "observed"))
         axes.plot(predicted, observed, "o", markersize=4.0, color=colour, alpha=0.7, label=kind)
