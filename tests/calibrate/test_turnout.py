@@ -69,3 +69,9 @@ def test_a_clock_of_whole_seconds_does_no_harm() -> None:
     assert same.mean_minutes == pytest.approx(1.5)
     assert same.cv is not None
     assert 0.0 <= same.cv < 0.01
+
+
+def test_a_log_without_turnout_has_none() -> None:
+    """Where units are on the road at the moment of dispatch, always, turnout is 0 for sure."""
+    found = fit_turnout(np.zeros(40))
+    assert (found.model, found.mean_minutes, found.mean_half, found.cv) == ("exponential", 0.0, 0.0, None)

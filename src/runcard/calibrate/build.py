@@ -77,7 +77,10 @@ def build_city(
             "gamma", route_seed=city.driving.route_seed, scale_minutes=max(value["driving.scale_minutes"], LEAST_SCALE)
         ),
         turnout=city.turnout if units else _turnout(city, value, turnout, next(iter(turnout), "")),
-        turnout_by_kind={kind: _turnout(city, value, turnout, kind) for kind in kinds if units and kind in turnout},
+        turnout_by_kind={
+            **{kind: law for kind, law in city.turnout_by_kind.items() if kind in kinds},
+            **{kind: _turnout(city, value, turnout, kind) for kind in kinds if units and kind in turnout},
+        },
         shared_delay=min(1.0, max(0.0, value["shared_delay"])),
         periods=() if periods is None else _periods(value, periods, answered),
     )
@@ -149,8 +152,9 @@ def _busy(value: Mapping[str, float], kinds: Sequence[str], named: Mapping[str, 
 def _turnout(city: City, value: Mapping[str, float], turnout: Mapping[str, TurnoutFit], kind: str) -> Turnout:
     if kind not in turnout:
         return city.turnout
-    mean = max(value[f"turnout.{kind}.mean_minutes"], 1e-6)
-    return Turnout(mean, turnout[kind].model, value.get(f"turnout.{kind}.cv"), city.turnout.shared)
+    return Turnout(
+        value[f"turnout.{kind}.mean_minutes"], turnout[kind].model, value.get(f"turnout.{kind}.cv"), city.turnout.shared
+    )
 
 
 def _periods(value: Mapping[str, float], periods: PeriodFit, types: Sequence[str]) -> tuple[Period, ...]:

@@ -70,7 +70,7 @@ def _range_of(name: str) -> tuple[float, float, str]:
         return 0.0, 1.0, "a number from 0 to 1"
     if name.startswith("sent."):
         return 0.0, MAX_TRUCKS_PER_INCIDENT, f"a whole number from 0 to {MAX_TRUCKS_PER_INCIDENT}"
-    if name == "driving.start_minutes":
+    if name == "driving.start_minutes" or name.startswith("turnout."):
         return 0.0, MAX_MINUTES, "a number >= 0"
     return LEAST_MINUTES, MAX_MINUTES, "a number > 0"
 

@@ -8,7 +8,8 @@ variance of each are
     gamma        mean x̄, log a - ψ(a) = log x̄ - m,  v = a^(-1/2)    Var x̄ = x̄²/(na),  Var a = 1 / (n (ψ'(a) - 1/a))
     lognormal    mean e^(m + s²/2),  v² = e^(s²) - 1                 Var m = s²/n,  Var s² = 2 s⁴/n
 
-Times below half a second, which a clock of whole seconds shows as 0, count as half a second.
+Times below half a second, which a clock of whole seconds shows as 0, count as half a second. If all are, there is no
+turnout: the log says dispatch for both.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from runcard.calibrate.numbers import Z
 
 LEAST_MINUTES: Final = 0.5 / 60.0
 LEAST_TIMES: Final = 30
+LEAST_VARIANCE: Final = 1e-12
+"""Of logarithms: times that are all the same are as good as that."""
 
 Floats = NDArray[np.float64]
 
@@ -44,15 +47,18 @@ class TurnoutFit:
 
 def fit_turnout(minutes: Floats) -> TurnoutFit:
     """The law of some turnout times."""
+    if minutes.max() <= LEAST_MINUTES:
+        return TurnoutFit("exponential", 0.0, 0.0, None, 0.0, len(minutes), ())
     times = np.maximum(minutes, LEAST_MINUTES)
     logs = np.log(times)
-    mean, log_mean, log_variance, num = float(times.mean()), float(logs.mean()), float(logs.var()), len(times)
+    mean, log_mean, num = float(times.mean()), float(logs.mean()), len(times)
+    log_variance = max(float(logs.var()), LEAST_VARIANCE)
     gap = log(mean) - log_mean
     shape = float(brentq(lambda a: log(a) - digamma(a) - gap, 1e-3, 1e6)) if gap > 1e-6 else 1e6
     likelihoods = {
         "exponential": (1, -num * (log(mean) + 1.0)),
         "gamma": (2, float(num * (shape * log(shape / mean) - gammaln(shape) - shape) + (shape - 1.0) * logs.sum())),
-        "lognormal": (2, -num * (log_mean + 0.5 * log(2.0 * np.pi * max(log_variance, 1e-12)) + 0.5)),
+        "lognormal": (2, -num * (log_mean + 0.5 * log(2.0 * np.pi * log_variance) + 0.5)),
     }
     aic = {model: 2.0 * (parameters - found) for model, (parameters, found) in likelihoods.items()}
     best = min(aic, key=lambda model: aic[model])
