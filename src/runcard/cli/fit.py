@@ -1,5 +1,6 @@
 """`runcard fit`: a city's numbers from a department's own log; `runcard generate-log`: a log of a known city."""
 
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,9 +62,15 @@ def fit(
     from runcard.cli.progress import Report
     from runcard.cli.show_fit import show_fit
     from runcard.errors import InputError
+    from runcard.outputs.policy_choice import policy_of_kinds
+    from runcard.policy.solve_options import SolveOptions
 
-    known = read_mapping(mapping)
+    known, overrules = read_mapping(mapping), _overrules(overrule or [])
+    if "=" not in policy:
+        policy_of_kinds(policy, [], SolveOptions())  # a name that is none is refused before anything is read
     before = read_city(city)
+    if target_minutes is not None and not 0.0 < target_minutes < inf:
+        raise InputError(f"--target-minutes: expected a number > 0, got {target_minutes:g}")
     if periods not in ("find", "city", "none"):
         raise InputError(f"--periods: expected find, city or none, got {periods!r}")
     if not 0.0 < fit_part <= 1.0:
@@ -83,7 +90,7 @@ def fit(
             own,
             home_pattern=known.home_pattern,
             periods=wanted,
-            overrule=_overrules(overrule or []),
+            overrule=overrules,
             target_minutes=target_minutes,
             progress=report.begin,
         )
@@ -136,13 +143,13 @@ def _replayed(found: "Fit", rest: "Log", words: str, report: Any) -> "Backtest":
 
 
 def _dispatch(found: "Fit", words: str, report: Any) -> "Dispatch":
+    from runcard.outputs.policy_choice import policy_of_kinds
     from runcard.policy.department import solve_department
+    from runcard.policy.solve_options import SolveOptions
     from runcard.policy.week import solve_week
 
     report.begin(f"solving {words}")
-    policy: str | dict[str, str] = words
-    if "=" in words:
-        policy = dict(part.strip().split("=", 1) for part in words.split(","))
+    policy = policy_of_kinds(words, found.city.sent_kinds, SolveOptions())
     if found.city.periods:
         return solve_week(found.city, policy).at
     department = solve_department(found.city, policy)
@@ -154,10 +161,14 @@ def _write(folder: Path, found: "Fit", goodness: Any, backtest: Any, *, overwrit
     import json
 
     from runcard.calibrate.page import fit_page
-    from runcard.city.files import write_city
+    from runcard.city.files import refuse_occupied, write_city
     from runcard.outputs.files import write_whole
 
     page = fit_page(found, goodness, backtest)
+    if folder.is_dir():
+        refuse_occupied(folder, overwrite=overwrite)
+        for name in (FIT_FILE, PAGE_FILE, REJECTED_FILE):  # a kill must not leave those of the city before
+            (folder / name).unlink(missing_ok=True)
     write_city(found.city, folder, overwrite=overwrite)
     document = {**found.document(), "goodness": goodness.document()}
     if backtest is not None:
