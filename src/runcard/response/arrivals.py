@@ -38,18 +38,11 @@ from runcard.response.engine import engine_for
 from runcard.response.erlang import Erlang
 from runcard.response.lattice import PAD, Floats, Lattice
 from runcard.response.laws import Vector
+from runcard.response.point_tree import Points, outside_transform
 from runcard.response.sets import Sets
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
-from runcard.response.tree import (
-    ROUNDING,
-    Points,
-    Tree,
-    chance_by,
-    none_and_every,
-    outside_transform,
-    teams_on_two_roads,
-)
+from runcard.response.tree import ROUNDING, Tree, chance_by, none_and_every, teams_on_two_roads
 
 LEAST_TIMES, MOST_TIMES = 6, 32
 """On one lattice."""
