@@ -1,0 +1,392 @@
+"""Decisions that look one event ahead, many of them: the teams of `lookahead.prices_ahead`, in a tenth of the time.
+
+Prices are computed as in `lookahead`, to the last bit, from numbers that are found once for every state x of a table G
+and every team a of it. With p_G(x, a) = H_G(x-a) - H_G(x), these are the increments of p_G, and those of
+
+    q_G(x, a) = μ Σ_{i in G} (C_i - x_i) (p_G(x+e_i, a) - p_G(x, a)) - Λ d_G(x, a),
+    d_G(x, a) = p_G(x, a) - min over up to k further trucks b of G of p_G(x-b, a),
+
+which is how much less a team of other trucks may cost once b has left. (Increments: see `lookahead`.)
+
+**The bound.** If team b reaches V_j(f-a) and is also looked at from f, then V_j(f-a) - V_j(f) >= h(f-a-b) - h(f-b), and
+table by table that is at least h(f-a) - h(f) - Σ_G d_G. So with B busy trucks in f, and P(a) = h(f-a) - h(f),
+
+    (Λ + μ (B + |a|)) price(a) >= (Λ + μ B) P(a) + Σ_G q_G(a) + μ Σ_{i in a} P(a-e_i) - lost(a),
+
+where lost(a) is for demand points whose table is too short of idle trucks for that (`_find_lost`). All of it but lost(a)
+is a sum over the parts of a, from increments. Prices rise when others leave, nearly always, so that d is small.
+
+Teams are gone through from the smallest cost up, until none of those that are left can be better than one that is known.
+Those whose cost + bound is not above it are then looked at, from the smallest bound up.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from runcard.mdp.arrays import Floats, Ints
+from runcard.mdp.kernels.bare import bare_kernel
+from runcard.mdp.kernels.lookahead import ROUNDING, enter, price_of, returns_of, taken_from
+from runcard.mdp.kernels.team_codes import first_in_order
+
+
+class Scratch(NamedTuple):
+    """What one decision after another is computed in; each thread has its own."""
+
+    place: Ints
+    increment: Floats
+    price: Floats
+    total: Floats
+    """As in `lookahead.StatePrices`, of the listed teams."""
+    after_increment: Floats
+    after_price: Floats
+    after_total: Floats
+    """The same after a team has left."""
+    chosen_price: Floats
+    """The prices of the teams that demand points of one table choose from."""
+    part: Floats
+    """[L] what each listed team adds to the bounds of those that it is part of."""
+    short: Any
+    """[G] whether a table has too few idle trucks for one of its demand points."""
+    lost: Floats
+    """[I] lost(a) of each truck of a."""
+    team_price: Floats
+    """[T] P(a), of a few teams at a time."""
+    candidate: Ints
+    bound: Floats
+    """Teams that may be the best, and the bounds on their totals."""
+
+
+@njit(nogil=True, cache=True)
+def fill_rows(
+    g: int, trucks: Ints, most_needed: int, rate: float, mu: float, tables: Any, increment: Floats, slack: Floats
+) -> None:
+    """Set increment[x, n] and slack[x, n] to the increments of p_G and q_G of every state x and team n of table g.
+
+    Where the team is not idle they are 0.
+    """
+    first, num_states = tables.first_value[g], len(increment)
+    local, num_local = tables.first_local[g], increment.shape[1]
+    stations = np.flatnonzero(tables.stride[g] > 0)
+    stride = tables.stride[g][stations]
+    members = np.empty((num_local, len(stations)), np.int64)
+    for n in range(num_local):
+        for a in range(len(stations)):
+            members[n, a] = tables.local_offset[local + n] // stride[a] % (trucks[stations[a]] + 1)
+    idle = np.empty((num_states, len(stations)), np.int64)
+    price, least = np.full((num_states, num_local), np.inf), np.full((num_states, num_local), np.inf)
+    for x in range(num_states):
+        for a in range(len(stations)):
+            idle[x, a] = x // stride[a] % (trucks[stations[a]] + 1)
+        for n in range(num_local):
+            if (members[n] <= idle[x]).all():
+                rest = first + x - tables.local_offset[local + n]
+                price[x, n] = least[x, n] = tables.value[rest] - tables.value[first + x]
+    for _ in range(most_needed):
+        # From the last state down: states with a truck less still have the minimum over one truck fewer.
+        for x in range(num_states - 1, -1, -1):
+            for a in range(len(stations)):
+                if idle[x, a] > 0:
+                    for n in range(num_local):
+                        # inf where the team is not idle any more
+                        least[x, n] = min(least[x, n], least[x - stride[a], n])
+    for x in range(num_states):
+        for n in range(num_local):
+            if price[x, n] == np.inf:
+                increment[x, n] = slack[x, n] = 0.0
+                continue
+            own, changes = price[x, n], 0.0
+            for a in range(len(stations)):
+                busy = trucks[stations[a]] - idle[x, a]
+                if busy > 0:
+                    changes += busy * (price[x + stride[a], n] - price[x, n])
+            rest = mu * changes - rate * (price[x, n] - least[x, n])
+            for r in range(tables.local_parts.shape[1]):
+                part = tables.local_parts[local + n, r]
+                if part < 0:
+                    break
+                own -= increment[x, part]
+                rest -= slack[x, part]
+            increment[x, n], slack[x, n] = own, rest
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"}, _nrt=False)
+def _least_sum(cost: Floats, first: int, price: Floats, start: int, number: int) -> float:
+    """The smallest cost[first + n] + price[start + n]; without care for nan, and so with vector instructions."""
+    least = np.inf
+    for n in range(number):
+        total = cost[first + n] + price[start + n]
+        least = total if total < least else least
+    return least
+
+
+@bare_kernel
+def _find_prices(increment: Floats, price: Floats, bulk: Any) -> None:
+    """Set the price of every listed team: its increment and those of its parts, as `lookahead` adds them up."""
+    for size in range(1, len(bulk.first_listed) - 1):
+        num_parts = 2**size - 2
+        for n in range(bulk.first_listed[size], bulk.first_listed[size + 1]):
+            total = increment[n]
+            for r in range(num_parts):
+                total += increment[bulk.parts[n, r]]
+            price[n] = total
+
+
+@bare_kernel
+def _find_totals(
+    g: int, idle: Ints, place: Ints, price: Floats, total: Floats, scratch: Any, bulk: Any, teams: Any, tables: Any
+) -> bool:
+    """Set V_j(f) - h(f) for the demand points of table g, as `lookahead.best_totals` does; whether it is short."""
+    most, short = bulk.first_choice.shape[1] - 1, False
+    first = bulk.first_choice[g, 0]
+    for n in range(first, bulk.first_choice[g, most]):
+        scratch.chosen_price[n - first] = price[bulk.choice[n]]
+    for m in range(teams.first_point[g], teams.first_point[g + 1]):
+        j = teams.point[m]
+        start = bulk.first_choice[g, teams.needed[j] - 1]
+        number = bulk.first_choice[g, teams.needed[j]] - start
+        total[m] = _least_sum(bulk.cost, bulk.first_cost[m], scratch.chosen_price, start - first, number)
+        if total[m] == np.inf:
+            short = True
+            t = first_in_order(teams.order, j, idle, teams.needed[j], teams.number_of_code)
+            total[m] = teams.cost[t, j] + price_of(teams.members[t], place, tables)
+    return short
+
+
+@bare_kernel
+def _leave_out_busy(i: int, idle: Ints, increment: Floats, bulk: Any, teams: Any) -> None:
+    """Make teams with more trucks of station i than are idle cost infinitely much."""
+    if idle[i] < teams.trucks[i] and idle[i] < bulk.of_station.shape[1]:
+        increment[bulk.of_station[i, idle[i]]] = np.inf
+
+
+@bare_kernel
+def _enter_state(size: int, busy: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, tables: Any) -> None:
+    """Find what a decision on teams of some size needs to know of the state."""
+    increment, part, mu = scratch.increment, scratch.part, teams.returns_per_day
+    for n in range(len(increment)):
+        increment[n] = part[n] = 0.0
+    for g in range(len(scratch.place)):
+        scratch.place[g] = tables.first_value[g]
+        for i in range(len(idle)):
+            scratch.place[g] += tables.stride[g, i] * idle[i]
+        first = tables.first_local[g]
+        number = tables.first_local[g + 1] - first
+        row = bulk.first_row[g] + (scratch.place[g] - tables.first_value[g]) * number
+        for n in range(number):
+            increment[bulk.local[first + n]] += bulk.increment[row + n]
+            part[bulk.local[first + n]] += bulk.slack[row + n]
+    for i in range(len(idle)):
+        _leave_out_busy(i, idle, increment, bulk, teams)
+    # A part of s trucks is in size - s of the teams that lack one truck.
+    for of in range(1, size + 1):
+        weight = teams.total_rate + mu * (busy + size - of)
+        for n in range(bulk.first_listed[of], bulk.first_listed[of + 1]):
+            part[n] += weight * increment[n]
+    _find_prices(increment, scratch.price, bulk)
+    for g in range(len(scratch.place)):
+        scratch.short[g] = _find_totals(
+            g, idle, scratch.place, scratch.price, scratch.total, scratch, bulk, teams, tables
+        )
+
+
+@bare_kernel
+def _least_of_parts(size: int, part: Floats, bulk: Any) -> float:
+    """A bound on the sum over the parts of any team of `size` trucks: the least of each size, as often as there are."""
+    total, times = 0.0, 1.0
+    for of in range(1, size + 1):
+        times = times * (size - of + 1) / of
+        least = np.inf if of == 1 else 0.0  # teams that are not listed add nothing, and single trucks all are
+        for n in range(bulk.first_listed[of], bulk.first_listed[of + 1]):
+            least = min(least, part[n])
+        total += times * least
+    return total
+
+
+@bare_kernel
+def _find_lost(size: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, tables: Any) -> float:
+    """Set lost[i], what a truck of station i takes off the bound for teams of some size; returns the largest.
+
+    For demand point j that is λ_j max(0, V_j(f) - h(f) - e_j) with e_j at most the cost + price of any team of the city
+    there. If the table of j has n idle trucks in f, enough for k_j, it is too short in f-a only if a has n - k_j + 1 of
+    them: each takes that part. If the table has too few in f, those of the first idle trucks b in the order of j take
+    all of it: unless a has one of these, b is first in f-a, too.
+    """
+    lost = scratch.lost
+    lost[:] = 0.0
+    lowest = min(0.0, _least_of_parts(teams.most_needed, scratch.increment, bulk))
+    for g in range(len(tables.stride)):
+        num_idle = 0
+        for i in range(len(idle)):
+            if tables.stride[g, i] > 0:
+                num_idle += idle[i]
+        for m in range(teams.first_point[g], teams.first_point[g + 1]):
+            j = teams.point[m]
+            spare = num_idle - teams.needed[j]
+            if spare >= size:
+                continue
+            excess = teams.rate[m] * max(0.0, scratch.total[m] - teams.least_cost[j] - lowest)
+            if spare < 0:
+                for i in teams.members[first_in_order(teams.order, j, idle, teams.needed[j], teams.number_of_code)]:
+                    if i >= 0:
+                        lost[i] += excess
+            else:
+                for i in range(len(idle)):
+                    if tables.stride[g, i] > 0:
+                        lost[i] += excess / (spare + 1)
+    most = 0.0
+    for i in range(len(idle)):
+        most = max(most, lost[i])
+    return most
+
+
+@bare_kernel
+def _price_here(t: int, scratch: Any, bulk: Any, teams: Any) -> float:
+    """P(a) of team t, listed or not; inf if it is not idle."""
+    own = bulk.number_listed[t]
+    price = scratch.increment[own] if own >= 0 else 0.0
+    for r in range(teams.parts.shape[1]):
+        if teams.parts[t, r] < 0:
+            break
+        part = bulk.number_listed[teams.parts[t, r]]
+        if part >= 0:
+            price += scratch.increment[part]
+    return float(price)
+
+
+@bare_kernel
+def _incidents(a: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, tables: Any) -> float:
+    """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a, as in `lookahead`."""
+    members, place, increment = teams.members[a], scratch.place, scratch.after_increment
+    total = teams.total_rate * scratch.team_price[a]
+    for n in range(len(increment)):  # an assignment of a slice would allocate
+        increment[n] = scratch.increment[n]
+    for g in range(len(place)):
+        taken = taken_from(g, members, tables)
+        if taken > 0:
+            first = tables.first_local[g]
+            number = tables.first_local[g + 1] - first
+            here = bulk.first_row[g] + (place[g] - tables.first_value[g]) * number
+            there = here - taken * number
+            for n in range(number):
+                increment[bulk.local[first + n]] += bulk.increment[there + n] - bulk.increment[here + n]
+    enter(members, -1, idle, place, tables)
+    for r in range(len(members)):
+        if members[r] >= 0:
+            _leave_out_busy(members[r], idle, increment, bulk, teams)
+    _find_prices(increment, scratch.after_price, bulk)
+    for g in range(len(place)):
+        concerned = scratch.short[g]
+        for r in range(len(members)):
+            concerned = concerned or (members[r] >= 0 and teams.near[members[r], g])
+        if concerned:
+            _find_totals(g, idle, place, scratch.after_price, scratch.after_total, scratch, bulk, teams, tables)
+            for m in range(teams.first_point[g], teams.first_point[g + 1]):
+                total += teams.rate[m] * (scratch.after_total[m] - scratch.total[m])
+    enter(members, 1, idle, place, tables)
+    return float(total)
+
+
+@bare_kernel
+def _total_of(a: int, j: int, weight: float, size: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, tables: Any) -> float:
+    """Cost now + price of team a at demand point j."""
+    scratch.team_price[a] = _price_here(a, scratch, bulk, teams)
+    for r in range(2**size - 2):
+        scratch.team_price[teams.parts[a, r]] = _price_here(teams.parts[a, r], scratch, bulk, teams)
+    returns = teams.returns_per_day * returns_of(a, size, idle, scratch.place, scratch.team_price, teams, tables)
+    incidents = _incidents(a, idle, scratch, bulk, teams, tables)
+    return float(teams.cost[a, j] + (incidents + returns) / weight)
+
+
+@bare_kernel
+def _bound_of(t: int, size: int, scratch: Any, bulk: Any, teams: Any) -> float:
+    """The bound on the price of team t, times its weight; inf if it is not idle."""
+    own = bulk.number_listed[t]
+    bound = scratch.part[own] if own >= 0 else 0.0
+    for r in range(2**size - 2):
+        part = bulk.number_listed[teams.parts[t, r]]
+        if part >= 0:
+            bound += scratch.part[part]
+    for r in range(size):
+        bound -= scratch.lost[teams.members[t, r]]
+    return float(bound)
+
+
+@bare_kernel
+def _find_candidates(
+    j: int, size: int, weight: float, limit: float, least: float, scratch: Any, bulk: Any, teams: Any
+) -> int:
+    """List the idle teams of `size` trucks whose bound on cost + price at j is at most `limit`; returns how many.
+
+    `least` is a bound on every price, which ends the search. After the teams that are ranked by cost, if that has not
+    ended it, come all teams: some for the second time, which does no harm.
+    """
+    found, ended = 0, False
+    for n in range(bulk.first_ranked[j], bulk.first_ranked[j + 1]):
+        if bulk.ranked_cost[n] + least > limit:
+            ended = True
+            break
+        bound = bulk.ranked_cost[n] + _bound_of(bulk.ranked[n], size, scratch, bulk, teams) / weight
+        if bound <= limit and bound < np.inf:
+            scratch.candidate[found], scratch.bound[found] = bulk.ranked[n], bound
+            found += 1
+    if not ended and bulk.first_ranked[j + 1] - bulk.first_ranked[j] < bulk.first_team[size + 1] - bulk.first_team[size]:
+        found = 0
+        for t in range(bulk.first_team[size], bulk.first_team[size + 1]):
+            bound = teams.cost[t, j] + _bound_of(t, size, scratch, bulk, teams) / weight
+            if bound <= limit and bound < np.inf:
+                scratch.candidate[found], scratch.bound[found] = t, bound
+                found += 1
+    return found
+
+
+@bare_kernel
+def _first_idle(j: int, size: int, scratch: Any, bulk: Any, teams: Any) -> int:
+    """The idle team with the smallest cost at j; -1 if none of those that are ranked is idle."""
+    for n in range(bulk.first_ranked[j], bulk.first_ranked[j + 1]):
+        if _bound_of(bulk.ranked[n], size, scratch, bulk, teams) < np.inf:
+            return int(bulk.ranked[n])
+    return -1
+
+
+@bare_kernel
+def team_ahead(j: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, tables: Any) -> int:
+    """The number of the team that `decide` sends to demand point j."""
+    num_idle, busy = 0, 0
+    for i in range(len(idle)):
+        num_idle += idle[i]
+        busy += teams.trucks[i] - idle[i]
+    size = min(teams.needed[j], num_idle)
+    if size == num_idle:
+        return int(first_in_order(teams.order, j, idle, size, teams.number_of_code))
+    _enter_state(size, busy, idle, scratch, bulk, teams, tables)
+    weight, most_lost = teams.total_rate + teams.returns_per_day * (busy + size), 0.0
+    scratch.lost[:] = 0.0
+    if not teams.any_team:
+        most_lost = _find_lost(size, idle, scratch, bulk, teams, tables)
+    bounded = not (teams.any_team and num_idle < 2 * teams.most_needed)
+    best, least_total, limit, least = -1, np.inf, np.inf, -np.inf
+    first = _first_idle(j, size, scratch, bulk, teams) if bounded else -1
+    if first >= 0:
+        best, least_total = first, _total_of(first, j, weight, size, idle, scratch, bulk, teams, tables)
+        limit = least_total + ROUNDING * max(1.0, abs(least_total))
+        least = (_least_of_parts(size, scratch.part, bulk) - size * most_lost) / weight
+    left = _find_candidates(j, size, weight, limit, least, scratch, bulk, teams)
+    while left > 0:
+        n = 0
+        for m in range(1, left):
+            if scratch.bound[m] < scratch.bound[n]:
+                n = m
+        if bounded and scratch.bound[n] > limit:
+            break
+        t = scratch.candidate[n]
+        left -= 1
+        scratch.candidate[n], scratch.bound[n] = scratch.candidate[left], scratch.bound[left]
+        if t == first:
+            continue
+        total = _total_of(t, j, weight, size, idle, scratch, bulk, teams, tables)
+        if total < least_total or (total == least_total and t < best):
+            best, least_total = t, total
+            limit = least_total + ROUNDING * max(1.0, abs(least_total))
+    return best
