@@ -31,11 +31,11 @@ class BulkArrays(NamedTuple):
     """[T] the number of each team among those listed; -1 if it is not."""
     first_listed: NDArray[np.int64]
     """[k + 2] where those of each size begin."""
-    parts: NDArray[np.int32]
+    parts: NDArray[np.uint32]
     """[L, 2^k - 2] the parts of each."""
     of_station: NDArray[np.int32]
     """[I, k] the team of 1, 2, ... trucks of each station; the first one's where it has fewer."""
-    local: NDArray[np.int32]
+    local: NDArray[np.uint32]
     """The teams of each table, as `Tables.local_team` has them."""
     first_row: NDArray[np.int64]
     """[G] where the rows of a table begin, one for each of its states with a number for each of its teams."""
@@ -44,10 +44,11 @@ class BulkArrays(NamedTuple):
     """Those rows: see `fill_rows`."""
     first_choice: NDArray[np.int64]
     """[G, k + 1] where the teams of 1, 2, ... trucks begin that demand points of each table choose from."""
-    choice: NDArray[np.int32]
+    choice: NDArray[np.uint32]
     first_cost: NDArray[np.int64]
-    """Where the costs of those teams begin for each entry of `TeamArrays.point`: of the size that it needs."""
+    """Where those teams begin for each entry of `TeamArrays.point`: of the size that it needs, the cheapest first."""
     cost: NDArray[np.float64]
+    team_of_cost: NDArray[np.uint32]
     first_ranked: NDArray[np.int64]
     """[J + 1] where the teams of the size that each demand point needs begin, the cheapest first."""
     ranked: NDArray[np.int32]
@@ -66,12 +67,11 @@ class AheadRule(NamedTuple):
     def scratch(self) -> Scratch:
         """Room for the decisions of one thread."""
         num_listed, num_points, num_teams = len(self.bulk.parts), len(self.teams.point), len(self.teams.members)
-        most_chosen = int((self.bulk.first_choice[:, -1] - self.bulk.first_choice[:, 0]).max())
         num_tables, num_stations = self.teams.near.shape[1], len(self.teams.trucks)
         listed = [np.zeros(num_listed) for _ in range(5)]
         return Scratch(
             np.zeros(num_tables, np.int64), listed[0], listed[1], np.zeros(num_points), listed[2], listed[3],
-            np.zeros(num_points), np.zeros(most_chosen), listed[4], np.zeros(num_tables, np.bool_),
+            np.zeros(num_points), np.zeros(self.bulk.first_choice.shape[1]), listed[4], np.zeros(num_tables, np.bool_),
             np.zeros(num_stations), np.zeros(num_teams), np.zeros(num_teams, np.int64), np.zeros(num_teams),
         )  # fmt: skip
 
@@ -103,9 +103,9 @@ def ahead_rule(values: FactoredValues, teams: "TeamArrays", *, threads: int | No
     bulk = BulkArrays(
         number_listed=numbers,
         first_listed=np.searchsorted(problem.teams.sizes[listed], np.arange(most + 2)).astype(np.int64),
-        parts=np.where(parts >= 0, numbers[parts], -1).astype(np.int32),
+        parts=numbers[np.maximum(parts, 0)].astype(np.uint32),
         of_station=numbers[of_station],
-        local=numbers[tables.local_team],
+        local=numbers[tables.local_team].astype(np.uint32),
         first_row=first_row[:-1],
         increment=increment,
         slack=slack,
@@ -125,7 +125,7 @@ def _several(values: FactoredValues, station: int, trucks: int) -> int:
 def _choices(values: FactoredValues, teams: "TeamArrays", numbers: NDArray[np.int32]) -> dict[str, NDArray[np.generic]]:
     """The teams that demand points choose from, by table and size, and their costs for each point, one after another."""
     problem = values.problem
-    most, firsts, costs, lengths = problem.teams.max_size, [], [], []
+    most, firsts, costs, ordered = problem.teams.max_size, [], [], []
     for g in range(len(values.stations)):
         first = teams.first_choice[g]
         chosen = teams.choice[first : teams.first_choice[g + 1]]
@@ -134,13 +134,16 @@ def _choices(values: FactoredValues, teams: "TeamArrays", numbers: NDArray[np.in
         firsts.append(first + begins)
         for j in teams.point[teams.first_point[g] : teams.first_point[g + 1]]:
             needed = problem.trucks_needed[j]
-            costs.append(problem.cost[chosen[begins[needed - 1] : begins[needed]], j])
-            lengths.append(len(costs[-1]))
+            of_size = chosen[begins[needed - 1] : begins[needed]]
+            order = np.argsort(problem.cost[of_size, j], kind="stable")
+            costs.append(problem.cost[of_size[order], j])
+            ordered.append(numbers[of_size[order]])
     return {
         "first_choice": np.array(firsts, np.int64),
-        "choice": numbers[teams.choice],
-        "first_cost": starts(lengths),
+        "choice": numbers[teams.choice].astype(np.uint32),
+        "first_cost": starts([len(cost) for cost in costs]),
         "cost": np.concatenate(costs),
+        "team_of_cost": np.concatenate(ordered).astype(np.uint32),
     }
 
 

@@ -11,6 +11,7 @@ from runcard.errors import InputError
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Policy
+from runcard.policy.mean_field_bulk import AheadRule
 from runcard.simulate.kernels.run import BY_ORDER, BY_TABLE, BY_VALUE
 from runcard.simulate.scenario import Scenario
 
@@ -44,11 +45,11 @@ class ArrayRule(NamedTuple):
     """[T], [I] and [I] the masks of teams, and what those of states are made of (see `response.teams`)."""
 
 
-def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | None:
+def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | AheadRule | None:
     """How a policy decides, or None if it is to be asked for each of so many decisions."""
     bulk, problem = policy.in_bulk(decisions), policy.problem
-    if bulk is None:
-        return None
+    if bulk is None or bulk.ahead is not None:
+        return None if bulk is None else bulk.ahead
     kind = BY_ORDER if bulk.order is not None else BY_VALUE if bulk.value is not None else BY_TABLE
     remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
     known = np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else None

@@ -43,8 +43,8 @@ class Scratch(NamedTuple):
     after_price: Floats
     after_total: Floats
     """The same after a team has left."""
-    chosen_price: Floats
-    """The prices of the teams that demand points of one table choose from."""
+    cheapest: Floats
+    """[k + 1] the smallest price of a team of each size that demand points of one table choose from."""
     part: Floats
     """[L] what each listed team adds to the bounds of those that it is part of."""
     short: Any
@@ -111,46 +111,56 @@ def fill_rows(
             increment[x, n], slack[x, n] = own, rest
 
 
-@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"}, _nrt=False)
-def _least_sum(cost: Floats, first: int, price: Floats, start: int, number: int) -> float:
-    """The smallest cost[first + n] + price[start + n]; without care for nan, and so with vector instructions."""
-    least = np.inf
-    for n in range(number):
-        total = cost[first + n] + price[start + n]
-        least = total if total < least else least
-    return least
-
-
 @bare_kernel
 def _find_prices(increment: Floats, price: Floats, bulk: Any) -> None:
     """Set the price of every listed team: its increment and those of its parts, as `lookahead` adds them up."""
-    for size in range(1, len(bulk.first_listed) - 1):
-        num_parts = 2**size - 2
-        for n in range(bulk.first_listed[size], bulk.first_listed[size + 1]):
-            total = increment[n]
-            for r in range(num_parts):
-                total += increment[bulk.parts[n, r]]
-            price[n] = total
+    parts, first = bulk.parts, bulk.first_listed
+    for n in range(first[1], first[2]):
+        price[n] = increment[n]
+    for size in range(2, len(first) - 1):
+        if size == 2:
+            for n in range(first[2], first[3]):
+                price[n] = increment[n] + increment[parts[n, 0]] + increment[parts[n, 1]]
+        elif size == 3:  # written out: a third of the time
+            for n in range(first[3], first[4]):
+                total = increment[n] + increment[parts[n, 0]] + increment[parts[n, 1]] + increment[parts[n, 2]]
+                price[n] = total + increment[parts[n, 3]] + increment[parts[n, 4]] + increment[parts[n, 5]]
+        else:
+            for n in range(first[size], first[size + 1]):
+                total = increment[n]
+                for r in range(2**size - 2):
+                    total += increment[parts[n, r]]
+                price[n] = total
 
 
 @bare_kernel
 def _find_totals(
     g: int, idle: Ints, place: Ints, price: Floats, total: Floats, scratch: Any, bulk: Any, teams: Any, tables: Any
 ) -> bool:
-    """Set V_j(f) - h(f) for the demand points of table g, as `lookahead.best_totals` does; whether it is short."""
-    most, short = bulk.first_choice.shape[1] - 1, False
-    first = bulk.first_choice[g, 0]
-    for n in range(first, bulk.first_choice[g, most]):
-        scratch.chosen_price[n - first] = price[bulk.choice[n]]
+    """Set V_j(f) - h(f) for the demand points of table g, as `lookahead.best_totals` does; whether it is short.
+
+    The teams of a point stand from the smallest cost up: with the smallest price of all, those that are left cost more.
+    """
+    short = False
+    for size in range(1, bulk.first_choice.shape[1]):
+        start, stop = bulk.first_choice[g, size - 1], bulk.first_choice[g, size]
+        cheapest = np.inf
+        for n in range(start, stop):
+            cheapest = min(cheapest, price[bulk.choice[n]])
+        scratch.cheapest[size] = cheapest
     for m in range(teams.first_point[g], teams.first_point[g + 1]):
         j = teams.point[m]
-        start = bulk.first_choice[g, teams.needed[j] - 1]
-        number = bulk.first_choice[g, teams.needed[j]] - start
-        total[m] = _least_sum(bulk.cost, bulk.first_cost[m], scratch.chosen_price, start - first, number)
-        if total[m] == np.inf:
+        least, cheapest = np.inf, scratch.cheapest[teams.needed[j]]
+        for n in range(bulk.first_cost[m], bulk.first_cost[m + 1]):
+            if bulk.cost[n] + cheapest > least:
+                break
+            one = bulk.cost[n] + price[bulk.team_of_cost[n]]
+            least = one if one < least else least
+        if least == np.inf:
             short = True
             t = first_in_order(teams.order, j, idle, teams.needed[j], teams.number_of_code)
-            total[m] = teams.cost[t, j] + price_of(teams.members[t], place, tables)
+            least = teams.cost[t, j] + price_of(teams.members[t], place, tables)
+        total[m] = least
     return short
 
 
