@@ -19,6 +19,7 @@ from runcard.policy.by_function import FunctionPolicy
 from runcard.simulate import engine
 from runcard.simulate.engine import SimulationProgress, simulate_policies
 from runcard.simulate.result import Batch, SimulatedPolicy
+from runcard.simulate.rules import ArrayRule
 from runcard.simulate.scenario import Scenario
 
 from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city, street
@@ -344,15 +345,15 @@ def test_a_policy_is_asked_or_has_a_table_as_it_is_quicker(name: str, monkeypatc
     problem = runcard.dispatch_problem(city, minutes=False)
     found = []
     policy = runcard.solve(problem, name, threads=1)
-    assert engine.array_rule(policy, 100.0) is None
+    assert not isinstance(engine.array_rule(policy, 100.0), ArrayRule)
     with monkeypatch.context() as patched:
-        patched.setattr("runcard.policy.online.STATES_PER_DECISION", 0)
+        patched.setattr(type(policy), "states_per_decision", 0)
         found.append(records_of(city, [policy], incidents=64)[name])
     assert "rule" not in vars(policy)
-    assert engine.array_rule(policy, 1e6) is not None
+    assert isinstance(engine.array_rule(policy, 1e6), ArrayRule)
     found.append(records_of(city, [policy], incidents=64)[name])
     # What is known is used, however few decisions there are.
-    assert engine.array_rule(policy, 1.0) is not None
+    assert isinstance(engine.array_rule(policy, 1.0), ArrayRule)
     for records in found:
         records["stations"].sort(axis=1)
     assert np.array_equal(*found)
@@ -395,11 +396,11 @@ def test_as_many_decisions_are_expected_as_there_will_be() -> None:
 
 @pytest.mark.slow
 def test_a_policy_without_a_table_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A department of 30 trucks, whose states no table holds, is simulated by asking its policy."""
+    """A department of 30 trucks, whose states no table holds, is simulated by asking a policy that has no kernel."""
     monkeypatch.setattr(engine, "NUM_BATCHES", 4)
     city = runcard.generate_grid(side=6, num_stations=30, load=0.2, gamma=0.2, seed=3)
     problem = runcard.dispatch_problem(city)
-    policies = [runcard.solve(problem, name, threads=1) for name in ("closest-first", "one-step-mean-field")]
+    policies = [runcard.solve(problem, name, threads=1) for name in ("closest-first", "one-step-queueing")]
     assert engine.array_rule(policies[0]) is not None
     assert engine.array_rule(policies[1]) is None
     one, other = records_of(city, policies, incidents=200).values()

@@ -1,10 +1,10 @@
 """What one-step-mean-field needs to decide many times: tables for `mdp.kernels.lookahead_bulk`, found once.
 
-Nothing here grows with the number of states or of decisions. The numbers of the tables are as many as their states times
-their teams, and each demand point has its cheapest teams by cost, up to a limit for all points together.
+Nothing here grows with the number of states or of decisions. The numbers of a table are as many as its states times its
+teams, and each demand point has its cheapest teams by cost, up to a limit for all points together.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ MOST_RANKED = 1 << 22
 
 
 class BulkArrays(NamedTuple):
-    """Listed teams, which have increments, by numbers of their own: those of `TeamArrays` and of each single station."""
+    """The listed teams, by numbers of their own: those that `TeamArrays` lists, and those of a single station."""
 
     number_listed: NDArray[np.int32]
     """[T] the number of each team among those listed; -1 if it is not."""
@@ -122,8 +122,8 @@ def _several(values: FactoredValues, station: int, trucks: int) -> int:
     return teams.number([station] * (trucks if trucks <= values.problem.trucks[station] else 1))
 
 
-def _choices(values: FactoredValues, teams: "TeamArrays", numbers: NDArray[np.int32]) -> dict[str, NDArray[np.generic]]:
-    """The teams that demand points choose from, by table and size, and their costs for each point, one after another."""
+def _choices(values: FactoredValues, teams: "TeamArrays", numbers: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    """The teams that demand points choose from, by table and size, and for each point by their costs."""
     problem = values.problem
     most, firsts, costs, ordered = problem.teams.max_size, [], [], []
     for g in range(len(values.stations)):
@@ -147,7 +147,7 @@ def _choices(values: FactoredValues, teams: "TeamArrays", numbers: NDArray[np.in
     }
 
 
-def _ranked(values: FactoredValues, threads: int | None) -> dict[str, NDArray[np.generic]]:
+def _ranked(values: FactoredValues, threads: int | None) -> dict[str, NDArray[Any]]:
     """The cheapest teams of each demand point, by cost."""
     problem = values.problem
     most = MOST_RANKED // problem.num_points

@@ -172,8 +172,9 @@ def simulate_policies(
 
     `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction (the
     weighted sum of missed standards, where a city has several) is no wider than `precision` times it to both sides; 1 %
-    if neither is given, and 5 % if a policy computes every decision, which the heuristics for large departments do. `names` are what policies are called, if not by their own names. `keep_records` is handed the
-    records of every batch in turn: the name of the policy, the number of the batch, and a row for each incident.
+    if neither is given, and 5 % if a policy computes every decision, which the heuristics for large departments do.
+    `names` are what policies are called, if not by their own names. `keep_records` is handed the records of every
+    batch in turn: the name of the policy, the number of the batch, and a row for each incident.
     Policies must have been made for the city, or for the city as the scenario changes it, unless `other_city` says that
     they need not.
     """
@@ -383,4 +384,6 @@ def _prepared(
         incidents, most = None, int(2.0 * weeks * per_week) + 1000
         measured_from, end = 0.0, MINUTES_PER_WEEK * weeks
     asked = [[by_kind[kind] for kind in cities] for by_kind in policies]
-    return _Run(models, asked, rules, takes_time, seed, incidents, num_batches, most, start, measured_from, end, first_counted)
+    return _Run(
+        models, asked, rules, takes_time, seed, incidents, num_batches, most, start, measured_from, end, first_counted
+    )

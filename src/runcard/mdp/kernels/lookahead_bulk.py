@@ -13,11 +13,12 @@ table by table that is at least h(f-a) - h(f) - Σ_G d_G. So with B busy trucks 
 
     (Λ + μ (B + |a|)) price(a) >= (Λ + μ B) P(a) + Σ_G q_G(a) + μ Σ_{i in a} P(a-e_i) - lost(a),
 
-where lost(a) is for demand points whose table is too short of idle trucks for that (`_find_lost`). All of it but lost(a)
-is a sum over the parts of a, from increments. Prices rise when others leave, nearly always, so that d is small.
+where lost(a) is for demand points whose table is too short of idle trucks for that (`_find_lost`). All but lost(a) is a
+sum over the parts of a, from increments. Prices nearly always rise when other trucks leave, so that d is small.
 
-Teams are gone through from the smallest cost up, until none of those that are left can be better than one that is known.
-Those whose cost + bound is not above it are then looked at, from the smallest bound up.
+The cheapest idle team is looked at first. Then teams are gone through from the smallest cost up, until none of the rest
+can be better. Those whose cost + bound is not above its total are looked at, too, from the smallest bound up. Few are:
+with 44 trucks, of which 9 are busy, 1 of 35 teams of one truck, 3 of 600 pairs, 7 of 6,000 teams of three.
 """
 
 from typing import Any, NamedTuple
@@ -299,7 +300,9 @@ def _incidents(a: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, tables: 
 
 
 @bare_kernel
-def _total_of(a: int, j: int, weight: float, size: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, tables: Any) -> float:
+def _total_of(
+    a: int, j: int, weight: float, size: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, tables: Any
+) -> float:
     """Cost now + price of team a at demand point j."""
     scratch.team_price[a] = _price_here(a, scratch, bulk, teams)
     for r in range(2**size - 2):
@@ -341,7 +344,10 @@ def _find_candidates(
         if bound <= limit and bound < np.inf:
             scratch.candidate[found], scratch.bound[found] = bulk.ranked[n], bound
             found += 1
-    if not ended and bulk.first_ranked[j + 1] - bulk.first_ranked[j] < bulk.first_team[size + 1] - bulk.first_team[size]:
+    if (
+        not ended
+        and bulk.first_ranked[j + 1] - bulk.first_ranked[j] < bulk.first_team[size + 1] - bulk.first_team[size]
+    ):
         found = 0
         for t in range(bulk.first_team[size], bulk.first_team[size + 1]):
             bound = teams.cost[t, j] + _bound_of(t, size, scratch, bulk, teams) / weight
