@@ -16,6 +16,7 @@ from runcard.city import City, Objective
 from runcard.errors import InputError
 from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
+from runcard.policy.mean_field_bulk import AheadRule
 from runcard.simulate import engine
 from runcard.simulate.engine import SimulationProgress, simulate_policies
 from runcard.simulate.result import Batch, SimulatedPolicy
@@ -409,6 +410,32 @@ def test_a_policy_without_a_table_is_asked(monkeypatch: pytest.MonkeyPatch) -> N
     same = (np.sort(one["stations"], axis=1) == np.sort(other["stations"], axis=1)).all(axis=1)
     assert 0 < same.sum() < 200
     assert np.array_equal(one["first"][same], other["first"][same])
+
+
+def test_decisions_in_kernels_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy that looks ahead in kernels gives the records of the same policy asked one by one, in any scenario.
+
+    On two threads it gives the batches of one, and closest-first beside it what it gives alone.
+    """
+    city = runcard.generate_grid(side=6, num_stations=26, load=0.3, gamma=0.2, seed=3, shared_delay=0.0)
+    needs = tuple(replace(point, trucks=1 + n % 3) for n, point in enumerate(city.demand))
+    city = replace(city, demand=needs)
+    problem = runcard.dispatch_problem(city, minutes=False)
+    policies = [runcard.solve(problem, name, threads=1) for name in ("closest-first", "one-step-mean-field")]
+    assert isinstance(engine.array_rule(policies[1], 1000.0), AheadRule)
+    for scenario in ("paper", "redirect+turn-back+breakdowns"):
+        compiled = records_of(city, policies, scenario, incidents=64)
+        with monkeypatch.context() as patched:
+            patched.setattr(engine, "array_rule", lambda policy, decisions: None)
+            for name, records in records_of(city, policies, scenario, incidents=64).items():
+                for given in (records, compiled[name]):
+                    given["stations"].sort(axis=1)
+                assert np.array_equal(records, compiled[name]), name
+    one, two = (simulate_policies(city, policies, incidents=640, threads=threads) for threads in (1, 2))
+    alone = simulate_policies(city, policies[:1], incidents=640)
+    for number in range(2):
+        assert_same_batches(one.policies[number], two.policies[number])
+    assert_same_batches(one.policies[0], alone.policies[0])
 
 
 PEAK = """

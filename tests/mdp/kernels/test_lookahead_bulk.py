@@ -52,9 +52,7 @@ def test_the_same_decisions_in_every_state(case: int, few_teams: int, monkeypatc
     """With values of no structure, in every state, whether or not any team may be chosen: decisions are the same."""
     monkeypatch.setattr(mean_field, "FEW_TEAMS", few_teams)
     problem, size = CASES[case]
-    check_same(
-        MeanFieldPolicy(problem=problem, values=random_tables(problem, size, seed=case)), every_state(problem)
-    )
+    check_same(MeanFieldPolicy(problem=problem, values=random_tables(problem, size, seed=case)), every_state(problem))
 
 
 @pytest.mark.parametrize("seed", range(6))
