@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.factored import FactoredValues, Tables
-from runcard.mdp.kernels.lookahead_bulk import Scratch, fill_rows
+from runcard.mdp.kernels.lookahead_bulk import Scratch
+from runcard.mdp.kernels.lookahead_rows import fill_rows
 from runcard.mdp.layout import starts
 from runcard.threads import checked_threads, run_each
 

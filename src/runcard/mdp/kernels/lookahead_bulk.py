@@ -1,12 +1,7 @@
 """Decisions that look one event ahead, many of them: the teams of `lookahead.prices_ahead`, in a tenth of the time.
 
-Prices are computed as in `lookahead`, to the last bit, from numbers that are found once for every state x of a table G
-and every team a of it. With p_G(x, a) = H_G(x-a) - H_G(x), these are the increments of p_G, and those of
-
-    q_G(x, a) = μ Σ_{i in G} (C_i - x_i) (p_G(x+e_i, a) - p_G(x, a)) - Λ d_G(x, a),
-    d_G(x, a) = p_G(x, a) - min over up to k further trucks b of G of p_G(x-b, a),
-
-which is how much less a team of other trucks may cost once b has left. (Increments: see `lookahead`.)
+Prices are computed as in `lookahead`, to the last bit, from rows that are found once for every state of a table: the
+increments of p_G, and those of q_G, which has the part of returns and a bound d_G (see `lookahead_rows`).
 
 **The bound.** If team b reaches V_j(f-a) and is also looked at from f, then V_j(f-a) - V_j(f) >= h(f-a-b) - h(f-b), and
 table by table that is at least h(f-a) - h(f) - Σ_G d_G. So with B busy trucks in f, and P(a) = h(f-a) - h(f),
@@ -24,7 +19,6 @@ with 44 trucks, of which 9 are busy, 1 of 35 teams of one truck, 3 of 600 pairs,
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.bare import bare_kernel
@@ -57,59 +51,6 @@ class Scratch(NamedTuple):
     candidate: Ints
     bound: Floats
     """Teams that may be the best, and the bounds on their totals."""
-
-
-@njit(nogil=True, cache=True)
-def fill_rows(
-    g: int, trucks: Ints, most_needed: int, rate: float, mu: float, tables: Any, increment: Floats, slack: Floats
-) -> None:
-    """Set increment[x, n] and slack[x, n] to the increments of p_G and q_G of every state x and team n of table g.
-
-    Where the team is not idle they are 0.
-    """
-    first, num_states = tables.first_value[g], len(increment)
-    local, num_local = tables.first_local[g], increment.shape[1]
-    stations = np.flatnonzero(tables.stride[g] > 0)
-    stride = tables.stride[g][stations]
-    members = np.empty((num_local, len(stations)), np.int64)
-    for n in range(num_local):
-        for a in range(len(stations)):
-            members[n, a] = tables.local_offset[local + n] // stride[a] % (trucks[stations[a]] + 1)
-    idle = np.empty((num_states, len(stations)), np.int64)
-    price, least = np.full((num_states, num_local), np.inf), np.full((num_states, num_local), np.inf)
-    for x in range(num_states):
-        for a in range(len(stations)):
-            idle[x, a] = x // stride[a] % (trucks[stations[a]] + 1)
-        for n in range(num_local):
-            if (members[n] <= idle[x]).all():
-                rest = first + x - tables.local_offset[local + n]
-                price[x, n] = least[x, n] = tables.value[rest] - tables.value[first + x]
-    for _ in range(most_needed):
-        # From the last state down: states with a truck less still have the minimum over one truck fewer.
-        for x in range(num_states - 1, -1, -1):
-            for a in range(len(stations)):
-                if idle[x, a] > 0:
-                    for n in range(num_local):
-                        # inf where the team is not idle any more
-                        least[x, n] = min(least[x, n], least[x - stride[a], n])
-    for x in range(num_states):
-        for n in range(num_local):
-            if price[x, n] == np.inf:
-                increment[x, n] = slack[x, n] = 0.0
-                continue
-            own, changes = price[x, n], 0.0
-            for a in range(len(stations)):
-                busy = trucks[stations[a]] - idle[x, a]
-                if busy > 0:
-                    changes += busy * (price[x + stride[a], n] - price[x, n])
-            rest = mu * changes - rate * (price[x, n] - least[x, n])
-            for r in range(tables.local_parts.shape[1]):
-                part = tables.local_parts[local + n, r]
-                if part < 0:
-                    break
-                own -= increment[x, part]
-                rest -= slack[x, part]
-            increment[x, n], slack[x, n] = own, rest
 
 
 @bare_kernel
