@@ -27,21 +27,24 @@ from runcard.outputs.policy_file import (
     policy_from,
     read_contents,
     said_of,
-    save_policy,
     write_contents,
 )
+from runcard.outputs.stored_city import ground_of, pack_city
 from runcard.policy.base import Policy
 from runcard.policy.department import Department, Fleet
+from runcard.policy.ground import Ground
 
 _STANDARD = ("type", "kind", "trucks", "arrivals", "target_minutes", "weight", "busy_minutes")
 _UNIT = ("unit_id", "station_id", "kind")
 
 
 def save_department(department: Department, path: str | os.PathLike[str]) -> Path:
-    """The file that now holds the policies of a department."""
+    """The file that now holds the policies of a department, and its city if that is known."""
+    of_city, words = pack_city(department)
     if department.is_plain:
-        return save_policy(department.fleets[0].policy, path)
-    kinds, arrays = list[dict[str, Any]](), dict[str, NDArray[Any]]()
+        about, arrays = contents_of(department.fleets[0].policy)
+        return write_contents(Path(path), {"format": FORMAT} | about | of_city, arrays, words)
+    kinds, arrays = list[dict[str, Any]](), {}
     for number, fleet in enumerate(department.fleets):
         about, own = contents_of(fleet.policy)
         arrays |= {f"{number}/{name}": array for name, array in own.items()}
@@ -55,7 +58,8 @@ def save_department(department: Department, path: str | os.PathLike[str]) -> Pat
             }
         )
     spare = [[getattr(unit, name) for name in _UNIT] for unit in department.spare]
-    return write_contents(Path(path), {"format": DEPARTMENT_FORMAT, "kinds": kinds, "spare": spare}, arrays)
+    said = {"format": DEPARTMENT_FORMAT, "kinds": kinds, "spare": spare}
+    return write_contents(Path(path), said | of_city, arrays, words)
 
 
 def load_department(
@@ -63,14 +67,14 @@ def load_department(
 ) -> Department:
     """The department in a file; with the problems of its kinds, or their fingerprints, only if it is made for these."""
     with said_of(path):
-        about, arrays = _read(Path(path))
+        about, arrays, ground = _read(Path(path))
         if problems is not None and [one["kind"] for one in about["kinds"]] != list(problems):
             raise PolicyFileError(OTHER_CITY)
         fleets = [
             _fleet(one, policy_from(one["policy"], own, None if problems is None else problems[one["kind"]]))
             for one, own in zip(about["kinds"], arrays, strict=True)
         ]
-        department = Department(fleets=tuple(fleets), spare=_units(about["spare"]))
+        department = Department(fleets=tuple(fleets), spare=_units(about["spare"]), ground=ground)
         kinds = [fleet.kind for fleet in fleets]
         if len(set(department.unit_ids)) < len(department.unit_ids) or len(set(kinds)) < len(kinds):
             raise PolicyFileError("damaged: expected every unit and every kind once")
@@ -82,25 +86,26 @@ def load_department(
 def load_kind(path: str | os.PathLike[str], kind: str, problem: DispatchProblem | str) -> Policy:
     """The policy of one kind in the file of a department, only if it is made for this problem or fingerprint."""
     with said_of(path):
-        about, arrays = _read(Path(path))
+        about, arrays, _ = _read(Path(path))
         for one, own in zip(about["kinds"], arrays, strict=True):
             if one["kind"] == kind:
                 return policy_from(one["policy"], own, problem)
         raise PolicyFileError(OTHER_CITY)
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, NDArray[Any]]]]:
-    """What the file of a department says, and the arrays of each of its kinds."""
-    about, arrays = read_contents(path, [FORMAT, DEPARTMENT_FORMAT])
+def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, NDArray[Any]]], Ground | None]:
+    """What the file of a department says, the arrays of each of its kinds, and its city."""
+    about, arrays, words = read_contents(path, [FORMAT, DEPARTMENT_FORMAT])
+    ground = ground_of(about, words)
     if about["format"] == FORMAT:
-        return {"kinds": [{"kind": ONLY_KIND, "policy": about}], "spare": []}, [arrays]
+        return {"kinds": [{"kind": ONLY_KIND, "policy": about}], "spare": []}, [arrays], ground
     if not about["kinds"]:
         raise PolicyFileError("damaged: expected at least one kind of units")
     by_number: dict[str, dict[str, NDArray[Any]]] = {str(number): {} for number in range(len(about["kinds"]))}
     for name, array in arrays.items():
         number, _, own = name.partition("/")
         by_number[number][own] = array
-    return about, list(by_number.values())
+    return about, list(by_number.values()), ground
 
 
 def fingerprints(city: City) -> dict[str, str]:
