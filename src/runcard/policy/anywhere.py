@@ -38,8 +38,8 @@ from runcard.policy.fixed_card import FixedCard
 from runcard.policy.ground import Ground
 from runcard.policy.options import checked_idle, first_in_order, idle_teams
 
-MOST_TEAMS: Final = 3_100
-"""Of more teams only those of the closest posts are looked at: 77 posts for two units, 24 for three, 14 for four."""
+MOST_TEAMS: Final = 1_001
+"""Of more teams only those of the closest posts are looked at: 43 posts for two units, 16 for three, 10 for four."""
 
 NO_CITY: Final = (
     "the policy holds no city, so that it knows demand points only, and units at home: solve it again with this "
