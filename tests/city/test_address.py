@@ -61,10 +61,18 @@ def test_what_is_no_place_is_refused_in_a_sentence(city: City, place: object, wo
     assert words in str(caught.value)
 
 
+def test_other_units_are_no_metres() -> None:
+    """In a grid of nodes 1 apart the nearest node is found, and nothing is said of metres that nobody knows."""
+    spot = find_spot(generate_grid(side=4, num_stations=2, load=0.1, seed=1), (1.2, 0.9))
+    assert (spot.node_id, spot.metres, spot.far) == ("n5", None, False)
+    assert spot.document() == {"node": "n5", "x": 1.2, "y": 0.9, "metres": None, "far": False}
+    assert "neither degrees nor metres" in spot.words
+
+
 def test_metres_can_be_swapped_too(city: City) -> None:
     """Projected coordinates the other way round are noticed as well."""
     nodes = tuple(
-        Node(node.node_id, 551_000.0 + 1e5 * (node.x_coord + 122.42), 4_180_000.0 + 1e5 * (node.y_coord - 37.77))
+        Node(node.node_id, 551_000.0 + 4e5 * (node.x_coord + 122.42), 4_180_000.0 + 4e5 * (node.y_coord - 37.77))
         for node in city.nodes
     )
     with pytest.raises(InputError, match=r"expected x,y such as .*: the coordinates look swapped"):

@@ -165,7 +165,7 @@ def test_a_demand_point_by_its_coordinates_is_the_demand_point() -> None:
     assert [one.decision for one in found.kinds] == [one.decision for one in named.kinds]
     assert named.spot is None
     assert found.spot is not None
-    assert found.spot.metres == pytest.approx(np.hypot(0.2, 0.1))
+    assert found.spot.coordinates == (node.x_coord + 0.2, node.y_coord - 0.1)
 
 
 @pytest.mark.parametrize("shared_delay", [0.0, 0.5, 1.0])

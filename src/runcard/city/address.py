@@ -1,7 +1,8 @@
 """Addresses: any place of a city, as a node of its roads or as coordinates, which stand for the nearest node.
 
 Coordinates are in the order of the city's own, x first: longitude, latitude. The answer says how far the node is. From
-`FAR_METRES` on it says that this is far; beyond `MOST_METRES` the place is not in the city, and is refused.
+`FAR_METRES` on it says that this is far; beyond `MOST_METRES` the place is not in the city, and is refused. Where the
+coordinates of a city are neither degrees nor metres, but any other unit, nobody can tell how far a place is.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from runcard.errors import InputError
 
 FAR_METRES: Final = 500.0
 MOST_METRES: Final = 10_000.0
+LEAST_EXTENT: Final = 1000.0
+"""A city in metres is at least so wide, or so long."""
 SWAPPED: Final = 0.1
 """Coordinates look swapped if, the other way round, they are so much nearer to the roads."""
 
@@ -32,13 +35,13 @@ class Spot:
 
     node_id: str
     coordinates: tuple[float, float] | None = None
-    metres: float = 0.0
-    """How far the node is from the coordinates."""
+    metres: float | None = None
+    """How far the node is from the coordinates, if the unit of these is known."""
 
     @property
     def far(self) -> bool:
         """Whether the node is far from the place that was meant."""
-        return self.metres > FAR_METRES
+        return self.metres is not None and self.metres > FAR_METRES
 
     @property
     def words(self) -> str:
@@ -46,8 +49,13 @@ class Spot:
         if self.coordinates is None:
             return ""
         x, y = self.coordinates
+        nearest = f"Node {self.node_id} is the nearest to {x:.12g},{y:.12g}"
+        if self.metres is None:
+            return (
+                f"{nearest}; the coordinates of the city are neither degrees nor metres, so it is not known how far."
+            )
         far = ", which is far: driving times are to the node only" if self.far else ""
-        return f"Node {self.node_id} is the nearest to {x:.12g},{y:.12g}: {self.metres:,.0f} m away{far}."
+        return f"{nearest}: {self.metres:,.0f} m away{far}."
 
     def document(self) -> dict[str, Any]:
         """The same as plain values, ready for JSON."""
@@ -70,23 +78,32 @@ def find_spot(city: City, place: Place, *, what: str = "the incident") -> Spot:
     (found,), (metres,) = nearest_in(city, [x], [y])
     if fault := fault_of(city, x, y, float(metres), most=MOST_METRES):
         raise InputError(f"{what}: {fault}")
-    return Spot(node_id=city.nodes[int(found)].node_id, coordinates=(x, y), metres=float(metres))
+    known = float(metres) if _in_metres(city) else None
+    return Spot(node_id=city.nodes[int(found)].node_id, coordinates=(x, y), metres=known)
+
+
+def _coordinates(city: City) -> tuple[list[float], list[float]]:
+    """The coordinates of the nodes."""
+    return [node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes]
+
+
+def _in_metres(city: City) -> bool:
+    """Whether distances in a city are known in metres: from degrees, or because its coordinates are metres."""
+    x, y = _coordinates(city)
+    return looks_like_lonlat(x, y) or max(max(x) - min(x), max(y) - min(y)) >= LEAST_EXTENT
 
 
 def nearest_in(city: City, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The place in `city.nodes` of the nearest node to each point, and how many metres away it is."""
-    node_x, node_y = ([getattr(node, name) for node in city.nodes] for name in ("x_coord", "y_coord"))
-    return nearest_nodes(node_x, node_y, x, y)
+    return nearest_nodes(*_coordinates(city), x, y)
 
 
 def fault_of(city: City, x: float, y: float, metres: float, *, most: float) -> str:
     """What is wrong with coordinates so far from the nearest node; empty if nothing is."""
-    if metres <= FAR_METRES:
+    if metres <= FAR_METRES or not _in_metres(city):
         return ""
     middle = city.nodes[len(city.nodes) // 2]
-    names = "x,y"
-    if looks_like_lonlat([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes]):
-        names = "longitude,latitude"
+    names = "longitude,latitude" if looks_like_lonlat(*_coordinates(city)) else "x,y"
     such_as = f"{names} such as {middle.x_coord:.8g},{middle.y_coord:.8g}, got {x:.12g},{y:.12g}"
     if float(nearest_in(city, [y], [x])[1][0]) < SWAPPED * metres:
         return f"expected {such_as}: the coordinates look swapped"

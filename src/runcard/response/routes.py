@@ -63,7 +63,7 @@ class Roads:
             yield slice(low, low + len(part)), part, found
 
     def nearest_of(self, nodes: Sequence[int] | Ints) -> tuple[Ints, Floats]:
-        """[node] which of some nodes is the closest by road, from it to each node, and the minutes; -1 and inf: none."""
+        """[node] which of some nodes is the closest by road, from there on, and the minutes; -1 and inf: no way."""
         from scipy.sparse.csgraph import dijkstra
 
         graph = _graph(self.leaving, self.minutes)
