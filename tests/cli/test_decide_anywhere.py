@@ -60,6 +60,21 @@ def test_an_address_is_answered_from_the_file_alone(run, city: City, file: Path)
     assert f"n15 is no demand point of such incidents; the closest by road is {expected.area}." in words
 
 
+def test_arrivals_are_those_of_the_demand_point(run, city: City, file: Path) -> None:
+    """A fresh row, for a unit "elsewhere" at its own station, has the arrivals that the file has for the node."""
+    asked = ("decide", file, "--at", "n5", "--type", "fire", "--idle", "all", "--json")
+    home = {station.station_id: station.node_id for station in city.stations}
+    unit = city.units[0]
+    known, fresh = (
+        json.loads(run(*asked, *more).out)["kinds"][0]
+        for more in ((), ("--from", f"{unit.unit_id}={home[unit.station_id]}"))
+    )
+    arrivals = ("first_minutes", "first_p90_minutes", "last_minutes", "last_p90_minutes")
+    for one, other in zip([fresh, *fresh["alternatives"]], [known, *known["alternatives"]], strict=True):
+        assert sorted(one["team"]) == sorted(other["team"])
+        assert [one[name] for name in arrivals] == pytest.approx([other[name] for name in arrivals], rel=2e-3)
+
+
 def test_a_demand_point_says_nothing_new(run, file: Path) -> None:
     """The answer for a demand point with every unit at home says nothing of places; by coordinates it is the same."""
     named = json.loads(run("decide", file, "--at", "n5", "--type", "fire", "--idle", "all", "--json").out)

@@ -51,9 +51,7 @@ class Spot:
         x, y = self.coordinates
         nearest = f"Node {self.node_id} is the nearest to {x:.12g},{y:.12g}"
         if self.metres is None:
-            return (
-                f"{nearest}; the coordinates of the city are neither degrees nor metres, so it is not known how far."
-            )
+            return f"{nearest}; the coordinates of the city are neither degrees nor metres, so it is not known how far."
         far = ", which is far: driving times are to the node only" if self.far else ""
         return f"{nearest}: {self.metres:,.0f} m away{far}."
 

@@ -15,6 +15,7 @@ demand point by road is used, where a unit that is not at home keeps the place o
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import comb
 from typing import Final, NoReturn
 
@@ -29,7 +30,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import P_LATE, DispatchProblem, is_standard, standard_measure
 from runcard.mdp.rows import DecisionRule
-from runcard.policy.base import BulkRule, Certificate, Policy, Stored
+from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Stored
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import PricedPolicy
@@ -73,7 +74,16 @@ class HerePolicy(PricedPolicy):
     """[I] the station of `base` that the trucks of each post belong to."""
     order: NDArray[np.int64] | None
     """[1, I] the posts in the order in which trucks go, if it is an order that decides."""
+    find_arrivals: Callable[[Collection[int]], DispatchProblem] | None = None
+    """The problem of some of the posts with arrivals: only the teams of an answer need these, and they take longest."""
     certificate: Certificate | None = None
+
+    def arrivals_of(self, decision: Decision) -> DispatchProblem:
+        """A problem that has the arrivals of the teams of a decision, if they are known at all."""
+        if self.find_arrivals is None:
+            return self.problem
+        ids = {one for option in (decision, *decision.alternatives) for one in option.team}
+        return self.find_arrivals([i for i, one in enumerate(self.problem.station_ids) if one in ids] or [0])
 
     @property
     def name(self) -> str:
@@ -298,7 +308,10 @@ class _Here:
         elif isinstance(policy, OrderPolicy):
             order = problem.order
         homes = np.array([post.home for post in posts], np.int64)
-        here = HerePolicy(problem=problem, base=policy, idle_at=idle_at, homes=homes, order=order)
+        here = HerePolicy(
+            problem=problem, base=policy, idle_at=idle_at, homes=homes, order=order,
+            find_arrivals=partial(self._with_arrivals, posts) if fleet.problem.p90_minutes else None,
+        )  # fmt: skip
         types = (fleet.types[self.like],)
         return Fleet(kind=fleet.kind, policy=here, units=city.units, standards=fleet.standards, types=types)
 
@@ -316,12 +329,17 @@ class _Here:
             outside=replace(city.outside, links=self.ground.outside_links(self.fleet)),
         )
 
-    def _problem(self, city: City, posts: list[Post]) -> DispatchProblem:
+    def _with_arrivals(self, posts: list[Post], numbers: Collection[int]) -> DispatchProblem:
+        """The problem of some posts, with arrivals."""
+        some = [posts[number] for number in numbers]
+        return self._problem(self._city(some), some, arrivals=True)
+
+    def _problem(self, city: City, posts: list[Post], *, arrivals: bool = False) -> DispatchProblem:
         """The costs of the teams here, with all that the problem of the fleet knows of its own."""
         base = self.fleet.problem
         on_road = [number for number, post in enumerate(posts) if post.on_road]
         problem = dispatch_problem(
-            replace(city, objective=base.objective), minutes=False, arrivals=bool(base.p90_minutes), on_road=on_road
+            replace(city, objective=base.objective), minutes=False, arrivals=arrivals, on_road=on_road
         )
         problem = with_objective(problem, base.objective)
         if any(map(is_standard, base.measures)) and not any(map(is_standard, problem.measures)):
