@@ -41,6 +41,12 @@ class OnlinePolicy(PricedPolicy):
     ) -> NDArray[np.float64]:
         """The prices of teams of these costs now; nan or inf for those that no decision would list."""
 
+    def best_prices(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The prices of idle teams of these costs now; nan or inf for those that no decision would list."""
+        return self._best_prices(idle, teams, cost)
+
     def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The teams that a decision may list, and their prices."""
         teams = idle_teams(self.problem, idle, point)
