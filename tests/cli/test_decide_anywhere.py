@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 from tests.departments import grid_department
+from tests.weeks import with_days_by_type
 
 from runcard.city import City, DemandPoint, Node, read_city, write_city
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.department_file import save_department
+from runcard.outputs.week_file import save_week
 from runcard.policy.department import department_of, solve_department
 from runcard.policy.solve import solve
+from runcard.policy.week import solve_week
 
 
 def in_degrees(city: City) -> City:
@@ -173,3 +176,17 @@ def test_a_plain_city_has_addresses_and_classes(run, grid_folder: Path, tmp_path
     assert "Send s1 and s0@n15 to n15." in ran.out
     assert "s0 is free at n15" in ran.out
     assert area in {point.node_id for point in demand}
+
+
+def test_an_address_is_answered_in_every_period(run, city: City, tmp_path: Path) -> None:
+    """A file with periods answers for an address as the department of that period does, units on the road included."""
+    types = tuple(dict.fromkeys(point.type for point in city.demand))
+    by_hour = with_days_by_type(city, types)
+    file = save_week(solve_week(by_hour), tmp_path / "week.policy")
+    for time, period in (("tue 14:00", "day"), ("tue 3:00", "night"), ("sat 14:00", "weekend")):
+        solved = solve_department(by_hour.in_period(period))
+        expected = solved.decide(set(solved.unit_ids) - {"E01"}, "n15", "fire", moved={"E02": "n3"})
+        asked = ("--at", "n15", "--type", "fire", "--busy", "E01", "--from", "E02=n3", "--time", time, "--json")
+        document = json.loads(run("decide", file, *asked).out)
+        assert (document["team"], document["period"]) == (list(expected.units), period)
+        assert document["p_late"] == pytest.approx(sum(one.decision.p_late for one in expected.kinds), abs=1e-6)

@@ -327,6 +327,7 @@ class _Here:
             demand=(point,),
             standards=tuple(one for one in city.standards if one.type == point.type),
             outside=replace(city.outside, links=self.ground.outside_links(self.fleet)),
+            periods=(),
         )
 
     def _with_arrivals(self, posts: list[Post], numbers: Collection[int]) -> DispatchProblem:
