@@ -11,7 +11,6 @@ from math import isfinite
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from runcard.city.conditions import near, shown
 from runcard.city.model import City
@@ -72,7 +71,7 @@ def find_spot(city: City, place: Place, *, what: str = "the incident") -> Spot:
             raise InputError(f"{what}: expected a node of {city.name}, got {shown(place)}{near(place, nodes)}")
         return Spot(node_id=place)
     x, y = _numbers(place, what)
-    (found,), (metres,) = nearest_in(city, [x], [y])
+    (found,), (metres,) = nearest_nodes(city, [x], [y])
     if fault := fault_of(city, x, y, float(metres), most=MOST_METRES):
         raise InputError(f"{what}: {fault}")
     known = float(metres) if _in_metres(city) else None
@@ -85,11 +84,6 @@ def _in_metres(city: City) -> bool:
     return is_lonlat(x, y) or float(max(np.ptp(x), np.ptp(y))) >= LEAST_EXTENT
 
 
-def nearest_in(city: City, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The place in `city.nodes` of the nearest node to each point, and how many metres away it is."""
-    return nearest_nodes(city, x, y)
-
-
 def fault_of(city: City, x: float, y: float, metres: float, *, most: float) -> str:
     """What is wrong with coordinates so far from the nearest node; empty if nothing is."""
     if metres <= FAR_METRES or not _in_metres(city):
@@ -97,7 +91,7 @@ def fault_of(city: City, x: float, y: float, metres: float, *, most: float) -> s
     middle = city.nodes[len(city.nodes) // 2]
     names = "longitude,latitude" if is_lonlat(*coordinates_of(city)) else "x,y"
     such_as = f"{names} such as {middle.x_coord:.8g},{middle.y_coord:.8g}, got {x:.12g},{y:.12g}"
-    if float(nearest_in(city, [y], [x])[1][0]) < SWAPPED * metres:
+    if float(nearest_nodes(city, [y], [x])[1][0]) < SWAPPED * metres:
         return f"expected {such_as}: the coordinates look swapped"
     if metres > most:
         return f"expected a place within {most / 1000.0:g} km of the roads, {such_as}, {metres / 1000.0:,.1f} km away"

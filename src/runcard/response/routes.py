@@ -62,16 +62,6 @@ class Roads:
                 found = _dijkstra(arriving, self.minutes, part)
             yield slice(low, low + len(part)), part, found
 
-    def nearest_of(self, nodes: Sequence[int] | Ints) -> tuple[Ints, Floats]:
-        """[node] which of some nodes is the closest by road, from there on, and the minutes; -1 and inf: no way."""
-        from scipy.sparse.csgraph import dijkstra
-
-        graph = _graph(self.leaving, self.minutes)
-        minutes, _, source = dijkstra(graph, indices=np.unique(nodes), min_only=True, return_predecessors=True)
-        place = np.full(self.num_nodes + 1, -1, np.int32)
-        place[np.asarray(nodes)[::-1]] = np.arange(len(nodes))[::-1]  # of a node that is there twice, the first
-        return place[np.where(np.isfinite(minutes), source, self.num_nodes)], minutes
-
     def next_links(self, nodes: Ints, minutes: Floats) -> Ints:
         """[row, node] the next link from every node on the way to each of some nodes; -1: there, or no way."""
         found = np.full((len(nodes), self.num_nodes), -1, np.int32)

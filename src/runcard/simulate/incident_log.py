@@ -10,7 +10,7 @@ node has several; beside a `type`, which of its rows of that type. A gap of more
 from the Monday before the first incident.
 
 **Coordinates** are those of the city, x first. They stand for the nearest node of the roads, and this for the demand
-point that is the closest by road, from it to the node; in a city with types, the closest that has the type of the row.
+point in whose area it lies (`city/areas.py`); in a city with types, of those that have the type of the row.
 """
 
 import csv
@@ -26,13 +26,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.address import fault_of, nearest_in
+from runcard.city.address import fault_of
+from runcard.city.areas import area_of_nodes
 from runcard.city.conditions import UnreadableError, near, plain, shown
 from runcard.city.files import read_text
 from runcard.city.model import City
+from runcard.city.places import nearest_nodes
 from runcard.city.tables import Table, parse_table
 from runcard.errors import InputError
-from runcard.response.routes import read_roads
 
 MAX_GAP_DAYS = 31.0
 """A log with a longer time without any incident is likely not complete."""
@@ -130,10 +131,8 @@ class _Areas:
         self.city, self.rows = city, rows
         # Rows that could not be read are refused one by one, later.
         x, y = ([row[name] if isinstance(row[name], float) else 0.0 for row in rows] for name in COORDINATES)
-        self.node, self.metres = nearest_in(city, x, y)
-        self.roads = read_roads(city)
-        self.index = {node.node_id: number for number, node in enumerate(city.nodes)}
-        self.closest: dict[str | None, tuple[list[str], NDArray[np.int32]]] = {}
+        self.node, self.metres = nearest_nodes(city, x, y)
+        self.closest: dict[str | None, tuple[list[str], NDArray[np.int64]]] = {}
 
     def node_of(self, where: str, row: int) -> str:
         """The node of the demand point that is closest to the coordinates of a row; an error if these are far."""
@@ -146,12 +145,12 @@ class _Areas:
             raise InputError(f"{where}: expected a road from some demand point to node {node_id}, got none")
         return nodes[found]
 
-    def _closest_of_type(self, of_type: str | None) -> tuple[list[str], NDArray[np.int32]]:
+    def _closest_of_type(self, of_type: str | None) -> tuple[list[str], NDArray[np.int64]]:
         """The demand nodes of a type, and [node] which of them is the closest to each node; all, if it has none."""
         if of_type not in self.closest:
             points = [point for point in self.city.demand if not of_type or point.type == of_type] or self.city.demand
             nodes = list(dict.fromkeys(point.node_id for point in points))
-            self.closest[of_type] = nodes, self.roads.nearest_of([self.index[node] for node in nodes])[0]
+            self.closest[of_type] = nodes, area_of_nodes(self.city, nodes)
         return self.closest[of_type]
 
 
