@@ -80,6 +80,7 @@ def test_every_number_is_found_again(fit: Fit) -> None:
     assert fit.notes == ()
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> None:
     """Over eight logs at least 88 % of all numbers are inside their 95 % intervals, and no number is always outside."""
     inside: dict[str, list[bool]] = {name: [] for name in TRUTH}

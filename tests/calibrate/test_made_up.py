@@ -1,6 +1,5 @@
 """Made-up incidents against what the model says in closed form."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -59,15 +58,6 @@ def test_laws_by_link(driving: Driving) -> None:
     expected = cv**2 * squares
     assert minutes.mean() == pytest.approx(mean.mean(), rel=0.02)
     assert ((minutes - mean) ** 2).mean() == pytest.approx(expected.mean(), rel=0.12)
-
-
-def test_a_start_that_is_the_same_every_time() -> None:
-    """A city that says start_minutes itself has them in every drive."""
-    city = true_city(road_city())
-    still = replace(city, driving=replace(city.driving, start_minutes=2.0))
-    late, mean, _ = drives(still)
-    assert (late - mean).mean() == pytest.approx(2.0, abs=0.1)
-    assert late.min() >= 2.0
 
 
 def test_busy_times_have_the_mean_of_the_city() -> None:

@@ -110,7 +110,7 @@ def make_up(city: City, *, incidents: int, seed: int, start: datetime) -> tuple[
             crew = crews[kind]
             leave = time + 60.0 * _turnouts(rng, crew.turnout, own)
             there = leave + 60.0 * minutes
-            expected = crew.turnout.mean_minutes + city.driving.start_minutes + drive[own, row]
+            expected = crew.turnout.mean_minutes + drive[own, row]
             # The mean from dispatch on is that of the city, and nobody is free before being there.
             end = there + 60.0 * rng.exponential(np.maximum(busy_minutes - expected, LEAST_SCENE * busy_minutes))
             crew.free_at[units] = end
@@ -232,7 +232,7 @@ class _Roads:
         """[unit] minutes."""
         routes = [self.links[row * self.num_stations + i] for i in stations.tolist()]
         fixed, loose = self.driving.fixed_part, 1.0 - self.driving.fixed_part
-        still = np.array([self.driving.start_minutes + fixed * self.minutes[route].sum() for route in routes])
+        still = np.array([fixed * self.minutes[route].sum() for route in routes])
         together: dict[int, int] = {}
         if self.shared_delay > 0.0 and len(routes) > 1:
             for route in routes:

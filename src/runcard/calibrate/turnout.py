@@ -25,7 +25,7 @@ from runcard.calibrate.numbers import Z
 
 LEAST_MINUTES: Final = 0.5 / 60.0
 LEAST_TIMES: Final = 30
-LEAST_VARIANCE: Final = 1e-12
+LEAST_VARIANCE: Final = 1e-8
 """Of logarithms: times that are all the same are as good as that."""
 
 Floats = NDArray[np.float64]
