@@ -53,9 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def fit(folder: Path) -> Fit:
+def fit(fit_of_known_city: Fit) -> Fit:
     """The fit of the known city to 4000 incidents."""
-    return known_fit(folder)
+    return fit_of_known_city
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.calibrate.cities import known_fit, made_up, road_city, true_city
+from tests.calibrate.cities import made_up, road_city, true_city
 
 from runcard.calibrate.fit import Fit, fit_city
 from runcard.calibrate.goodness import Goodness, judge_fit, team_draws
@@ -14,9 +14,9 @@ from runcard.calibrate.log import Log
 
 
 @pytest.fixture(scope="module")
-def fit(tmp_path_factory: pytest.TempPathFactory) -> Fit:
+def fit(fit_of_known_city: Fit) -> Fit:
     """The fit of the known city to 4000 incidents."""
-    return known_fit(tmp_path_factory.mktemp("log"))
+    return fit_of_known_city
 
 
 @pytest.fixture(scope="module")

@@ -273,6 +273,22 @@ def test_the_second_file(tmp_path: Path) -> None:
         read_log(log, LogMapping("m", {**mapping.columns, "node": "i"}, every_kind="pump"), incidents=second)
 
 
+def test_the_second_file_may_say_when_the_call_came(tmp_path: Path) -> None:
+    """The time of the call is that of the second file, unless it cannot be right or cannot be read."""
+    mapping = LogMapping(
+        "m.toml",
+        {"incident": "i", "unit": "u", "dispatched": "d"},
+        {"incident": "i", "received": "r", "x": "x", "y": "y"},
+        every_kind="pump",
+    )
+    log, second = tmp_path / "log.csv", tmp_path / "second.csv"
+    log.write_text("i,u,d\n" + "".join(f"{one},A{one},2024-05-01 10:00\n" for one in (1, 2, 3)))
+    second.write_text("i,r,x,y\n1,2024-05-01 09:58,1,2\n2,1900-01-01 00:00,1,2\n3,early,1,2\n")
+    found = read_log(log, mapping, incidents=second)
+    assert ((found.incidents["time"] - found.responses["dispatched"]) / 60.0).tolist() == [-2.0, 0.0, 0.0]
+    assert len(found.rejected) == 0
+
+
 def test_many_reasons_are_shown_in_a_few_lines(read: Read) -> None:
     """The most common reasons have a line each, and the rest one together."""
     log = read(row(), *(row(str(n + 2), kind=f"k{n}") for n in range(20)), kinds={"engine": ("engine",)})

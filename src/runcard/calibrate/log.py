@@ -10,6 +10,7 @@ text, or times with and without an offset from UTC where no time zone is given.
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -112,6 +113,8 @@ class _About:
     x: float = float("nan")
     y: float = float("nan")
     time: float = float("nan")
+    received: float = float("nan")
+    """When the call came, by the second file."""
     unsure_time: float = float("inf")
     """The first moment of rows whose times cannot be right."""
     second_file: bool = False
@@ -180,6 +183,8 @@ class _Reader:
             return
         about.second_file = True
         self._place(about, cells)
+        with suppress(TimeError):
+            (about.received,) = self.clock.times([cells.get("received", "")])
         if cells.get("type"):
             about.type = self._type(cells["type"])
 
@@ -210,6 +215,8 @@ class _Reader:
             return
         about.answered = True
         moments, reason = self._moments(cells)
+        if moments[0] != moments[0]:
+            moments[0] = about.received
         if not 0.0 <= moments[1] - moments[0] <= MOST_BUSY_SECONDS:
             moments[0] = float("nan")  # no call is answered before it comes, nor after a day
         known = next((moment for moment in moments if moment == moment), float("nan"))
