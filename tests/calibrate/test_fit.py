@@ -262,6 +262,37 @@ def test_a_log_without_types_and_kinds(folder: Path) -> None:
         fit_city(plain_city(metres=False), log)
 
 
+def test_single_units_say_nothing_of_shared_delay(tmp_path: Path) -> None:
+    """Where one unit goes to each incident, the shared delay is unknown: its interval is everything, and is said."""
+    city = road_city()
+    own = without(
+        city,
+        standards=tuple(one for one in city.standards if one.type == "medical"),
+        demand=tuple(one for one in city.demand if one.type == "medical"),
+    )
+    log, _ = made_up(tmp_path, true_city(own), incidents=300)
+    one = fit_city(own, log).number("shared_delay")
+    assert (one.value, one.low, one.high, one.sample) == (0.0, 0.0, 1.0, 0)
+    assert one.note == "too few pairs drove together to tell"
+
+
+def test_names_with_dots(tmp_path: Path) -> None:
+    """Kinds and types may have dots in their names, of which the names of numbers are made."""
+    city = road_city()
+    kinds, types = {"engine": "Eng. 1", "ladder": "Ladd. 2"}, {"fire": "str. fire", "medical": "med. call"}
+    dotted = without(
+        city,
+        units=tuple(replace(one, kind=kinds[one.kind]) for one in city.units),
+        standards=tuple(replace(one, kind=kinds[one.kind], type=types[one.type]) for one in city.standards),
+        demand=tuple(replace(one, type=types[one.type]) for one in city.demand),
+        busy_minutes={"Eng. 1": 25.0, "Ladd. 2": 30.0},
+    )
+    log, _ = made_up(tmp_path, true_city(dotted, turnout_by_kind={}), mapping="runcard", incidents=500)
+    fit = fit_city(dotted, log)
+    assert fit.city.busy_minutes == {kind: fit.number(f"busy_minutes.{kind}").value for kind in kinds.values()}
+    assert {one.type for one in fit.city.standards} == set(types.values())
+
+
 def test_logs_that_are_too_short(tmp_path: Path) -> None:
     """One incident, or too few drives, are errors in words."""
     log, _ = made_up(tmp_path, true_city(road_city()), incidents=10)

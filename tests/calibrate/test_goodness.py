@@ -55,6 +55,19 @@ def test_the_true_city_has_no_faults(goodness: Goodness) -> None:
         assert one.low - 0.01 <= one.predicted <= one.high + 0.01
 
 
+def test_areas_have_the_means_of_their_responses(fit: Fit, goodness: Goodness) -> None:
+    """The mean response of an area is that of the rows to its incidents, and the prediction is near it."""
+    rows, data = fit.log.responses, fit.driving_data
+    assert len(goodness.areas) == 25
+    one = max(goodness.areas, key=lambda area: area.num)
+    node = next(n for n, other in enumerate(fit.before.nodes) if other.node_id == one.node_id)
+    own = data.drives.response[data.used & (data.drives.end == node)]
+    minutes = (rows["on_scene"] - rows["dispatched"])[own] / 60.0
+    assert one.num <= len(minutes)  # of many responses some are looked at
+    assert one.observed == pytest.approx(minutes.mean(), abs=4.0 * minutes.std() / np.sqrt(one.num))
+    assert one.predicted == pytest.approx(one.observed, rel=0.15)
+
+
 def test_busy_fractions_add_up(fit: Fit, goodness: Goodness) -> None:
     """The observed busy time of all units is that of the log, computed from its rows."""
     rows = fit.log.responses

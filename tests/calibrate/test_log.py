@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runcard.calibrate.log import Log, read_log, shown_rejections
 from runcard.calibrate.mapping import LogMapping
@@ -16,6 +19,7 @@ COLUMNS = {
 }  # fmt: skip
 HEADER = "id,unit,kind,type,sent,left,there,free,x,y"
 DAY = "2024-05-01T"
+PACIFIC = "America/Los_Angeles"
 
 Read = Callable[..., Log]
 
@@ -287,6 +291,31 @@ def test_the_second_file_may_say_when_the_call_came(tmp_path: Path) -> None:
     found = read_log(log, mapping, incidents=second)
     assert ((found.incidents["time"] - found.responses["dispatched"]) / 60.0).tolist() == [-2.0, 0.0, 0.0]
     assert len(found.rejected) == 0
+
+
+CELLS = st.sampled_from(
+    ["", "1", "2", "E1", "E2", "fire", "x", "nan", "1e400", "-3.5", '"', "a\nb", "\0", "ü", "2024-05-01T10:00", "10:00",
+     "2024-05-01T10:05:30Z", "2024-05-01T09:00", "2024-05-03T10:00", "9999-12-31T23:59", "2024-03-10T02:30", "\u202e"]
+)  # fmt: skip
+
+
+@given(rows=st.lists(st.lists(CELLS, min_size=8, max_size=11), max_size=12), zone=st.sampled_from([None, PACIFIC]))
+def test_whatever_stands_in_a_file_every_row_is_accounted_for(rows: list[list[str]], zone: str | None) -> None:
+    """Rows of any cells, quoted or not, are used or rejected once each; or one sentence says why nothing can be."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "calls.csv"
+        text = [row() if number % 4 == 0 else ",".join(cells) for number, cells in enumerate(rows)]
+        path.write_text("\n".join([HEADER, *text]), newline="")
+        try:
+            log = read_log(path, LogMapping("m.toml", COLUMNS, time_zone=zone))
+        except InputError:
+            return
+    assert len(log.responses) + len(log.rejected) == log.num_rows
+    lines = [*log.responses["line"].tolist(), *(one[0] for one in log.rejected.rows)]
+    assert len(lines) == len(set(lines))
+    assert set(log.responses["incident"].tolist()) <= set(range(len(log.incidents)))
+    assert np.isfinite(log.incidents["time"]).all()
+    assert np.isfinite(log.responses["dispatched"]).all()
 
 
 def test_many_reasons_are_shown_in_a_few_lines(read: Read) -> None:

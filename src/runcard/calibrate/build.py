@@ -136,11 +136,8 @@ def _standards(
 
 
 def _busy(value: Mapping[str, float], kinds: Sequence[str], named: Mapping[str, str]) -> float | dict[str, float]:
-    of_kind = {
-        named.get(name.removeprefix("busy_minutes."), name.removeprefix("busy_minutes.")): minutes
-        for name, minutes in value.items()
-        if name.startswith("busy_minutes.") and name.count(".") == 1
-    }
+    listed = dict.fromkeys((*named, *kinds))
+    of_kind = {named.get(kind, kind): value[name] for kind in listed if (name := f"busy_minutes.{kind}") in value}
     if not of_kind:
         raise InputError("expected times at which units were free again, to know how long they are busy, got none")
     mean = sum(of_kind.values()) / len(of_kind)

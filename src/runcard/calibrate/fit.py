@@ -395,6 +395,8 @@ def _time_numbers(turnout: Mapping[str, TurnoutFit], driving: DrivingFit, shared
         ("driving.scale_minutes", driving.scale_minutes, driving.scale_half, "variance per minute of driving"),
     ):
         found.append(Fitted(name, value, max(0.0, value - half), value + half, driving.num_trips, "drives", note))
-    note = f"correlation {shared.correlation:.2f}, {shared.shared_minutes:.2f} min together on average"
+    note = "too few pairs drove together to tell"
+    if np.isfinite(shared.correlation):
+        note = f"correlation {shared.correlation:.2f}, {shared.shared_minutes:.2f} min together on average"
     found.append(Fitted("shared_delay", shared.value, shared.low, shared.high, shared.num_pairs, "pairs", note))
     return found
