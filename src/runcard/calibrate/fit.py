@@ -6,7 +6,7 @@ keep their shape. Their minutes are multiplied by the factors of their classes, 
 driving is fitted again until routes stay.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from runcard.calibrate.aprons import without_aprons
 from runcard.calibrate.build import build_city
 from runcard.calibrate.driving import DrivingFit, SharedDelayFit, fit_driving, fit_shared_delay
-from runcard.calibrate.homes import Drives, Home, find_drives, find_homes, node_numbers, origins, too_fast
+from runcard.calibrate.homes import LEAST_DRIVES, Drives, Home, find_drives, find_homes, node_numbers, origins, too_fast
 from runcard.calibrate.hours import (
     LEAST_DAYS,
     PeriodFit,
@@ -33,7 +33,7 @@ from runcard.calibrate.rates import RateFit, fit_rates, total_rates
 from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
 from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
 from runcard.calibrate.turnout import LEAST_TIMES, TurnoutFit, fit_turnout
-from runcard.city.model import City
+from runcard.city.model import City, Standard
 from runcard.city.periods import Period
 from runcard.errors import InputError
 
@@ -42,6 +42,8 @@ ROUNDS: Final = 4
 SAME_FACTOR: Final = 1e-4
 ONE_TYPE: Final = "incident"
 """The type of every incident of a log that does not say it."""
+MOST_NAMED: Final = 10
+"""Units that a note names; of more it says how many."""
 TOGETHER_SECONDS: Final = 120.0
 """Two units that left within this time of one another drove at the same time."""
 
@@ -138,12 +140,14 @@ def fit_city(
     periods: str | tuple[Period, ...] = "find",
     overrule: Mapping[str, float] | None = None,
     target_minutes: float | None = None,
+    standards: Sequence[Standard] = (),
     progress: Progress | None = None,
 ) -> Fit:
     """The city with the numbers of a log.
 
     `periods` are found from the data ("find"), left out ("none") or given. `overrule` replaces numbers by name, and
-    `target_minutes` is the target of standards that the city does not have yet.
+    `target_minutes` is the target of standards that the city does not have yet. `standards`, if given, stand in for
+    those of the city: a city without a roster has no kinds, so it cannot have any.
     """
     say = progress or (lambda words: None)
     city = without_aprons(city)
@@ -156,6 +160,7 @@ def fit_city(
         raise InputError(f"{log.name}: expected a log of at least two incidents at different times")
     say("finding homes")
     homes = find_homes(city, log, placed, home_pattern) if log.units else []
+    notes += _without_home(log, homes)
     station = origins(city, log, homes)
     drives = find_drives(city, log, placed, station)
     say("fitting driving times")
@@ -194,6 +199,7 @@ def fit_city(
         centres=placed.centres,
         target_minutes=target_minutes,
         notes=notes,
+        rules=standards,
     )
     call = (log.responses["dispatched"] - log.responses["received"]) / 60.0
     return Fit(
@@ -221,6 +227,16 @@ def fit_city(
         call_minutes=mean_interval(call[np.isfinite(call)]) if np.isfinite(call).any() else None,
         notes=tuple(notes),
     )
+
+
+def _without_home(log: Log, homes: Sequence[Home]) -> list[str]:
+    """A note on the units of the log that no station is known for."""
+    known = {home.unit for home in homes}
+    lost = sorted(unit for unit in log.units if unit not in known)
+    if not lost:
+        return []
+    shown = ", ".join(lost[:MOST_NAMED]) + (f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else "")
+    return [f"no station is known for {shown}: without {LEAST_DRIVES} drives they cannot be placed and are left out"]
 
 
 def _fit_driving(city: City, log: Log, drives: Drives) -> tuple[DrivingFit, DrivingData, City]:
