@@ -65,8 +65,8 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits to logs, the "
-        "study",
+        help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits "
+        "to logs, the study",
     )
     parser.add_argument("--seeds", type=int, default=100, help="made-up logs that a known city is fitted to")
     parser.add_argument("--data", type=Path, help="a folder with real raw files: manhattan and sanfrancisco")
