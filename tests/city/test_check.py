@@ -91,7 +91,6 @@ def faults_with(**changes: Any) -> tuple[str, ...]:
             "expected no driving.scale_minutes for the model exponential, which does not use it, got 0.5",
         ),
         ({"driving": Driving("gamma", scale_minutes=0.0)}, "expected driving.scale_minutes > 0, got 0.0"),
-        ({"driving": Driving(start_minutes=-1.0)}, "expected driving.start_minutes >= 0, got -1.0"),
         ({"driving": Driving("gamma", cv=-1.0)}, "expected driving.cv from 0 to 10, got -1.0"),
         (
             {"driving": Driving("exponential", cv=0.5)},

@@ -36,7 +36,6 @@ cv = 2.0
 fixed_part = 0.25
 coupled_branch = "long"
 second_route = "disjoint"
-start_minutes = 0.75
 
 [turnout]
 mean_minutes = 1.5
@@ -61,7 +60,7 @@ def everything(city: City) -> City:
         name='Zwei "Häuser"',
         trucks_per_incident=3,
         arrivals_per_incident=2,
-        driving=Driving("hyperexponential", 7, 2, None, 0.25, "long", "disjoint", start_minutes=0.75),
+        driving=Driving("hyperexponential", 7, 2, None, 0.25, "long", "disjoint"),
         turnout=Turnout(1.5, "gamma", 0.5, shared=False),
         outside=Outside(9, 2),
         objective=Objective("late+minutes", 0.125),

@@ -13,6 +13,9 @@ from safetensors import safe_open
 from tests.weeks import with_days
 
 import runcard
+from runcard.calibrate.mapping import INCIDENT_COLUMNS, LOG_COLUMNS
+from runcard.calibrate.mapping import SECTIONS as LOG_SECTIONS
+from runcard.calibrate.mapping import SETTINGS as LOG_SETTINGS
 from runcard.city.conditions import SETTING_CONDITIONS
 from runcard.city.importers.mapping import COLUMN_KEYS, SECTIONS, SETTING_KEYS
 from runcard.city.periods import PERIOD_KEYS
@@ -46,9 +49,11 @@ def test_every_key_of_a_mapping_file_is_documented() -> None:
     text = (DOCS / "reference" / "mapping-file.md").read_text(encoding="utf-8")
     parts = {part.split("]", 1)[0]: part.split("\n## ", 1)[0] for part in text.split("## `[")[1:]}
     everywhere = text.split("Every section also takes")[1].split("\n", 1)[0]
-    assert parts.keys() == set(SECTIONS)
-    for name in SECTIONS:
-        for key in (*COLUMN_KEYS[name], *SETTING_KEYS[name]):
+    assert parts.keys() == {*SECTIONS, *LOG_SECTIONS}
+    keys = {name: (*COLUMN_KEYS[name], *SETTING_KEYS[name]) for name in SECTIONS}
+    keys |= {"log": (*LOG_COLUMNS, *LOG_SETTINGS), "incidents": INCIDENT_COLUMNS}
+    for name, own in keys.items():
+        for key in own:
             assert f"`{key}`" in parts[name] + everywhere, f"[{name}] {key}"
 
 

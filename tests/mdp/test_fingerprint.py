@@ -52,7 +52,6 @@ def test_no_table_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
         replace(CITY, driving=Driving("gamma", cv=0.5)),
         replace(CITY, driving=Driving(route_seed=99)),
         replace(CITY, driving=Driving("gamma", scale_minutes=0.5)),
-        replace(CITY, driving=replace(CITY.driving, start_minutes=0.5)),
         replace(CITY, turnout=Turnout(1.0)),
         replace(CITY, outside=Outside(9)),
         replace(CITY, objective=Objective("minutes")),
@@ -86,7 +85,6 @@ def test_what_decisions_depend_on_or_say_changes_it(other: City) -> None:
         replace(CITY, demand=(replace(FIRST_POINT, extra=(("d", "e"),)), *CITY.demand[1:])),
         replace(CITY, demand=(replace(FIRST_POINT, trucks=CITY.trucks_per_incident), *CITY.demand[1:])),
         replace(CITY, busy_minutes=int(CITY.busy_minutes)),
-        replace(CITY, driving=replace(CITY.driving, start_minutes=0)),
     ],
 )
 def test_what_changes_nothing_is_left_out(same: City) -> None:

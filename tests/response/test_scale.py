@@ -10,9 +10,7 @@ from scipy.stats import gamma
 from tests.response.conftest import CityMaker, grid_edges
 from tests.response.oracles import check_by_simulation, delta, fork, line, ring
 
-from runcard.city import City, Driving, Link, Node, Standard, Turnout
-from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.problem import LAST_MINUTES, MINUTES
+from runcard.city import City, Driving, Link, Node, Turnout
 from runcard.response.lattice import Lattice
 from runcard.response.laws import ScaleLaw
 from runcard.response.table import ResponseTable, response_table
@@ -156,52 +154,3 @@ def test_the_excess_is_that_of_scipy() -> None:
         later = gamma(0.75 * mean / 0.7, loc=0.25 * mean, scale=0.7).sf
         exact = [quad(later, low, 60.0, points=[0.25 * mean] if low < 0.25 * mean else None)[0] for low in x]
         np.testing.assert_allclose(law.excess(x, np.array([mean]))[0], exact, atol=1e-8)
-
-
-@pytest.mark.parametrize("driving", [Driving(), Driving("lognormal", cv=0.7), scaled(), Driving("gamma", cv=0.0)])
-def test_minutes_besides_the_road_are_a_shift(make_city: CityMaker, driving: Driving) -> None:
-    """With them, targets that are as much longer give the same P(late), and all minutes are as much longer."""
-    city = fork(make_city, driving=driving, shared_delay=0.5 if driving.cv is None else 1.0)
-    later = replace(city, target_minutes=5.75, driving=replace(driving, start_minutes=1.25))
-    before, after = (response_table(one, arrivals=True) for one in (city, later))
-    assert_same(before, after, later=1.25)
-    assert before.arrivals is not None
-    assert after.arrivals is not None
-    np.testing.assert_allclose(after.arrivals.last_minutes, before.arrivals.last_minutes + 1.25)
-    for which in ("first", "last"):
-        np.testing.assert_allclose(after.arrivals.p90(which), before.arrivals.p90(which) + 1.25)
-
-
-@pytest.mark.parametrize("start", [4.5, 6.0])
-def test_targets_before_any_truck_can_be_there_are_missed(make_city: CityMaker, start: float) -> None:
-    """With a target no longer than the minutes besides the road every team is late, and minutes are found as ever."""
-    city = fork(make_city, driving=scaled(), shared_delay=0.5)
-    later = replace(city, driving=scaled(start_minutes=start))
-    before, after = response_table(city), response_table(later)
-    assert (after.p_late == 1.0).all()
-    np.testing.assert_allclose(after.mean_minutes, before.mean_minutes + start)
-    some = replace(later, demand=tuple(replace(point, trucks=1 + j) for j, point in enumerate(later.demand)))
-    np.testing.assert_array_equal(np.isinf(response_table(some).p_late[:, 0]), after.teams.sizes > 1)
-
-
-def test_standards_that_cannot_be_met_are_missed(make_city: CityMaker) -> None:
-    """Of two standards of one type, the one that no truck can meet is missed for sure, and the other as before."""
-    plain = fork(make_city, driving=scaled(start_minutes=2.0))
-    demand = tuple(replace(point, type="fire") for point in plain.demand)
-    standards = (Standard("fire", "truck", 2, 1, 6.5), Standard("fire", "truck", 2, 2, 1.5))
-    city = replace(plain, demand=demand, standards=standards, target_minutes=None)
-    possible, impossible = response_table(city).missed
-    assert (impossible == 1.0).all()
-    np.testing.assert_allclose(possible, response_table(replace(plain, driving=scaled())).p_late, atol=1e-6)
-
-
-def test_policies_show_minutes_besides_the_road(make_city: CityMaker) -> None:
-    """The problem of a city counts them in its mean minutes and percentiles."""
-    city = fork(make_city, driving=scaled())
-    before, after = (
-        dispatch_problem(replace(city, driving=scaled(start_minutes=start)), arrivals=True) for start in (0.0, 1.5)
-    )
-    for name in (MINUTES, LAST_MINUTES):
-        np.testing.assert_allclose(after.measures[name], before.measures[name] + 1.5, atol=2e-3)
-    for which in ("first", "last"):
-        np.testing.assert_allclose(after.p90_minutes[which], before.p90_minutes[which] + 1.5, atol=1e-6)

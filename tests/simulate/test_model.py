@@ -46,7 +46,6 @@ def exact_cases() -> dict[str, tuple[City, str]]:
         "fixed part": (city, 'driving = {model = "gamma", cv = 0.5, fixed_part = 0.3}'),
         "other model": (replace(city, driving=LOGNORMAL), 'driving = {model = "exponential"}'),
         "scale": (city, 'driving = {model = "gamma", scale_minutes = 0.7, fixed_part = 0.2}'),
-        "scale and a start": (replace(city, driving=SCALED), "driving.start_minutes = 0.5"),
         "another scale": (replace(city, driving=SCALED), "driving.scale_minutes = 1.5"),
         "no scale": (replace(city, driving=SCALED), "driving.cv = 0.9"),
         "scale, two of three": (
@@ -54,7 +53,6 @@ def exact_cases() -> dict[str, tuple[City, str]]:
             "paper",
         ),
         "scale, second routes": (replace(paired, driving=replace(SCALED, second_route="disjoint")), "paper"),
-        "start": (city, "driving.start_minutes = 0.6"),
         "shared delay": (city, "shared_delay = 0.0"),
         "coupled branch": (replace(city, driving=coupled, shared_delay=1.0), "paper"),
         "second routes": (replace(paired, driving=replace(paired.driving, second_route="disjoint")), "paper"),

@@ -99,7 +99,6 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             "busy.by_type",
             "driving.cv",
             "driving.scale_minutes",
-            "driving.start_minutes",
             "rates.by_hour_of_week",
             "replay.log",
         )
@@ -108,12 +107,12 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 def test_a_law_of_its_own_drops_the_scale_of_the_city(tmp_path: Path) -> None:
     """Another model, or a variation, takes the place of a scale, and a scale that of a variation."""
-    city = replace(small_city(), driving=Driving("gamma", scale_minutes=0.5, start_minutes=0.3))
+    city = replace(small_city(), driving=Driving("gamma", scale_minutes=0.5))
     for text, expected in {
-        'model = "exponential"': Driving(start_minutes=0.3),
-        'model = "lognormal"\ncv = 0.7': Driving("lognormal", cv=0.7, start_minutes=0.3),
-        "cv = 0.7": Driving("gamma", cv=0.7, start_minutes=0.3),
-        "scale_minutes = 0.7\nstart_minutes = 0": Driving("gamma", scale_minutes=0.7),
+        'model = "exponential"': Driving(),
+        'model = "lognormal"\ncv = 0.7': Driving("lognormal", cv=0.7),
+        "cv = 0.7": Driving("gamma", cv=0.7),
+        "scale_minutes = 0.7": Driving("gamma", scale_minutes=0.7),
     }.items():
         assert scenario_of(tmp_path, f"[driving]\n{text}").changed(city).driving == expected
     varied = replace(city, driving=Driving("gamma", cv=0.7))

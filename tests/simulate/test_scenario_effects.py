@@ -80,56 +80,6 @@ def test_the_way_home_takes_as_long_as_the_factor_says(tmp_path: Path) -> None:
         assert replayed(tmp_path, city, [0.0, after], text, "n2")["outside"].tolist() == [0, outside]
 
 
-def test_every_drive_takes_its_start(tmp_path: Path) -> None:
-    """Minutes besides the road count on every way there, from outside too, and, with the factor, on the way home."""
-    city = street([1.0, 2.0], [0], [2], driving=replace(CLOCKWORK, start_minutes=0.5), trucks_per_incident=1)
-    text = 'busy = {kind = "parts", model = "fixed", mean_minutes = 10.0, back_factor = 2.0}\n'
-    # There after 3.5 minutes, free after 13.5, home seven minutes later.
-    for after, outside in ((20.4, 1), (20.6, 0)):
-        records = replayed(tmp_path, city, [0.0, after], text, "n2")
-        assert records["outside"].tolist() == [0, outside]
-        assert records["first"].tolist() == pytest.approx([3.5, 0.5 + (4.0 * 1.5 if outside else 3.0)])
-
-
-def test_the_scene_is_shorter_by_the_starts() -> None:
-    """Where busy times are in parts, minutes besides the road leave less time on scene, there and on the way back."""
-    city = street([1.0, 2.0], [0], [2], driving=CLOCKWORK, trucks_per_incident=1)
-    before, after = (
-        build_model(replace(city, driving=replace(CLOCKWORK, start_minutes=start)), read_scenario("there-and-back"))
-        for start in (0.0, 0.5)
-    )
-    assert after.away_minutes == pytest.approx(before.away_minutes + 1.0)
-    assert after.points["busy_minutes"][0] == pytest.approx(before.points["busy_minutes"][0] - 1.0)
-
-
-def test_a_truck_that_pulls_out_turns_back_at_once(tmp_path: Path) -> None:
-    """A truck that is not on the road yet when the first is there is free at once, others turn where they are."""
-    driving = replace(CLOCKWORK, start_minutes=0.5)
-    text = 'dispatch.turn_back = 1.0\nbusy.model = "fixed"\n'
-    # One truck stands at the scene, the other is still pulling out.
-    city = street([1.0, 3.0], [0, 2], [0, 2], driving=driving, busy_minutes=50.0)
-    records = replayed(tmp_path, city, [0.0, 0.6], text, "n0")
-    assert records["first"].tolist() == pytest.approx([0.5, 4.5])
-    assert records["turned"].tolist() == [1, 1]
-    # There after 2.5 minutes, when the other is half a minute into its second link: back at 3, home 1.5 + 0.5 later.
-    city = street([1.5, 1.5, 3.0, 2.0], [0, 4], [3], driving=driving, busy_minutes=10.0)
-    for after, outside in ((4.9, 2), (5.1, 1)):
-        records = replayed(tmp_path, city, [0.0, after], text, "n3")
-        assert records["outside"].tolist() == [0, outside]
-        assert records["first"][0] == pytest.approx(2.5)
-
-
-def test_a_truck_is_redirected_from_its_bay(tmp_path: Path) -> None:
-    """A truck that is home but for its start leaves again from there, not in the past."""
-    driving = replace(CLOCKWORK, start_minutes=1.0)
-    city = street([1.0, 2.0], [0], [2], driving=driving, trucks_per_incident=1)
-    text = 'busy = {kind = "parts", model = "fixed", mean_minutes = 10.0}\ndispatch.redirect = true\n'
-    # There after 4 minutes, free after 14, at its station after 17, in its bay after 18.
-    for after, first in ((15.0, 1.0 + 1.0 + 2.0), (17.5, 4.0), (18.5, 4.0)):
-        records = replayed(tmp_path, city, [0.0, after], text, "n2")
-        assert records["first"].tolist() == pytest.approx([4.0, first])
-
-
 def test_trucks_of_a_station_turn_out_together_or_not(tmp_path: Path) -> None:
     """With a shared turnout two trucks of one station arrive together, with their own ones they do not."""
     for shared in (True, False):

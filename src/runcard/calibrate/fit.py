@@ -32,7 +32,7 @@ from runcard.calibrate.placing import Placed, place_incidents
 from runcard.calibrate.rates import RateFit, fit_rates, total_rates
 from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
 from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
-from runcard.calibrate.turnout import LEAST_TIMES, TurnoutFit, fit_turnout
+from runcard.calibrate.turnout import LEAST_MINUTES, LEAST_TIMES, TurnoutFit, fit_turnout
 from runcard.city.model import City, Standard
 from runcard.city.periods import Period
 from runcard.errors import InputError
@@ -306,7 +306,7 @@ def _fit_turnouts(log: Log, station: Ints) -> dict[str, TurnoutFit]:
     found = {}
     for number, kind in enumerate(log.kinds):
         own = minutes[first][(rows["kind"][first] == number) & np.isfinite(minutes[first])]
-        if len(own) >= LEAST_TIMES:
+        if len(own) >= LEAST_TIMES and own.mean() > LEAST_MINUTES:  # else they leave at once
             found[kind] = fit_turnout(own)
     return found
 

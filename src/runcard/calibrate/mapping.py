@@ -38,7 +38,8 @@ SETTINGS: Final = (
     "separator",
 )
 ISO: Final = "iso"
-OTHER_SECTIONS: Final = ("nodes", "links", "stations", "units", "roads")
+SECTIONS: Final = ("log", "incidents", "kinds", "types")
+OTHER_SECTIONS: Final = ("nodes", "links", "stations", "units")
 """Those of `runcard import`."""
 
 
@@ -91,10 +92,9 @@ def read_mapping(word: str | os.PathLike[str]) -> LogMapping:
 
 def mapping_of(document: Mapping[str, Any], name: str) -> LogMapping:
     """The mapping that a TOML document states."""
-    sections = ("log", "incidents", "kinds", "types")
     for key in document:
-        if key not in (*sections, *OTHER_SECTIONS):
-            raise InputError(f"{name}: unknown section {plain(key)}{near(key, [*sections, *OTHER_SECTIONS])}")
+        if key not in (*SECTIONS, *OTHER_SECTIONS):
+            raise InputError(f"{name}: unknown section {plain(key)}{near(key, [*SECTIONS, *OTHER_SECTIONS])}")
     log = _texts(name, "log", document.get("log", {}), (*LOG_COLUMNS, *SETTINGS))
     if "log" not in document:
         raise InputError(f"{name}: expected a section [log], got none")

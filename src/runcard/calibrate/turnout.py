@@ -46,13 +46,18 @@ def fit_turnout(minutes: Floats) -> TurnoutFit:
     """The law of some turnout times."""
     times = np.maximum(minutes, LEAST_MINUTES)
     logs = np.log(times)
-    mean, log_mean, log_variance, num = float(times.mean()), float(logs.mean()), float(logs.var()), len(times)
+    mean, log_mean, log_variance, num = (
+        float(times.mean()),
+        float(logs.mean()),
+        max(float(logs.var()), 1e-8),
+        len(times),
+    )
     gap = log(mean) - log_mean
     shape = float(brentq(lambda a: log(a) - digamma(a) - gap, 1e-3, 1e6)) if gap > 1e-6 else 1e6
     likelihoods = {
         "exponential": (1, -num * (log(mean) + 1.0)),
         "gamma": (2, float(num * (shape * log(shape / mean) - gammaln(shape) - shape) + (shape - 1.0) * logs.sum())),
-        "lognormal": (2, -num * (log_mean + 0.5 * log(2.0 * np.pi * max(log_variance, 1e-12)) + 0.5)),
+        "lognormal": (2, -num * (log_mean + 0.5 * log(2.0 * np.pi * log_variance) + 0.5)),
     }
     aic = {model: 2.0 * (parameters - found) for model, (parameters, found) in likelihoods.items()}
     best = min(aic, key=lambda model: aic[model])

@@ -182,7 +182,6 @@ SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
     "driving.coupled_branch": one_of(("short", "long"))._replace(optional=True),
     "driving.second_route": one_of(("same", "disjoint")),
     "driving.scale_minutes": _MINUTES._replace(optional=True),
-    "driving.start_minutes": _AMOUNT._replace(most=MAX_MINUTES),
     "turnout.mean_minutes": _AMOUNT._replace(most=MAX_MINUTES),
     "turnout.model": one_of(("exponential", "gamma", "lognormal")),
     "turnout.cv": _CV,

@@ -126,8 +126,7 @@ class Driving:
     the part of the mean that is not random. `scale_minutes` makes the variance of a gamma law that many times its mean,
     in place of `cv`: then it does not matter how roads are cut into links. `coupled_branch`, short or long, is the
     branch of a hyperexponential law in which trucks on one link meet the same delay. `second_route` says whether the
-    second truck of a station follows the first ("same") or shares as few links with it as it can ("disjoint"). Every
-    drive takes `start_minutes` besides the road, the same every time.
+    second truck of a station follows the first ("same") or shares as few links with it as it can ("disjoint").
     """
 
     model: str = "exponential"
@@ -138,7 +137,6 @@ class Driving:
     coupled_branch: str | None = None
     second_route: str = "same"
     scale_minutes: float | None = None
-    start_minutes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,6 @@ NOT_IF_DEFAULT: Final = {
     "arrivals_per_incident": 1,
     "driving.fixed_part": 0.0,
     "driving.second_route": "same",
-    "driving.start_minutes": 0.0,
 }
 """The keys that are written only if they say something else than this."""
 

@@ -17,9 +17,6 @@ from runcard.mdp.problem import fingerprint_of
 SCHEMA: Final = 1
 """Raised when the same city would give another problem than before."""
 
-LATER_DRIVING: Final = (None, 0.0)
-"""The last fields of `Driving`, which came later: left out where they say nothing, as in files from before them."""
-
 
 def city_fingerprint(city: City) -> str:
     """The fingerprint of the dispatch problem of a city, found without routes or tables."""
@@ -29,8 +26,8 @@ def city_fingerprint(city: City) -> str:
 def source_of(city: City) -> str:
     """The digest of a city of one kind without its objective; 2 and 2.0 are the same number."""
     driving = astuple(city.driving)
-    if driving[-len(LATER_DRIVING) :] == LATER_DRIVING:
-        driving = driving[: -len(LATER_DRIVING)]
+    if city.driving.scale_minutes is None:  # the last field came later: left out, as in files from before it
+        driving = driving[:-1]
     several = len({point.node_id for point in city.demand}) < len(city.demand)
     inputs = [
         SCHEMA,

@@ -64,7 +64,7 @@ def percentiles(problem: DispatchProblem, windows: Windows, evaluation: Evaluati
     found = {}
     for which, places in windows.items():
         later = np.array([evaluation.measures[_name(which, place)].mean for place in places])
-        found[which] = problem.arrivals.start_minutes + float(p90_of(problem.arrivals.minutes[list(places)], later))
+        found[which] = float(p90_of(problem.arrivals.minutes[list(places)], later))
     found.setdefault("last", found["first"])
     return found
 

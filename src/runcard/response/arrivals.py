@@ -38,18 +38,11 @@ from runcard.response.engine import engine_for
 from runcard.response.erlang import Erlang
 from runcard.response.lattice import PAD, Floats, Lattice
 from runcard.response.laws import Vector
+from runcard.response.point_tree import Points, outside_transform
 from runcard.response.sets import Sets
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
-from runcard.response.tree import (
-    ROUNDING,
-    Points,
-    Tree,
-    chance_by,
-    none_and_every,
-    outside_transform,
-    teams_on_two_roads,
-)
+from runcard.response.tree import ROUNDING, Tree, chance_by, none_and_every, teams_on_two_roads
 
 LEAST_TIMES, MOST_TIMES = 6, 32
 """On one lattice."""
@@ -82,8 +75,6 @@ class Arrivals:
     """Whether nothing is random."""
     column: NDArray[np.int64]
     """[demand point] its column: demand points at one node that need equally many trucks share one."""
-    start_minutes: float = 0.0
-    """What every drive takes besides the road; `minutes` are on the road alone, all others include it."""
 
     def p90(self, which: str) -> Floats:
         """[team, demand point] the 90th percentile of the "first" or the "last" arrival; inf for too large a team."""
@@ -93,7 +84,7 @@ class Arrivals:
         }[which]
         if self.fixed:  # curves with a step do not say where between two times it is
             return mean
-        return np.where(np.isinf(mean), np.inf, self.start_minutes + p90_of(self.minutes, later)[:, self.column])
+        return np.where(np.isinf(mean), np.inf, p90_of(self.minutes, later)[:, self.column])
 
     def later(self, which: str, place: int) -> Floats:
         """[team, demand point] the chance that the "first" or the "last" truck is later than one of the times."""
@@ -105,11 +96,6 @@ class Arrivals:
         """The same for demand points that share columns."""
         first, last = (minutes[:, column] for minutes in (self.first_minutes, self.last_minutes))
         return replace(self, first_minutes=first, last_minutes=last, column=column)
-
-    def later_by(self, start_minutes: float) -> "Arrivals":
-        """The same if every drive takes so long besides the road."""
-        first, last = self.first_minutes + start_minutes, self.last_minutes + start_minutes
-        return replace(self, first_minutes=first, last_minutes=last, start_minutes=start_minutes)
 
 
 def p90_of(minutes: Vector, later: NDArray[Any]) -> Floats:

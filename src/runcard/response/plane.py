@@ -38,22 +38,11 @@ from scipy.fft import rfft
 from runcard.response import tree_kernels as kernels
 from runcard.response.lattice import Floats, Lattice, Transforms
 from runcard.response.laws import Vector
+from runcard.response.point_tree import Points, outside_transform, road_to, turnout_transform
 from runcard.response.routes import TwoRoads
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
-from runcard.response.tree import (
-    Found,
-    Points,
-    by_target,
-    each_point,
-    late_of,
-    minutes_between,
-    outside_transform,
-    road_to,
-    teams_on_two_roads,
-    too_large,
-    turnout_transform,
-)
+from runcard.response.tree import Found, by_target, each_point, late_of, minutes_between, teams_on_two_roads, too_large
 
 THETA = 15.0
 TINY = 1e-40

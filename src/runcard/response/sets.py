@@ -31,21 +31,10 @@ from runcard.response import tree_kernels as kernels
 from runcard.response.lattice import Floats, Lattice
 from runcard.response.laws import Vector
 from runcard.response.plane import Plane
+from runcard.response.point_tree import Points, PointTree, Times, road_to, times_on
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
-from runcard.response.tree import (
-    Found,
-    Points,
-    PointTree,
-    Times,
-    each_point,
-    first_steps,
-    late_of,
-    minutes_between,
-    road_to,
-    times_on,
-    too_large,
-)
+from runcard.response.tree import Found, each_point, first_steps, late_of, minutes_between, too_large
 
 LEAST_SETS, MOST_SETS = 40, 256
 SETS_TIMES_ENTRIES = 28e6

@@ -5,13 +5,11 @@ others come from outside the region, independent of everything:
 
     p_late[team, j] = P(R_m > t_j),    mean_minutes[team, j] = E[R_1],    R_m the m-th arrival.
 
-The engines of `engine.py` find them, for the time on the road. Every drive takes `start_minutes` a besides: targets are
-t_j - a there, and all minutes are a longer here. With t_j <= a every team is late. A larger team than k_j may not be
-sent: its entries are +inf.
+The engines of `engine.py` find them. A larger team than k_j may not be sent: its entries are +inf.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import comb
 
 import numpy as np
@@ -63,8 +61,7 @@ def response_table(
     """
     if arrivals and not minutes:
         raise InputError("arrivals need minutes: expected minutes=True with arrivals=True, got minutes=False")
-    start = float(city.driving.start_minutes)
-    (needs, never), *others = (_on_the_road(one, start) for one in needs_of(city))
+    needs, *others = needs_of(city)
     wanted = np.arange(len(city.demand)) if points is None else np.array(points, np.int64)
     _check_size(city, needs, len(wanted), len(others), minutes=minutes)
     travel = travel_of(city)
@@ -83,7 +80,7 @@ def response_table(
     missed = [np.zeros(shape) for _ in others]
     late_error, minutes_error, done = 0.0, 0.0, 0
     before_arrivals = 0.5 if arrivals else 1.0
-    total = len(wanted) + sum(int(np.isfinite(other.targets[wanted]).sum()) for other, _ in others)
+    total = len(wanted) + sum(int(np.isfinite(other.targets[wanted]).sum()) for other in others)
 
     def settled(num: int) -> None:
         nonlocal done
@@ -106,34 +103,20 @@ def response_table(
         if minutes:
             means, error = engine.means(wanted[places])
             mean_minutes, minutes_error = _placed(mean_minutes, means, places), max(minutes_error, error)
-        for number, (other, _) in enumerate(others):
+        for number, other in enumerate(others):
             some = places[np.isfinite(other.targets[wanted[places]])]
             if len(some):
                 late, error = engine_for(travel, few, other, wanted[some]).late(wanted[some], settled)
                 missed[number], late_error = _placed(missed[number], late, some), max(late_error, error)
-    for one, (_, hopeless) in zip(missed, others, strict=True):
-        one[:, hopeless[wanted]] = 1.0
+    for one in missed:
         one[np.isinf(p_late)] = np.inf
-    p_late[:, never[wanted]] = np.where(np.isinf(p_late[:, never[wanted]]), np.inf, 1.0)
     found = None
     if arrivals:
         means = np.ascontiguousarray(mean_minutes[:, distinct])
         found = find_arrivals(travel, teams, needs, wanted[distinct], means, minutes_error, arrived)
         found = found.spread(column)
-    if start > 0.0:  # else not even a copy of large tables
-        mean_minutes += start
-        found = None if found is None else found.later_by(start)
     every = (p_late, *missed)
     return ResponseTable(teams, p_late, mean_minutes, every, travel.routes, late_error, minutes_error, found)
-
-
-def _on_the_road(needs: Needs, start: float) -> tuple[Needs, NDArray[np.bool_]]:
-    """What incidents need with targets for the time on the road, and at which demand points no truck can meet them.
-
-    There they keep their target, because minutes are still found with it.
-    """
-    never = needs.targets <= start
-    return replace(needs, targets=np.where(never, needs.targets, needs.targets - start)), never
 
 
 def _placed(table: NDArray[np.float64], part: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:

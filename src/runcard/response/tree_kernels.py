@@ -1,4 +1,4 @@
-"""Kernels of the tree: what teams do that drive along a tree of roads (see `tree.py`).
+"""Kernels of the tree: what teams do that drive along a tree of roads (see `point_tree.py`).
 
 Teams are rows of stations in rising order, -1 behind the last, a station once for each of its trucks. The depth of a
 node is the number of links from it to the demand point; shared[i, e] is the depth at which the roads of i and e meet. A

@@ -107,8 +107,6 @@ class Model(NamedTuple):
     """[row, node] the next link on the way to a demand point; no rows where nobody starts on the way."""
     outside_links: int
     outside_minutes: float
-    start_minutes: float
-    """What every drive takes besides the road."""
     call_minutes: float
     turnout: SampledLaw
     turnout_minutes: float
@@ -184,7 +182,6 @@ def build_model(whole: City, scenario: Scenario, kind: str | None = None) -> Mod
         point_link=np.concatenate([no_links, *point_links]),
         outside_links=links,
         outside_minutes=link_minutes,
-        start_minutes=float(city.driving.start_minutes),
         call_minutes=scenario.call_minutes,
         turnout=sampled_law(city.turnout.model, city.turnout.cv),
         turnout_minutes=float(city.turnout.mean_minutes),
@@ -322,13 +319,12 @@ def _away_minutes(
     points: NDArray[np.int64],
 ) -> float:
     """The mean minutes of turnout and the drives there and back at some points if the closest trucks go, or 0."""
-    start = city.driving.start_minutes
     if scenario.busy.kind == "total":
         return 0.0
     trucks = [station.trucks for station in city.stations]
     there, back = np.repeat(there[points], trucks, axis=1), np.repeat(back[points], trucks, axis=1)
     order = np.argsort(there, axis=1, kind="stable")
-    drives = np.take_along_axis(there + start + scenario.busy.back_factor * (back + start), order, axis=1)
+    drives = np.take_along_axis(there + scenario.busy.back_factor * back, order, axis=1)
     needed = np.array([min(city.trucks_for(city.demand[j]), drives.shape[1]) for j in points])
     taken = np.arange(drives.shape[1]) < needed[:, None]
     weights = rates[points] if rates[points].any() else np.ones(len(points))

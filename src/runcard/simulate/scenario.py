@@ -249,7 +249,7 @@ _HOURS: Final = Condition(list, "", lambda value: True)
 CITY_KEYS: Final = (
     "turnout.mean_minutes", "turnout.model", "turnout.cv", "turnout.shared",
     "driving.model", "driving.cv", "driving.tail_index", "driving.fixed_part",
-    "driving.scale_minutes", "driving.start_minutes",
+    "driving.scale_minutes",
 )  # fmt: skip
 """The same as in `city.toml`: the city checks them when it is changed."""
 

@@ -31,7 +31,7 @@ SETTING_KEYS: Final[MappingType[str, tuple[str, ...]]] = {
     "units": _EVERY,
 }
 SECTIONS: Final = tuple(COLUMN_KEYS)
-OF_OTHERS: Final = ("log", "types", "kinds")
+OF_OTHERS: Final = ("log", "incidents", "types", "kinds")
 """Sections of `fit`."""
 
 _CHOICES: Final[MappingType[str, tuple[str, ...]]] = {

@@ -235,8 +235,7 @@ def _depart(model: Any, state: Any, n: int, place: int) -> None:
         minutes, node = _drive_home(model, state, n, clock.now - truck.free_at)
         _count_busy(state, n)
         strike(state, n)
-        # It may be home already, and not yet in its bay.
-        sent.start_at, sent.start_node, sent.by_tree = max(truck.free_at + minutes, clock.now), node, True
+        sent.start_at, sent.start_node, sent.by_tree = truck.free_at + minutes, node, True
         drive, _ = drive_tree(model.roads, model.point_link, model.points[j].row, node, key, own, 1.0, np.inf)
     else:
         # A station has no link: that tells its key from that of a truck.
@@ -244,7 +243,7 @@ def _depart(model: Any, state: Any, n: int, place: int) -> None:
         sent.start_at = clock.now + _turnout(model, key, who, link)
         sent.start_node, sent.by_tree = model.stations[i].node, False
         drive = drive_route(model.roads, _route(model, i, j, place, state), key, own)
-    sent.truck, sent.there_at = n, sent.start_at + (model.start_minutes + drive)
+    sent.truck, sent.there_at = n, sent.start_at + drive
 
 
 @inlined_kernel
@@ -267,9 +266,9 @@ def _turn_home(model: Any, state: Any, place: int, at: float) -> bool:
     """
     clock, sent = state.clock[0], state.sent[place]
     n, j, truck = sent.truck, clock.point, state.trucks[sent.truck]
-    driven, row = at - sent.start_at - model.start_minutes, model.points[j].row
+    driven, row = at - sent.start_at, model.points[j].row
     if driven <= 0.0:  # it has not left its station, or the node that it was redirected from
-        truck.free_at, truck.free_node = max(sent.start_at, at) if sent.by_tree else at, sent.start_node
+        truck.free_at, truck.free_node = sent.start_at if sent.by_tree else at, sent.start_node
         return True
     number = -1 if sent.by_tree else _route(model, model.station_of[n], j, place, state)
     minutes, node, time, link = drive_until(
@@ -277,7 +276,7 @@ def _turn_home(model: Any, state: Any, place: int, at: float) -> bool:
     )
     free_at = at + driven - minutes
     if model.roads.links[link].one_way:
-        free_at, node = sent.start_at + model.start_minutes + minutes + time, model.roads.links[link].ends - node
+        free_at, node = sent.start_at + minutes + time, model.roads.links[link].ends - node
         if node == model.points[j].node:
             return False
     truck.free_at, truck.free_node = free_at, node
@@ -298,7 +297,7 @@ def send(model: Any, state: Any, stations: Any) -> None:
             num += 1
     for place in range(num, needed):
         outside = model.first_outside + place - num
-        turnout, drive = _turnout(model, key, draws.EVERYBODY, outside + 1), model.start_minutes
+        turnout, drive = _turnout(model, key, draws.EVERYBODY, outside + 1), 0.0
         if model.roads.laws.scale > 0.0:  # one time for all links
             ours, own = draw_key(key, draws.OUTSIDE_FLAG, outside, 0), draw_key(key, draws.OUTSIDE, outside, 0)
             drive += scale_time(model.roads.laws, model.outside_links * model.outside_minutes, ours, own)
@@ -359,8 +358,6 @@ def _set_return(model: Any, state: Any, place: int, turned: bool) -> None:
             return
         truck.free_at, truck.free_node = sent.there_at + busy, model.points[clock.point].node
     minutes, _ = _drive_home(model, state, n, np.inf)
-    if not turned or truck.free_node != model.stations[model.station_of[n]].node:
-        minutes += model.back_factor * model.start_minutes
     note(state, n, truck.free_at + minutes)
     if model.redirect:
         note(state, len(model.station_of) + n, truck.free_at)
