@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from runcard.calibrate.aprons import without_aprons
 from runcard.calibrate.build import build_city
 from runcard.calibrate.driving import DrivingFit, SharedDelayFit, fit_driving, fit_shared_delay
-from runcard.calibrate.homes import LEAST_DRIVES, Drives, Home, find_drives, find_homes, node_numbers, origins, too_fast
+from runcard.calibrate.homes import Drives, Home, find_drives, find_homes, node_numbers, origins, too_fast, without_home
 from runcard.calibrate.hours import (
     LEAST_DAYS,
     PeriodFit,
@@ -42,8 +42,6 @@ ROUNDS: Final = 4
 SAME_FACTOR: Final = 1e-4
 ONE_TYPE: Final = "incident"
 """The type of every incident of a log that does not say it."""
-MOST_NAMED: Final = 10
-"""Units that a note names; of more it says how many."""
 TOGETHER_SECONDS: Final = 120.0
 """Two units that left within this time of one another drove at the same time."""
 
@@ -160,7 +158,7 @@ def fit_city(
         raise InputError(f"{log.name}: expected a log of at least two incidents at different times")
     say("finding homes")
     homes = find_homes(city, log, placed, home_pattern) if log.units else []
-    notes += _without_home(log, homes)
+    notes += without_home(log, homes)
     station = origins(city, log, homes)
     drives = find_drives(city, log, placed, station)
     say("fitting driving times")
@@ -227,16 +225,6 @@ def fit_city(
         call_minutes=mean_interval(call[np.isfinite(call)]) if np.isfinite(call).any() else None,
         notes=tuple(notes),
     )
-
-
-def _without_home(log: Log, homes: Sequence[Home]) -> list[str]:
-    """A note on the units of the log that no station is known for."""
-    known = {home.unit for home in homes}
-    lost = sorted(unit for unit in log.units if unit not in known)
-    if not lost:
-        return []
-    shown = ", ".join(lost[:MOST_NAMED]) + (f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else "")
-    return [f"no station is known for {shown}: without {LEAST_DRIVES} drives they cannot be placed and are left out"]
 
 
 def _fit_driving(city: City, log: Log, drives: Drives) -> tuple[DrivingFit, DrivingData, City]:
