@@ -3,16 +3,19 @@
 import statistics
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 from tests.simulate.reference_simpy import Department, closest_first
 
 import runcard
-from benchmarks.cases import GRID_SEED, Row
+from benchmarks.cases import GRID_SEED, THREADS, Row
 from benchmarks.heuristics import peak_gib
 from runcard.city.model import City
 from runcard.policy.base import Policy
-from runcard.simulate.engine import simulate_policies
+from runcard.policy.mean_field import MeanFieldPolicy
+from runcard.simulate.engine import expected_decisions, simulate_policies
 from runcard.simulate.result import interval_of, ratio_interval
 
 CITIES = 20
@@ -48,6 +51,65 @@ def speed(incidents: int = 2_000_000, tries: int = 5) -> Iterator[Row]:
     rate = 5000 / (long - short)
     times = rates["closest-first"] / rate
     yield Row("  SimPy beside it", f"{rate:,.0f} a second: {times:,.0f} times", ">= 100 times", times >= 100)
+
+
+def city_of_engines() -> City:
+    """44 engines and 540 demand rows, as many as in San Francisco: 180 nodes whose incidents need 1, 2 or 3."""
+    city = runcard.generate_grid(side=14, num_stations=44, load=0.1, gamma=0.12, shared_delay=0.0, seed=GRID_SEED)
+    nodes = city.demand[:180]
+    scale = city.incidents_per_day / sum(point.incidents_per_day for point in nodes) / 3
+    rows = (
+        replace(point, type=f"{needed} engines", trucks=needed, incidents_per_day=scale * point.incidents_per_day)
+        for point in nodes
+        for needed in (1, 2, 3)
+    )
+    return replace(city, demand=tuple(rows))
+
+
+class AskedPolicy(MeanFieldPolicy):
+    """One-step-mean-field that has to be asked for each decision."""
+
+    def in_bulk(self, decisions: float) -> None:
+        """There is no rule."""
+
+
+def looking_ahead(incidents: int = 40_000, asked_incidents: int = 640, tries: int = 5) -> Iterator[Row]:
+    """Incidents per second of a policy that computes every decision, and that each is the one of `decide`."""
+    city = city_of_engines()
+    problem = runcard.dispatch_problem(city, minutes=False)
+    policy = runcard.solve(problem, "one-step-mean-field", threads=THREADS)
+    assert isinstance(policy, MeanFieldPolicy)
+    records: list[list[NDArray[np.void]]] = []
+    seconds = 0.0
+    for one in (policy, AskedPolicy(problem=problem, values=policy.values)):
+        kept: list[NDArray[np.void]] = []
+        simulate_policies(city, [one], incidents=1, threads=1)
+        began = time.perf_counter()
+        simulate_policies(
+            city,
+            [one],
+            incidents=asked_incidents,
+            keep_records=lambda name, number, found, to=kept: to.append(found.copy()),
+        )
+        seconds = time.perf_counter() - began
+        records.append(kept)
+    for left, right in zip(*records, strict=True):
+        for found in (left, right):
+            found["stations"].sort(axis=1)  # a team is the same in any order
+        assert np.array_equal(left, right)
+    asked = expected_decisions(city, asked_incidents, None) / seconds
+    rates = []
+    for _ in range(tries):
+        began = time.perf_counter()
+        simulate_policies(city, [policy], incidents=incidents, threads=THREADS)
+        rates.append(incidents / (time.perf_counter() - began))
+    rate = statistics.median(rates)
+    yield Row(
+        f"simulated incidents of one-step-mean-field, 44 x {problem.num_points}, {THREADS} threads",
+        f"{rate:,.0f} a second (best {max(rates):,.0f}; asked one by one {asked:,.0f}: {rate / asked:.0f} times)",
+        ">= 5,000 a second",
+        rate >= 5000,
+    )
 
 
 def _simpy_seconds(city: City, num_incidents: int) -> float:
@@ -125,6 +187,7 @@ def paired() -> Iterator[Row]:
 def simulation_cases(*, quick: bool) -> Iterator[Row]:
     """Every figure of the simulation; `quick` leaves out the 80 exact late fractions."""
     yield from speed()
+    yield from looking_ahead()
     yield from memory()
     yield from paired()
     if not quick:

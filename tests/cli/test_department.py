@@ -113,7 +113,7 @@ def test_decide_explains_each_kind(run, file: Path) -> None:
             ("--at", "n5", "--type", "fire", "--busy", "E01,E01"),
             "busy units: expected every unit once, got E01 2 times",
         ),
-        (("--at", "n99", "--type", "fire", "--idle", "all"), "expected a demand point"),
+        (("--at", "n99", "--type", "fire", "--idle", "all"), "the incident: expected a node of grid-4x4"),
         (("--at", "n5", "--type", "fire", "--idle", "s0"), "idle units: expected a unit"),
     ],
 )

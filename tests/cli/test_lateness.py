@@ -71,20 +71,31 @@ def test_each_incident_class_of_a_node_is_shown(run, grid_folder: Path, tmp_path
 
 
 def test_an_unknown_node_is_refused_with_a_near_one(run, grid_folder: Path) -> None:
-    """The line names the choices and the one that may have been meant."""
+    """The line says what was expected and which one may have been meant."""
     ran = run("lateness", grid_folder, "--at", "n55")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
-    assert "16 in all" in ran.err
+    assert "expected a node of grid-4x4" in ran.err
     assert "did you mean n5?" in ran.err
 
 
-def test_a_node_without_incidents_is_refused(run, grid_folder: Path, tmp_path: Path) -> None:
-    """A node that exists but has no row in demand.csv gets its own message."""
+def test_a_node_without_incidents_has_the_same_teams(run, grid_folder: Path, tmp_path: Path) -> None:
+    """A node without a row in demand.csv has the P(late) that it has with one, by its name and by its coordinates."""
     city = read_city(grid_folder)
     folder = write_city(replace(city, demand=city.demand[1:]), tmp_path / "city")
-    ran = run("lateness", folder, "--at", "n0")
-    assert ran.code == 2
-    assert "is no demand point" in ran.err
+    expected = json.loads(run("lateness", grid_folder, "--at", "n0", "--json").out)
+    found = json.loads(run("lateness", folder, "--at", "n0", "--json").out)
+    # Trucks from outside come from twice as far as the farthest demand point, which n0 may be.
+    late, known = (
+        {tuple(team["team"]): team["p_late"] for team in one["teams"] if "outside" not in team["team"]}
+        for one in (found, expected)
+    )
+    assert late == pytest.approx(known, abs=1e-9)
+    by_place = json.loads(run("lateness", folder, "--at-xy", "0.1,-0.2", "--json").out)
+    assert by_place["teams"] == found["teams"]
+    assert by_place["place"] == {"node": "n0", "x": 0.1, "y": -0.2, "metres": None, "far": False}
+    out = run("lateness", folder, "--at-xy", "0.1,-0.2").out
+    assert "Node n0 is the nearest to 0.1,-0.2; " in out
+    assert "n0: 2 trucks, target" in out
 
 
 def test_at_is_required(run, grid_folder: Path) -> None:

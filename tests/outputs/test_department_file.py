@@ -49,13 +49,14 @@ def test_a_department_is_read_as_it_was_written(city: City, tmp_path: Path, name
 
 
 def test_a_plain_city_has_a_plain_file(tmp_path: Path) -> None:
-    """Without a roster and standards the file is the one of before, and both functions read it."""
+    """Without a roster, standards and a city the file is that of a policy; with a city both read it, too."""
     town = plain_town()
     department = solve_department(town, "closest-first")
-    one = save_department(department, tmp_path / "one.policy")
+    one = save_department(replace(department, ground=None), tmp_path / "one.policy")
     other = save_policy(solve(dispatch_problem(town), "closest-first"), tmp_path / "other.policy")
     assert one.read_bytes() == other.read_bytes()
-    assert load_policy(one).name == "closest-first"
+    with_city = save_department(department, tmp_path / "with city.policy")
+    assert load_policy(one).name == load_policy(with_city).name == "closest-first"
     assert load_department(other, fingerprints(town)).is_plain
 
 
@@ -114,6 +115,6 @@ def test_a_file_that_contradicts_itself_is_refused(city: City, tmp_path: Path, d
     about.pop("digest")
     damage(about)
     about["digest"] = _digest(about, arrays)
-    write_tensors(tmp_path / "bad.policy", {"runcard": json.dumps(about)}, arrays)
+    write_tensors(tmp_path / "bad.policy", said | {"runcard": json.dumps(about)}, arrays)
     with pytest.raises(PolicyFileError, match=words):
         load_department(tmp_path / "bad.policy")

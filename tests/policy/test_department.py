@@ -80,7 +80,7 @@ def test_the_chance_to_miss_each_standard_is_that_of_the_team(department: Depart
     [
         ({"E01", "E99"}, "n5", "fire", "expected units of the roster, got 'E99'"),
         ({"E01"}, "n5", "fir", r"expected a type of incident \(fire, medical\), got 'fir' \(did you mean fire\?\)"),
-        ({"E01"}, "x", "fire", "expected a demand point, got 'x'"),
+        ({"E01"}, "x", "fire", "expected a node of grid-4x4-stations-4-load-0.1-seed-1, got 'x'"),
     ],
 )
 def test_what_is_not_there_is_refused(

@@ -10,15 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import stdtrit
+from tests.weeks import with_days
 
 import runcard
 from runcard.city import City, Objective
 from runcard.errors import InputError
 from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
+from runcard.policy.mean_field_bulk import AheadRule
+from runcard.policy.week import solve_week
 from runcard.simulate import engine
 from runcard.simulate.engine import SimulationProgress, simulate_policies
 from runcard.simulate.result import Batch, SimulatedPolicy
+from runcard.simulate.rules import ArrayRule, HourlyAhead
 from runcard.simulate.scenario import Scenario
 
 from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city, street
@@ -344,15 +348,15 @@ def test_a_policy_is_asked_or_has_a_table_as_it_is_quicker(name: str, monkeypatc
     problem = runcard.dispatch_problem(city, minutes=False)
     found = []
     policy = runcard.solve(problem, name, threads=1)
-    assert engine.array_rule(policy, 100.0) is None
+    assert not isinstance(engine.array_rule(policy, 100.0), ArrayRule)
     with monkeypatch.context() as patched:
-        patched.setattr("runcard.policy.online.STATES_PER_DECISION", 0)
+        patched.setattr(type(policy), "states_per_decision", 0)
         found.append(records_of(city, [policy], incidents=64)[name])
     assert "rule" not in vars(policy)
-    assert engine.array_rule(policy, 1e6) is not None
+    assert isinstance(engine.array_rule(policy, 1e6), ArrayRule)
     found.append(records_of(city, [policy], incidents=64)[name])
     # What is known is used, however few decisions there are.
-    assert engine.array_rule(policy, 1.0) is not None
+    assert isinstance(engine.array_rule(policy, 1.0), ArrayRule)
     for records in found:
         records["stations"].sort(axis=1)
     assert np.array_equal(*found)
@@ -395,11 +399,11 @@ def test_as_many_decisions_are_expected_as_there_will_be() -> None:
 
 @pytest.mark.slow
 def test_a_policy_without_a_table_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A department of 30 trucks, whose states no table holds, is simulated by asking its policy."""
+    """A department of 30 trucks, whose states no table holds, is simulated by asking a policy that has no kernel."""
     monkeypatch.setattr(engine, "NUM_BATCHES", 4)
     city = runcard.generate_grid(side=6, num_stations=30, load=0.2, gamma=0.2, seed=3)
     problem = runcard.dispatch_problem(city)
-    policies = [runcard.solve(problem, name, threads=1) for name in ("closest-first", "one-step-mean-field")]
+    policies = [runcard.solve(problem, name, threads=1) for name in ("closest-first", "one-step-queueing")]
     assert engine.array_rule(policies[0]) is not None
     assert engine.array_rule(policies[1]) is None
     one, other = records_of(city, policies, incidents=200).values()
@@ -408,6 +412,48 @@ def test_a_policy_without_a_table_is_asked(monkeypatch: pytest.MonkeyPatch) -> N
     same = (np.sort(one["stations"], axis=1) == np.sort(other["stations"], axis=1)).all(axis=1)
     assert 0 < same.sum() < 200
     assert np.array_equal(one["first"][same], other["first"][same])
+
+
+def test_decisions_in_kernels_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy that looks ahead in kernels gives the records of the same policy asked one by one, in any scenario.
+
+    On two threads it gives the batches of one, and closest-first beside it what it gives alone.
+    """
+    city = runcard.generate_grid(side=6, num_stations=26, load=0.3, gamma=0.2, seed=3, shared_delay=0.0)
+    needs = tuple(replace(point, trucks=1 + n % 3) for n, point in enumerate(city.demand))
+    city = replace(city, demand=needs)
+    problem = runcard.dispatch_problem(city, minutes=False)
+    policies = [runcard.solve(problem, name, threads=1) for name in ("closest-first", "one-step-mean-field")]
+    assert isinstance(engine.array_rule(policies[1], 1000.0), AheadRule)
+    for scenario in ("paper", "redirect+turn-back+breakdowns"):
+        compiled = records_of(city, policies, scenario, incidents=64)
+        with monkeypatch.context() as patched:
+            patched.setattr(engine, "array_rule", lambda policy, decisions: None)
+            for name, records in records_of(city, policies, scenario, incidents=64).items():
+                for given in (records, compiled[name]):
+                    given["stations"].sort(axis=1)
+                assert np.array_equal(records, compiled[name]), name
+    one, two = (simulate_policies(city, policies, incidents=640, threads=threads) for threads in (1, 2))
+    alone = simulate_policies(city, policies[:1], incidents=640)
+    for number in range(2):
+        assert_same_batches(one.policies[number], two.policies[number])
+    assert_same_batches(one.policies[0], alone.policies[0])
+
+
+def test_decisions_in_kernels_switch_with_the_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy that looks ahead and knows the hour gives the records of the same policy asked one by one."""
+    city = with_days(runcard.generate_grid(side=6, num_stations=26, load=0.3, gamma=0.2, seed=3), day=1.55, night=0.1)
+    policy = solve_week(city, "one-step-mean-field", threads=1).by_kind()["truck"]
+    assert isinstance(engine.array_rule(policy, 1000.0), HourlyAhead)
+    (compiled,) = records_of(city, [policy], incidents=1500).values()
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "array_rule", lambda policy, decisions: None)
+        (asked,) = records_of(city, [policy], incidents=1500).values()
+    for given in (asked, compiled):
+        given["stations"].sort(axis=1)
+    assert np.array_equal(asked, compiled)
+    hours = engine.hour_of_week(0.0) + (compiled["minutes"] // 60.0).astype(int) % 24
+    assert 0 < np.isin(hours, range(7, 22)).sum() < len(hours)  # both periods were met
 
 
 PEAK = """

@@ -1,9 +1,11 @@
 """Incident logs: a good one is replayed as it is, and of a bad one the row is named."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -330,3 +332,91 @@ def test_a_log_of_one_incident_is_replayed(tmp_path: Path) -> None:
     assert found.minutes("first_mean").mean > 0.0
     for values in (found.busy_fractions, found.dispatches_per_day, found.idle_chances):
         assert np.isfinite(values).all()
+
+
+def places(city: City, rows: list[tuple[str, str]], *, off: float = 0.0) -> str:
+    """A log with the coordinates of nodes, some way off, in place of their names."""
+    at = {node.node_id: node for node in city.nodes}
+    lines = [f"{time},{at[node].x_coord + off!r},{at[node].y_coord - off!r}" for time, node in rows]
+    return "\n".join(["time,x_coord,y_coord", *lines, ""])
+
+
+def test_coordinates_of_demand_points_are_their_nodes(tmp_path: Path) -> None:
+    """A log by coordinates, a third of a street off, is the same as one by nodes."""
+    city = small_city()
+    rows = [(f"2024-01-03T14:{minute:02}:00", point.node_id) for minute, point in enumerate(city.demand)]
+    named = logged(tmp_path, "\n".join([HEADER, *map(",".join, rows), ""]), city)
+    found = logged(tmp_path, places(city, rows, off=0.3), city)
+    assert found.tolist() == named.tolist()
+
+
+def test_other_places_are_those_of_the_closest_demand_point(tmp_path: Path) -> None:
+    """By another library's routes from every demand point; of equally close ones any will do."""
+    city = small_city()
+    lengths = np.random.default_rng(2).uniform(0.5, 2.0, len(city.links))
+    links = tuple(replace(link, mean_minutes=float(one)) for link, one in zip(city.links, lengths, strict=True))
+    city = replace(city, links=links, demand=city.demand[::4])
+    roads = nx.Graph()
+    for link in city.links:
+        roads.add_edge(link.from_node_id, link.to_node_id, weight=link.mean_minutes)
+    rows = [(f"2024-01-03T14:{minute:02}:00", node.node_id) for minute, node in enumerate(city.nodes)]
+    found = logged(tmp_path, places(city, rows), city)["point"].tolist()
+    for point, (_, node_id) in zip(found, rows, strict=True):
+        away = nx.single_source_dijkstra_path_length(roads, node_id)
+        assert away[city.demand[point].node_id] == pytest.approx(min(away[one.node_id] for one in city.demand))
+
+
+def test_a_place_is_that_of_a_demand_point_with_its_type(tmp_path: Path) -> None:
+    """In a city with types a row belongs to the closest demand point that has its type."""
+    city = department_of()
+    types = [point.type for point in city.demand]
+    one = types.index(types[0])
+    only = replace(city, demand=(city.demand[one], *(point for point in city.demand if point.type != types[0])))
+    at = {node.node_id: node for node in city.nodes}
+    lines = [
+        f"2024-01-03T14:{minute:02}:00,{at[point.node_id].x_coord!r},{at[point.node_id].y_coord!r},{types[0]}"
+        for minute, point in enumerate(city.demand)
+        if point.type == types[0]
+    ]
+    found = logged(tmp_path, "\n".join(["time,x_coord,y_coord,type", *lines, ""]), only)
+    assert {only.demand[point].node_id for point in found["point"].tolist()} == {city.demand[one].node_id}
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (
+            "2024-01-03T14:05:00,-122.4000,37.7500",
+            "row 2: expected a place within 1 km of the roads, longitude,latitude",
+        ),
+        ("2024-01-03T14:05:00,37.7700,-122.4200", "row 2: expected longitude,latitude such as"),
+        ("2024-01-03T14:05:00,37.7700,-122.4200", "the coordinates look swapped"),
+        ("2024-01-03T14:05:00,west,37.77", "row 2: expected x_coord to be a number, got 'west'"),
+        ("2024-01-03T14:05:00,-122.42,37.77\n2024-01-03T14:05:00,-122.42,37.77", "the same time and place as in row 2"),
+    ],
+)
+def test_places_that_cannot_be_are_refused_with_their_row(tmp_path: Path, row: str, words: str) -> None:
+    """Far ones, swapped ones, words, and the same incident twice; two of one area in one minute are two incidents."""
+    city = small_city()
+    nodes = (
+        replace(one, x_coord=-122.42 + 0.001 * one.x_coord, y_coord=37.77 + 0.001 * one.y_coord) for one in city.nodes
+    )
+    city = replace(city, nodes=tuple(nodes))
+    with pytest.raises(InputError, match=re.escape(words)):
+        logged(tmp_path, f"time,x_coord,y_coord\n{row}\n", city)
+    two = "2024-01-03T14:05:00,-122.42,37.77\n2024-01-03T14:05:00,-122.42001,37.77"
+    assert len(logged(tmp_path, f"time,x_coord,y_coord\n{two}\n", city)) == 2
+
+
+def test_nodes_stand_before_coordinates(tmp_path: Path) -> None:
+    """A log with both columns is read by its nodes, as before."""
+    found = logged(tmp_path, "time,node_id,x_coord,y_coord\n2024-01-03T14:05:00,n3,a,b\n")
+    assert found["point"].tolist() == [3]
+
+
+def test_an_incident_where_no_road_leads_is_refused(tmp_path: Path) -> None:
+    """The row says which node no demand point has a road to."""
+    city = small_city()
+    apart = replace(city, nodes=(*city.nodes, replace(city.nodes[0], node_id="island", x_coord=50.0, y_coord=50.0)))
+    with pytest.raises(InputError, match="row 2: expected a road from some demand point to node island, got none"):
+        logged(tmp_path, "time,x_coord,y_coord\n2024-01-03T14:05:00,50,50\n", apart)

@@ -18,6 +18,7 @@ asked for. No K centres whatever have less than half of the width that this find
 Each new centre needs only a search as far as the node that was reached last, because farther away nothing gets nearer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -87,10 +88,10 @@ def demand_nodes(city: City) -> tuple[str, ...]:
     return tuple(dict.fromkeys(point.node_id for point in city.demand))
 
 
-def area_of_nodes(city: City) -> Positions:
-    """[node] its area, as a position in `demand_nodes`; NO_AREA where no street leads to any."""
+def area_of_nodes(city: City, nodes: Sequence[str] | None = None) -> Positions:
+    """[node] its area, as a position in some nodes, in `demand_nodes` if left out; NO_AREA where no street leads."""
     number = {node.node_id: place for place, node in enumerate(city.nodes)}
-    centres = np.array([number[node_id] for node_id in demand_nodes(city)], np.int64)
+    centres = np.array([number[node_id] for node_id in (demand_nodes(city) if nodes is None else nodes)], np.int64)
     return nearest_centres(_streets_of(city), centres).area_of
 
 

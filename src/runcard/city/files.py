@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +46,30 @@ def read_city(folder: str | Path) -> City:
     if not folder.is_dir():
         raise CityError(str(folder), ["expected a city folder, got " + ("a file" if folder.exists() else "nothing")])
     settings, read, faults = _read_files(folder)
+    unread = [name for name in OPTIONAL_TABLES if name not in read and (folder / f"{name}.csv").exists()]
+    return _city_of(str(folder), settings, read, faults, unread)
+
+
+def city_from_texts(texts: Mapping[str, str]) -> City:
+    """The city whose files have these texts, by their names (see `city_texts`); a CityError if it is not sound."""
+
+    def text_of(name: str) -> str:
+        if name not in texts:
+            raise UnreadableError("the file is missing")
+        return texts[name]
+
+    settings, read, faults = _parse(texts.__contains__, text_of)
+    return _city_of("city", settings, read, faults, [])
+
+
+def _city_of(
+    where: str,
+    settings: dict[str, Any],
+    read: dict[str, ReadTable],
+    faults: list[Fault],
+    unread: Collection[str],
+) -> City:
+    """The city of what was read; a CityError with every fault if there are any."""
 
     def place(table: str, index: int | None) -> str:
         if table == "city":
@@ -54,13 +78,26 @@ def read_city(folder: str | Path) -> City:
 
     # The settings and tables that could be read are checked further, so that one run shows everything.
     rows = {name: table.rows for name, table in read.items()}
-    unread = [name for name in OPTIONAL_TABLES if name not in read and (folder / f"{name}.csv").exists()]
     faults += find_faults(settings, rows, place, routes=not faults, unread=unread)
     if faults:
         faults.sort(key=lambda fault: (_ORDER.index(fault.table), -1 if fault.index is None else fault.index))
-        raise CityError(str(folder), [described(fault, place) for fault in faults])
+        raise CityError(where, [described(fault, place) for fault in faults])
     tables: dict[str, Any] = {TABLE_ATTRIBUTES[name]: table.rows for name, table in read.items()}
     return City(**tables, **city_fields(settings))
+
+
+def city_texts(city: City) -> dict[str, str]:
+    """The texts of the files of a city, by their names."""
+    rows = [(table, getattr(city, TABLE_ATTRIBUTES[table.name])) for table in TABLES]
+    if city.units:  # the roster says how many trucks a station has
+        uncounted = tuple(replace(station, trucks=0) for station in city.stations)
+        rows = [(table, uncounted if table.name == "station" else own) for table, own in rows]
+    texts = {
+        table.file_name: format_table(table, of_table)
+        for table, of_table in rows
+        if of_table or table.file_name not in OPTIONAL_FILES
+    }
+    return texts | {SETTINGS_FILE: format_settings(city)}
 
 
 def write_city(city: City, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -71,16 +108,7 @@ def write_city(city: City, folder: str | Path, *, overwrite: bool = False) -> Pa
     folder = Path(os.path.realpath(folder))
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder for the city, got a file")
-    rows = [(table, getattr(city, TABLE_ATTRIBUTES[table.name])) for table in TABLES]
-    if city.units:  # the roster says how many trucks a station has
-        uncounted = tuple(replace(station, trucks=0) for station in city.stations)
-        rows = [(table, uncounted if table.name == "station" else own) for table, own in rows]
-    texts = {
-        table.file_name: format_table(table, of_table)
-        for table, of_table in rows
-        if of_table or table.file_name not in OPTIONAL_FILES
-    }
-    texts[SETTINGS_FILE] = format_settings(city)
+    texts = city_texts(city)
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -160,24 +188,7 @@ def _read_files(folder: Path) -> tuple[dict[str, Any], dict[str, ReadTable], lis
     """The settings and tables that can be read, and what is wrong; a CityError if files may be of two cities."""
     for _ in range(_NUM_TRIES):
         before = _identity(folder / SETTINGS_FILE)
-        settings: dict[str, Any] = {}
-        read: dict[str, ReadTable] = {}
-        faults: list[Fault] = []
-        try:
-            settings, found = parse_settings(read_text(folder / SETTINGS_FILE))
-            faults += [Fault("city", None, text) for text in found]
-        except UnreadableError as error:
-            faults.append(Fault("city", None, str(error)))
-        for table in TABLES:
-            if table.file_name in OPTIONAL_FILES and not (folder / table.file_name).exists():
-                continue
-            if table.name == "station" and not (folder / "unit.csv").exists():
-                table = with_trucks(table)
-            try:
-                read[table.name] = parse_table(table, read_text(folder / table.file_name))
-                faults += read[table.name].faults
-            except UnreadableError as error:
-                faults.append(Fault(table.name, None, str(error)))
+        settings, read, faults = _parse(lambda name: (folder / name).exists(), lambda name: read_text(folder / name))
         if before == _identity(folder / SETTINGS_FILE) and not _is_half_written(folder):
             return settings, read, faults
         time.sleep(_WAIT_SECONDS)  # another program may be writing the city just now
@@ -186,6 +197,31 @@ def _read_files(folder: Path) -> tuple[dict[str, Any], dict[str, ReadTable], lis
         "be of two cities; write the city again with --overwrite"
     )
     raise CityError(str(folder), [text])
+
+
+def _parse(
+    has: Callable[[str], bool], text_of: Callable[[str], str]
+) -> tuple[dict[str, Any], dict[str, ReadTable], list[Fault]]:
+    """The settings and tables that can be read, and what is wrong, given which files there are and their texts."""
+    settings: dict[str, Any] = {}
+    read: dict[str, ReadTable] = {}
+    faults: list[Fault] = []
+    try:
+        settings, found = parse_settings(text_of(SETTINGS_FILE))
+        faults += [Fault("city", None, text) for text in found]
+    except UnreadableError as error:
+        faults.append(Fault("city", None, str(error)))
+    for table in TABLES:
+        if table.file_name in OPTIONAL_FILES and not has(table.file_name):
+            continue
+        if table.name == "station" and not has("unit.csv"):
+            table = with_trucks(table)
+        try:
+            read[table.name] = parse_table(table, text_of(table.file_name))
+            faults += read[table.name].faults
+        except UnreadableError as error:
+            faults.append(Fault(table.name, None, str(error)))
+    return settings, read, faults
 
 
 def _identity(path: Path) -> tuple[int, int, int] | None:

@@ -39,11 +39,15 @@ def coordinates_of(city: City) -> tuple[Floats, Floats]:
 
 
 def is_lonlat(x: ArrayLike, y: ArrayLike) -> bool:
-    """Whether coordinates look like longitude and latitude: in their range, and not wider than a region."""
+    """Whether coordinates look like longitude and latitude: in their range, not wider than a region, and not all whole.
+
+    Whole numbers are a grid that was drawn or generated.
+    """
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if not x.size or np.abs(x).max() > 180.0 or np.abs(y).max() >= 90.0:
         return False
-    return float(max(np.ptp(x), np.ptp(y))) <= MOST_DEGREES
+    whole = bool(((x % 1.0 == 0.0) & (y % 1.0 == 0.0)).all())
+    return not whole and float(max(np.ptp(x), np.ptp(y))) <= MOST_DEGREES
 
 
 def are_exchanged(x: ArrayLike, y: ArrayLike) -> bool:

@@ -1,11 +1,14 @@
 """Arguments and options that several commands have, and lists of words and numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+Place = str | tuple[float, float]
+"""A node, or coordinates; see `city/address.py`, which commands import lazily."""
 
 
 def named_path(text: str | Path) -> Path:
@@ -44,7 +47,11 @@ def whole_option(words: str, *names: str, least: int = 0, most: int = 10**18) ->
 
 CityFolder = Annotated[Path, path_argument("CITY", "A city folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Node = Annotated[str, option("NODE", "The node of the incident.", "--at")]
+Node = Annotated[str | None, option("NODE", "The node of the incident.", "--at")]
+Coordinates = Annotated[
+    str | None,
+    option("X,Y", "Its coordinates instead, as the city has them (longitude,latitude): the nearest node.", "--at-xy"),
+]
 Tolerance = Annotated[float, option("X", "How close the proven bounds of `optimal` must come, relatively.")]
 Horizon = Annotated[
     float | None, option("X", "The horizon T of one-step-queueing in busy times; from the load if left out.")
@@ -53,6 +60,37 @@ Threads = Annotated[
     int | None, whole_option("Threads to use; one for each processor if left out.", least=1, most=10_000)
 ]
 Seed = Annotated[int, whole_option("Seed of everything random.", most=2**63 - 1)]
+
+
+def place_of(at: str | None, at_xy: str | None) -> Place:
+    """Where the incident is: a node, or coordinates."""
+    if (at is None) == (at_xy is None):
+        got = "neither" if at is None else "both"
+        raise typer.BadParameter(f"expected --at or --at-xy, got {got}", param_hint="'--at'")
+    return coordinates_of(at_xy, "--at-xy") if at_xy is not None else str(at)
+
+
+def coordinates_of(text: str, name: str) -> tuple[float, float]:
+    """Two numbers with a comma between; `name` is that of the option."""
+    with suppress(ValueError):
+        x, y = (float(word) for word in text.split(","))
+        return x, y
+    raise typer.BadParameter(
+        f"expected two numbers with a comma between, x first, got {text!r}", param_hint=f"'{name}'"
+    )
+
+
+def moved_of(texts: Sequence[str]) -> dict[str, Place]:
+    """Where units are that are not at home, from UNIT=NODE or UNIT=@X,Y."""
+    found: dict[str, Place] = {}
+    for text in texts:
+        unit_id, sign, place = (word.strip() for word in text.partition("="))
+        if not (unit_id and sign and place):
+            raise typer.BadParameter(f"expected UNIT=NODE or UNIT=@X,Y, got {text!r}", param_hint="'--from'")
+        if unit_id in found:
+            raise typer.BadParameter(f"expected each unit once, got {unit_id} again", param_hint="'--from'")
+        found[unit_id] = coordinates_of(place[1:], "--from") if place.startswith("@") else place
+    return found
 
 
 def words_of(text: str) -> list[str]:

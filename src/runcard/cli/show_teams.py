@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from runcard.city.address import Spot
 from runcard.cli.tables import BEST, SplitTable, decimals_for
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
@@ -13,9 +14,10 @@ from runcard.outputs.lateness import ClassLateness
 from runcard.outputs.words import counted, in_decimals, incidents_a_day, team_words
 
 
-def print_lateness(node_id: str, classes: Sequence[ClassLateness], *, top: int) -> None:
+def print_lateness(spot: Spot, classes: Sequence[ClassLateness], *, top: int) -> None:
     """Print P(late) of the best teams at a node, for each of its incident classes."""
-    console = make_console()
+    console, node_id = make_console(), spot.node_id
+    _print_lines([spot.words] if spot.words else [])
     for number, one in enumerate(classes, start=1):
         of_several = f" (incident class {number} of {len(classes)})" if len(classes) > 1 and not one.kind else ""
         console.print(f"{node_id}{of_several}: {class_line(one)}", style="bold")
@@ -24,10 +26,18 @@ def print_lateness(node_id: str, classes: Sequence[ClassLateness], *, top: int) 
             console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")
 
 
-def print_explanation(explanation: Explanation) -> None:
-    """Print which trucks to send, why, and what else could be sent."""
-    make_console().print(explanation.headline, style="bold green")
+def print_explanation(explanation: Explanation, about_place: Sequence[str] = ()) -> None:
+    """Print which trucks to send, what is to be known of the place, why, and what else could be sent."""
+    console = make_console()
+    console.print(explanation.headline, style="bold green")
+    _print_lines(about_place)
     _print_reasons(explanation, explanation.notes)
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    """Print sentences, each on a line of its own."""
+    if lines:
+        make_console().print(*lines, sep="\n")
 
 
 def _print_reasons(explanation: Explanation, notes: Sequence[str]) -> None:
@@ -45,6 +55,7 @@ def print_answer(answer: DepartmentAnswer) -> None:
     """Print which units to send, and for each kind why, which standards they meet, and what else could be sent."""
     console = make_console()
     console.print(answer.headline, style="bold green")
+    _print_lines(answer.notes)
     for one in answer.kinds:
         if len(answer.kinds) > 1:
             console.print()

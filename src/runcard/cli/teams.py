@@ -5,37 +5,53 @@ from typing import Annotated
 
 import typer
 
-from runcard.cli.parameters import AsJson, CityFolder, Node, option, path_argument, path_option, whole_option
+from runcard.cli.parameters import (
+    AsJson,
+    CityFolder,
+    Coordinates,
+    Node,
+    moved_of,
+    option,
+    path_argument,
+    path_option,
+    place_of,
+    whole_option,
+)
 
 
 def lateness(
     city: CityFolder,
-    at: Node,
+    at: Node = None,
+    at_xy: Coordinates = None,
     kind: Annotated[str | None, option("KIND", "Only this kind of units.")] = None,
     incident_type: Annotated[str | None, option("TYPE", "Only incidents of this type.", "--type")] = None,
     top: Annotated[int, whole_option("Teams that the table shows; JSON has all of them.", least=1)] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Show P(late) of every team at a node, best first."""
+    from runcard.city.address import find_spot
     from runcard.city.files import read_city
     from runcard.cli.progress import Report
     from runcard.cli.show_teams import print_lateness
     from runcard.cli.terminal import print_json
     from runcard.outputs.lateness import lateness_at, lateness_document
 
+    place = place_of(at, at_xy)
     with Report() as report:
         given = read_city(city)
-        report.begin(f"driving times to {at}")
-        found = lateness_at(given if kind is None else given.of_kind(kind), at, incident_type)
+        spot = find_spot(given, place)
+        report.begin(f"driving times to {spot.node_id}")
+        found = lateness_at(given if kind is None else given.of_kind(kind), spot.node_id, incident_type)
     if as_json:
-        print_json(lateness_document(at, found))
+        print_json(lateness_document(spot, found))
     else:
-        print_lateness(at, found, top=top)
+        print_lateness(spot, found, top=top)
 
 
 def decide(
     file: Annotated[Path, path_argument("FILE", "A policy file.")],
-    at: Node,
+    at: Node = None,
+    at_xy: Coordinates = None,
     idle: Annotated[
         str | None,
         option(
@@ -61,6 +77,14 @@ def decide(
             "or now.",
         ),
     ] = None,
+    moved: Annotated[
+        list[str] | None,
+        option(
+            "UNIT=PLACE",
+            "An idle unit that is not at home, and the node or the coordinates (@X,Y) where it is; may be given again.",
+            "--from",
+        ),
+    ] = None,
     city: Annotated[Path | None, path_option("CITY", "Refuse a file that was not made for this city.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -75,9 +99,12 @@ def decide(
     if (idle is None) == (busy is None):
         got = "neither" if idle is None else "both"
         raise typer.BadParameter(f"expected --idle or --busy, got {got}", param_hint="'--idle'")
+    place, elsewhere = place_of(at, at_xy), moved_of(moved or [])
     hour = None if time is None else parse_time(time)
     department, period = load_at(file, hour, None if city is None else read_city(city))
-    decision = decided(department, at, incident_type, idle=idle, busy=busy, incident_class=incident_class)
+    decision = decided(
+        department, place, incident_type, idle=idle, busy=busy, incident_class=incident_class, moved=elsewhere
+    )
     found = explain_department(decision)
     in_period = {} if period is None else {"period": period}
     if period is not None and not as_json:
@@ -85,9 +112,9 @@ def decide(
     if department.is_plain:
         (only,) = found.kinds
         if as_json:
-            print_json(only.explanation.document() | in_period)
+            print_json(only.explanation.document() | found.address() | in_period)
         else:
-            print_explanation(only.explanation)
+            print_explanation(only.explanation, found.notes)
     elif as_json:
         print_json(found.document() | in_period)
     else:

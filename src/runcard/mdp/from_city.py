@@ -8,7 +8,7 @@ rule with chance and memory, and none of these beats the optimum of the kind's o
 kind's part of the cost from below, and following the optima of all kinds at once reaches every bound.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -29,17 +29,19 @@ def dispatch_problem(
     minutes: bool = True,
     arrivals: bool = False,
     progress: Callable[[float], None] | None = None,
+    on_road: Collection[int] = (),
 ) -> DispatchProblem:
     """The dispatch problem of a city: its routes, the cost of every team by its objective, and its rates per day.
 
     A city with several kinds of units has one for each `kind`; the best dispatch of all is the best of each. Without
     the response minutes, which only evaluation reports, it takes half the memory; an objective that counts minutes has
     them in any case. With `arrivals` it also has the mean time of the last arrival, and percentiles of the first and
-    the last. `progress` is told how much of the driving times is done, from 0 to 1.
+    the last. `progress` is told how much of the driving times is done, from 0 to 1. The stations numbered in `on_road`
+    have one truck each, which is on the road already (see `policy/anywhere.py`).
     """
     city = city.of_kind(kind)
     minutes = minutes or arrivals or city.objective.minimise != "late"
-    table = response_table(city, minutes=minutes, arrivals=arrivals, progress=progress)
+    table = response_table(city, minutes=minutes, arrivals=arrivals, progress=progress, on_road=on_road)
     measures, errors = ({MINUTES: table.mean_minutes}, {MINUTES: table.minutes_error}) if minutes else ({}, {})
     p90, found = {}, table.arrivals
     if found is not None:
@@ -74,7 +76,9 @@ def dispatch_problem(
         point_ids=tuple(point.node_id for point in city.demand),
         class_names=_class_names(city),
     )
-    return with_objective(problem.made_from(partial(source_of, city)), city.objective)
+    if not on_road:  # else the city does not say all
+        problem = problem.made_from(partial(source_of, city))
+    return with_objective(problem, city.objective)
 
 
 def with_rates_of(problem: DispatchProblem, city: City) -> DispatchProblem:

@@ -1,9 +1,13 @@
 """The answer of a department: which units go, of each kind, which standards they meet, and what else could go."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.address import Place, Spot, find_spot
 from runcard.city.model import Standard
 from runcard.errors import InputError
 from runcard.outputs.explain import Explanation, explain
@@ -43,6 +47,34 @@ class DepartmentAnswer:
     node_id: str
     type: str
     kinds: tuple[KindAnswer, ...]
+    spot: Spot | None = None
+    """Where the incident is, if it is an address, or if units are not at home."""
+    area: str = ""
+    """The demand point that is closest to it by road."""
+    moved: Mapping[str, Spot] = field(default_factory=dict)
+    """Where units are that are not at home."""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known of the place and of units that are not at home, in words."""
+        if self.spot is None:
+            return []
+        words = [self.spot.words] if self.spot.words else []
+        if self.area != self.node_id:
+            own = f"{self.node_id} is no demand point of such incidents; the closest by road is {self.area}"
+            words.append(f"{own}. Driving times are to {self.node_id}, prices are those of the policy.")
+        for unit_id, spot in self.moved.items():
+            words.append(f"{unit_id} is free at {spot.node_id}: it has no turnout, and the price of its station.")
+            words += [spot.words] if spot.words else []
+        return [*words, *self.remarks]
+
+    def address(self) -> dict[str, Any]:
+        """The same as plain values, ready for JSON; empty for a demand point with every unit at home."""
+        if self.spot is None:
+            return {}
+        moved = {unit_id: spot.document() for unit_id, spot in self.moved.items()}
+        return {"place": self.spot.document() | {"demand_point": self.area}, "moved": moved, "notes": self.notes}
 
     @property
     def headline(self) -> str:
@@ -71,6 +103,7 @@ class DepartmentAnswer:
             **_together(decisions),
             "alternatives": [document for _, document in others[:NUM_ALTERNATIVES]],
             "kinds": [one.document() for one in self.kinds],
+            **self.address(),
         }
 
 
@@ -85,22 +118,34 @@ def _together(options: Collection[Option]) -> dict[str, Any]:
 
 def decided(
     department: Department,
-    node_id: str,
+    place: Place,
     incident_type: str | None,
     *,
     idle: str | None = None,
     busy: str | None = None,
     incident_class: int | None = None,
+    moved: Mapping[str, Place] | None = None,
 ) -> DepartmentDecision:
-    """The decision of a department, from the words of a person: which units are idle, or which are busy."""
+    """The decision of a department, from the words of a person: which units are idle, or which are busy.
+
+    The place is a demand point, or with the city of the department any node or coordinates, and then units may be
+    `moved`: free at other places than their stations.
+    """
     if (idle is None) == (busy is None):
         raise InputError(f"expected the idle units or the busy ones, got {'neither' if idle is None else 'both'}")
-    if department.types:
-        if incident_class is not None:
-            raise InputError("expected a type of incident and no class: the types of this city are its classes")
-        incident_type = _type(department, node_id, incident_type)
-    elif incident_type is not None:
+    if department.types and incident_class is not None:
+        raise InputError("expected a type of incident and no class: the types of this city are its classes")
+    if not department.types and incident_type is not None:
         raise InputError(f"expected no type of incident: this city has none, got {incident_type!r}")
+    if (
+        moved
+        or not isinstance(place, str)
+        or not (department.ground is None or _known(department, place, incident_type))
+    ):
+        return _anywhere(department, place, incident_type, idle, busy, incident_class, moved)
+    node_id = place
+    if department.types:
+        incident_type = _type(department, node_id, incident_type)
     if not department.unit_ids:  # no roster: stations stand for their trucks
         (fleet,) = department.fleets
         return _by_station(fleet, node_id, incident_type or "", idle, busy, incident_class)
@@ -121,11 +166,68 @@ def _by_station(
         assert point is not None  # `_type` has looked for it
     else:
         point = find_point(fleet.problem, node_id, incident_class)
+    decision = fleet.decide(_trucks(fleet, idle, busy), point)
+    return DepartmentDecision(node_id=node_id, type=incident_type, kinds=(decision,))
+
+
+def _trucks(fleet: Fleet, idle: str | None, busy: str | None) -> NDArray[np.int64]:
+    """[I] the idle trucks of each station."""
     if idle is not None:
-        trucks = idle_trucks(fleet.problem, idle)
+        return idle_trucks(fleet.problem, idle)
+    return fleet.problem.trucks - idle_trucks(fleet.problem, str(busy), what="busy")
+
+
+def _known(department: Department, node_id: str, incident_type: str | None) -> bool:
+    """Whether the policies know a node as a demand point, of that type if one is given."""
+    return any(
+        point_id == node_id and incident_type in (None, of_point)
+        for fleet in department.fleets
+        for point_id, of_point in zip(fleet.problem.point_ids, fleet.types, strict=True)
+    )
+
+
+def _anywhere(
+    department: Department,
+    place: Place,
+    incident_type: str | None,
+    idle: str | None,
+    busy: str | None,
+    incident_class: int | None,
+    moved: Mapping[str, Place] | None,
+) -> DepartmentDecision:
+    """The decision for any place, and with units that are not at home."""
+    from runcard.policy.anywhere import NO_CITY, decide_anywhere
+
+    if department.ground is None:
+        raise InputError(NO_CITY)
+    free: Mapping[str, int] | frozenset[str]
+    if department.unit_ids:
+        free = idle_units(department.unit_ids, idle, busy)
     else:
-        trucks = fleet.problem.trucks - idle_trucks(fleet.problem, str(busy), what="busy")
-    return DepartmentDecision(node_id=node_id, type=incident_type, kinds=(fleet.decide(trucks, point),))
+        (fleet,) = department.fleets
+        free = dict(zip(fleet.problem.station_ids, _trucks(fleet, idle, busy).tolist(), strict=True))
+    if department.types:
+        node_id = find_spot(department.ground.city, place).node_id
+        incident_type = _type_anywhere(department, node_id, incident_type)
+    return decide_anywhere(
+        department, free, place, incident_type or "", moved=moved,
+        choose_point=lambda fleet, node_id: find_point(fleet.problem, node_id, incident_class),
+    )  # fmt: skip
+
+
+def _type_anywhere(department: Department, node_id: str, incident_type: str | None) -> str:
+    """The type of an incident at any node; it may be left out where there is only one."""
+    if incident_type is None and _known(department, node_id, None):
+        return _type(department, node_id, None)
+    if incident_type is None and len(department.types) == 1:
+        return department.types[0]
+    if incident_type is None:
+        raise InputError(
+            f"expected a type of incident, got none; choose one with --type: {', '.join(department.types)}"
+        )
+    if incident_type not in department.types:
+        raise InputError(expected_one_of("type of incident", department.types, incident_type))
+    return incident_type
 
 
 def _type(department: Department, node_id: str, incident_type: str | None) -> str:
@@ -170,7 +272,10 @@ def idle_units(unit_ids: Collection[str], idle: str | None, busy: str | None) ->
 def explain_department(found: DepartmentDecision) -> DepartmentAnswer:
     """The reasons of a decision."""
     kinds = tuple(_explained(one, found) for one in found.kinds)
-    return DepartmentAnswer(node_id=found.node_id, type=found.type, kinds=kinds)
+    return DepartmentAnswer(
+        node_id=found.node_id, type=found.type, kinds=kinds, spot=found.spot, area=found.area, moved=found.moved,
+        remarks=found.notes,
+    )  # fmt: skip
 
 
 def _explained(one: KindDecision, found: DepartmentDecision) -> KindAnswer:

@@ -29,8 +29,10 @@ from runcard.outputs.policy_file import (
     said_of,
     write_contents,
 )
+from runcard.outputs.stored_city import ground_of, pack_city
 from runcard.policy.base import Policy
 from runcard.policy.department import Department, Fleet
+from runcard.policy.ground import Ground
 
 FORMATS = (FORMAT, DEPARTMENT_FORMAT)
 _STANDARD = ("type", "kind", "trucks", "arrivals", "target_minutes", "weight", "busy_minutes")
@@ -38,8 +40,10 @@ _UNIT = ("unit_id", "station_id", "kind")
 
 
 def save_department(department: Department, path: str | os.PathLike[str]) -> Path:
-    """The file that now holds the policies of a department."""
-    return write_contents(Path(path), *department_contents(department))
+    """The file that now holds the policies of a department, and its city if that is known."""
+    about, arrays = department_contents(department)
+    of_city, words = pack_city(department)
+    return write_contents(Path(path), about | of_city, arrays, words)
 
 
 def department_contents(department: Department) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -69,11 +73,15 @@ def load_department(
 ) -> Department:
     """The department in a file; with the problems of its kinds, or their fingerprints, only if it is made for these."""
     with said_of(path):
-        return department_from(*read_contents(Path(path), FORMATS), problems)
+        about, arrays, words = read_contents(Path(path), FORMATS)
+        return department_from(about, arrays, problems, ground_of(about, words))
 
 
 def department_from(
-    said: dict[str, Any], given: dict[str, NDArray[Any]], problems: Mapping[str, DispatchProblem | str] | None
+    said: dict[str, Any],
+    given: dict[str, NDArray[Any]],
+    problems: Mapping[str, DispatchProblem | str] | None,
+    ground: Ground | None,
 ) -> Department:
     """The department of the contents of a file."""
     about, arrays = _by_kind(said, given)
@@ -83,7 +91,7 @@ def department_from(
         _fleet(one, policy_from(one["policy"], own, None if problems is None else problems[one["kind"]]))
         for one, own in zip(about["kinds"], arrays, strict=True)
     ]
-    department = Department(fleets=tuple(fleets), spare=_units(about["spare"]))
+    department = Department(fleets=tuple(fleets), spare=_units(about["spare"]), ground=ground)
     kinds = [fleet.kind for fleet in fleets]
     if len(set(department.unit_ids)) < len(department.unit_ids) or len(set(kinds)) < len(kinds):
         raise PolicyFileError("damaged: expected every unit and every kind once")
@@ -95,7 +103,8 @@ def department_from(
 def load_kind(path: str | os.PathLike[str], kind: str, problem: DispatchProblem | str) -> Policy:
     """The policy of one kind in the file of a department, only if it is made for this problem or fingerprint."""
     with said_of(path):
-        return kind_from(*read_contents(Path(path), FORMATS), kind, problem)
+        about, arrays, _ = read_contents(Path(path), FORMATS)
+        return kind_from(about, arrays, kind, problem)
 
 
 def kind_from(

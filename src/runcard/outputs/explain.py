@@ -18,6 +18,7 @@ from runcard.city.model import LATE, Objective
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, is_standard
 from runcard.outputs.situation import class_words
 from runcard.outputs.words import in_decimals, percent, team_words
+from runcard.policy.anywhere import HerePolicy
 from runcard.policy.base import Decision, Option, Policy
 from runcard.policy.options import checked_situation, first_in_order, idle_teams, option_of, team_number
 
@@ -219,7 +220,7 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int, decision: Decis
 
 def _arrivals(policy: Policy, point: int, decision: Decision) -> dict[tuple[str, ...], Arrival]:
     """When the trucks of a decision and its alternatives are there, where the problem knows it."""
-    problem = policy.problem
+    problem = policy.arrivals_of(decision) if isinstance(policy, HerePolicy) else policy.problem
     means, p90 = problem.measures, problem.p90_minutes
     if not p90 or LAST_MINUTES not in means or MINUTES not in means:
         return {}

@@ -1,16 +1,20 @@
 """P(late) of every team at one place, best first: what a choice is made from when nothing else matters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from runcard.city.address import Spot
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.city.model import City, Standard
+from runcard.city.model import City, DemandPoint, Standard
 from runcard.errors import InputError
 from runcard.outputs.words import expected_one_of
+from runcard.policy.ground import Ground
+from runcard.response.routes import find_routes
 from runcard.response.table import response_table
+from runcard.response.travel import outside_route
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,15 @@ class ClassLateness:
     standards: tuple[Standard, ...] = ()
 
 
-def lateness_document(node_id: str, classes: Sequence[ClassLateness]) -> dict[str, Any]:
+def lateness_document(spot: Spot, classes: Sequence[ClassLateness]) -> dict[str, Any]:
     """The teams for a node as plain values, ready for JSON.
 
     `teams` are those of the node's incident class. A node with several has `classes` as well, with the teams of each,
     and `teams` are those of the first.
     """
     by_class = [_plain(one) for one in classes]
-    document = {"node": node_id, "teams": by_class[0]["teams"]}
+    place = {} if spot.coordinates is None else {"place": spot.document()}
+    document = {"node": spot.node_id, **place, "teams": by_class[0]["teams"]}
     return document if len(by_class) == 1 and not classes[0].kind else document | {"classes": by_class}
 
 
@@ -78,24 +83,40 @@ def _plain(one: ClassLateness) -> dict[str, Any]:
 def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> list[ClassLateness]:
     """P(late) of every team that could be sent to a node, for each of its incident classes as in demand.csv.
 
-    In a department that is for each kind that they need, in turn, and if wanted for one type of incident only.
+    In a department that is for each kind that they need, in turn, and if wanted for one type of incident only. A node
+    that is no demand point has incidents of every type, or without types those of the demand point that is closest by
+    road; there are none a day.
     """
-    if not any(point.node_id == node_id for point in city.demand):
-        if any(node.node_id == node_id for node in city.nodes):
-            raise InputError(f"node {node_id!r} of {city.name} is no demand point: no row of demand.csv names it")
-        nodes = (point.node_id for point in city.demand)
-        raise InputError(expected_one_of(f"demand point of {city.name}", nodes, node_id))
-    if incident_type is not None:
-        types = dict.fromkeys(standard.type for standard in city.standards)
-        here = {point.type for point in city.demand if point.node_id == node_id}
-        if incident_type not in types or incident_type not in here:
-            raise InputError(f"node {node_id}: {expected_one_of('type of incident', here & set(types), incident_type)}")
-    every = [one for kind in city.sent_kinds for one in _lateness_of_kind(city.of_kind(kind), node_id)]
+    if all(node.node_id != node_id for node in city.nodes):
+        raise InputError(expected_one_of(f"node of {city.name}", (node.node_id for node in city.nodes), node_id))
+    types = dict.fromkeys(standard.type for standard in city.standards)
+    if incident_type is not None and incident_type not in types:
+        raise InputError(f"node {node_id}: {expected_one_of('type of incident', types, incident_type)}")
+    rows = [point for point in city.demand if point.node_id == node_id and incident_type in (None, point.type)]
+    more = [] if rows else _incidents_at(city, node_id, incident_type)
+    every = [one for kind in city.sent_kinds for one in _lateness_of_kind(city.of_kind(kind), node_id, more)]
     return [one for one in every if incident_type is None or one.type == incident_type]
 
 
-def _lateness_of_kind(city: City, node_id: str) -> list[ClassLateness]:
-    """The same for a city of one kind."""
+def _incidents_at(city: City, node_id: str, incident_type: str | None) -> list[DemandPoint]:
+    """The incident classes of a node that has none of its own."""
+    if city.standards:
+        wanted = dict.fromkeys(point.type for point in city.demand) if incident_type is None else [incident_type]
+        return [DemandPoint(node_id, 0.0, type=name) for name in wanted]
+    ground = Ground(city)
+    minutes = ground.minutes_to(node_id)
+    area = min((point.node_id for point in city.demand), key=lambda name: float(minutes[ground.node_numbers[name]]))
+    rows = (point for point in city.demand if point.node_id == area)
+    return [replace(point, node_id=node_id, incidents_per_day=0.0) for point in rows]
+
+
+def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> list[ClassLateness]:
+    """The same for a city of one kind, with more incident classes than it has."""
+    types = {standard.type for standard in city.standards}
+    if added := [point for point in more if not types or point.type in types]:
+        # Trucks from outside come from as far as they do for its own demand points.
+        links, _ = outside_route(city, find_routes(city))
+        city = replace(city, demand=(*city.demand, *added), outside=replace(city.outside, links=links))
     points = [index for index, point in enumerate(city.demand) if point.node_id == node_id]
     if not points:
         return []

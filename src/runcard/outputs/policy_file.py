@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +56,11 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     return write_contents(Path(path), {"format": FORMAT} | about, arrays)
 
 
-def write_contents(path: Path, about: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Path:
-    """The file that now holds these arrays and what is said of them."""
-    words = {"runcard": json.dumps(about | {"digest": _digest(about, arrays)})}
+def write_contents(
+    path: Path, about: dict[str, Any], arrays: Mapping[str, NDArray[Any]], words: Mapping[str, str] | None = None
+) -> Path:
+    """The file that now holds these arrays and what is said of them; and other words, which need no digest here."""
+    words = {**(words or {}), "runcard": json.dumps(about | {"digest": _digest(about, arrays)})}
     return fill_whole(path, lambda draft: write_tensors(draft, words, arrays))
 
 
@@ -96,7 +98,7 @@ def load_policy(path: str | os.PathLike[str], problem: DispatchProblem | str | N
     The policy is then of that very problem, where it is given itself.
     """
     with said_of(path):
-        about, arrays = read_contents(Path(path), [FORMAT])
+        about, arrays, _ = read_contents(Path(path), [FORMAT])
         return policy_from(about, arrays, problem)
 
 
@@ -202,8 +204,16 @@ def names_of(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def read_contents(source: Path, formats: Sequence[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What a policy file says of itself, and its arrays; all as it was written, and all numbers."""
+class Contents(NamedTuple):
+    """What a policy file says of itself, its arrays, and the words of its header."""
+
+    about: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    words: dict[str, Any]
+
+
+def read_contents(source: Path, formats: Sequence[str]) -> Contents:
+    """The contents of a policy file; what it says and its arrays as they were written, and all numbers."""
     words, arrays = read_tensors(source)
     text = words.get("runcard", "null")
     about = read_json(text) if isinstance(text, str) else None
@@ -222,7 +232,7 @@ def read_contents(source: Path, formats: Sequence[str]) -> tuple[dict[str, Any],
         infinite = own == "cost" or own.startswith((_MEASURE, _P90))
         if array.dtype.kind == "f" and array.size and not _are_numbers(array, infinite=infinite):
             raise PolicyFileError(f"damaged: expected numbers in the array {name[:80]!r}, up to {LARGEST:g}")
-    return about, arrays
+    return Contents(about, arrays, words)
 
 
 def _are_numbers(array: NDArray[Any], *, infinite: bool) -> bool:

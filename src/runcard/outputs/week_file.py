@@ -18,8 +18,10 @@ from runcard.errors import PolicyFileError
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.department_file import FORMATS, department_contents, department_from, fingerprints, kind_from
 from runcard.outputs.policy_file import OTHER_CITY, WEEK_FORMAT, names_of, read_contents, said_of, write_contents
+from runcard.outputs.stored_city import ground_of, pack_city
 from runcard.policy.base import Policy
 from runcard.policy.department import Department
+from runcard.policy.ground import Ground
 from runcard.policy.week import Week, period_of_hour
 
 
@@ -32,7 +34,8 @@ def save_week(week: Week, path: str | os.PathLike[str]) -> Path:
         arrays |= {f"p{number}/{name}": array for name, array in own.items() if name not in same}
         first = first or own
         said.append({"name": period.name, "hours": list(period.hours), "same": same, "contents": about})
-    return write_contents(Path(path), {"format": WEEK_FORMAT, "periods": said}, arrays)
+    of_city, words = pack_city(week.departments[week.periods[0].name])
+    return write_contents(Path(path), {"format": WEEK_FORMAT, "periods": said} | of_city, arrays, words)
 
 
 def _alike(one: NDArray[Any], other: NDArray[Any]) -> bool:
@@ -55,16 +58,16 @@ def load_week(
 ) -> Week:
     """The week in a file; with problems or fingerprints by period and kind, only if it is made for these."""
     with said_of(path):
-        said, given = read_contents(Path(path), [WEEK_FORMAT, *FORMATS])
+        said, given, words = read_contents(Path(path), [WEEK_FORMAT, *FORMATS])
         if said["format"] != WEEK_FORMAT:
             raise PolicyFileError("expected a policy for each period of the week, found one for all hours")
         held = _periods(said, given)
         if problems is not None and [one.period.name for one in held] != list(problems):
             raise PolicyFileError(OTHER_CITY)
-        departments = {}
+        departments, ground = {}, ground_of(said, words)
         for period, about, arrays in held:
             wanted = None if problems is None else problems[period.name]
-            departments[period.name] = department_from(about, arrays, wanted)
+            departments[period.name] = department_from(about, arrays, wanted, ground)
         return Week(periods=tuple(one.period for one in held), departments=departments)
 
 
@@ -74,9 +77,12 @@ def load_at(path: str | os.PathLike[str], hour: int | None, city: City | None = 
     A file without periods is for every hour. One with periods needs the hour.
     """
     with said_of(path):
-        said, given = read_contents(Path(path), [*FORMATS, WEEK_FORMAT])
+        said, given, words = read_contents(Path(path), [*FORMATS, WEEK_FORMAT])
+        ground = ground_of(said, words)
+        if ground is None and city is not None:  # a file of an older version
+            ground = Ground(city)
         if said["format"] != WEEK_FORMAT:
-            return department_from(said, given, None if city is None else fingerprints(city)), None
+            return department_from(said, given, None if city is None else fingerprints(city), ground), None
         held = _periods(said, given)
         if hour is None:
             names = "; ".join(f"{one.name}: {one.words}" for one, _, _ in held)
@@ -88,24 +94,25 @@ def load_at(path: str | os.PathLike[str], hour: int | None, city: City | None = 
             raise PolicyFileError(OTHER_CITY)
         problems = None if city is None else fingerprints(city.in_period(wanted.name))
         _, about, arrays = next(one for one in held if one.period is wanted)
-        return department_from(about, arrays, problems), wanted.name
+        return department_from(about, arrays, problems, ground), wanted.name
 
 
 def load_any(path: str | os.PathLike[str]) -> tuple[Department, tuple[Period, ...]]:
     """The department of a file, or that of its first period, and its periods; () if it is for every hour."""
     with said_of(path):
-        said, given = read_contents(Path(path), [*FORMATS, WEEK_FORMAT])
+        said, given, words = read_contents(Path(path), [*FORMATS, WEEK_FORMAT])
+        ground = ground_of(said, words)
         if said["format"] != WEEK_FORMAT:
-            return department_from(said, given, None), ()
+            return department_from(said, given, None, ground), ()
         held = _periods(said, given)
-        departments = [department_from(one.about, one.arrays, None) for one in held]
+        departments = [department_from(one.about, one.arrays, None, ground) for one in held]
         return departments[0], tuple(one.period for one in held)
 
 
 def load_kind_at(path: str | os.PathLike[str], kind: str, problem: DispatchProblem | str) -> Policy:
     """The policy of one kind that is made for this problem or fingerprint, in whatever period of a file that is."""
     with said_of(path):
-        said, given = read_contents(Path(path), [*FORMATS, WEEK_FORMAT])
+        said, given, _ = read_contents(Path(path), [*FORMATS, WEEK_FORMAT])
         if said["format"] != WEEK_FORMAT:
             return kind_from(said, given, kind, problem)
         for _, about, arrays in _periods(said, given):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from runcard.errors import PolicyFileError
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import DecisionRule
+from runcard.policy.mean_field_bulk import AheadRule
 from runcard.policy.solve_options import SolveOptions
 
 
@@ -62,7 +63,7 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BulkRule:
-    """How a policy decides, as one array; the other two are None."""
+    """How a policy decides, as one array or a tuple of them; the others are None."""
 
     order: NDArray[np.int64] | None = None
     """[J, I] the first idle trucks in the order of the demand point go."""
@@ -70,6 +71,8 @@ class BulkRule:
     """[states + padding] the team with the smallest cost + value of the state that is left goes."""
     table: NDArray[np.int64] | None = None
     """[states, J] the number of the team that goes."""
+    ahead: AheadRule | None = None
+    """The team with the smallest cost + price goes, with prices that look one event ahead."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -28,6 +28,12 @@ class PricedPolicy(ABC):
     def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams that are idle."""
 
+    def best_prices(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The prices of idle teams of these costs now; nan or inf for those that no decision would list."""
+        return self._prices(idle, teams)
+
     def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The teams that a decision may list, and their prices."""
         teams = idle_teams(self.problem, idle, point)

@@ -6,13 +6,14 @@ Kinds never stand in for one another, so the decision for an incident is one dec
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.address import Place, Spot
 from runcard.city.conditions import OUTSIDE_ID, near
 from runcard.city.model import City, Standard, Unit
 from runcard.errors import InputError
@@ -20,6 +21,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy.base import Decision, Option, Policy
+from runcard.policy.ground import Ground
 from runcard.policy.options import team_number
 from runcard.policy.solve import check_size, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
@@ -134,6 +136,14 @@ class DepartmentDecision:
     node_id: str
     type: str
     kinds: tuple[KindDecision, ...]
+    spot: Spot | None = None
+    """Where the incident is, if it is an address, or if units are not at home (see `anywhere.py`)."""
+    area: str = ""
+    """The demand point that is closest to it by road."""
+    moved: Mapping[str, Spot] = field(default_factory=dict)
+    """Where units are that are not at home."""
+    notes: tuple[str, ...] = ()
+    """What else is to be known of how it was found."""
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -148,6 +158,8 @@ class Department:
     fleets: tuple[Fleet, ...]
     spare: tuple[Unit, ...] = ()
     """Units of kinds that no incident needs."""
+    ground: Ground | None = None
+    """Its city, for incidents and units anywhere; None if it knows demand points only."""
 
     @property
     def name(self) -> str:
@@ -182,14 +194,28 @@ class Department:
         """Every type of incident."""
         return tuple(dict.fromkeys(standard.type for one in self.fleets for standard in one.standards))
 
-    def decide(self, idle: Collection[str], node_id: str, incident_type: str = "") -> DepartmentDecision:
-        """Who goes to an incident at a node when these units are idle."""
+    def decide(
+        self,
+        idle: Collection[str],
+        node_id: Place,
+        incident_type: str = "",
+        *,
+        moved: Mapping[str, Place] | None = None,
+    ) -> DepartmentDecision:
+        """Who goes to an incident at a node when these units are idle.
+
+        With its city, the node may be any node of the roads, or coordinates (x, y), and units may be `moved`: idle at
+        another node, or at other coordinates, than that of their station.
+        """
         texts: tuple[Any, ...] = (node_id, incident_type)  # they come from other programs
-        if isinstance(idle, str) or not all(isinstance(text, str) for text in texts):
+        anywhere = bool(moved) or isinstance(node_id, tuple)
+        if isinstance(idle, str) or not all(isinstance(text, str) for text in texts[anywhere:]):
             given = f"{idle!r:.40}, {node_id!r:.40} and {incident_type!r:.40}"
             raise InputError(f"expected idle units as a collection, and a node and a type as text, got {given}")
+        if moved is not None and not isinstance(moved, Mapping):
+            raise InputError(f"expected moved units as a mapping from unit to place, got {moved!r:.80}")
         if not self._known:
-            return self._by_station(idle, node_id, incident_type)
+            return self._by_station(idle, node_id, incident_type, moved)
         try:
             wanted = idle if isinstance(idle, set | frozenset) else frozenset(idle)
         except TypeError as error:
@@ -197,35 +223,57 @@ class Department:
         if not wanted <= self._known:
             unknown = min(map(str, wanted - self._known))
             raise InputError(f"expected units of the roster, got {unknown!r}")
+        if anywhere or not isinstance(node_id, str):
+            return self._anywhere(wanted, node_id, incident_type, moved)
         kinds = []
         for fleet in self.fleets:
             point = fleet.point(node_id, incident_type)
             if point is not None:
                 kinds.append(fleet.decide(fleet.idle_trucks(wanted), point, wanted))
         if not kinds:
-            self._refuse(node_id, incident_type)
+            return self._anywhere(wanted, node_id, incident_type)
         return DepartmentDecision(node_id=node_id, type=incident_type, kinds=tuple(kinds))
 
-    def _by_station(self, idle: Collection[str], node_id: str, incident_type: str) -> DepartmentDecision:
+    def _anywhere(
+        self,
+        idle: Mapping[str, int] | Collection[str],
+        place: Place,
+        incident_type: str,
+        moved: Mapping[str, Place] | None = None,
+    ) -> DepartmentDecision:
+        """The same for a place that is no demand point of that type, or with units that are not at home."""
+        from runcard.policy.anywhere import NO_CITY, decide_anywhere  # it makes fleets
+
+        self._check_type(incident_type)
+        if self.ground is None:
+            if moved or not isinstance(place, str):
+                raise InputError(NO_CITY)
+            self._refuse(place, incident_type)
+        return decide_anywhere(self, idle, place, incident_type, moved=moved)
+
+    def _by_station(
+        self, idle: Collection[str], node_id: Place, incident_type: str, moved: Mapping[str, Place] | None
+    ) -> DepartmentDecision:
         """The same without a roster: `idle` has the id of a station once for each of its idle trucks."""
         (fleet,) = self.fleets
-        point = fleet.point(node_id, incident_type)
         counts, station_ids = Counter(idle), fleet.problem.station_ids
         for station_id in counts.keys() - set(station_ids):
             raise InputError(f"expected stations, got {station_id!r:.80}{near(str(station_id), station_ids)}")
-        if point is None:
-            self._refuse(node_id, incident_type)
-            raise AssertionError  # not reached
+        if moved or not isinstance(node_id, str) or (point := fleet.point(node_id, incident_type)) is None:
+            return self._anywhere(counts, node_id, incident_type, moved)
         trucks = np.array([counts[station_id] for station_id in station_ids], np.int64)
         return DepartmentDecision(node_id=node_id, type=incident_type, kinds=(fleet.decide(trucks, point),))
 
-    def _refuse(self, node_id: str, incident_type: str) -> None:
-        """Raise an InputError about a node or a type that is not there."""
+    def _check_type(self, incident_type: str) -> None:
+        """Raise an InputError about a type that no incident has."""
         if not self.types and incident_type:
             raise InputError(f"expected no type of incident: this city has none, got {incident_type!r}")
         if self.types and incident_type not in self.types:
             found = f"got {incident_type!r}{near(incident_type, self.types)}"
             raise InputError(f"expected a type of incident ({', '.join(self.types)}), {found}")
+
+    def _refuse(self, node_id: str, incident_type: str) -> NoReturn:
+        """Raise an InputError about a node that is not there, or does not have a type."""
         nodes = dict.fromkeys(point_id for one in self.fleets for point_id in one.problem.point_ids)
         if node_id not in nodes:
             raise InputError(f"expected a demand point, got {node_id!r}{near(node_id, nodes)}")
@@ -244,7 +292,7 @@ def department_of(city: City, policies: Mapping[str, Policy]) -> Department:
         types = tuple(point.type if city.standards else "" for point in seen.demand)
         fleets.append(Fleet(kind=kind, policy=policies[kind], units=seen.units, standards=seen.standards, types=types))
     spare = tuple(unit for unit in city.units if unit.kind not in city.sent_kinds)
-    return Department(fleets=tuple(fleets), spare=spare)
+    return Department(fleets=tuple(fleets), spare=spare, ground=Ground(city))
 
 
 def solve_department(

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,6 @@ from runcard.threads import checked_threads, run_each
 
 CHUNK_STATES: Final = 64
 
-STATES_PER_DECISION: Final = 30
-"""The values of so many states take a heuristic that decides online as long as one decision, or less (measured: 40 to
-300, on one thread, with 64 to 400 demand points)."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OnlinePolicy(PricedPolicy):
@@ -31,6 +27,9 @@ class OnlinePolicy(PricedPolicy):
     certificate: Certificate | None = None
     threads: int | None = None
     reason: str = ""
+    states_per_decision: ClassVar[int] = 30
+    """The values of so many states take as long as one decision, or less (measured: 40 to 300, on one thread, with 64
+    to 400 demand points)."""
 
     @abstractmethod
     def _fill_values(self, start: int, stop: int, value: NDArray[np.float64]) -> None:
@@ -41,6 +40,12 @@ class OnlinePolicy(PricedPolicy):
         self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The prices of teams of these costs now; nan or inf for those that no decision would list."""
+
+    def best_prices(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The prices of idle teams of these costs now; nan or inf for those that no decision would list."""
+        return self._best_prices(idle, teams, cost)
 
     def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The teams that a decision may list, and their prices."""
@@ -66,7 +71,7 @@ class OnlinePolicy(PricedPolicy):
 
     def in_bulk(self, decisions: float) -> BulkRule | None:
         """The values of every state, where they are known, or found in less time than so many decisions take."""
-        if "rule" not in vars(self) and self.problem.num_states > STATES_PER_DECISION * decisions:
+        if "rule" not in vars(self) and self.problem.num_states > self.states_per_decision * decisions:
             return None
         try:
             return BulkRule(value=self.rule.value)

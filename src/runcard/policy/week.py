@@ -5,7 +5,7 @@ busy times: what a decision changes later is over within a few busy times.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy.base import Policy
 from runcard.policy.department import Department, department_of, names_by_kind
+from runcard.policy.ground import Ground
 from runcard.policy.solve import check_size, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
@@ -142,5 +143,9 @@ def solve_week(
 
 def week_of(city: City, policies: Mapping[str, Mapping[str, Policy]]) -> Week:
     """The week of a city, given the policy of each of its kinds in every period."""
-    departments = {one.name: department_of(city.in_period(one.name), policies[one.name]) for one in city.periods}
+    ground = Ground(city)
+    departments = {
+        one.name: replace(department_of(city.in_period(one.name), policies[one.name]), ground=ground)
+        for one in city.periods
+    }
     return Week(periods=city.periods, departments=departments)

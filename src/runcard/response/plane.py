@@ -181,7 +181,7 @@ class Plane:
     def _distances(self, times: "_DifferenceTimes", j: int) -> Floats:
         """[3, T] the same at one demand point; 0 for teams of fewer than two trucks."""
         travel, road, num = self.travel, road_to(self.travel, j), len(self.teams.trucks)
-        rows, products = products_before_junctions(road, times.turnout, times.alone)
+        rows, products = products_before_junctions(road, travel.starts(times.turnout), times.alone)
         behind_rows = np.empty_like(rows)
         behind = np.empty((2, num * min(num, rows.shape[1]), products.shape[1]), np.complex128)
         for of_kind, product in zip((times.apart, times.mixed), behind, strict=True):
@@ -208,14 +208,14 @@ class Plane:
         outside, and one of each station that takes another road."""
         travel, num = self.travel, len(self.teams.trucks)
         of_kind = lattice.transforms(travel.laws.alone, travel.link_means)
-        start = turnout_transform(travel, lattice) * lattice.delay
+        start = travel.starts(turnout_transform(travel, lattice)) * lattice.delay
         outside = outside_transform(travel, lattice) * lattice.delay
 
         def at(j: int) -> Vector:
-            road, products = road_to(travel, j), np.tile(start, (2 * num + 1, 1))
+            # A second truck of a station leaves as the first does.
+            road, products = road_to(travel, j), np.concatenate([start, outside[None], start])
             for i in range(num):
                 kernels.multiply_links(road, i, 0, kernels.num_links(road, i), road.together, of_kind, products[i])
-            products[num] = outside
             for t, roads in teams_on_two_roads(travel, self.teams, j):
                 kinds = travel.kind_of_link[np.concatenate([roads.second, roads.both])]
                 kernels.multiply_kinds(kinds, of_kind, products[num + 1 + self.teams.stations[t, 0]])
@@ -280,7 +280,7 @@ def products_before_junctions(road: kernels.Road, start: Transforms, of_kind: Tr
     np.put_along_axis(rows, road.shared.astype(np.int64), 0, axis=1)
     rows[:, 0] = 0
     rows[rows == 0] = np.arange((rows == 0).sum())
-    products = np.empty((int(rows.max()) + 1, len(start)), np.complex128)
+    products = np.empty((int(rows.max()) + 1, start.shape[1]), np.complex128)
     kernels.products_before(road, rows, start, of_kind, of_kind, products)
     return rows, products
 
@@ -322,7 +322,7 @@ class _PointPlane:
         self.travel, self.teams, self.times, self.point = travel, teams, times, j
         self.road = road_to(travel, j)
         num = len(teams.trucks)
-        self.rows, own = products_before_junctions(self.road, times.turnout * times.delay, times.alone)
+        self.rows, own = products_before_junctions(self.road, travel.starts(times.turnout) * times.delay, times.alone)
         self.own = np.where(np.abs(own) > TINY, own, 0.0)
         self.found = np.zeros((num, num))
         self.shared: list[list[int]] = self.road.shared.tolist()

@@ -192,7 +192,7 @@ class PointTree:
         places, numbered = rows[wanted], rows.copy()
         numbered[wanted] = np.arange(len(places))
         products = np.empty((len(places), lattice.num_frequencies), np.complex128)
-        start = times.turnout * lattice.delay
+        start = self.travel.starts(times.turnout) * lattice.delay
         kernels.products_before(self.road, numbered, start, times.alone, times.apart, products)
         if self.fixed is not None:
             station, depth = np.nonzero(wanted)

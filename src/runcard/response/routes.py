@@ -7,7 +7,7 @@ what they share is the common last part of their routes. Routes are traced once;
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,10 +196,16 @@ def _check_ratio(city: City, roads: Roads, longest: float) -> None:
 
 def _dijkstra(arriving: kernels.Arcs, minutes: Floats, destinations: Ints) -> Floats:
     """The mean minutes to each destination from every node [destination, node], where means differ."""
-    from scipy.sparse import csr_array  # here, because cities of one mean do without it
     from scipy.sparse.csgraph import dijkstra
 
-    start, end, links = arriving
+    return np.atleast_2d(dijkstra(_graph(arriving, minutes), indices=destinations))
+
+
+def _graph(arcs: kernels.Arcs, minutes: Floats) -> Any:
+    """Arcs as a sparse array of minutes."""
+    from scipy.sparse import csr_array  # here, because cities of one mean do without it
+
+    start, end, links = arcs
     num_nodes = len(start) - 1
     node = np.repeat(np.arange(num_nodes), np.diff(start))
     # Of parallel links only the shortest counts; a sparse array would add them up.
@@ -207,5 +213,4 @@ def _dijkstra(arriving: kernels.Arcs, minutes: Floats, destinations: Ints) -> Fl
     node, end, weight = node[order], end[order], minutes[links][order]
     first = np.ones(len(node), dtype=np.bool_)
     first[1:] = (node[1:] != node[:-1]) | (end[1:] != end[:-1])
-    graph = csr_array((weight[first], (node[first], end[first])), shape=(num_nodes, num_nodes))
-    return np.atleast_2d(dijkstra(graph, indices=destinations))
+    return csr_array((weight[first], (node[first], end[first])), shape=(num_nodes, num_nodes))

@@ -8,7 +8,7 @@ others come from outside the region, independent of everything:
 The engines of `engine.py` find them. A larger team than k_j may not be sent: its entries are +inf.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -53,18 +53,20 @@ def response_table(
     points: Sequence[int] | None = None,
     progress: Callable[[float], None] | None = None,
     arrivals: bool = False,
+    on_road: Collection[int] = (),
 ) -> ResponseTable:
     """P(late) and the mean response time of every team at every demand point, or at some `points` only.
 
     The mean response times have no rows if they are not wanted; `arrivals`, of the first and of the last truck, need
-    them. `progress` is told which part is done. The city has one kind of units.
+    them. `progress` is told which part is done. The city has one kind of units. The stations numbered in `on_road` have
+    one truck each, which is on the road already: it has no turnout.
     """
     if arrivals and not minutes:
         raise InputError("arrivals need minutes: expected minutes=True with arrivals=True, got minutes=False")
     needs, *others = needs_of(city)
     wanted = np.arange(len(city.demand)) if points is None else np.array(points, np.int64)
     _check_size(city, needs, len(wanted), len(others), minutes=minutes)
-    travel = travel_of(city)
+    travel = travel_of(city, on_road=on_road)
     distinct = column = np.arange(len(wanted))
     if arrivals:
         # Demand points at one node that need equally many trucks have the same arrivals.

@@ -96,6 +96,16 @@ class Teams:
         found: NDArray[np.int64] = self.number_of_code[self._codes(stations)]
         return found
 
+    def find(self, stations: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """The same numbers by search, for teams that are there: large departments would need a large table of codes."""
+        ordered = np.sort(stations, axis=1)  # -1 comes first, as a leading digit 0 does
+        codes, sizes = self._codes(ordered), (ordered >= 0).sum(axis=1)
+        found = np.empty(len(codes), np.int64)
+        for size in np.unique(sizes).tolist():
+            part, wanted = self.of_size(size), sizes == size
+            found[wanted] = part.start + np.searchsorted(self._codes(self.stations[part, :size]), codes[wanted])
+        return found
+
     def number(self, stations: Sequence[int]) -> int:
         """The number of the team with one truck of each of these stations, named once for each truck, in any order.
 

@@ -3,6 +3,7 @@
 Everything that says how late a team is takes these and no city.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,6 +48,8 @@ class Travel:
     """Whether nothing is random."""
     paper_times: bool
     """Whether times are those of the paper: exponential links of one mean, and trucks that leave at once."""
+    on_road: NDArray[np.bool_]
+    """[I] whether the only truck of a station is on the road already, and has no turnout."""
 
     @cached_property
     def link_means(self) -> Floats:
@@ -68,13 +71,22 @@ class Travel:
     def deviations(self) -> Floats:
         """[I, J] the standard deviation of the time of one truck, turnout included."""
         of_roads = self.routes.sums(self.laws.alone.variance(self.routes.roads.minutes))
-        ready = self.turnout.deviation * self.turnout_minutes
+        ready = self.turnout.deviation * self._turnouts
         return np.sqrt(np.maximum(of_roads, 0.0) + ready**2)
 
     @cached_property
     def minutes(self) -> Floats:
         """[I, J] the mean time of one truck, turnout included."""
-        return self.routes.drive_minutes + self.turnout_minutes
+        return self.routes.drive_minutes + self._turnouts
+
+    @property
+    def _turnouts(self) -> Floats:
+        """[I, 1] the mean turnout of the trucks of each station."""
+        return np.where(self.on_road, 0.0, self.turnout_minutes)[:, None]
+
+    def starts(self, turnout: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """[I, frequency] the transform of the time before a truck of each station leaves, given that of turnout."""
+        return np.where(self.on_road[:, None], 1.0, turnout)
 
     @property
     def fixed_part(self) -> float:
@@ -100,8 +112,8 @@ class Travel:
         return float(np.sqrt(drive + (self.turnout.deviation * self.turnout_minutes) ** 2))
 
 
-def travel_of(city: City) -> Travel:
-    """How trucks travel in a city."""
+def travel_of(city: City, *, on_road: Collection[int] = ()) -> Travel:
+    """How trucks travel in a city; the only truck of each station in `on_road` is on the road already."""
     routes, driving, turnout = find_routes(city), city.driving, city.turnout
     links, link_minutes = outside_route(city, routes)
     several = [i for i, station in enumerate(city.stations) if station.trucks > 1]
@@ -125,6 +137,7 @@ def travel_of(city: City) -> Travel:
             and turnout.mean_minutes == 0.0
             and routes.roads.one_mean
         ),
+        on_road=np.isin(np.arange(len(city.stations)), list(on_road)),
     )
 
 

@@ -153,10 +153,10 @@ def fill_shifts(times: Floats, step_on: Complex, roots: Complex, theta: float, f
 def products_before(road: Road, rows: Ints, start: Complex, alone: Complex, apart: Complex, products: Complex) -> None:
     """Fill products [row] with the transforms of what a truck meets by itself before others join it at a depth.
 
-    Those with a row [station, depth] are wanted. That is `start`, the links before that depth, and the links from there
-    on that are met apart.
+    Those with a row [station, depth] are wanted. That is `start` [station], the links before that depth, and the links
+    from there on that are met apart.
     """
-    work = np.empty_like(start)
+    work = np.empty_like(start[0])
     for i in range(len(rows)):
         last = num_links(road, i)
         for f in range(len(work)):
@@ -168,7 +168,7 @@ def products_before(road: Road, rows: Ints, start: Complex, alone: Complex, apar
                 for f in range(len(work)):
                     products[rows[i, depth], f] = work[f]
         for f in range(len(work)):
-            work[f] = start[f]
+            work[f] = start[i, f]
         for depth in range(last, -1, -1):
             if depth < rows.shape[1] and rows[i, depth] >= 0:
                 for f in range(len(work)):

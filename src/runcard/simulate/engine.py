@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
+from runcard.policy.mean_field_bulk import AheadRule
 from runcard.policy.week import AnyPolicy, HourlyPolicy
 from runcard.response.route_kernels import mix
 from runcard.response.routes import find_routes
 from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, hour_of_week, send
-from runcard.simulate.kernels.run import NUM_BINS, run_batch, tally
+from runcard.simulate.kernels.run import NUM_BINS, run_batch, run_batch_ahead, tally
 from runcard.simulate.model import Model, build_model, check_busy, most_weight, standards_in, ways_home
 from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
-from runcard.simulate.rules import ArrayRule, array_rule, check_policy
+from runcard.simulate.rules import AnyRule, ArrayRule, HourlyAhead, array_rule, check_policy
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
 from runcard.simulate.shifts import roster_of, shifts_of, trucks_of
 from runcard.simulate.state import RECORD, Counts, State, new_state, no_counts
@@ -36,7 +37,7 @@ from runcard.threads import checked_threads, run_each
 NUM_BATCHES = 32
 BATCH_INCIDENTS = 20_000
 ASKED_BATCH_INCIDENTS = 500
-"""Where a policy has to be asked for every decision, which takes milliseconds."""
+"""Where a policy computes every decision, which takes a tenth of a millisecond in a kernel, else milliseconds."""
 PRECISION, ASKED_PRECISION = 0.01, 0.05
 """Of late fractions, where nothing else is said."""
 WARM_BUSY_TIMES = 20.0
@@ -64,8 +65,10 @@ class _Run:
     models: Sequence[Model]
     """[kind]"""
     policies: Sequence[Sequence[AnyPolicy]]
-    rules: Sequence[Sequence[ArrayRule | None]]
+    rules: Sequence[Sequence[AnyRule | None]]
     """[policy][kind] None: the policy has to be asked for every decision."""
+    takes_time: bool
+    """Whether a policy computes every decision, asked or not."""
     seed: int
     incidents: int | None
     """Of all batches together, where that is asked for."""
@@ -91,8 +94,10 @@ class _Run:
         state, found = new_state(model), no_counts(len(model.standards))
         begin(model, state, batch_key(self.seed, number), self.start)
         state.clock["measured_from"] = self.measured_from
-        if rule is not None:
-            stations = np.empty(model.most_needed, np.int64)
+        stations = np.empty(model.most_needed, np.int64)
+        if isinstance(rule, AheadRule | HourlyAhead):
+            self._look_ahead(rule, model, state, found, records, most)
+        elif rule is not None:
             run_batch(model, state, rule, found, records, stations, self.first_counted, most, self.end)
         else:
             self._ask(self.policies[policy][kind], model, state, found, records, most)
@@ -101,6 +106,28 @@ class _Run:
             records["kind"], sent = kind, records["stations"]
             records["stations"] = np.where(sent >= 0, model.stations["number"][sent], -1)
         return batch, found.bins
+
+    def _look_ahead(
+        self,
+        rule: AheadRule | HourlyAhead,
+        model: Model,
+        state: State,
+        found: Counts,
+        records: NDArray[np.void],
+        most: int,
+    ) -> None:
+        """The same as `run_batch`, for a policy that looks one event ahead: from period to period, if it has some."""
+        clock, sums, stations = state.clock[0], found.sums[0], np.empty(model.most_needed, np.int64)
+        rules = rule.rules if isinstance(rule, HourlyAhead) else (rule,)
+        rooms = [one.scratch() for one in rules]
+        while sums["of_city"] < most and clock["now"] < self.end:
+            number, until = rule.until(clock["now"]) if isinstance(rule, HourlyAhead) else (0, self.end)
+            run_batch_ahead(
+                model, state, rooms[number], *rules[number], found, records, stations, self.first_counted, most,
+                min(until, self.end),
+            )  # fmt: skip
+        finish(state)
+        sums["minutes"] = clock["now"] - clock["measured_from"]
 
     def _ask(
         self, policy: AnyPolicy, model: Model, state: State, found: Counts, records: NDArray[np.void], most: int
@@ -167,9 +194,9 @@ def simulate_policies(
 
     `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction (the
     weighted sum of missed standards, where a city has several) is no wider than `precision` times it to both sides; 1 %
-    if neither is given, and 5 % if a policy has to be asked for every decision, which the heuristics for large
-    departments do. `names` are what policies are called, if not by their own names. `keep_records` is handed the
-    records of every batch in turn: the name of the policy, the number of the batch, and a row for each incident.
+    if neither is given, and 5 % if a policy computes every decision, which the heuristics for large departments do.
+    `names` are what policies are called, if not by their own names. `keep_records` is handed the records of every
+    batch in turn: the name of the policy, the number of the batch, and a row for each incident.
     Policies must have been made for the city, or for the city as the scenario changes it, unless `other_city` says that
     they need not. In a city with periods incidents come at the rates of each, and a policy may know the hour
     (`HourlyPolicy`); a scenario with rates of its own has these in place of the periods'.
@@ -224,7 +251,7 @@ def simulate_kinds(
     run = _prepared(city, cities, policies, scenario, incidents, precision, seed)
     asks = any(None in rules for rules in run.rules)
     if incidents is None and precision is None:
-        precision = ASKED_PRECISION if asks else PRECISION
+        precision = ASKED_PRECISION if run.takes_time else PRECISION
     # A policy that is asked may be anybody's function: one at a time.
     threads = 1 if keep_records is not None or asks else checked_threads(threads)
     batches: dict[tuple[int, int], list[Batch]] = {key: [] for key in product(range(len(policies)), range(len(kinds)))}
@@ -362,7 +389,8 @@ def _prepared(
     busy += [float(one.points["busy_minutes"].max()) + one.away_minutes for one in models]
     warm_minutes, model = WARM_BUSY_TIMES * max(busy), models[0]
     first_counted = LEAST_WARM_INCIDENTS + ceil(warm_minutes * model.incidents_per_minute)
-    num_batches, most = NUM_BATCHES, ASKED_BATCH_INCIDENTS if any(None in own for own in rules) else BATCH_INCIDENTS
+    takes_time = any(not isinstance(rule, ArrayRule) for own in rules for rule in own)
+    num_batches, most = NUM_BATCHES, ASKED_BATCH_INCIDENTS if takes_time else BATCH_INCIDENTS
     start, measured_from, end = -warm_minutes, np.inf, np.inf
     if incidents is not None:
         num_batches = max(min(NUM_BATCHES, incidents), ceil(incidents / MOST_IN_BATCH))
@@ -379,4 +407,6 @@ def _prepared(
         incidents, most = None, int(2.0 * weeks * per_week) + 1000
         measured_from, end = 0.0, MINUTES_PER_WEEK * weeks
     asked = [[by_kind[kind] for kind in cities] for by_kind in policies]
-    return _Run(models, asked, rules, seed, incidents, num_batches, most, start, measured_from, end, first_counted)
+    return _Run(
+        models, asked, rules, takes_time, seed, incidents, num_batches, most, start, measured_from, end, first_counted
+    )

@@ -3,25 +3,35 @@
     time,node_id[,class]        2015-01-03T14:05:00, n12, 1
     time,node_id[,type,class]   2015-01-03T14:05:00, n12, fire,     in a city with incident types
 
+    time,x_coord,y_coord[,...]  2015-01-03T14:05:00, -122.41, 37.77,   in place of the node
+
 `time` is an ISO date and time, in order. `class` says which row of the node in `demand.csv` is meant, from 1, where a
 node has several; beside a `type`, which of its rows of that type. A gap of more than a month is an error. Minutes count
 from the Monday before the first incident.
+
+**Coordinates** are those of the city, x first. They stand for the nearest node of the roads, and this for the demand
+point in whose area it lies (`city/areas.py`); in a city with types, of those that have the type of the row.
 """
 
+import csv
+import io
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.address import fault_of
+from runcard.city.areas import area_of_nodes
 from runcard.city.conditions import UnreadableError, near, plain, shown
 from runcard.city.files import read_text
 from runcard.city.model import City
+from runcard.city.places import nearest_nodes
 from runcard.city.tables import Table, parse_table
 from runcard.errors import InputError
 
@@ -52,11 +62,24 @@ LOG_TABLE = Table("log", dict, ("time", "node_id"), ("class",), {"time": _read_t
 TYPED_TABLE = replace(LOG_TABLE, optional=("class", "type"), types={**LOG_TABLE.types, "type": str})
 """That of a city with incident types; elsewhere the column is one that runcard does not use."""
 
+COORDINATES: Final = ("x_coord", "y_coord")
+MOST_METRES: Final = 1000.0
+"""An incident further from every node of the roads is not of this city."""
+
+
+def _at_places(table: Table) -> Table:
+    """The table of a log that has coordinates in place of nodes."""
+    types = {**table.types, **dict.fromkeys(COORDINATES, float)}
+    return replace(table, required=("time", *COORDINATES), types=types)
+
 
 def read_log(path: Path, city: City) -> NDArray[np.void]:
     """The incidents of a log as records; raises an error that names the first row that is not sound."""
+    table = TYPED_TABLE if city.standards else LOG_TABLE
     try:
-        read = parse_table(TYPED_TABLE if city.standards else LOG_TABLE, read_text(path))
+        text = read_text(path)
+        by_place = _has_coordinates(text)
+        read = parse_table(_at_places(table) if by_place else table, text)
     except UnreadableError as error:
         raise InputError(f"{path}: {error}") from error
     unread = {fault.index: fault.text for fault in reversed(read.faults)}
@@ -67,21 +90,68 @@ def read_log(path: Path, city: City) -> NDArray[np.void]:
     points_at: dict[str, list[int]] = defaultdict(list)
     for j, demand_point in enumerate(city.demand):
         points_at[demand_point.node_id].append(j)
-    rows_of: dict[tuple[datetime, int], int] = {}
+    areas = _Areas(city, read.rows) if by_place else None
+    rows_of: dict[tuple[Any, ...], int] = {}
     before: datetime | None = None
     for index, (number, row) in enumerate(zip(read.row_numbers, read.rows, strict=True)):
         where = f"{path.name} row {number}"
         if index in unread:
             raise InputError(f"{where}: {unread[index]}")
         _check_cells(where, row["extra"])
-        time, point = row["time"], _find_point(where, row, city, points_at)
+        node_id = row["node_id"] if areas is None else areas.node_of(where, index)
+        time, point = row["time"], _find_point(where, row, node_id, city, points_at)
         _check_order(where, before or time, time)
-        if (first_row := rows_of.setdefault((time, point), number)) != number:
-            raise InputError(f"{where}: expected each incident once, got the same time and node as in row {first_row}")
+        # Two incidents of one area may begin in the same minute.
+        key = (time, point, *(row[name] for name in COORDINATES if by_place))
+        if (first_row := rows_of.setdefault(key, number)) != number:
+            what = "place" if by_place else "node"
+            raise InputError(
+                f"{where}: expected each incident once, got the same time and {what} as in row {first_row}"
+            )
         before = time
     first = next(iter(rows_of))[0]
     monday = first.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=first.weekday())
-    return np.array([((time - monday).total_seconds() / 60.0, point) for time, point in rows_of], INCIDENT)
+    return np.array([((time - monday).total_seconds() / 60.0, point) for time, point, *_ in rows_of], INCIDENT)
+
+
+def _has_coordinates(text: str) -> bool:
+    """Whether a log has coordinates and no nodes, by its header."""
+    with suppress(csv.Error):
+        for cells in csv.reader(io.StringIO(text, newline="")):
+            if any(cell.strip() for cell in cells):
+                header = {cell.strip() for cell in cells}
+                return "node_id" not in header and header.issuperset(COORDINATES)
+    return False
+
+
+class _Areas:
+    """The demand points that the coordinates of a log belong to."""
+
+    def __init__(self, city: City, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.city, self.rows = city, rows
+        # Rows that could not be read are refused one by one, later.
+        x, y = ([row[name] if isinstance(row[name], float) else 0.0 for row in rows] for name in COORDINATES)
+        self.node, self.metres = nearest_nodes(city, x, y)
+        self.closest: dict[str | None, tuple[list[str], NDArray[np.int64]]] = {}
+
+    def node_of(self, where: str, row: int) -> str:
+        """The node of the demand point that is closest to the coordinates of a row; an error if these are far."""
+        x, y = (float(self.rows[row][name]) for name in COORDINATES)
+        if fault := fault_of(self.city, x, y, float(self.metres[row]), most=MOST_METRES):
+            raise InputError(f"{where}: {fault}")
+        nodes, closest = self._closest_of_type(self.rows[row].get("type") if self.city.standards else None)
+        found, node_id = int(closest[self.node[row]]), self.city.nodes[int(self.node[row])].node_id
+        if found < 0:
+            raise InputError(f"{where}: expected a road from some demand point to node {node_id}, got none")
+        return nodes[found]
+
+    def _closest_of_type(self, of_type: str | None) -> tuple[list[str], NDArray[np.int64]]:
+        """The demand nodes of a type, and [node] which of them is the closest to each node; all, if it has none."""
+        if of_type not in self.closest:
+            points = [point for point in self.city.demand if not of_type or point.type == of_type] or self.city.demand
+            nodes = list(dict.fromkeys(point.node_id for point in points))
+            self.closest[of_type] = nodes, area_of_nodes(self.city, nodes)
+        return self.closest[of_type]
 
 
 def _check_cells(where: str, extra: tuple[tuple[str, str], ...]) -> None:
@@ -97,9 +167,9 @@ def _check_cells(where: str, extra: tuple[tuple[str, str], ...]) -> None:
                     )
 
 
-def _find_point(where: str, row: Mapping[str, Any], city: City, points_at: Mapping[str, list[int]]) -> int:
-    """The demand point of a row."""
-    node, of_type = row["node_id"], row.get("type")
+def _find_point(where: str, row: Mapping[str, Any], node: str, city: City, points_at: Mapping[str, list[int]]) -> int:
+    """The demand point of a row, given its node."""
+    of_type = row.get("type")
     number: int | None = row.get("class")
     if node not in points_at:
         raise InputError(f"{where}: expected a node of demand.csv, got {shown(node)}{near(node, points_at)}")

@@ -1,6 +1,6 @@
 """How a policy decides inside the simulation: as arrays where it can, else by asking it."""
 
-from math import inf
+from math import floor, inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,9 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.problem import DispatchProblem
+from runcard.policy.mean_field_bulk import AheadRule
 from runcard.policy.week import AnyPolicy, HourlyPolicy
+from runcard.simulate.kernels.day import hour_of_week
 from runcard.simulate.kernels.run import BY_ORDER, BY_TABLE, BY_VALUE
 from runcard.simulate.scenario import Scenario
 
@@ -49,13 +51,32 @@ class ArrayRule(NamedTuple):
     """Of one period. Those of all periods stand one after another, in `order`, `table`, `cost`, `known` and `value`."""
 
 
-def array_rule(policy: AnyPolicy, decisions: float = inf) -> ArrayRule | None:
+class HourlyAhead(NamedTuple):
+    """The rules of a policy that looks one event ahead and knows the hour."""
+
+    rules: tuple[AheadRule, ...]
+    period: NDArray[np.int64]
+    """[168] the rule of each hour of the week."""
+
+    def until(self, minutes: float) -> tuple[int, float]:
+        """The rule of a time, and when another one takes its place."""
+        hour = hour_of_week(minutes)
+        number, more = int(self.period[hour]), 1
+        while more < len(self.period) and self.period[(hour + more) % len(self.period)] == number:
+            more += 1
+        return number, 60.0 * (floor(minutes / 60.0) + more)
+
+
+AnyRule = ArrayRule | AheadRule | HourlyAhead
+
+
+def array_rule(policy: AnyPolicy, decisions: float = inf) -> AnyRule | None:
     """How a policy decides, or None if it is to be asked for each of so many decisions."""
     if isinstance(policy, HourlyPolicy):
         return _hourly_rule(policy, decisions)
     bulk, problem = policy.in_bulk(decisions), policy.problem
-    if bulk is None:
-        return None
+    if bulk is None or bulk.ahead is not None:
+        return None if bulk is None else bulk.ahead
     kind = BY_ORDER if bulk.order is not None else BY_VALUE if bulk.value is not None else BY_TABLE
     remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
     known = np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else None
@@ -83,10 +104,13 @@ def array_rule(policy: AnyPolicy, decisions: float = inf) -> ArrayRule | None:
     )
 
 
-def _hourly_rule(policy: HourlyPolicy, decisions: float) -> ArrayRule | None:
+def _hourly_rule(policy: HourlyPolicy, decisions: float) -> ArrayRule | HourlyAhead | None:
     """The rules of all periods as one; None where one has to be asked, or they are of different kinds."""
     parts = [array_rule(one, part * decisions) for one, part in zip(policy.policies, policy.hour_parts, strict=True)]
-    found = [part for part in parts if part is not None]
+    ahead = tuple(part for part in parts if isinstance(part, AheadRule))
+    if len(ahead) == len(parts):
+        return HourlyAhead(ahead, policy.of_hour)
+    found = [part for part in parts if isinstance(part, ArrayRule)]
     if len(found) < len(parts) or len({(part.kind, part.num_points, part.num_values) for part in found}) > 1:
         return None
     known = np.concatenate([part.known for part in found], axis=1)

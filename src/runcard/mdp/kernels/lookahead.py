@@ -75,7 +75,7 @@ def is_idle(members: NDArray[np.integer[Any]], idle: Ints) -> bool:
 
 
 @bare_kernel
-def _taken(g: int, members: Members, tables: Any) -> int:
+def taken_from(g: int, members: Members, tables: Any) -> int:
     """What the trucks of a team take from the state of table g; 0 if it has none of them."""
     taken = 0
     for r in range(len(members)):
@@ -89,7 +89,7 @@ def price_of(members: Members, place: Ints, tables: Any) -> float:
     """h(f-b) - h(f) of a team in the state of `place`."""
     price = 0.0
     for g in range(len(place)):
-        taken = _taken(g, members, tables)
+        taken = taken_from(g, members, tables)
         if taken > 0:
             price += tables.value[place[g] - taken] - tables.value[place[g]]
     return price
@@ -182,18 +182,18 @@ def best_totals(g: int, idle: Ints, place: Ints, now: StatePrices, teams: Any, t
     return short
 
 
-@njit(nogil=True, cache=True)
-def _enter(members: Members, sign: int, idle: Ints, place: Ints, tables: Any) -> None:
+@bare_kernel
+def enter(members: Members, sign: int, idle: Ints, place: Ints, tables: Any) -> None:
     """Move the state by the trucks of a team: they leave (-1) or come back (1)."""
     for r in range(len(members)):
         if members[r] >= 0:
             idle[members[r]] += sign
     for g in range(len(place)):
-        place[g] += sign * _taken(g, members, tables)
+        place[g] += sign * taken_from(g, members, tables)
 
 
-@njit(nogil=True, cache=True)
-def _returns(a: int, size: int, idle: Ints, place: Ints, known: Floats, teams: Any, tables: Any) -> float:
+@bare_kernel
+def returns_of(a: int, size: int, idle: Ints, place: Ints, known: Floats, teams: Any, tables: Any) -> float:
     """The part of returns in the price of team a of `size` trucks, over μ."""
     total, members = 0.0, teams.members[a]
     for i in range(len(idle)):
@@ -202,7 +202,7 @@ def _returns(a: int, size: int, idle: Ints, place: Ints, known: Floats, teams: A
             price = known[a]
             for n in range(tables.first_group[i], tables.first_group[i + 1]):
                 g = tables.group[n]
-                taken, here, there = _taken(g, members, tables), place[g], place[g] + tables.stride[g, i]
+                taken, here, there = taken_from(g, members, tables), place[g], place[g] + tables.stride[g, i]
                 price += tables.value[there - taken] - tables.value[there]
                 price -= tables.value[here - taken] - tables.value[here]
             total += busy * price
@@ -219,9 +219,9 @@ def _incidents(
     """Σ_j λ_j (V_j(f-a) - V_j(f)) for team a, from what is known of f; `after` is scratch."""
     members, total = teams.members[a], teams.total_rate * now.price[a]
     after.local[:], after.increment[:], after.price[:] = now.local, now.increment, np.nan
-    _enter(members, -1, idle, place, tables)
+    enter(members, -1, idle, place, tables)
     for g in range(len(place)):
-        if _taken(g, members, tables) > 0:
+        if taken_from(g, members, tables) > 0:
             _find_increments(g, place, now.price, after.local, after.increment, tables)
     for g in range(len(place)):
         concerned = short[g]
@@ -237,7 +237,7 @@ def _incidents(
         best_totals(g, idle, place, after, teams, tables)
         for m in range(teams.first_point[g], teams.first_point[g + 1]):
             total += teams.rate[m] * (after.total[m] - now.total[m])
-    _enter(members, 1, idle, place, tables)
+    enter(members, 1, idle, place, tables)
     return float(total)
 
 
@@ -334,7 +334,7 @@ def prices_ahead(
         # Before that, with the same bound for returns, too; where a truck of the team returns, only the others count.
         if keep > 0 and p_late[n] + ((weight - mu) * together - short) / weight > best[-1] + ROUNDING:
             continue
-        returns = mu * _returns(candidates[n], size, idle, place, now.price, teams, tables)
+        returns = mu * returns_of(candidates[n], size, idle, place, now.price, teams, tables)
         bound = p_late[n] + (teams.total_rate * together - short + returns) / weight
         if keep > 0 and bound > best[-1] + ROUNDING:
             continue

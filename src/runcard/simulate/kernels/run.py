@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel, inlined_kernel
+from runcard.mdp.kernels.lookahead_bulk import team_ahead
 from runcard.mdp.kernels.states import state_mask
 from runcard.simulate.kernels.day import advance, finish, hour_of_week, send
 
@@ -86,6 +87,25 @@ def run_batch(
         tally(model, state, found, records, stations, first_counted)
     finish(state)
     found.sums[0].minutes = state.clock[0].now - state.clock[0].measured_from
+
+
+@bare_kernel
+def run_batch_ahead(
+    model: Any, state: Any, scratch: Any, bulk: Any, teams: Any, tables: Any, found: Any, records: Any,
+    stations: NDArray[np.int64], first_counted: int, num_incidents: int, end: float,
+) -> None:  # fmt: skip
+    """The same as `run_batch` for a policy that looks one event ahead (see `policy.mean_field_bulk`).
+
+    It may be called again with a later end; `finish` is left to the caller.
+    """
+    while found.sums[0].of_city < num_incidents and advance(model, state, end):
+        point = model.points[state.clock[0].point]
+        if point.needed > 0:
+            team = team_ahead(point.own, state.idle, scratch, bulk, teams, tables)
+            for r in range(len(stations)):
+                stations[r] = teams.members[team, r]
+            send(model, state, stations)
+        tally(model, state, found, records, stations, first_counted)
 
 
 @inlined_kernel

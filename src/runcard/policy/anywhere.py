@@ -1,0 +1,350 @@
+"""Decisions for any node of the roads, and with units that are not at home.
+
+What a team costs now depends on the roads. What it costs later, its price, depends only on the stations that its units
+belong to. So a place that is no demand point needs a row of costs, made there and then, and no new solution:
+
+    a = argmin { cost(a, here) + h(f-a') - h(f) },    a' the team a with every unit at its own station.
+
+The row is that of a small city: its only demand point is here, its stations are the posts where units are idle. A unit
+that is not at home is a post of its own with one truck. It is on the road already, so that it has no turnout. Units of
+one station that are in two places are two posts, and may share links with one another as any others do.
+
+Closest-first sends the closest units to this very place. A fixed card has no order for it: the card of the closest
+demand point by road is used, where a unit that is not at home keeps the place of its station.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from math import comb
+from typing import Final, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.address import Place, Spot, find_spot
+from runcard.city.conditions import near
+from runcard.city.model import QUIET_RATE, City, Station, Unit
+from runcard.errors import InputError, PolicyFileError
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.objective import with_objective
+from runcard.mdp.problem import P_LATE, DispatchProblem, is_standard, standard_measure
+from runcard.mdp.rows import DecisionRule
+from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Stored
+from runcard.policy.by_function import FunctionPolicy
+from runcard.policy.by_order import OrderPolicy
+from runcard.policy.by_value import PricedPolicy
+from runcard.policy.department import Department, DepartmentDecision, Fleet, KindDecision
+from runcard.policy.fixed_card import FixedCard
+from runcard.policy.ground import Ground
+from runcard.policy.options import checked_idle, first_in_order, idle_teams
+
+MOST_TEAMS: Final = 1_001
+"""Of more teams only those of the closest posts are looked at: 43 posts for two units, 16 for three, 10 for four."""
+
+NO_CITY: Final = (
+    "the policy holds no city, so that it knows demand points only, and units at home: solve it again with this "
+    "version, or give its city"
+)
+
+
+@dataclass(frozen=True)
+class Post:
+    """Where idle trucks are."""
+
+    station_id: str
+    """In the small city."""
+    node_id: str
+    home: int
+    """The number of their own station in the problem of the fleet."""
+    trucks: int
+    units: tuple[Unit, ...]
+    """The same by name, if there is a roster."""
+    on_road: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HerePolicy(PricedPolicy):
+    """A policy in one state, with the costs of a place of its own and the prices of the policy."""
+
+    base: Policy
+    idle_at: NDArray[np.int64]
+    """[station of `base`] its idle trucks, wherever they are."""
+    homes: NDArray[np.int64]
+    """[I] the station of `base` that the trucks of each post belong to."""
+    order: NDArray[np.int64] | None
+    """[1, I] the posts in the order in which trucks go, if it is an order that decides."""
+    find_arrivals: Callable[[Collection[int]], DispatchProblem] | None = None
+    """The problem of some of the posts with arrivals: only the teams of an answer need these, and they take longest."""
+    certificate: Certificate | None = None
+
+    def arrivals_of(self, decision: Decision) -> DispatchProblem:
+        """A problem that has the arrivals of the teams of a decision, if they are known at all."""
+        if self.find_arrivals is None:
+            return self.problem
+        ids = {one for option in (decision, *decision.alternatives) for one in option.team}
+        return self.find_arrivals([i for i, one in enumerate(self.problem.station_ids) if one in ids] or [0])
+
+    @property
+    def name(self) -> str:
+        """That of the policy."""
+        return self.base.name
+
+    @property
+    def reason(self) -> str:
+        """That of the policy."""
+        return self.base.reason
+
+    @property
+    def rule(self) -> DecisionRule:
+        """There is none: it decides in one state only."""
+        _refuse_more()
+
+    def in_bulk(self, decisions: float) -> BulkRule | None:
+        """There is none: it decides in one state only."""
+        _refuse_more()
+
+    def stored(self) -> Stored:
+        """No file holds it."""
+        raise PolicyFileError("a decision for one place cannot be written to a file")
+
+    def _teams_of(self, teams: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of teams in the policy, with every unit at its own station."""
+        here = self.problem.teams.stations[teams]
+        return self.base.problem.teams.find(np.where(here >= 0, self.homes[here], -1))
+
+    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.base.prices(self.idle_at, self._teams_of(teams))
+
+    def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The teams that a decision may list, and their prices."""
+        teams = idle_teams(self.problem, idle, point)
+        if not isinstance(self.base, PricedPolicy):
+            return teams, self._prices(idle, teams)
+        price = self.base.best_prices(self.idle_at, self._teams_of(teams), self.problem.cost[teams, point])
+        listed = np.isfinite(price)
+        return teams[listed], price[listed]
+
+    def _choose(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]) -> int:
+        if self.order is None:
+            return super()._choose(idle, point, teams, price)
+        return int(np.searchsorted(teams, first_in_order(self.problem, self.order, idle, point)))
+
+
+def _refuse_more() -> NoReturn:
+    raise InputError("a policy for one place decides in one state only")
+
+
+def decide_anywhere(
+    department: Department,
+    idle: Mapping[str, int] | Collection[str],
+    place: Place,
+    incident_type: str = "",
+    *,
+    moved: Mapping[str, Place] | None = None,
+    choose_point: Callable[[Fleet, str], int] | None = None,
+) -> DepartmentDecision:
+    """Who goes to an incident at any place, with units `moved` to other places than their stations.
+
+    `idle` has the idle units; without a roster, how many trucks of each station are idle, and `moved` names stations:
+    one truck of each is elsewhere. In a city without types, `choose_point` says which demand point of a node is meant.
+    """
+    ground = department.ground
+    if ground is None:
+        raise InputError(NO_CITY)
+    spot = find_spot(ground.city, place)
+    spots = {name: find_spot(ground.city, where, what=f"unit {name}") for name, where in (moved or {}).items()}
+    _check_moved(department, idle, spots)
+    minutes, kinds, notes, areas = ground.minutes_to(spot.node_id), [], list[str](), list[str]()
+    for fleet in department.fleets:
+        like = _like(fleet, ground, minutes, incident_type, choose_point)
+        if like is None:
+            continue
+        area = fleet.problem.point_ids[like]
+        areas.append(area)
+        own = {name: where.node_id for name, where in spots.items() if name in _names(fleet)}
+        if area == spot.node_id and not own:
+            trucks = _trucks_of(fleet, idle)
+            kinds.append(fleet.decide(trucks, like, idle if fleet.units else ()))
+            continue
+        here = _Here(fleet, ground, spot.node_id, like, minutes)
+        kinds.append(here.decide(idle, own))
+        notes += here.notes
+    if not kinds:
+        raise InputError(f"expected a type of incident that some demand point has, got {incident_type!r}")
+    return DepartmentDecision(
+        node_id=spot.node_id, type=incident_type, kinds=tuple(kinds), spot=spot, area=areas[0], moved=spots,
+        notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _names(fleet: Fleet) -> Collection[str]:
+    """What its trucks are called: units, or stations where there is no roster."""
+    return {unit.unit_id for unit in fleet.units} if fleet.units else fleet.problem.station_ids
+
+
+def _trucks_of(fleet: Fleet, idle: Mapping[str, int] | Collection[str]) -> NDArray[np.int64]:
+    """[I] the idle trucks of each station."""
+    if isinstance(idle, Mapping):
+        return np.array([idle.get(station_id, 0) for station_id in fleet.problem.station_ids], np.int64)
+    return fleet.idle_trucks(idle)
+
+
+def _check_moved(department: Department, idle: Mapping[str, int] | Collection[str], moved: Mapping[str, Spot]) -> None:
+    """Raise an InputError about a unit that is said to be elsewhere, but is busy or is none."""
+    roster = bool(department.unit_ids)
+    names = department.unit_ids if roster else department.fleets[0].problem.station_ids
+    for name in moved:
+        what = "unit" if roster else "station"
+        if name not in names:
+            guess = "" if roster else near(name, names)
+            raise InputError(f"expected a {what} that is not at home, got {name!r}, which is none{guess}")
+        if name not in idle or (isinstance(idle, Mapping) and idle[name] < 1):
+            raise InputError(f"{what} {name}: expected it to be idle, since it is said to be free elsewhere, got busy")
+
+
+def _like(
+    fleet: Fleet,
+    ground: Ground,
+    minutes: NDArray[np.float64],
+    incident_type: str,
+    choose_point: Callable[[Fleet, str], int] | None,
+) -> int | None:
+    """The demand point of a type that is closest by road: from it to the place; None if no such incident needs them."""
+    points = [number for number, of_type in enumerate(fleet.types) if of_type == incident_type]
+    if not points:
+        return None
+    ground.seen_by(fleet)  # its points are nodes of the roads
+    away = minutes[[ground.node_numbers[fleet.problem.point_ids[number]] for number in points]]
+    like = points[int(away.argmin())]
+    if fleet.standards:
+        return like
+    node_id = fleet.problem.point_ids[like]
+    if choose_point is not None:
+        return choose_point(fleet, node_id)
+    return fleet.point(node_id, incident_type)
+
+
+class _Here:
+    """A place, and what one fleet can do there."""
+
+    def __init__(self, fleet: Fleet, ground: Ground, node_id: str, like: int, minutes: NDArray[np.float64]) -> None:
+        if isinstance(fleet.policy, FunctionPolicy):
+            raise InputError(f"{fleet.policy.name}: a policy that is a function decides for demand points only")
+        self.fleet, self.ground, self.node_id, self.like, self.minutes = fleet, ground, node_id, like, minutes
+        self.notes: list[str] = []
+
+    def decide(self, idle: Mapping[str, int] | Collection[str], moved: Mapping[str, str]) -> KindDecision:
+        """What this kind sends."""
+        fleet = self.fleet
+        idle_at = checked_idle(fleet.problem, _trucks_of(fleet, idle))
+        posts = self._near(self._posts(idle_at, () if isinstance(idle, Mapping) else idle, moved))
+        nobody = not posts
+        if nobody:  # a city needs a station; its truck is busy
+            first = self.ground.seen_by(fleet).stations[0]
+            units = tuple(unit for unit in fleet.units if unit.station_id == first.station_id)[:1]
+            posts = [Post(first.station_id, first.node_id, 0, 1, units)]
+        local = self._fleet(posts, idle_at)
+        trucks = np.array([0 if nobody else post.trucks for post in posts], np.int64)
+        return local.decide(trucks, 0, frozenset(idle) if fleet.units else ())
+
+    def _posts(self, idle_at: NDArray[np.int64], idle: Collection[str], moved: Mapping[str, str]) -> list[Post]:
+        """Where idle trucks are: at home, in the order of stations, and elsewhere."""
+        found, elsewhere = [], []
+        for home, station in enumerate(self.ground.seen_by(self.fleet).stations):
+            units = [
+                unit for unit in self.fleet.units if unit.station_id == station.station_id and unit.unit_id in idle
+            ]
+            names = [unit.unit_id for unit in units] if self.fleet.units else [station.station_id]
+            away = [name for name in names if name in moved]
+            for name in away:
+                own = tuple(unit for unit in units if unit.unit_id == name)
+                # An id of a station has no comma, that of a node may have one.
+                station_id = f"{name}@{moved[name]}".replace(",", ";")
+                elsewhere.append(Post(station_id, moved[name], home, 1, own, on_road=True))
+            left = int(idle_at[home]) - len(away)
+            if left > 0:
+                there = tuple(unit for unit in units if unit.unit_id not in moved)
+                found.append(Post(station.station_id, station.node_id, home, left, there))
+        return found + elsewhere
+
+    def _near(self, posts: list[Post]) -> list[Post]:
+        """The posts that a road leads from to the place; of many, those that come first, in the order given."""
+        minutes = [float(self.minutes[self.ground.node_numbers[post.node_id]]) for post in posts]
+        reached = [number for number, away in enumerate(minutes) if np.isfinite(away)]
+        lost = [post.station_id for post, away in zip(posts, minutes, strict=True) if not np.isfinite(away)]
+        if lost and not reached:
+            raise InputError(f"node {self.node_id}: expected a road from some idle {self.fleet.kind} to it, got none")
+        if lost:
+            self.notes.append(f"No road leads to {self.node_id} from {', '.join(lost)}.")
+        needed, num = int(self.fleet.problem.trucks_needed[self.like]), len(reached)
+        while comb(num + needed, needed) > MOST_TEAMS:
+            num -= 1
+        if num < len(reached):
+            self.notes.append(f"Only the {num} closest of {len(reached)} places with an idle {self.fleet.kind} count.")
+        rank = self._ranks(posts, minutes)
+        closest = sorted(sorted(reached, key=lambda number: rank[number])[:num])
+        return [posts[number] for number in closest]
+
+    def _ranks(self, posts: list[Post], minutes: list[float]) -> list[float]:
+        """Which post comes first: by driving time, or by the card."""
+        policy = self.fleet.policy
+        if not isinstance(policy, FixedCard):
+            return minutes
+        places = np.argsort(policy.order[self.like])
+        # Of one station, those at home come before others; of these, posts are in order.
+        return [float(2 * places[post.home] + post.on_road) for post in posts]
+
+    def _fleet(self, posts: list[Post], idle_at: NDArray[np.int64]) -> Fleet:
+        """The fleet whose stations are the posts."""
+        fleet, policy, city = self.fleet, self.fleet.policy, self._city(posts)
+        problem, order = self._problem(city, posts), None
+        if isinstance(policy, FixedCard):
+            ranks = self._ranks(posts, [])
+            order = np.argsort(np.array([ranks]), axis=1, kind="stable")
+            area = fleet.problem.point_ids[self.like]
+            if area != self.node_id:
+                self.notes.append(f"The card is that of {area}, the closest demand point by road.")
+        elif isinstance(policy, OrderPolicy):
+            order = problem.order
+        homes = np.array([post.home for post in posts], np.int64)
+        here = HerePolicy(
+            problem=problem, base=policy, idle_at=idle_at, homes=homes, order=order,
+            find_arrivals=partial(self._with_arrivals, posts) if fleet.problem.p90_minutes else None,
+        )  # fmt: skip
+        types = (fleet.types[self.like],)
+        return Fleet(kind=fleet.kind, policy=here, units=city.units, standards=fleet.standards, types=types)
+
+    def _city(self, posts: list[Post]) -> City:
+        """The small city."""
+        city = self.ground.seen_by(self.fleet)
+        point = replace(city.demand[self.like], node_id=self.node_id, incidents_per_day=QUIET_RATE)
+        by_unit = bool(city.units)  # they are counted
+        return replace(
+            city,
+            stations=tuple(Station(post.station_id, post.node_id, 0 if by_unit else post.trucks) for post in posts),
+            units=tuple(replace(unit, station_id=post.station_id) for post in posts for unit in post.units),
+            demand=(point,),
+            standards=tuple(one for one in city.standards if one.type == point.type),
+            outside=replace(city.outside, links=self.ground.outside_links(self.fleet)),
+            periods=(),
+        )
+
+    def _with_arrivals(self, posts: list[Post], numbers: Collection[int]) -> DispatchProblem:
+        """The problem of some posts, with arrivals."""
+        some = [posts[number] for number in numbers]
+        return self._problem(self._city(some), some, arrivals=True)
+
+    def _problem(self, city: City, posts: list[Post], *, arrivals: bool = False) -> DispatchProblem:
+        """The costs of the teams here, with all that the problem of the fleet knows of its own."""
+        base = self.fleet.problem
+        on_road = [number for number, post in enumerate(posts) if post.on_road]
+        problem = dispatch_problem(
+            replace(city, objective=base.objective), minutes=False, arrivals=arrivals, on_road=on_road
+        )
+        problem = with_objective(problem, base.objective)
+        if any(map(is_standard, base.measures)) and not any(map(is_standard, problem.measures)):
+            # One standard that counts once; elsewhere there are others, and prices count them.
+            measures = {**problem.measures, standard_measure(0): problem.measures[P_LATE]}
+            problem = replace(problem, measures=measures)
+        return problem
