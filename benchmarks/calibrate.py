@@ -7,7 +7,7 @@ them is judged by how much it differs between logs.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -79,6 +79,12 @@ def coverage(seeds: int, incidents: int = 30_000) -> Iterator[Row]:
     # A worker that is started afresh has no threads of ours that a fork would break.
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as workers:
         found = list(workers.map(partial(found_in, incidents=incidents), range(1, seeds + 1)))
+    yield from coverage_rows(found, incidents)
+
+
+def coverage_rows(found: Sequence[Found], incidents: int) -> Iterator[Row]:
+    """The same, given what the fits say."""
+    seeds = len(found)
     values = {name: np.array([one.numbers[name] for one in found]) for name in found[0].numbers}
     least = int(binom.ppf(RARE, seeds, LEVEL))
     held = {name: (table[:, 1] <= table[:, 3]) & (table[:, 3] <= table[:, 2]) for name, table in values.items()}
