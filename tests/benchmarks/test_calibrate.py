@@ -34,7 +34,7 @@ def test_somebody_goes_to_every_incident_of_the_known_city() -> None:
 
 
 def test_coverage_is_counted() -> None:
-    """An interval that holds the truth in 38 of 40 logs is as it claims; a number that is not found is nowhere inside."""
+    """An interval that holds the truth in 38 of 40 logs is as it claims; a number that is not found is never inside."""
 
     def made(width: float) -> Found:
         numbers = {"shared_delay": (0.34, 0.34 - width, 0.34 + width, 0.3), "lost": (np.nan, np.nan, np.nan, 1.0)}
