@@ -19,7 +19,10 @@ def fit(
     city: CityFolder,
     log: Annotated[Path, path_option("FILE", "The log: a CSV file with a row for each unit that was sent.", "--log")],
     mapping: Annotated[
-        str, option("NAME|FILE", "What its columns are: san-francisco, london, neris, or a TOML file.", "--mapping")
+        str,
+        option(
+            "NAME|FILE", "What its columns are: san-francisco, london, neris, runcard, or a TOML file.", "--mapping"
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -177,7 +180,7 @@ def generate_log(
     city: CityFolder,
     output: Annotated[Path, path_option("FILE", "The log to write.", "-o")],
     mapping: Annotated[
-        str, option("NAME|FILE", "Its format: san-francisco, london, neris, or a TOML file.", "--mapping")
+        str, option("NAME|FILE", "Its format: san-francisco, london, neris, runcard, or a TOML file.", "--mapping")
     ] = "san-francisco",
     incidents_file: Annotated[
         Path | None,
