@@ -5,6 +5,8 @@ import datetime
 import platform
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -12,6 +14,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.calibrate import calibrate_cases
 from benchmarks.cases import Row, all_cases
 from benchmarks.department import department_cases
 from benchmarks.heuristics import near_cases, online_cases
@@ -26,6 +29,7 @@ PARTS: Final = {
     "near": near_cases,
     "simulation": simulation_cases,
     "department": department_cases,
+    "calibrate": calibrate_cases,
     "study": study_cases,
 }
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
@@ -61,13 +65,18 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, the study",
+        help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits "
+        "to logs, the study",
     )
+    parser.add_argument("--seeds", type=int, default=100, help="made-up logs that a known city is fitted to")
+    parser.add_argument("--data", type=Path, help="a folder with real raw files: manhattan and sanfrancisco")
     parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
     options = parser.parse_args()
     console = Console()
     rows = []
-    parts = [PARTS[options.only]] if options.only else list(PARTS.values())
+    of_calibrate = partial(calibrate_cases, seeds=options.seeds, data=options.data)
+    every: dict[str, Callable[..., Iterator[Row]]] = {**PARTS, "calibrate": of_calibrate}
+    parts = [every[options.only]] if options.only else list(every.values())
     for row in chain.from_iterable(part(quick=options.quick) for part in parts):
         rows.append(row)
         console.print(

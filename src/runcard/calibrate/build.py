@@ -45,13 +45,18 @@ def build_city(
     centres: Sequence[str],
     target_minutes: float | None,
     notes: list[str],
+    rules: Sequence[Standard] = (),
 ) -> City:
-    """The city with fitted numbers; what a reader should know is added to the notes."""
+    """The city with fitted numbers; what a reader should know is added to the notes.
+
+    `rules` are the standards by which types and kinds get theirs, instead of those of the city.
+    """
     value = {one.name: one.value for one in numbers}
     units = city.units or roster_of(list(homes))
     # Without names of units nobody can tell kinds apart: all trucks are of one.
     named = {one.kind: one.kind if units else ONLY_KIND for one in sent}
-    standards = _standards(city, value, sent, named, units, target_minutes, notes)
+    target = target_minutes or city.target_minutes
+    standards = _standards(rules or city.standards, value, sent, named, units, target, notes)
     answered = [name for name in types if any(one.type == name for one in standards)]
     lost = [name for name in types if name not in answered]
     notes += [f"no kind of units goes to most incidents of type {name}: it is left out" for name in lost]
@@ -97,15 +102,14 @@ def _links(city: City, value: Mapping[str, float], driving: DrivingFit) -> tuple
 
 
 def _standards(
-    city: City,
+    rules: Sequence[Standard],
     value: Mapping[str, float],
     sent: Sequence[SentFit],
     named: Mapping[str, str],
     units: Sequence[Unit],
-    target_minutes: float | None,
+    target: float | None,
     notes: list[str],
 ) -> list[Standard]:
-    target = target_minutes or city.target_minutes
     own = {unit.kind for unit in units} or {ONLY_KIND}
     found = []
     for one in sent:
@@ -121,13 +125,13 @@ def _standards(
                 f"{name} gets {MAX_TRUCKS_PER_INCIDENT} or more of {kind}: {MAX_TRUCKS_PER_INCIDENT} are counted"
             )
             number = MAX_TRUCKS_PER_INCIDENT
-        known = [rule for rule in city.standards if (rule.type, rule.kind) == (name, kind)]
+        known = [rule for rule in rules if (rule.type, rule.kind) == (name, kind)]
         if not known and target is None:
             raise InputError(f"expected a target for {kind} at {name}: say it with --target-minutes")
-        rules = known or [Standard(name, kind, number, 1, float(target or 0.0))]
+        own_rules = known or [Standard(name, kind, number, 1, float(target or 0.0))]
         busy = value.get(f"busy_minutes.{name}.{one.kind}")
         found += [
-            replace(rule, trucks=number, arrivals=min(rule.arrivals, number), busy_minutes=busy) for rule in rules
+            replace(rule, trucks=number, arrivals=min(rule.arrivals, number), busy_minutes=busy) for rule in own_rules
         ]
     if not found:
         raise InputError("expected a log in which some kind of units goes to some type of incident, got none")

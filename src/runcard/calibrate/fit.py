@@ -6,7 +6,7 @@ keep their shape. Their minutes are multiplied by the factors of their classes, 
 way home, driving is fitted again until they stay.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
@@ -27,6 +27,7 @@ from runcard.calibrate.homes import (
     origins,
     too_fast,
     with_roster_kinds,
+    without_home,
 )
 from runcard.calibrate.hours import (
     LEAST_DAYS,
@@ -43,7 +44,7 @@ from runcard.calibrate.rates import RateFit, fit_rates, total_rates
 from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
 from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
 from runcard.calibrate.turnout import LEAST_TIMES, TurnoutFit, fit_turnout
-from runcard.city.model import City
+from runcard.city.model import City, Standard
 from runcard.city.periods import Period
 from runcard.errors import InputError
 
@@ -148,12 +149,14 @@ def fit_city(
     periods: str | tuple[Period, ...] = "find",
     overrule: Mapping[str, float] | None = None,
     target_minutes: float | None = None,
+    standards: Sequence[Standard] = (),
     progress: Progress | None = None,
 ) -> Fit:
     """The city with the numbers of a log.
 
     `periods` are found from the data ("find"), left out ("none") or given. `overrule` replaces numbers by name, and
-    `target_minutes` is the target of standards that the city does not have yet.
+    `target_minutes` is the target of standards that the city does not have yet. `standards`, if given, stand in for
+    those of the city: a city without a roster has no kinds, so it cannot have any.
     """
     say = progress or (lambda words: None)
     city = without_aprons(city)
@@ -169,6 +172,7 @@ def fit_city(
         raise InputError(f"{log.name}: expected a log of at least two incidents at different times")
     say("finding homes")
     homes = find_homes(city, log, placed, home_pattern) if log.units else []
+    notes += without_home(log, homes)
     station = origins(city, log, homes)
     say("fitting driving times")
     driving, data, roads = _fit_driving(city, log, placed, station)
@@ -207,6 +211,7 @@ def fit_city(
         centres=placed.centres,
         target_minutes=target_minutes,
         notes=notes,
+        rules=standards,
     )
     call = (log.responses["dispatched"] - log.responses["received"]) / 60.0
     return Fit(

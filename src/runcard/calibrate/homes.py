@@ -11,6 +11,7 @@ arrives in much less time than the road from home takes; but chance does that to
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -23,6 +24,8 @@ from runcard.calibrate.trips import minutes_between
 from runcard.city.model import City, Unit
 
 LEAST_DRIVES: Final = 5
+MOST_NAMED: Final = 10
+"""Units that a note names; of more it says how many."""
 TOO_FAST: Final = 1.0 / 3.0
 """A drive that takes less than this part of the mean is faster than the road allows."""
 SHORT_MINUTES: Final = 2.0
@@ -116,6 +119,17 @@ def _by_drives(city: City, log: Log, placed: Placed, units: list[int], kinds: li
         station = city.stations[int(order[0])].station_id
         found.append(Home(log.units[unit], kinds[unit], station, "drives", margin))
     return found
+
+
+def without_home(log: Log, homes: Sequence[Home]) -> list[str]:
+    """A note on the units of a log that no station is known for, if there are any."""
+    known = {home.unit for home in homes}
+    lost = sorted(unit for unit in log.units if unit not in known)
+    if not lost:
+        return []
+    more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
+    named = ", ".join(lost[:MOST_NAMED]) + more
+    return [f"no station is known for {named}: without {LEAST_DRIVES} drives they cannot be placed and are left out"]
 
 
 def roster_of(homes: list[Home]) -> tuple[Unit, ...]:

@@ -5,10 +5,11 @@ driving and busy times follow the laws of the city. A unit is back at its statio
 model. Nothing here uses the kernels of the simulation, so that a fit to such a log also checks the model itself.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,6 +218,23 @@ def draw(rng: Generator, model: str, cv: float | None, means: Floats) -> Floats:
     raise InputError(f"a made-up log cannot be drawn with the law {model}")
 
 
+@dataclass(frozen=True, eq=False)
+class _Team:
+    """The routes of some units to one place, what they share, and their minutes."""
+
+    routes: list[NDArray[np.int32]]
+    shared: NDArray[np.int64]
+    """[shared link] that more than one of them uses."""
+    on: NDArray[np.bool_]
+    """[unit, shared link] whether it is on the unit's route."""
+    still: Floats
+    """[unit] minutes that do not vary."""
+    common: Floats
+    """[shared link] mean minutes that are met together."""
+    apart: Floats
+    """[unit] mean minutes of the rest."""
+
+
 class _Roads:
     """Draws driving times over the routes of a city."""
 
@@ -227,41 +245,42 @@ class _Roads:
         self.links = [row[row >= 0] for row in paths.links]
         self.num_stations = num_stations
         self.scale = city.driving.scale_minutes
+        self.known: dict[tuple[int, ...], _Team] = {}
 
     def drives(self, rng: Generator, stations: NDArray[np.int64], row: int) -> Floats:
         """[unit] minutes."""
-        routes = [self.links[row * self.num_stations + i] for i in stations.tolist()]
-        fixed, loose = self.driving.fixed_part, 1.0 - self.driving.fixed_part
-        still = np.array([fixed * self.minutes[route].sum() for route in routes])
-        together: dict[int, int] = {}
-        if self.shared_delay > 0.0 and len(routes) > 1:
-            for route in routes:
-                for link in route.tolist():
-                    together[link] = together.get(link, 0) + 1
-        shared = np.array(sorted(link for link, number in together.items() if number > 1), np.int64)
-        draw_parts = self._by_scale if self.scale is not None else self._by_link
-        random = draw_parts(rng, routes, shared, loose)
-        return np.asarray(still + random) if len(routes) else np.empty(0)
+        key = (row, *stations.tolist())
+        if key not in self.known:
+            self.known[key] = self._team(key[1:], row)
+        team = self.known[key]
+        if not team.routes:
+            return np.empty(0)
+        return np.asarray(team.still + (self._by_link if self.scale is None else self._by_scale)(rng, team))
 
-    def _by_scale(self, rng: Generator, routes: Sequence[Any], shared: NDArray[np.int64], loose: float) -> Floats:
+    def _team(self, stations: Sequence[int], row: int) -> "_Team":
+        """The routes of a team, and what they share."""
+        routes = [self.links[row * self.num_stations + i] for i in stations]
+        number = Counter(link for route in routes for link in route.tolist() if self.shared_delay > 0.0)
+        shared = np.array(sorted(link for link in number if number[link] > 1), np.int64)
+        on = np.array([np.isin(shared, route) for route in routes]).reshape(len(routes), len(shared))
+        minutes = np.array([self.minutes[route].sum() for route in routes])
+        loose = 1.0 - self.driving.fixed_part
+        common = self.shared_delay * loose * self.minutes[shared]
+        return _Team(routes, shared, on, self.driving.fixed_part * minutes, common, loose * minutes - on @ common)
+
+    def _by_scale(self, rng: Generator, team: "_Team") -> Floats:
         """Gamma times of one scale: a part of each shared link is met together, the rest of a route apart."""
         assert self.scale is not None
-        common = self.shared_delay * loose * self.minutes[shared]
-        delays = rng.gamma(common / self.scale, self.scale)
-        found = np.empty(len(routes))
-        for place, route in enumerate(routes):
-            on = np.isin(shared, route)
-            apart = loose * self.minutes[route].sum() - common[on].sum()
-            found[place] = delays[on].sum() + (rng.gamma(apart / self.scale, self.scale) if apart > 0.0 else 0.0)
-        return found
+        delays = rng.gamma(team.common / self.scale, self.scale)
+        return np.asarray(team.on @ delays + rng.gamma(np.maximum(team.apart, 0.0) / self.scale, self.scale))
 
-    def _by_link(self, rng: Generator, routes: Sequence[Any], shared: NDArray[np.int64], loose: float) -> Floats:
+    def _by_link(self, rng: Generator, team: "_Team") -> Floats:
         """Times of any other law: a shared link is met together with a chance, or apart."""
-        model, cv = self.driving.model, self.driving.cv
-        joint = shared[rng.random(len(shared)) < self.shared_delay]
+        model, cv, loose = self.driving.model, self.driving.cv, 1.0 - self.driving.fixed_part
+        joint = team.shared[rng.random(len(team.shared)) < self.shared_delay]
         delays = draw(rng, model, cv, loose * self.minutes[joint])
-        found = np.empty(len(routes))
-        for place, route in enumerate(routes):
+        found = np.empty(len(team.routes))
+        for place, route in enumerate(team.routes):
             own = route[~np.isin(route, joint)]
             found[place] = delays[np.isin(joint, route)].sum() + draw(rng, model, cv, loose * self.minutes[own]).sum()
         return found

@@ -42,6 +42,9 @@ def fit(
     target_minutes: Annotated[
         float | None, option("X", "Target of the first unit, where the city has no standard for a type and kind.")
     ] = None,
+    standards: Annotated[
+        Path | None, path_option("FILE", "Standards, in the form of incident_type.csv, in place of those of the city.")
+    ] = None,
     fit_part: Annotated[
         float, option("X", "Part of the log to fit on, by time; with less than 1 policies are replayed on the rest.")
     ] = 1.0,
@@ -62,6 +65,7 @@ def fit(
     from runcard.calibrate.log import read_log
     from runcard.calibrate.mapping import read_mapping
     from runcard.city.files import read_city
+    from runcard.city.importers.build import read_standards
     from runcard.cli.progress import Report
     from runcard.cli.show_fit import show_fit
     from runcard.errors import InputError
@@ -78,6 +82,7 @@ def fit(
         raise InputError(f"--periods: expected find, city or none, got {periods!r}")
     if not 0.0 < fit_part <= 1.0:
         raise InputError(f"--fit-part: expected a part from above 0 to 1, got {fit_part:g}")
+    rules = () if standards is None else read_standards(standards)
     wanted = before.periods if periods == "city" else periods
     if periods == "city" and not before.periods:
         raise InputError(f"--periods city: {before.name} has no periods")
@@ -95,6 +100,7 @@ def fit(
             periods=wanted,
             overrule=overrules,
             target_minutes=target_minutes,
+            standards=rules,
             progress=report.begin,
         )
         report.begin("judging the fit")

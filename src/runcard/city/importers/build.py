@@ -153,6 +153,11 @@ def _standards(path: Path | None, units: Sequence[Unit], options: ImportOptions)
         if len(kinds) < 2:
             return ()
         return tuple(Standard(ONLY_TYPE, kind, 1, 1, options.target_minutes) for kind in kinds)
+    return read_standards(path)
+
+
+def read_standards(path: Path) -> tuple[Standard, ...]:
+    """The standards of a file in the form of incident_type.csv."""
     table = next(one for one in TABLES if one.name == "incident_type")
     try:
         found = parse_table(table, read_text(path))
