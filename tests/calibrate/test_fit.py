@@ -226,8 +226,10 @@ def test_types_without_standards_and_kinds_without_homes(small_log: Log) -> None
     own = tuple(one for one in city.standards if one.kind == "engine")
     no_ladders = fit_city(without(city, units=engines, standards=own, busy_minutes=25.0), small_log)
     assert {one.kind for one in no_ladders.city.standards} == {"engine"}
-    assert no_ladders.notes[1] == "fire gets 1 ladder, but no ladder has a known station: it is left out"
-    assert "drives of units without a known station are not used" in no_ladders.notes[0]
+    lost, drives, ladder = no_ladders.notes
+    assert lost == "no station is known for T01, T02: they are not in the roster and are left out"
+    assert "drives of units without a known station are not used" in drives
+    assert ladder == "fire gets 1 ladder, but no ladder has a known station: it is left out"
 
 
 def test_a_type_to_which_hardly_anything_goes_is_left_out(small_log: Log) -> None:

@@ -29,14 +29,7 @@ from runcard.calibrate.homes import (
     with_roster_kinds,
     without_home,
 )
-from runcard.calibrate.hours import (
-    LEAST_DAYS,
-    PeriodFit,
-    exposure,
-    find_periods,
-    given_periods,
-    hours_of_week,
-)
+from runcard.calibrate.hours import LEAST_DAYS, PeriodFit, exposure, find_periods, given_periods, hours_of_week
 from runcard.calibrate.log import Log
 from runcard.calibrate.numbers import Fitted, mean_interval, overruled
 from runcard.calibrate.placing import Placed, place_incidents

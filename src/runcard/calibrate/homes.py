@@ -129,7 +129,10 @@ def without_home(log: Log, homes: Sequence[Home]) -> list[str]:
         return []
     more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
     named = ", ".join(lost[:MOST_NAMED]) + more
-    return [f"no station is known for {named}: without {LEAST_DRIVES} drives they cannot be placed and are left out"]
+    why = f"without {LEAST_DRIVES} drives they cannot be placed"
+    if any(home.known_by == "roster" for home in homes):
+        why = "they are not in the roster"
+    return [f"no station is known for {named}: {why} and are left out"]
 
 
 def roster_of(homes: list[Home]) -> tuple[Unit, ...]:
