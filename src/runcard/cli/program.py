@@ -5,7 +5,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from types import FrameType
@@ -62,11 +62,24 @@ def _runcard(
     pass
 
 
-for command in (demo, generate, fit, compare, lateness, solve, decide, simulate, stress, study, areas):
-    app.command()(command)
-app.command("import")(import_city)
-app.command("generate-log")(generate_log)
-app.command("map")(draw_map)
+COMMANDS: Final[dict[str, Callable[..., None]]] = {
+    "demo": demo,
+    "generate": generate,
+    "import": import_city,
+    "areas": areas,
+    "fit": fit,
+    "generate-log": generate_log,
+    "compare": compare,
+    "lateness": lateness,
+    "solve": solve,
+    "decide": decide,
+    "map": draw_map,
+    "simulate": simulate,
+    "stress": stress,
+    "study": study,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
