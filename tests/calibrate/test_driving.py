@@ -149,7 +149,7 @@ def test_shared_delay_is_found_again(q: float) -> None:
     for _ in range(200):
         minutes, mean, common = shared_log(rng, 300, q)
         pairs = np.column_stack([np.arange(300), 300 + np.arange(300)])
-        found = fit_shared_delay((minutes - mean).ravel(), mean.ravel(), common, pairs, np.arange(300), SCALE)
+        found = fit_shared_delay((minutes - mean).ravel(), mean.ravel(), common, pairs, np.tile(np.arange(300), 2))
         inside += found.low <= q <= found.high
         estimates.append((found.low + found.high) / 2.0)
         assert 0.0 <= found.value <= 1.0
@@ -160,5 +160,5 @@ def test_shared_delay_is_found_again(q: float) -> None:
 
 def test_without_pairs_the_shared_delay_is_unknown() -> None:
     """Where hardly any two units drove together the interval is everything."""
-    found = fit_shared_delay(np.ones(4), np.ones(4), np.ones(1), np.array([[0, 1]]), np.zeros(1, np.int64), SCALE)
+    found = fit_shared_delay(np.ones(4), np.ones(4), np.ones(1), np.array([[0, 1]]), np.zeros(4, np.int64))
     assert (found.low, found.high, found.num_pairs) == (0.0, 1.0, 1)

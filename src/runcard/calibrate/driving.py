@@ -27,7 +27,10 @@ their factor would be 0 or less or known to no better than a half of it, get one
 q θ S. Over all pairs of units that drove to one incident at the same time, with r = D - M and weights
 w = 1 / (M_1 M_2),
 
-    q = Σ w S r_1 r_2 / (θ Σ w S²).
+    q = Σ w S r_1 r_2 / (v Σ w S²),      v = Σ r² / Σ M over the drives of these pairs,
+
+v being θ in second moments, as the products are. Pairs of one station share their whole road and have most of the
+weight; what they say and what pairs of different stations say is told apart.
 """
 
 from collections.abc import Sequence
@@ -263,23 +266,27 @@ class SharedDelayFit:
     shared_minutes: float
     """The mean minutes that a pair drives together."""
     correlation: float
-    """Of the residuals of pairs, whatever they share."""
+    """Of the residuals of pairs, whatever they share; NaN where there are too few pairs."""
+    apart: str = ""
+    """What pairs of one station, and of different ones, say by themselves, in words."""
 
 
-def fit_shared_delay(
-    left: Floats, mean: Floats, shared: Floats, pairs: Ints, incident: Ints, scale: float
-) -> SharedDelayFit:
-    """The fit, given r and M [trip], S [pair], the two trips of each pair [pair, 2], and incidents [pair]."""
+def fit_shared_delay(left: Floats, mean: Floats, shared: Floats, pairs: Ints, incident: Ints) -> SharedDelayFit:
+    """The fit, given r, M and incidents [trip], S [pair], and the two trips of each pair [pair, 2]."""
     one, other = pairs.T
     product = left[one] * left[other]
     together = shared > 0.0
     if together.sum() < LEAST_TRIPS:
         return SharedDelayFit(0.0, 0.0, 1.0, int(together.sum()), 0.0, float("nan"))
     weights = 1.0 / (np.maximum(mean[one], FLOOR_MINUTES) * np.maximum(mean[other], FLOOR_MINUTES))
-    below = scale * float((weights * shared**2).sum())
-    value = float((weights * shared * product).sum()) / below
-    off = cluster_sums(weights * shared * (product - value * scale * shared), incident)
-    half = Z * float(np.sqrt((off**2).sum())) / below
+    trips, squares = np.unique(pairs), float((weights * shared**2).sum())
+    scale = float((left[trips] ** 2).sum() / mean[trips].sum())
+    value = float((weights * shared * product).sum()) / (scale * squares)
+    # What each incident adds, by its pairs and, because the variance is found from the same drives, by its drives.
+    by_pair = weights * shared * (product - value * scale * shared)
+    by_trip = -value * squares * (left[trips] ** 2 - scale * mean[trips]) / mean[trips].sum()
+    off = cluster_sums(np.append(by_pair, by_trip), np.append(incident[one], incident[trips]))
+    half = Z * float(np.sqrt((off**2).sum())) / (scale * squares)
     spread = np.sqrt((left[one] ** 2).mean() * (left[other] ** 2).mean())
     return SharedDelayFit(
         value=min(1.0, max(0.0, value)),

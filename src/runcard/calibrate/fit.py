@@ -46,6 +46,8 @@ ROUNDS: Final = 4
 SAME_FACTOR: Final = 1e-4
 ONE_TYPE: Final = "incident"
 """The type of every incident of a log that does not say it."""
+MANY: Final = 0.1
+"""A larger part of responses without an arrival is worth a note."""
 TOGETHER_SECONDS: Final = 120.0
 """Two units that left within this time of one another drove at the same time."""
 
@@ -130,6 +132,12 @@ class Fit:
                     strict=True,
                 )
             ],
+            "areas": [
+                {"node": node_id, "type": name, "incidents": int(self.rates.counts[a, t]),
+                 "per_day": float(self.rates.per_day[a, t]), "low": float(self.rates.low[a, t]),
+                 "high": float(self.rates.high[a, t])}
+                for a, node_id in enumerate(self.placed.centres) for t, name in enumerate(self.types)
+            ],
             "notes": list(self.notes),
         }  # fmt: skip
 
@@ -175,7 +183,9 @@ def fit_city(
         notes.append(f"{drives.unknown_home:,} drives of units without a known station are not used")
     say("fitting turnout, busy times and what is sent")
     sent, busy = fit_sent(log, of_incident, len(types)), fit_busy(log, of_incident, len(types))
-    turnout = _fit_turnouts(log, station)
+    away = is_away(roads, log, placed, station)
+    turnout = _fit_turnouts(log, station, away)
+    notes += _never_arrived(log)
     say("fitting rates")
     counts = np.zeros((len(placed.centres), len(types)), np.int64)
     here = of_incident >= 0
@@ -183,9 +193,17 @@ def fit_city(
     centres = [node_numbers(city)[name] for name in placed.centres]
     rates = fit_rates(counts, minutes_between(roads, centres, centres), num_days)
     found_periods = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
+    in_period = None if found_periods is None else found_periods.period
+    hourly = hourly_counts(log.incidents["time"][here], log.time_zone, in_period)
+    if found_periods is not None and hourly.spread > 1.0:
+        known = tuple(
+            Period(name, tuple(np.flatnonzero(found_periods.period == number).tolist()))
+            for number, name in enumerate(found_periods.names)
+        )
+        found_periods = _fit_periods(log, of_incident, len(types), known, num_days, notes, spread=hourly.spread)
     numbers = overruled(
         [
-            *_rate_numbers(types, counts, num_days, found_periods),
+            *_rate_numbers(types, counts, num_days, found_periods, hourly.spread),
             *_sent_numbers(sent, types, busy),
             *_time_numbers(turnout, driving, shared),
         ],
@@ -293,19 +311,42 @@ def pairs_together(log: Log, drives: Drives, used: NDArray[np.bool_]) -> Ints:
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def _fit_shared(log: Log, data: DrivingData, driving: DrivingFit, roads: City) -> SharedDelayFit:
+def _fit_shared(log: Log, data: DrivingData, driving: DrivingFit, roads: City, notes: list[str]) -> SharedDelayFit:
     pairs = pairs_together(log, data.drives, data.used)
     minutes = np.array([link.mean_minutes for link in roads.links])
     shared = data.paths.shared(data.path[pairs[:, 0]], data.path[pairs[:, 1]], minutes)
-    shared += driving.start_minutes * (data.drives.start[pairs[:, 0]] == data.drives.start[pairs[:, 1]])
-    incident = log.responses["incident"][data.drives.response][pairs[:, 0]]
-    left = data.drives.minutes - data.mean
-    return fit_shared_delay(left, data.mean, shared, pairs, incident, driving.scale_minutes)
+    of_one = data.drives.start[pairs[:, 0]] == data.drives.start[pairs[:, 1]]
+    shared += driving.start_minutes * of_one
+    incident, left = log.responses["incident"][data.drives.response], data.drives.minutes - data.mean
+    apart = {
+        words: fit_shared_delay(left, data.mean, shared[some], pairs[some], incident)
+        for words, some in (("one station", of_one), ("different stations", ~of_one))
+    }
+    found = fit_shared_delay(left, data.mean, shared, pairs, incident)
+    words = ", ".join(
+        f"of {words} alone {one.low:.2f} to {one.high:.2f}" for words, one in apart.items() if one.correlation == one.correlation
+    )
+    return replace(found, apart=words)
 
 
-def _fit_turnouts(log: Log, station: Ints) -> dict[str, TurnoutFit]:
+def _never_arrived(log: Log) -> list[str]:
+    """A note for each kind of which many responses have no arrival: these may be the long drives."""
+    found = []
+    for number, kind in enumerate(log.kinds):
+        own = log.responses[log.responses["kind"] == number]
+        part = float(np.isnan(own["on_scene"]).mean()) if len(own) else 0.0
+        if part > MANY:
+            found.append(
+                f"{part:.0%} of the responses of {kind} have no arrival; if long drives are called off more often, "
+                "driving looks faster than it is"
+            )
+    return found
+
+
+def _fit_turnouts(log: Log, station: Ints, away: NDArray[np.bool_]) -> dict[str, TurnoutFit]:
+    """The turnout of each kind, without units that were on the road already."""
     rows = log.responses
-    minutes = (rows["en_route"] - rows["dispatched"]) / 60.0
+    minutes = np.where(away, np.nan, (rows["en_route"] - rows["dispatched"]) / 60.0)
     # Units of one station may leave together: two of them say no more than one.
     together = np.where(station >= 0, station, -1 - np.arange(len(rows)))
     _, first = np.unique(np.column_stack([rows["incident"], rows["kind"], together]), axis=0, return_index=True)
@@ -324,6 +365,8 @@ def _fit_periods(
     periods: str | tuple[Period, ...],
     num_days: float,
     notes: list[str],
+    *,
+    spread: float = 1.0,
 ) -> PeriodFit | None:
     if periods == "none":
         return None
@@ -339,15 +382,18 @@ def _fit_periods(
     period = np.zeros(168, np.int64)
     for number, one in enumerate(periods):
         period[list(one.hours)] = number
-    return given_periods(period, tuple(one.name for one in periods), hour, of_incident[here], num_types, hours)
+    names = tuple(one.name for one in periods)
+    return given_periods(period, names, hour, of_incident[here], num_types, hours, spread=spread)
 
 
-def _rate_numbers(types: tuple[str, ...], counts: Ints, num_days: float, periods: PeriodFit | None) -> list[Fitted]:
-    totals = counts.sum(axis=0).tolist()
-    found = [
-        Fitted(f"rate.{name}", value, low, high, total, "incidents", "incidents a day")
-        for name, total, (value, low, high) in zip(types, totals, total_rates(totals, num_days), strict=True)
-    ]
+def _rate_numbers(
+    types: tuple[str, ...], counts: Ints, num_days: float, periods: PeriodFit | None, spread: float
+) -> list[Fitted]:
+    totals, found = counts.sum(axis=0).tolist(), []
+    for t, (name, total, ends) in enumerate(zip(types, totals, total_rates(totals, num_days, spread), strict=True)):
+        # A log of ten days has some hours of the week more often than others.
+        whole = 1.0 if periods is None or not total else float(periods.per_day[t]) * num_days / total
+        found.append(Fitted(f"rate.{name}", *(whole * end for end in ends), total, "incidents", "incidents a day"))
     if periods is not None:
         for p, period in enumerate(periods.names):
             for t, name in enumerate(types):
@@ -360,7 +406,8 @@ def _rate_numbers(types: tuple[str, ...], counts: Ints, num_days: float, periods
 def _sent_numbers(sent: list[SentFit], types: tuple[str, ...], busy: list[BusyFit]) -> list[Fitted]:
     found = []
     for one in sent:
-        note = f"{one.share:.0%} of incidents get this number, mean {one.mean:.2f}"
+        wide = f"{100.0 * one.share_low:.0f} to {100.0 * one.share_high:.0f}"
+        note = f"{one.share:.0%} ({wide}) of incidents get this number, mean {one.mean:.2f}"
         name = f"sent.{one.type or ONE_TYPE}.{one.kind}"
         found.append(
             Fitted(name, float(one.number), float(one.number), float(one.number), one.num_incidents, "incidents", note)
@@ -395,6 +442,6 @@ def _time_numbers(turnout: Mapping[str, TurnoutFit], driving: DrivingFit, shared
         found.append(Fitted(name, value, max(0.0, value - half), value + half, driving.num_trips, "drives", note))
     note = "too few pairs drove together to tell"
     if np.isfinite(shared.correlation):
-        note = f"correlation {shared.correlation:.2f}, {shared.shared_minutes:.2f} min together on average"
+        note = f"correlation {shared.correlation:.2f}, {shared.shared_minutes:.2f} min together; {shared.apart}"
     found.append(Fitted("shared_delay", shared.value, shared.low, shared.high, shared.num_pairs, "pairs", note))
     return found

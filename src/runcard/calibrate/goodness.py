@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, poisson
+from scipy.stats import poisson
 
 from runcard.calibrate.fit import Fit
-from runcard.calibrate.hours import exposure, hours_of_week
+from runcard.calibrate.hours import hourly_counts
 from runcard.calibrate.made_up import busy_fractions, draw
 from runcard.calibrate.numbers import wilson_interval
 from runcard.city.model import Standard
@@ -173,7 +173,6 @@ def _responses(fit: Fit, rng: np.random.Generator) -> tuple[tuple[ResponseFit, .
     response = data.drives.response[places]
     observed = (rows["on_scene"][response] - rows["dispatched"][response]) / 60.0
     drawn = draw_responses(fit, places, rng)
-    # A clock of whole seconds is early by half a second on average; a tie is split by chance.
     below = (drawn < observed[:, None]).mean(axis=1)
     found = []
     for number, kind in enumerate(fit.log.kinds):
@@ -201,26 +200,13 @@ def _responses(fit: Fit, rng: np.random.Generator) -> tuple[tuple[ResponseFit, .
 
 
 def _counts(fit: Fit) -> CountFit:
-    here = fit.incident_type >= 0
-    times = np.sort(fit.log.incidents["time"][here])
-    hours = np.floor(times / 3600.0)
-    # The first and the last hour are not whole.
-    start, end = hours[0] + 1, hours[-1]
-    inside = (hours >= start) & (hours < end)
-    num = max(int(end - start), 1)
-    counts = np.bincount((hours[inside] - start).astype(np.int64), minlength=num)[:num]
-    of_week = hours_of_week((start + np.arange(num)) * 3600.0, fit.log.time_zone)
-    period = fit.periods.period if fit.periods is not None else np.zeros(168, np.int64)
-    own, spent = np.zeros(period.max() + 1), np.zeros(period.max() + 1)
-    np.add.at(own, period[hours_of_week(times, fit.log.time_zone)], 1.0)
-    np.add.at(spent, period, exposure(times, fit.log.time_zone))
-    rates = (own / np.maximum(spent, 1e-9))[period[of_week]]
-    dispersion = float(((counts - rates) ** 2 / np.maximum(rates, 1e-9)).sum()) / num
-    numbers = np.arange(int(counts.max()) + 6)
-    predicted = poisson.pmf(numbers[None, :], np.unique(rates)[:, None])
-    weights = np.array([(rates == rate).sum() for rate in np.unique(rates)])
-    observed = np.bincount(counts, minlength=len(numbers)).astype(np.float64)
-    return CountFit(observed, weights @ predicted, dispersion, float(chi2.sf(dispersion * num, num)))
+    times = fit.log.incidents["time"][fit.incident_type >= 0]
+    found = hourly_counts(times, fit.log.time_zone, None if fit.periods is None else fit.periods.period)
+    numbers = np.arange(int(found.counts.max()) + 6)
+    rates, weights = np.unique(found.expected, return_counts=True)
+    predicted = weights @ poisson.pmf(numbers[None, :], rates[:, None])
+    observed = np.bincount(found.counts, minlength=len(numbers)).astype(np.float64)
+    return CountFit(observed, predicted, found.dispersion, found.p_value)
 
 
 def _busy(fit: Fit, seed: int) -> tuple[BusyUnit, ...]:
@@ -241,7 +227,7 @@ def _busy(fit: Fit, seed: int) -> tuple[BusyUnit, ...]:
 
 
 def _late(fit: Fit, rng: np.random.Generator) -> tuple[LateFit, ...]:
-    """The standards, over incidents all of whose units of the kind left from a known place."""
+    """The standards, over incidents with enough arrivals of units that left from a known place."""
     data, rows = fit.driving_data, fit.log.responses
     by_incident: dict[int, list[int]] = defaultdict(list)
     for place, response in enumerate(data.drives.response.tolist()):

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from runcard.calibrate.clock import local_seconds
 from runcard.calibrate.numbers import wilson_interval
@@ -22,6 +23,8 @@ MONDAY: Final = 4 * 86400
 """The first Monday of 1970 began so many seconds after the year."""
 LEAST_HOURS: Final = 3
 """No period of a day is shorter."""
+SURE: Final = 0.01
+"""Counts vary more than Poisson counts if those would vary as much with a smaller chance than this."""
 LEAST_DAYS: Final = 6.9
 """A shorter log does not know every hour of the week."""
 
@@ -44,6 +47,8 @@ class PeriodFit:
     """[period, type]"""
     better_by: float
     """By how much its BIC is smaller than that of rates that are the same all week."""
+    per_day: Floats
+    """[type] incidents a day, each hour of the week counted alike, also where the log is not made of whole weeks."""
 
 
 def hours_of_week(seconds: Floats, time_zone: str | None) -> Ints:
@@ -87,8 +92,9 @@ def given_periods(
     hours: Floats,
     *,
     better_by: float = 0.0,
+    spread: float = 1.0,
 ) -> PeriodFit:
-    """The rates in periods that are known."""
+    """The rates in periods that are known; intervals are those of counts that vary `spread` times as much as Poisson's."""
     num = len(names)
     counts, own = np.zeros((num, num_types), np.int64), np.zeros(num)
     np.add.at(counts, (period[hour], kind), 1)
@@ -96,18 +102,57 @@ def given_periods(
     of_week = np.bincount(period, minlength=num) / HOURS
     totals = counts.sum(axis=0)
     rates, low, high = (np.ones((num, num_types)) for _ in range(3))
+    per_day = 24.0 * totals / hours.sum()
     for t in range(num_types):
         if totals[t] == 0 or (own == 0.0).any():
             continue
         # If the log is not made of whole weeks, its hours are not those of the week.
         per_hour = counts[:, t] / own
         mean = float(of_week @ per_hour)
-        rates[:, t] = per_hour / mean
+        rates[:, t], per_day[t] = per_hour / mean, 24.0 * mean
         for p in range(num):
-            ends = wilson_interval(int(counts[p, t]), int(totals[t]))
+            ends = wilson_interval(counts[p, t] / spread, totals[t] / spread)
             scale = rates[p, t] / (counts[p, t] / totals[t]) if counts[p, t] else totals[t] / own[p] / mean
             low[p, t], high[p, t] = (end * scale for end in ends)
-    return PeriodFit(names, period, rates, low, high, counts, better_by)
+    return PeriodFit(names, period, rates, low, high, counts, better_by, per_day)
+
+
+@dataclass(frozen=True, eq=False)
+class Hourly:
+    """The incidents of each whole hour of a log, and how many were to be expected in its period."""
+
+    counts: Ints
+    expected: Floats
+
+    @property
+    def dispersion(self) -> float:
+        """Σ (n - e)² / e / hours: about 1 for Poisson counts."""
+        return float(((self.counts - self.expected) ** 2 / np.maximum(self.expected, 1e-9)).sum()) / len(self.counts)
+
+    @property
+    def p_value(self) -> float:
+        """How likely Poisson counts vary as much."""
+        return float(chi2.sf(self.dispersion * len(self.counts), len(self.counts)))
+
+    @property
+    def spread(self) -> float:
+        """How many times as much as Poisson counts they vary, as far as that is no chance."""
+        return self.dispersion if self.dispersion > 1.0 and self.p_value < SURE else 1.0
+
+
+def hourly_counts(seconds: Floats, time_zone: str | None, period: Ints | None) -> Hourly:
+    """The incidents of each hour, given their moments and the period of each hour of the week, if there are some."""
+    period = np.zeros(HOURS, np.int64) if period is None else period
+    hours = np.floor(np.sort(seconds) / 3600.0)
+    # The first and the last hour are not whole.
+    start, end = hours[0] + 1, hours[-1]
+    inside, num = (hours >= start) & (hours < end), max(int(end - start), 1)
+    counts = np.bincount((hours[inside] - start).astype(np.int64), minlength=num)[:num]
+    own, spent = np.zeros(int(period.max()) + 1), np.zeros(int(period.max()) + 1)
+    np.add.at(own, period[hours_of_week(seconds, time_zone)], 1.0)
+    np.add.at(spent, period, exposure(seconds, time_zone))
+    of_week = hours_of_week((start + np.arange(num)) * 3600.0, time_zone)
+    return Hourly(counts, (own / np.maximum(spent, 1e-9))[period[of_week]])
 
 
 def _choices() -> Iterator[tuple[Ints, int]]:

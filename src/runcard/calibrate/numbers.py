@@ -89,10 +89,13 @@ def wilson_interval(count: float, of: float) -> tuple[float, float]:
     return float(max(0.0, (middle - half) / (1.0 + Z**2 / of))), float(min(1.0, (middle + half) / (1.0 + Z**2 / of)))
 
 
-def mean_interval(values: Floats) -> tuple[float, float, float]:
-    """The mean and its interval."""
+def mean_interval(values: Floats, clusters: NDArray[np.int64] | None = None) -> tuple[float, float, float]:
+    """The mean and its interval; values of one cluster, such as an incident, may go together."""
     mean = float(values.mean())
-    half = Z * float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else np.inf
+    off = values - mean if clusters is None else cluster_sums(values - mean, clusters)
+    if len(off) < 2:
+        return mean, -np.inf, np.inf
+    half = Z * float(np.sqrt((off**2).sum() * len(off) / (len(off) - 1.0))) / len(values)
     return mean, mean - half, mean + half
 
 

@@ -95,7 +95,7 @@ def _left_out(own: Floats, everything: Floats, kernel: Floats, mixing: float, fl
     return float(own[some] @ np.log(chance))
 
 
-def total_rates(counts: Sequence[int], num_days: float) -> list[tuple[float, float, float]]:
-    """The incidents a day of each type, with their intervals."""
-    bounds = [(count, *poisson_interval(count)) for count in counts]
-    return [(count / num_days, low / num_days, high / num_days) for count, low, high in bounds]
+def total_rates(counts: Sequence[int], num_days: float, spread: float = 1.0) -> list[tuple[float, float, float]]:
+    """The incidents a day of each type, with intervals of counts that vary `spread` times as much as Poisson's."""
+    bounds = [(count, *poisson_interval(count / spread)) for count in counts]
+    return [(count / num_days, spread * low / num_days, spread * high / num_days) for count, low, high in bounds]

@@ -84,5 +84,7 @@ def fit_busy(log: Log, types: Ints, num_types: int) -> list[BusyFit]:
             own = (responses["kind"] == k) & np.isfinite(minutes) & (of_type >= 0 if t < 0 else of_type == t)
             if own.sum() >= LEAST_TIMES:
                 name = "" if t < 0 else log.types[t] if log.types else ""
-                found.append(BusyFit(name, kind, *mean_interval(minutes[own]), int(own.sum())))
+                found.append(
+                    BusyFit(name, kind, *mean_interval(minutes[own], responses["incident"][own]), int(own.sum()))
+                )
     return found
