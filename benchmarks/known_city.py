@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from runcard.calibrate.aprons import with_aprons
 from runcard.calibrate.mapping import LogMapping, read_mapping
+from runcard.city.aprons import with_aprons
 from runcard.city.model import City, DemandPoint, Driving, Link, Node, Standard, Station, Turnout, Unit
 from runcard.city.periods import Period
 

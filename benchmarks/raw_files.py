@@ -23,10 +23,10 @@ from scipy.sparse.csgraph import dijkstra
 from benchmarks.cases import Row
 from benchmarks.heuristics import print_peak
 from benchmarks.known_city import known_cities
-from runcard.calibrate.aprons import with_aprons
 from runcard.calibrate.generator import generate_log
 from runcard.calibrate.log import read_log
 from runcard.calibrate.mapping import read_mapping as read_log_mapping
+from runcard.city.aprons import with_aprons
 from runcard.city.areas import demand_nodes, driving_graph
 from runcard.city.importers import Imported, ImportOptions, import_city, mapping_of, read_mapping
 from runcard.city.importers.build import read_standards

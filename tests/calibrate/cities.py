@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from runcard.calibrate.aprons import with_aprons
 from runcard.calibrate.fit import Fit, fit_city, with_factors
 from runcard.calibrate.generator import MadeUpLog, generate_log
 from runcard.calibrate.log import Log, read_log
 from runcard.calibrate.mapping import LogMapping, read_mapping
 from runcard.calibrate.trips import link_classes
 from runcard.city import City, DemandPoint, Link, Node, Period, Standard, Station, Unit
+from runcard.city.aprons import with_aprons
 from runcard.city.model import Driving, Turnout
 from runcard.city.periods import parse_hours
 

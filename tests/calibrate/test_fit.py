@@ -18,11 +18,11 @@ from tests.calibrate.cities import (
     true_plain_city,
 )
 
-from runcard.calibrate.aprons import is_apron, without_aprons
 from runcard.calibrate.fit import Fit, fit_city, pairs_together
 from runcard.calibrate.log import Log, read_log
 from runcard.calibrate.mapping import LogMapping, read_mapping
 from runcard.city import City, Period, Standard, read_city, write_city
+from runcard.city.aprons import is_apron, without_aprons
 from runcard.city.model import Driving
 from runcard.errors import InputError
 

@@ -1,9 +1,20 @@
-"""Compares what a README says that a program prints with what it prints: words exactly, numbers within rounding."""
+"""Runs an example, and compares what its README says that it prints with what it prints: numbers within rounding."""
 
 import re
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?$")
+
+
+def run_example(program: Path, *words: str) -> tuple[str, float]:
+    """What a program prints, and the seconds of processors that it took: others may keep them busy, too."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([sys.executable, str(program), *words], check=True, capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done.stdout, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def said_lines(readme: Path) -> list[str]:

@@ -1,13 +1,10 @@
 """The example of Manhattan, built from the raw files where these are."""
 
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.examples.readme import missing_lines, said_lines
+from tests.examples.readme import missing_lines, run_example, said_lines
 
 from runcard import City, read_city
 
@@ -19,10 +16,9 @@ pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the raw data of Manha
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, City, float]:
     """What the example prints, its city, and the seconds that it took."""
-    out, begin = tmp_path_factory.mktemp("manhattan"), time.perf_counter()
-    command = [sys.executable, str(EXAMPLE / "build.py"), str(DATA), str(out)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return done.stdout, read_city(out / "city"), time.perf_counter() - begin
+    out = tmp_path_factory.mktemp("manhattan")
+    output, seconds = run_example(EXAMPLE / "build.py", str(DATA), str(out))
+    return output, read_city(out / "city"), seconds
 
 
 def test_it_prints_what_the_readme_says(built: tuple[str, City, float]) -> None:

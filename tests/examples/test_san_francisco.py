@@ -1,16 +1,13 @@
 """The example of San Francisco, built from the raw files where these are."""
 
 import json
-import subprocess
-import sys
-import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.examples.readme import missing_lines, said_lines
+from tests.examples.readme import missing_lines, run_example, said_lines
 
 from runcard import City, read_city
 from runcard.cli import main
@@ -33,12 +30,10 @@ class Built:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """The example, built once."""
-    out, begin = tmp_path_factory.mktemp("san-francisco"), time.perf_counter()
-    command = [sys.executable, str(EXAMPLE / "build.py"), str(DATA), str(out)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    seconds = time.perf_counter() - begin
+    out = tmp_path_factory.mktemp("san-francisco")
+    output, seconds = run_example(EXAMPLE / "build.py", str(DATA), str(out))
     document = json.loads((out / "city" / "fit.json").read_text(encoding="utf-8"))
-    return Built(done.stdout, read_city(out / "city"), document, seconds)
+    return Built(output, read_city(out / "city"), document, seconds)
 
 
 def test_it_prints_what_the_readme_says(built: Built) -> None:

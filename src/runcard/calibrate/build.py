@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.aprons import with_aprons
 from runcard.calibrate.driving import DrivingFit
 from runcard.calibrate.homes import Home, roster_of
 from runcard.calibrate.hours import PeriodFit
@@ -19,6 +18,7 @@ from runcard.calibrate.rates import RateFit
 from runcard.calibrate.sent import SentFit
 from runcard.calibrate.trips import link_classes
 from runcard.calibrate.turnout import TurnoutFit
+from runcard.city.aprons import with_aprons
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT, ONLY_KIND
 from runcard.city.model import City, DemandPoint, Driving, Link, Standard, Turnout, Unit
 from runcard.city.periods import Period

@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.aprons import without_aprons
 from runcard.calibrate.build import build_city
 from runcard.calibrate.driving import DrivingFit, SharedDelayFit, fit_driving, fit_shared_delay
 from runcard.calibrate.homes import (
@@ -37,6 +36,7 @@ from runcard.calibrate.rates import RateFit, fit_rates, total_rates
 from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
 from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
 from runcard.calibrate.turnout import LEAST_TIMES, TurnoutFit, fit_turnout
+from runcard.city.aprons import without_aprons
 from runcard.city.model import City, Standard
 from runcard.city.periods import Period
 from runcard.errors import InputError

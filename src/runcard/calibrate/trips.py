@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.aprons import ROAD_CLASS
 from runcard.city.model import City
 from runcard.response.routes import read_roads
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-ROAD_CLASS = "road_class"
-"""The extra column of link.csv that says what a link is."""
 PAIRS_AT_ONCE = 20_000
 
 

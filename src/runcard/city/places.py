@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from runcard.city.aprons import apron_nodes
 from runcard.city.model import City
 
 Floats = NDArray[np.float64]
@@ -70,18 +71,25 @@ def nearest_nodes(
 ) -> tuple[NDArray[np.int64], Floats]:
     """[place] the position of the nearest node, and [place] the metres to it.
 
-    `nodes` is a city, or x and y of nodes. Whether all coordinates are longitude and latitude is guessed from those of
-    the nodes, unless it is given.
+    `nodes` is a city, whose aprons are passed over, or x and y of nodes. Whether all coordinates are longitude and
+    latitude is guessed from those of the nodes, unless it is given.
     """
     from scipy.spatial import cKDTree  # here, because it takes a while to import
 
-    node_x, node_y = coordinates_of(nodes) if isinstance(nodes, City) else nodes
+    listed: NDArray[np.int64] | None = None
+    if isinstance(nodes, City):
+        aprons = apron_nodes(nodes)
+        listed = np.array([place for place, node in enumerate(nodes.nodes) if node.node_id not in aprons], np.int64)
+        node_x, node_y = (of[listed] for of in coordinates_of(nodes))
+    else:
+        node_x, node_y = (np.asarray(of, np.float64) for of in nodes)
     lonlat = is_lonlat(node_x, node_y) if lonlat is None else lonlat
     tree: Any = cKDTree(_points(node_x, node_y, lonlat=lonlat))
     places = _points(np.atleast_1d(x), np.atleast_1d(y), lonlat=lonlat)
     apart, index = tree.query(places)
     metres = 2.0 * EARTH_METRES * np.arcsin(np.clip(apart / 2.0, 0.0, 1.0)) if lonlat else apart
-    return index.astype(np.int64), np.asarray(metres, np.float64)
+    found = index.astype(np.int64)
+    return found if listed is None else listed[found], np.asarray(metres, np.float64)
 
 
 def exchanged_places(nodes: Coordinates, x: ArrayLike, y: ArrayLike, *, lonlat: bool) -> NDArray[np.bool_]:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.address import Place, Spot, find_spot
+from runcard.city.aprons import start_minutes, with_aprons
 from runcard.city.conditions import near
 from runcard.city.model import QUIET_RATE, City, Station, Unit
 from runcard.errors import InputError, PolicyFileError
@@ -270,7 +271,11 @@ class _Here:
 
     def _near(self, posts: list[Post]) -> list[Post]:
         """The posts that a road leads from to the place; of many, those that come first, in the order given."""
-        minutes = [float(self.minutes[self.ground.node_numbers[post.node_id]]) for post in posts]
+        start = start_minutes(self.ground.city)
+        minutes = [
+            float(self.minutes[self.ground.node_numbers[post.node_id]]) + (start if post.on_road else 0.0)
+            for post in posts
+        ]
         reached = [number for number, away in enumerate(minutes) if np.isfinite(away)]
         lost = [post.station_id for post, away in zip(posts, minutes, strict=True) if not np.isfinite(away)]
         if lost and not reached:
@@ -320,15 +325,19 @@ class _Here:
         city = self.ground.seen_by(self.fleet)
         point = replace(city.demand[self.like], node_id=self.node_id, incidents_per_day=QUIET_RATE)
         by_unit = bool(city.units)  # they are counted
-        return replace(
+        found = replace(
             city,
             stations=tuple(Station(post.station_id, post.node_id, 0 if by_unit else post.trucks) for post in posts),
             units=tuple(replace(unit, station_id=post.station_id) for post in posts for unit in post.units),
             demand=(point,),
             standards=tuple(one for one in city.standards if one.type == point.type),
-            outside=replace(city.outside, links=self.ground.outside_links(self.fleet)),
+            # An apron more would change the mean of all links, which is that of outside ones.
+            outside=replace(
+                city.outside, links=self.ground.outside_links(self.fleet), link_minutes=self.ground.outside_link_minutes
+            ),
             periods=(),
         )
+        return with_aprons(found, start_minutes(city))
 
     def _with_arrivals(self, posts: list[Post], numbers: Collection[int]) -> DispatchProblem:
         """The problem of some posts, with arrivals."""

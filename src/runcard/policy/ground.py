@@ -56,6 +56,12 @@ class Ground:
             self._seen[fleet.kind] = city
         return self._seen[fleet.kind]
 
+    @property
+    def outside_link_minutes(self) -> float:
+        """The mean minutes of a link of that route."""
+        given = self.city.outside.link_minutes
+        return self.roads.mean_minutes if given is None else float(given)
+
     def outside_links(self, fleet: "Fleet") -> int:
         """The links of the route of a truck from outside."""
         city = self.seen_by(fleet)

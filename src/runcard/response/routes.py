@@ -48,6 +48,11 @@ class Roads:
         """Whether every link has the same mean: then the shortest route is the one with the fewest links."""
         return bool((self.minutes == self.minutes[0]).all())
 
+    @property
+    def mean_minutes(self) -> float:
+        """The mean over all links."""
+        return float(self.minutes[0] if self.one_mean else self.minutes.mean())
+
     def minutes_to(self, nodes: Sequence[int] | Ints) -> Iterator[tuple[slice, Ints, Floats]]:
         """A few of the nodes at a time: their places, they, and the minutes to each from every node [row, node]."""
         arriving = kernels.compress(self.to_node, self.from_node, self.directed, self.num_nodes)

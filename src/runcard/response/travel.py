@@ -167,9 +167,8 @@ def outside_route(city: City, routes: Routes) -> tuple[int, float]:
 
     If the city does not say: twice the links of its longest route, with the mean of its links.
     """
-    roads, links, minutes = routes.roads, city.outside.links, city.outside.link_minutes
-    mean = roads.minutes[0] if roads.one_mean else roads.minutes.mean()
+    links, minutes = city.outside.links, city.outside.link_minutes
     return (
         max(1, 2 * int(routes.num_links.max())) if links is None else int(links),
-        float(mean if minutes is None else minutes),
+        routes.roads.mean_minutes if minutes is None else float(minutes),
     )

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from tests.calibrate.cities import road_city
 
-from runcard.calibrate.aprons import is_apron, with_aprons, without_aprons
 from runcard.city import Node, read_city, write_city
+from runcard.city.aprons import apron_nodes, is_apron, start_minutes, with_aprons, without_aprons
 from runcard.city.demo import demo_city
+from runcard.city.model import Turnout
+from runcard.city.places import nearest_nodes
+from runcard.policy.department import solve_department
 from runcard.response.routes import find_routes
 
 
@@ -44,3 +47,34 @@ def test_names_that_are_taken() -> None:
     found = with_aprons(city, 0.5)
     assert found.stations[0].node_id == "apron s1'"
     assert without_aprons(found) == city
+
+
+def test_no_address_is_at_an_apron() -> None:
+    """The node nearest to a station's position is that of its road, not its apron, and new nodes come last."""
+    city = road_city()
+    fitted = with_aprons(city, 1.9)
+    index = {node.node_id: place for place, node in enumerate(city.nodes)}
+    places = [city.nodes[index[station.node_id]] for station in city.stations]
+    x, y = ([getattr(place, name) for place in places] for name in ("x_coord", "y_coord"))
+    for one in (city, fitted):
+        found, metres = nearest_nodes(one, x, y)
+        assert [one.nodes[place].node_id for place in found] == [station.node_id for station in city.stations]
+        assert metres == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_unit_on_the_road_has_its_start() -> None:
+    """A unit that is free on the road before its station is there as if it had been at home, where nobody turns out."""
+    city = with_aprons(road_city(), 1.9)
+    assert start_minutes(city) == pytest.approx(1.9)
+    city = replace(
+        city, turnout=Turnout(), turnout_by_kind={}, stations=tuple(replace(s, trucks=0) for s in city.stations)
+    )
+    department = solve_department(city, "closest-first")
+    unit, road = department.unit_ids[0], dict(apron_nodes(city))
+    home = {one.station_id: one.node_id for one in city.stations}[city.units[0].station_id]
+    point = city.demand[0]
+    at_home, on_road = (
+        department.decide({unit}, point.node_id, point.type, moved=moved) for moved in ({}, {unit: road[home]})
+    )
+    for one, other in zip(at_home.kinds, on_road.kinds, strict=True):
+        assert one.decision.p_late == pytest.approx(other.decision.p_late, abs=1e-6)
