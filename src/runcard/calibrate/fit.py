@@ -28,7 +28,15 @@ from runcard.calibrate.homes import (
     with_roster_kinds,
     without_home,
 )
-from runcard.calibrate.hours import LEAST_DAYS, PeriodFit, exposure, find_periods, given_periods, hours_of_week
+from runcard.calibrate.hours import (
+    LEAST_DAYS,
+    PeriodFit,
+    exposure,
+    find_periods,
+    given_periods,
+    hourly_counts,
+    hours_of_week,
+)
 from runcard.calibrate.log import Log
 from runcard.calibrate.numbers import Fitted, mean_interval, overruled
 from runcard.calibrate.placing import Placed, place_incidents
@@ -311,7 +319,7 @@ def pairs_together(log: Log, drives: Drives, used: NDArray[np.bool_]) -> Ints:
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def _fit_shared(log: Log, data: DrivingData, driving: DrivingFit, roads: City, notes: list[str]) -> SharedDelayFit:
+def _fit_shared(log: Log, data: DrivingData, driving: DrivingFit, roads: City) -> SharedDelayFit:
     pairs = pairs_together(log, data.drives, data.used)
     minutes = np.array([link.mean_minutes for link in roads.links])
     shared = data.paths.shared(data.path[pairs[:, 0]], data.path[pairs[:, 1]], minutes)
@@ -324,7 +332,9 @@ def _fit_shared(log: Log, data: DrivingData, driving: DrivingFit, roads: City, n
     }
     found = fit_shared_delay(left, data.mean, shared, pairs, incident)
     words = ", ".join(
-        f"of {words} alone {one.low:.2f} to {one.high:.2f}" for words, one in apart.items() if one.correlation == one.correlation
+        f"of {words} alone {one.low:.2f} to {one.high:.2f}"
+        for words, one in apart.items()
+        if one.correlation == one.correlation
     )
     return replace(found, apart=words)
 
@@ -393,7 +403,8 @@ def _rate_numbers(
     for t, (name, total, ends) in enumerate(zip(types, totals, total_rates(totals, num_days, spread), strict=True)):
         # A log of ten days has some hours of the week more often than others.
         whole = 1.0 if periods is None or not total else float(periods.per_day[t]) * num_days / total
-        found.append(Fitted(f"rate.{name}", *(whole * end for end in ends), total, "incidents", "incidents a day"))
+        value, low, high = (whole * end for end in ends)
+        found.append(Fitted(f"rate.{name}", value, low, high, total, "incidents", "incidents a day"))
     if periods is not None:
         for p, period in enumerate(periods.names):
             for t, name in enumerate(types):

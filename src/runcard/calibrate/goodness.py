@@ -204,7 +204,7 @@ def _counts(fit: Fit) -> CountFit:
     found = hourly_counts(times, fit.log.time_zone, None if fit.periods is None else fit.periods.period)
     numbers = np.arange(int(found.counts.max()) + 6)
     rates, weights = np.unique(found.expected, return_counts=True)
-    predicted = weights @ poisson.pmf(numbers[None, :], rates[:, None])
+    predicted = np.asarray(weights @ poisson.pmf(numbers[None, :], rates[:, None]), np.float64)
     observed = np.bincount(found.counts, minlength=len(numbers)).astype(np.float64)
     return CountFit(observed, predicted, found.dispersion, found.p_value)
 

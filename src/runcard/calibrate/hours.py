@@ -94,7 +94,7 @@ def given_periods(
     better_by: float = 0.0,
     spread: float = 1.0,
 ) -> PeriodFit:
-    """The rates in periods that are known; intervals are those of counts that vary `spread` times as much as Poisson's."""
+    """The rates in known periods; intervals are of counts that vary `spread` times as much as Poisson's."""
     num = len(names)
     counts, own = np.zeros((num, num_types), np.int64), np.zeros(num)
     np.add.at(counts, (period[hour], kind), 1)
