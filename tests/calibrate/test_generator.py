@@ -47,7 +47,7 @@ def test_every_dirty_row_is_rejected_for_its_reason_and_nothing_else(name: str, 
     """The counts are those of the generator, all reasons occur, and without the rejected lines nothing is rejected."""
     log, made = made_up(tmp_path, city_of(name), mapping=name, incidents=400, dirt=0.3)
     assert {reason: number for reason, number in log.rejected.counts.items() if reason != NOBODY} == made.dirt
-    assert len(made.dirt) == {"london": 5, "runcard": 6}.get(name, 7)
+    assert len(made.dirt) == {"london": 5, "runcard": 7}.get(name, 9)
     assert sum(made.dirt.values()) > 0.1 * len(made.sent)
     path = tmp_path / "calls.csv"
     lines = path.read_text().splitlines(keepends=True)
@@ -78,6 +78,8 @@ def test_the_rejected_rows_are_the_spoilt_ones(tmp_path: Path) -> None:
             f"expected {len(header)} cells": len(cells) == len(header) + 1,
             "no unit": named["Unit ID"] == " ",
             "kind PRIVATE is not in the mapping": named["Unit Type"] == "PRIVATE",
+            "type Parade is not in the mapping": named["Call Type"] == "Parade",
+            "the unit was still busy with another incident": cells[1:] == rows[line - 2][1:],
         }[reason]
     assert met == log.rejected.counts
 

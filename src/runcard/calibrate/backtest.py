@@ -5,8 +5,8 @@ incidents at the same moments. A unit that it sends is busy as long as the log s
 that kind at that incident, or the mean of its kind and type where fewer went. Driving times come from the model,
 because nobody knows how long a unit would have taken that did not go. They are the same draws for every policy and for
 what really went: the first, second, ... unit of a kind and station has its own turnout and roads, and on each link all
-meet the same delay in so far as delays are shared. What was sent is taken as sent from home. So the difference between
-policies has little noise, and the interval of each is over incidents.
+meet the same delay in so far as delays are shared. What was sent is taken as sent from home, and cut to as many units
+as the city sends. So the difference between policies has little noise, and the interval of each is over incidents.
 """
 
 from collections import Counter, defaultdict
@@ -71,6 +71,8 @@ class Backtest:
     """Policies on the part of a log that the city was not fitted to."""
 
     num_incidents: int
+    num_skipped: int
+    """Incidents that cannot be replayed: without a place, of a type without standards, or without a known unit."""
     first: datetime
     last: datetime
     policies: tuple[Replayed, ...]
@@ -83,6 +85,7 @@ class Backtest:
         """The results as plain values, ready for JSON."""
         return {
             "incidents": self.num_incidents,
+            "skipped": self.num_skipped,
             "first": self.first.isoformat(timespec="minutes"),
             "last": self.last.isoformat(timespec="minutes"),
             "policies": [
@@ -167,7 +170,8 @@ def backtest(
         rows = tuple((one, *mean_interval(np.array(own[number]))) for one, own in by_standard.items() if own[number])
         same = np.mean([_same(teams[number][one], teams[0][one]) for one in counted])
         found.append(Replayed(name, missed[number], rows, float(same)))
-    return Backtest(len(counted), incidents[counted[0]].time, incidents[-1].time, tuple(found))
+    skipped = len(rest.incidents) - len(incidents)
+    return Backtest(len(counted), skipped, incidents[counted[0]].time, incidents[-1].time, tuple(found))
 
 
 def _same(one: Mapping[str, Sequence[int]], other: Mapping[str, Sequence[int]]) -> bool:
@@ -175,7 +179,11 @@ def _same(one: Mapping[str, Sequence[int]], other: Mapping[str, Sequence[int]]) 
 
 
 def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
-    """The incidents of a log that the fitted city knows: placed, of a type with standards, with known stations."""
+    """The incidents of a log that the fitted city knows: placed, of a type with standards, with known stations.
+
+    What was really sent is cut to as many units of each kind as the city sends, the first ones, so that policies are
+    judged by whom they send and not by how many.
+    """
     rest = with_roster_kinds(fit.city, rest)
     city, placed = fit.city, place_incidents(fit.before, rest)
     station = origins(city, rest, list(fit.homes))
@@ -220,7 +228,7 @@ def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
                 placed.centres[int(placed.area[number])],
                 name,
                 wanted[name],
-                {kind: tuple(own) for kind, own in sent.items()},
+                {kind: tuple(own[: wanted[name][kind]]) for kind, own in sent.items()},
                 {kind: tuple(own) for kind, own in busy.items()},
             )
         )

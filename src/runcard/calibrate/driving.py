@@ -40,7 +40,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import gammainc, gammaincc, gammaincinv
+from scipy.special import gammainc, gammaincc, gammaincinv, gammaln
 
 from runcard.calibrate.numbers import Z, cluster_sums
 from runcard.errors import InputError
@@ -91,6 +91,8 @@ class DrivingFit:
     """[trip] whether it is not too slow to be of the law."""
     explained: float
     """The part of the variance of driving times that routes explain."""
+    lognormal_better: float
+    """By how much a drive is likelier under lognormal times of the same mean and variance, in log likelihood."""
 
     def mean(self, by_class: Floats) -> Floats:
         """[trip] M, given minutes [trip, class of the city]."""
@@ -134,6 +136,7 @@ def fit_driving(minutes: Floats, by_class: Floats, incident: Ints, classes: Sequ
         num_trips=int(counted.sum()),
         counted=counted,
         explained=float(1.0 - np.var(left) / np.var(own)) if np.var(own) > 0.0 else 0.0,
+        lognormal_better=_lognormal_better(own, np.maximum(mean[counted], FLOOR_MINUTES), solved.scale),
     )
 
 
@@ -154,6 +157,18 @@ def _grouped(
         if not poor:
             return group, columns, solved
         group = _merged(group, poor, columns.sum(axis=0))
+
+
+def _lognormal_better(minutes: Floats, mean: Floats, scale: float) -> float:
+    """The mean difference of log likelihoods; drives of less than `FLOOR_MINUTES` are buttons pressed late."""
+    some = minutes >= FLOOR_MINUTES
+    if not some.any():
+        return 0.0
+    x, m = minutes[some], mean[some]
+    shape, s2 = m / scale, np.log1p(scale / m)
+    of_gamma = (shape - 1.0) * np.log(x) - x / scale - gammaln(shape) - shape * np.log(scale)
+    of_lognormal = -np.log(x) - 0.5 * np.log(2.0 * np.pi * s2) - (np.log(x / m) + s2 / 2.0) ** 2 / (2.0 * s2)
+    return float((of_lognormal - of_gamma).mean())
 
 
 def _merged(group: Ints, poor: list[int], totals: Floats) -> Ints:

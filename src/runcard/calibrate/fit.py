@@ -129,6 +129,8 @@ class Fit:
             "numbers": [one.document() for one in self.numbers],
             "away": {"sent before they could be home": self.num_away, "faster than the road": self.num_too_fast},
             "slow drives": self.num_slow,
+            "lognormal_better": self.driving.lognormal_better,
+            "clock times that happened twice": self.log.read_twice,
             "homes": [
                 {"unit": one.unit, "kind": one.kind, "station": one.station, "known_by": one.known_by}
                 for one in self.homes

@@ -1,8 +1,8 @@
 """Logs of a known city in the format of a mapping, clean or with the dirt of real ones.
 
 Dirt is what exports have: rows twice, cells missing or one too many, times that nobody can read, arrivals before
-dispatch, units in two places at once, positions in the sea, units and incidents that the mapping does not know. What
-was put in is counted by the reason for which a reader must reject it.
+dispatch, units that are in two places at once or have no name, and units and incidents that the mapping does not know.
+What was put in is counted by the reason for which a reader must reject it.
 """
 
 import csv
@@ -188,7 +188,8 @@ class _Writer:
 def _spoil(rows: list[Any], writer: _Writer, rng: np.random.Generator, dirt: float) -> tuple[list[Any], Counter[str]]:
     """The rows with some spoilt or added, and how many of which must be rejected for which reason."""
     mapping, spoilt, found = writer.mapping, Counter[str](), list[Any]()
-    kinds = [name for name in _DIRT if _needs(name) <= set(mapping.columns) | ({"kinds"} if mapping.kinds else set())]
+    has = {*mapping.columns, *(name for name in ("kinds", "types") if getattr(mapping, name))}
+    kinds = [name for name in _DIRT if _needs(name) <= has]
     for row in rows:
         if rng.random() >= dirt:
             found.append(row)
@@ -234,6 +235,14 @@ def _other_kind(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
     return {**row, "kind": "PRIVATE", "unit": "P-1"}, "kind PRIVATE is not in the mapping"
 
 
+def _other_type(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    return {**row, "incident": f"T{row['incident']}", "type": "Parade"}, "type Parade is not in the mapping"
+
+
+def _two_places(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
+    return {**row, "incident": f"P{row['incident']}"}, "the unit was still busy with another incident"
+
+
 _DIRT: Final[dict[str, Any]] = {
     "again": _again,
     "no arrival": _no_arrival,
@@ -243,11 +252,19 @@ _DIRT: Final[dict[str, Any]] = {
     "one cell more": _one_cell_more,
     "no unit": _no_unit,
     "other kind": _other_kind,
+    "other type": _other_type,
+    "two places": _two_places,
 }
-_ADDED: Final = ("again", "other kind")
+_ADDED: Final = ("again", "other kind", "other type", "two places")
 """Rows that are added to what is there."""
 
 
 def _needs(name: str) -> set[str]:
     """The columns without which a kind of dirt makes no sense."""
-    return {"no unit": {"unit"}, "other kind": {"kind", "unit", "kinds"}}.get(name, set())
+    needs = {
+        "no unit": {"unit"},
+        "other kind": {"kind", "unit", "kinds"},
+        "other type": {"type", "types"},
+        "two places": {"unit", "type"},
+    }
+    return needs.get(name, set())
