@@ -275,7 +275,7 @@ def test_single_units_say_nothing_of_shared_delay(tmp_path: Path) -> None:
     log, _ = made_up(tmp_path, true_city(own), incidents=300)
     one = fit_city(own, log).number("shared_delay")
     assert (one.value, one.low, one.high, one.sample) == (0.0, 0.0, 1.0, 0)
-    assert one.note == "too few pairs drove together to tell"
+    assert one.note == "too few pairs drove together to tell: 0 is taken"
 
 
 def test_names_with_dots(tmp_path: Path) -> None:

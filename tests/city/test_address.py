@@ -48,7 +48,7 @@ def test_a_place_that_is_far_is_said_to_be(city: City) -> None:
     [
         ("n55", "the incident: expected a node of grid-4x4-stations-2-load-0.1-seed-1, got 'n55' (did you mean n5?)"),
         ((37.7711, -122.4191), "got 37.7711,-122.4191: the coordinates look swapped"),
-        ((0.0, 0.0), "expected a place within 10 km of the roads, longitude,latitude such as -122.42,37.772, got 0,0,"),
+        ((0.0, 0.0), "expected a place within 3 km of the roads, longitude,latitude such as -122.42,37.772, got 0,0,"),
         ((float("nan"), 1.0), "expected coordinates that are numbers, got nan,1.0"),
         ((1.0,), "expected a node or the coordinates x,y, got (1.0,)"),
         (7, "expected a node or the coordinates x,y, got 7"),

@@ -122,7 +122,7 @@ def test_far_is_said(run, file: Path) -> None:
     ("options", "words"),
     [
         (("--at-xy", "37.7709,-122.41887", "--type", "fire"), "the coordinates look swapped"),
-        (("--at-xy", "0,0", "--type", "fire"), "expected a place within 10 km of the roads"),
+        (("--at-xy", "0,0", "--type", "fire"), "expected a place within 3 km of the roads"),
         (("--at-xy", "here", "--type", "fire"), "expected two numbers with a comma between, x first, got 'here'"),
         (("--at-xy", "1,2,3", "--type", "fire"), "expected two numbers with a comma between"),
         (("--at", "n5", "--at-xy", "1,2", "--type", "fire"), "expected --at or --at-xy, got both"),

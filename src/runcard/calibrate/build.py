@@ -128,6 +128,8 @@ def _standards(
         known = [rule for rule in rules if (rule.type, rule.kind) == (name, kind)]
         if not known and target is None:
             raise InputError(f"expected a target for {kind} at {name}: say it with --target-minutes")
+        if not known:
+            notes.append(f"no standard for {kind} at {name}: the first within {target:g} min is taken")
         own_rules = known or [Standard(name, kind, number, 1, float(target or 0.0))]
         busy = value.get(f"busy_minutes.{name}.{one.kind}")
         found += [

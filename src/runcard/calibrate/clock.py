@@ -151,7 +151,7 @@ def _parts(time_format: str) -> tuple[str, str, str]:
     if match is not None:
         days, cut, clock = time_format[: match.start()], match[1], time_format[match.start() + 1 :]
         moment = datetime(2022, 11, 27, 18, 45)
-        with suppress(ValueError):
+        with suppress(ValueError, re.error):
             same_day = datetime.strptime(moment.strftime(days), days).date() == moment.date()
             same_time = datetime.strptime(moment.strftime(clock), clock).time() == moment.time()
             if same_day and same_time:

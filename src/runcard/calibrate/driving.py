@@ -30,7 +30,8 @@ w = 1 / (M_1 M_2),
     q = Σ w S r_1 r_2 / (v Σ w S²),      v = Σ r² / Σ M over the drives of these pairs,
 
 v being θ in second moments, as the products are. Pairs of one station share their whole road and have most of the
-weight; what they say and what pairs of different stations say is told apart.
+weight; what they say and what pairs of different stations say is told apart. A log whose interval holds all of [0, 1]
+cannot tell q: then it is 0, and that is said.
 """
 
 from collections.abc import Sequence
@@ -48,6 +49,7 @@ from runcard.errors import InputError
 FLOOR_MINUTES: Final = 0.1
 """A drive that takes less has the weight of one that takes this."""
 LEAST_TRIPS: Final = 30
+LEAST_FACTOR: Final = 1e-3
 LONGEST: Final = 0.025
 """The part of drives, the longest, without which the fit begins."""
 RARE: Final = 0.1
@@ -91,6 +93,8 @@ class DrivingFit:
     """[trip] whether it is not too slow to be of the law."""
     explained: float
     """The part of the variance of driving times that routes explain."""
+    implied: float
+    """The part that they explain if driving times follow the fitted law."""
     lognormal_better: float
     """By how much a drive is likelier under lognormal times of the same mean and variance, in log likelihood."""
 
@@ -115,7 +119,7 @@ def fit_driving(minutes: Floats, by_class: Floats, incident: Ints, classes: Sequ
         before, counted = counted, chance * len(minutes) >= RARE
         if (before == counted).all():
             break
-    if solved.values[1] <= 0.0:
+    if solved.values[1:].min() <= LEAST_FACTOR:
         raise InputError("expected longer routes to take longer, got driving times that do not grow with the route")
     names = [
         classes[int(np.flatnonzero(group == place)[0])] if (group == place).sum() == 1 else REST
@@ -136,6 +140,7 @@ def fit_driving(minutes: Floats, by_class: Floats, incident: Ints, classes: Sequ
         num_trips=int(counted.sum()),
         counted=counted,
         explained=float(1.0 - np.var(left) / np.var(own)) if np.var(own) > 0.0 else 0.0,
+        implied=float(np.var(mean[counted]) / (np.var(mean[counted]) + solved.scale * mean[counted].mean())),
         lognormal_better=_lognormal_better(own, np.maximum(mean[counted], FLOOR_MINUTES), solved.scale),
     )
 
@@ -303,10 +308,11 @@ def fit_shared_delay(left: Floats, mean: Floats, shared: Floats, pairs: Ints, in
     off = cluster_sums(np.append(by_pair, by_trip), np.append(incident[one], incident[trips]))
     half = Z * float(np.sqrt((off**2).sum())) / (scale * squares)
     spread = np.sqrt((left[one] ** 2).mean() * (left[other] ** 2).mean())
+    low, high = value - half, value + half
     return SharedDelayFit(
-        value=min(1.0, max(0.0, value)),
-        low=value - half,
-        high=value + half,
+        value=0.0 if low <= 0.0 and high >= 1.0 else min(1.0, max(0.0, value)),
+        low=low,
+        high=high,
         num_pairs=int(together.sum()),
         shared_minutes=float(shared[together].mean()),
         correlation=float(product.mean() / spread) if spread > 0.0 else 0.0,

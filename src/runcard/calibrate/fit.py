@@ -19,6 +19,7 @@ from runcard.calibrate.driving import DrivingFit, SharedDelayFit, fit_driving, f
 from runcard.calibrate.homes import (
     Drives,
     Home,
+    expected_too_fast,
     find_drives,
     find_homes,
     is_away,
@@ -38,7 +39,7 @@ from runcard.calibrate.hours import (
     hours_of_week,
 )
 from runcard.calibrate.log import Log
-from runcard.calibrate.numbers import Fitted, mean_interval, overruled
+from runcard.calibrate.numbers import Fitted, finite_or_none, mean_interval, overruled
 from runcard.calibrate.placing import Placed, place_incidents
 from runcard.calibrate.rates import RateFit, fit_rates, total_rates
 from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
@@ -105,6 +106,8 @@ class Fit:
     periods: PeriodFit | None
     num_away: int
     num_too_fast: int
+    too_fast_by_chance: float
+    """How many of these are that fast by chance, if all were at home."""
     num_slow: int
     """Drives that took too long to be of the law."""
     call_minutes: tuple[float, float, float] | None
@@ -127,12 +130,14 @@ class Fit:
             "days": self.num_days,
             "rejected": self.log.rejected.counts,
             "numbers": [one.document() for one in self.numbers],
-            "away": {"sent before they could be home": self.num_away, "faster than the road": self.num_too_fast},
-            "slow drives": self.num_slow,
+            "away": {"sent before they could be home": self.num_away, "faster than the road": self.num_too_fast,
+                     "so fast by chance": self.too_fast_by_chance},
+            "slow_drives": self.num_slow,
             "lognormal_better": self.driving.lognormal_better,
-            "clock times that happened twice": self.log.read_twice,
+            "clock_times_twice": self.log.read_twice,
             "homes": [
-                {"unit": one.unit, "kind": one.kind, "station": one.station, "known_by": one.known_by}
+                {"unit": one.unit, "kind": one.kind, "station": one.station, "known_by": one.known_by,
+                 "margin": finite_or_none(one.margin)}
                 for one in self.homes
             ],
             "smoothing": [
@@ -186,7 +191,11 @@ def fit_city(
     notes += without_home(log, homes)
     station = origins(city, log, homes)
     say("fitting driving times")
-    driving, data, roads = _fit_driving(city, log, placed, station)
+    try:
+        driving, data, roads = _fit_driving(city, log, placed, station)
+    except InputError as error:
+        placed_by = f"{(station >= 0).sum():,} of {len(station):,} responses come from a known station"
+        raise InputError(f"{log.name}: {error}; {placed_by}") from None
     drives = data.drives
     shared = _fit_shared(log, data, driving, roads)
     if drives.unknown_home:
@@ -256,6 +265,7 @@ def fit_city(
         periods=found_periods,
         num_away=int(drives.away.sum()),
         num_too_fast=int((too_fast(drives, data.mean) & ~drives.away).sum()),
+        too_fast_by_chance=expected_too_fast(data.mean[~drives.away], driving.scale_minutes),
         num_slow=int((~driving.counted).sum()),
         call_minutes=mean_interval(call[np.isfinite(call)]) if np.isfinite(call).any() else None,
         notes=tuple(notes),
@@ -453,8 +463,10 @@ def _time_numbers(turnout: Mapping[str, TurnoutFit], driving: DrivingFit, shared
         ("driving.scale_minutes", driving.scale_minutes, driving.scale_half, "variance per minute of driving"),
     ):
         found.append(Fitted(name, value, max(0.0, value - half), value + half, driving.num_trips, "drives", note))
-    note = "too few pairs drove together to tell"
+    note = "too few pairs drove together to tell: 0 is taken"
     if np.isfinite(shared.correlation):
         note = f"correlation {shared.correlation:.2f}, {shared.shared_minutes:.2f} min together; {shared.apart}"
+        if shared.low <= 0.0 and shared.high >= 1.0:
+            note = f"the log cannot tell: 0 is taken; {shared.apart}"
     found.append(Fitted("shared_delay", shared.value, shared.low, shared.high, shared.num_pairs, "pairs", note))
     return found

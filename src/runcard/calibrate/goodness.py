@@ -28,7 +28,8 @@ from runcard.city.model import Standard
 
 DRAWS: Final = 200
 MOST_RESPONSES: Final = 5000
-MOST_INCIDENTS: Final = 4000
+MOST_INCIDENTS: Final = 20_000
+"""Of larger logs a sample is judged."""
 BUSY_INCIDENTS: Final = 40_000
 QUANTILES: Final = tuple(np.linspace(0.02, 0.98, 49).tolist())
 LEAST_OF_AREA: Final = 5
@@ -38,6 +39,7 @@ POOR_DISPERSION: Final = 1.5
 POOR_BUSY: Final = 0.25
 POOR_LATE: Final = 0.05
 POOR_EXPLAINED: Final = 0.25
+POOR_ROSTER: Final = 0.25
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -296,6 +298,18 @@ def _team_drives(fit: Fit, drives: Ints, rng: np.random.Generator, num: int) -> 
     return np.asarray(rng.gamma(own[:, None] / scale, scale, (len(drives), num)) + on @ common)
 
 
+def _lost_units(fit: Fit) -> list[tuple[str, int, int]]:
+    """The kinds of which many units have no known station: their name, how many have none, and how many there are."""
+    rows, known = fit.log.responses, {home.unit for home in fit.homes}
+    found = []
+    for number, kind in enumerate(fit.log.kinds):
+        units = np.unique(rows["unit"][(rows["kind"] == number) & (rows["unit"] >= 0)]).tolist()
+        lost = sum(fit.log.units[unit] not in known for unit in units)
+        if lost > POOR_ROSTER * len(units):
+            found.append((kind, lost, len(units)))
+    return found
+
+
 def _faults(
     fit: Fit,
     responses: tuple[ResponseFit, ...],
@@ -305,10 +319,17 @@ def _faults(
 ) -> list[str]:
     """What is badly fitted, in sentences."""
     found = []
+    for kind, lost, num in _lost_units(fit):
+        found.append(
+            f"{lost} of {num} {kind}s in the log are left out, because nobody knows where they stand: a roster says "
+            "it, or a longer log."
+        )
     if fit.driving.explained < POOR_EXPLAINED:
         found.append(
-            f"Routes explain only {100.0 * fit.driving.explained:.0f} % of the variance of driving times. Units that "
-            "are not at home when they are sent, and roads that the network lacks, are the usual reasons."
+            f"Routes explain only {100.0 * fit.driving.explained:.0f} % of the variance of driving times, "
+            f"{100.0 * fit.driving.implied:.0f} % by the fitted law itself: where a unit stands says little about when "
+            "it arrives. Units that are not at home when they are sent, and roads that the network lacks, are the "
+            "usual reasons."
         )
     for one in responses:
         off = one.predicted_mean / one.observed_mean - 1.0

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammainc
 
 from runcard.calibrate.log import Log
 from runcard.calibrate.placing import Placed
@@ -199,6 +200,12 @@ def is_away(city: City, log: Log, placed: Placed, station: Ints) -> NDArray[np.b
     gap = (rows["dispatched"][after] - rows["available"][before]) / 60.0
     found[after] = gap < home_from[end[before], station[before]]
     return found
+
+
+def expected_too_fast(mean: Floats, scale: float) -> float:
+    """How many drives of these means are that fast by chance."""
+    far = mean[mean > SHORT_MINUTES]
+    return float(gammainc(far / scale, TOO_FAST * far / scale).sum())
 
 
 def too_fast(drives: Drives, mean: Floats) -> NDArray[np.bool_]:

@@ -32,6 +32,12 @@ MOST_TURNOUT_SECONDS: Final = 3600.0
 MOST_BUSY_SECONDS: Final = 24 * 3600.0
 SECOND_FILE: Final = "incidents file: "
 """The begin of the reasons for which rows of the second file are rejected."""
+ALONE_DAYS: Final = 60.0
+MOST_IN_ONE: Final = 0.9
+"""If at least this part of the moments are without such a gap, the others are wrong."""
+ALONE: Final = "more than 60 days before or after all other rows"
+MOST_WORDS: Final = 60
+"""Kinds, or types: a log with more has another column in their place."""
 OVERLAP_SECONDS: Final = 60.0
 """A unit that is sent again this much before it is free is in two places at once."""
 
@@ -253,7 +259,7 @@ class _Reader:
         x, y = cells.get("x", ""), cells.get("y", "")
         if self._pattern is not None and "position" in cells:
             match = self._pattern.search(cells["position"])
-            x, y = (match["x"], match["y"]) if match else ("", "")
+            x, y = (match["x"] or "", match["y"] or "") if match else ("", "")
         try:
             about.x, about.y = float(x), float(y)
         except ValueError:
@@ -318,10 +324,17 @@ class _Reader:
             time_zone=self.mapping.time_zone,
             read_twice=self.clock.read_twice,
         )
-        if not len(log.responses):
+        for words, listed in (("kinds", log.kinds), ("types", log.types)):
+            if len(listed) > MOST_WORDS:
+                raise InputError(
+                    f"{name}: expected at most {MOST_WORDS} {words}, got {len(listed):,}: is the column right? A "
+                    f"section [{words}] of the mapping puts words together"
+                )
+        found = _usable(log, answered) if len(responses) else log
+        if not len(found.responses):
             reasons = "; ".join(f"{number:,} rows: {reason}" for reason, number in [*log.rejected.counts.items()][:3])
             raise InputError(f"{name}: expected rows that can be used, got none{': ' + reasons if reasons else ''}")
-        return _usable(log, answered)
+        return found
 
 
 def _bad_times(moments: Sequence[float]) -> str:
@@ -361,6 +374,8 @@ def _usable(log: Log, answered: NDArray[np.bool_]) -> Log:
     reject(np.flatnonzero(~placed[responses["incident"]]), "the incident has no position")
     lost = ~kept_incident[responses["incident"]] & keep
     reject(np.flatnonzero(lost), "the incident has no type of the mapping")
+    reject(np.flatnonzero(keep & _is_alone(responses["dispatched"])), ALONE)
+    about["time"][_is_alone(about["time"])] = np.nan
     known = np.flatnonzero(keep & (responses["unit"] >= 0))
     order = known[np.lexsort((responses["dispatched"][known], responses["unit"][known]))]
     reject(_overlapping(responses, order), "the unit was still busy with another incident")
@@ -374,6 +389,20 @@ def _usable(log: Log, answered: NDArray[np.bool_]) -> Log:
         **{name: getattr(log, name) for name in Log.__dataclass_fields__}
         | {"incidents": about[good], "responses": responses, "incident_ids": ids}
     )
+
+
+def _is_alone(seconds: Floats) -> NDArray[np.bool_]:
+    """[moment] whether it is months away from most others: a wrong year would make a log decades long."""
+    known = np.sort(seconds[np.isfinite(seconds)])
+    if not len(known):
+        return np.zeros(len(seconds), np.bool_)
+    borders = np.flatnonzero(np.diff(known) > ALONE_DAYS * DAY_SECONDS) + 1
+    parts = np.split(known, borders)
+    main = max(parts, key=len)
+    if len(main) < MOST_IN_ONE * len(known):
+        return np.zeros(len(seconds), np.bool_)
+    found: NDArray[np.bool_] = (seconds < main[0]) | (seconds > main[-1])
+    return found
 
 
 def _overlapping(responses: NDArray[np.void], order: Ints) -> Ints:

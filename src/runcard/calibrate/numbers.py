@@ -52,16 +52,24 @@ def finite_or_none(value: float) -> float | None:
 def overruled(numbers: list[Fitted], by: Mapping[str, float]) -> list[Fitted]:
     """The numbers, those named in `by` replaced."""
     known = [one.name for one in numbers]
-    for name, value in by.items():
+    for name in by:
         if name not in known:
             raise InputError(f"--set {plain(name)}: expected the name of a fitted number{near(name, known)}")
+    check_ranges(by)
+    return [_overruled(one, by[one.name]) if one.name in by else one for one in numbers]
+
+
+def _overruled(one: Fitted, value: float) -> Fitted:
+    """A number that somebody knows better, and so without an interval."""
+    return replace(one, value=float(value), low=float(value), high=float(value), fitted=one.value, note="overruled")
+
+
+def check_ranges(by: Mapping[str, float]) -> None:
+    """Raise an InputError for a value that no number of that name can have."""
+    for name, value in by.items():
         least, most, words = _range_of(name)
         if not least <= value <= most or (name.startswith("sent.") and value != round(value)):
             raise InputError(f"--set {plain(name)}: expected {words}, got {value:g}")
-    return [
-        replace(one, value=float(by[one.name]), fitted=one.value, note="overruled") if one.name in by else one
-        for one in numbers
-    ]
 
 
 def _range_of(name: str) -> tuple[float, float, str]:

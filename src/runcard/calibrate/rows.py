@@ -16,10 +16,12 @@ def read_rows(
     path: Path, mapping: LogMapping, columns: Mapping[str, str], rejected: Rejected, prefix: str = ""
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The line number and the cells of each row, by what they hold; `prefix` begins the reasons of rejected rows."""
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise InputError(f"{path}: expected a file, got {'a folder' if path.is_dir() else 'a device or a pipe'}")
     try:
         with path.open(newline="", encoding=mapping.encoding) as file:
             yield from _rows_of(path, csv.reader(file, delimiter=mapping.separator), columns, rejected, prefix)
-    except (UnicodeError, LookupError) as error:
+    except (UnicodeError, LookupError, ValueError) as error:
         raise InputError(
             f"{path}: expected text in {mapping.encoding}: {error}; say log.encoding, for instance cp1252"
         ) from None
@@ -38,7 +40,9 @@ def _rows_of(
         raise InputError(f"{path}: expected a header row, got an empty file")
     for key, name in columns.items():
         if name not in header:
-            raise InputError(f"{path}: missing column {plain(name)}, which is {key}{near(name, header)}")
+            other = next((one for one in ";\t|" if len(header) == 1 and one in header[0]), "")
+            hint = f"; say log.separator = {other!r}" if other else near(name, header)
+            raise InputError(f"{path}: missing column {plain(name)}, which is {key}{hint}")
         if header.count(name) > 1:
             raise InputError(f"{path}: expected one column {plain(name)}, got {header.count(name)}")
     places = [header.index(name) for name in columns.values()]
@@ -50,8 +54,9 @@ def _rows_of(
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            rejected.add(line, f"{prefix}not valid CSV", found=f"lines {line} to {reader.line_num}: {error}")
-            rejected.misshapen += not prefix
+            for lost in range(line, max(reader.line_num, line) + 1):  # a quote that is never closed swallows many
+                rejected.add(lost, f"{prefix}not valid CSV", found=f"lines {line} to {reader.line_num}: {error}")
+                rejected.misshapen += not prefix
             line = reader.line_num + 1
             continue
         if cells is None:

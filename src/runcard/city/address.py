@@ -17,7 +17,7 @@ from runcard.city.model import City
 from runcard.city.places import FAR_METRES, coordinates_of, is_lonlat, nearest_nodes
 from runcard.errors import InputError
 
-MOST_METRES: Final = 10_000.0
+MOST_METRES: Final = 3_000.0
 LEAST_EXTENT: Final = 1000.0
 """A city in metres is at least so wide, or so long."""
 SWAPPED: Final = 0.1

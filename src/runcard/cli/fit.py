@@ -59,7 +59,7 @@ def fit(
     Rates by area and type, periods of the week, what is sent, busy times, turnout, driving and shared delay, each with
     its interval. Rows that cannot be used are counted by reason.
     """
-    from runcard.calibrate.backtest import split_log
+    from runcard.calibrate.backtest import LEAST_INCIDENTS, split_log
     from runcard.calibrate.fit import fit_city
     from runcard.calibrate.goodness import judge_fit
     from runcard.calibrate.log import read_log
@@ -88,11 +88,18 @@ def fit(
         raise InputError(f"--periods city: {before.name} has no periods")
     if output is not None:
         _check_output(output, overwrite=overwrite)
+        if log.resolve().parent == output.resolve():
+            raise InputError(f"{log}: expected a log outside the folder that is written, {output}")
     backtest: Backtest | None = None
     with Report() as report:
         report.begin("reading the log")
         whole = read_log(log, known, incidents=incidents, progress=lambda rows: report.begin(f"reading: {rows:,} rows"))
         own, rest = split_log(whole, fit_part) if fit_part < 1.0 else (whole, None)
+        if rest is not None and len(rest.incidents) < LEAST_INCIDENTS:
+            raise InputError(
+                f"--fit-part: expected at least {LEAST_INCIDENTS} incidents to replay, got {len(rest.incidents)} of "
+                f"{len(whole.incidents):,}"
+            )
         found = fit_city(
             before,
             own,
@@ -128,6 +135,7 @@ def _check_output(folder: Path, *, overwrite: bool) -> None:
 
 
 def _overrules(given: list[str]) -> dict[str, float]:
+    from runcard.calibrate.numbers import check_ranges
     from runcard.errors import InputError
 
     found = {}
@@ -139,6 +147,9 @@ def _overrules(given: list[str]) -> dict[str, float]:
             equals = ""
         if not equals or not name:
             raise InputError(f"--set: expected NAME=NUMBER, such as shared_delay=0.1, got {text!r}")
+    if len(found) < len(given):
+        raise InputError("--set: expected each name once, got one several times")
+    check_ranges(found)
     return found
 
 
@@ -176,9 +187,9 @@ def _write(folder: Path, found: "Fit", goodness: Any, backtest: Any, *, overwrit
     page = fit_page(found, goodness, backtest)
     if folder.is_dir():
         refuse_occupied(folder, overwrite=overwrite)
-        for name in (FIT_FILE, PAGE_FILE, REJECTED_FILE):  # a kill must not leave those of the city before
-            (folder / name).unlink(missing_ok=True)
     write_city(found.city, folder, overwrite=overwrite)
+    for name in (FIT_FILE, PAGE_FILE, REJECTED_FILE):  # a kill must not leave those of the city before
+        (folder / name).unlink(missing_ok=True)
     document = {**found.document(), "goodness": goodness.document()}
     if backtest is not None:
         document["backtest"] = backtest.document()
@@ -218,6 +229,8 @@ def generate_log(
         raise InputError(f"--dirt: expected a part from 0 to 0.5, got {dirt:g}")
     if known.incident_columns and incidents_file is None:
         raise InputError(f"{known.name}: expected --incidents-file: this format has a second file")
+    if incidents_file is not None and incidents_file.resolve() == output.resolve():
+        raise InputError("--incidents-file: expected another file than that of the log")
     for path in (output, incidents_file):
         if path is not None:
             check_output_file(path)

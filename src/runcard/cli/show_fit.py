@@ -33,7 +33,8 @@ def show_fit(
         console.print(f"  not used, {visible(line)}", soft_wrap=True)
     console.print(_numbers(fit))
     console.print(
-        f"Units away when sent: {fit.num_away:,} drives left out, {fit.num_too_fast:,} more are faster than the road. "
+        f"Units away when sent: {fit.num_away:,} drives left out, {fit.num_too_fast:,} more are faster than the road "
+        f"({fit.too_fast_by_chance:,.0f} by chance). "
         f"{fit.num_slow:,} drives are too slow to count. "
         f"Routes explain {100.0 * fit.driving.explained:.0f} % of the variance of driving times.",
         soft_wrap=True,
@@ -62,11 +63,14 @@ def _table(*heads: str, left: int = 1) -> Table:
 
 
 def _numbers(fit: Fit) -> Table:
-    table = _table("number", "value", "from", "to", "sample")
+    """The numbers; those that somebody overruled, and what is most common, have no interval."""
+    heads = ("number", "value", "from", "to", "sample")
+    any_overruled = any(one.fitted is not None for one in fit.numbers)
+    table = _table(*heads, *["overruled, the log says"] * any_overruled)
     for one in fit.numbers:
-        mark = "" if one.fitted is None else f" (overruled: the log says {number_text(one.fitted)})"
-        ends = (number_text(one.low), number_text(one.high))
-        table.add_row(visible(one.name) + mark, number_text(one.value), *ends, f"{one.sample:,}")
+        ends = (number_text(one.low), number_text(one.high)) if one.low != one.high else ("", "")
+        said = ["" if one.fitted is None else number_text(one.fitted)] * any_overruled
+        table.add_row(visible(one.name), number_text(one.value), *ends, f"{one.sample:,}", *said)
     return table
 
 
@@ -82,11 +86,16 @@ def _late(goodness: Goodness) -> Table:
 def _replay(backtest: Backtest) -> Table:
     first = backtest.policies[0].name
     table = _table(
-        f"replay of {backtest.num_incidents:,} unseen incidents", "missed per incident", f"fewer than {first}"
+        f"replay of {backtest.num_incidents:,} unseen incidents",
+        "missed",
+        "from",
+        "to",
+        f"fewer than {first}",
+        "from",
+        "to",
     )
     for number, one in enumerate(backtest.policies):
-        value, low, high = one.per_incident
-        fewer, least, most = backtest.fewer(number)
-        gain = "" if number == 0 else f"{fewer:.4f} ({least:.4f} to {most:.4f})"
-        table.add_row(visible(one.name), f"{value:.4f} ({low:.4f} to {high:.4f})", gain)
+        ends = [f"{value:.4f}" for value in one.per_incident]
+        fewer = ["", "", ""] if number == 0 else [f"{value:.4f}" for value in backtest.fewer(number)]
+        table.add_row(visible(one.name), *ends, *fewer)
     return table

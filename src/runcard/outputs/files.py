@@ -15,6 +15,7 @@ from glob import escape
 from pathlib import Path
 from typing import Final
 
+from runcard.city.files import FILE_NAMES, SETTINGS_FILE
 from runcard.errors import InputError, RuncardError
 from runcard.memory import in_words
 
@@ -35,6 +36,10 @@ def check_output_file(path: Path) -> Path:
         (not folder.exists(), "expected an existing folder to write to, got none"),
         (not folder.is_dir(), "expected an existing folder to write to, got a file"),
         (not os.access(folder, os.W_OK | os.X_OK), "its folder cannot be written to"),
+        (
+            target.name in FILE_NAMES and target.exists() and (folder / SETTINGS_FILE).exists(),
+            "expected another name: this is a file of a city",
+        ),
     ):
         if wrong:
             raise InputError(f"{path}: {words}")

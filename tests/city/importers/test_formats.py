@@ -215,7 +215,7 @@ def test_rows_that_cannot_be_used_are_listed_with_their_number(tmp_path: Path) -
         ("link.csv", 9, "expected to to be a known node, got '77'"),
         ("link.csv", 11, "expected length to be a number, got 'far'"),
         ("link.csv", 10, "expected length >= 0, got '-3'"),
-        ("link.csv", 12, "expected speed > 0, got '0'"),
+        ("link.csv", 12, "expected speed > 0 and at most 400 km/h, got '0'"),
         ("link.csv", 13, "expected one_way to be 1 or 0, true or false, yes or no, got 'maybe'"),
     ]
     assert read.num_links == 12

@@ -34,7 +34,7 @@ def test_columns_and_settings_are_told_apart() -> None:
         ({"node": {}}, r"unknown section \[node\] \(did you mean nodes\?\)"),
         ({"links": {"length_unit": "furlong"}}, r"\[links\] length_unit: expected one of m, km, mi, ft, got 'furlong'"),
         ({"links": {"directed": 1}}, "directed: expected true or false, got 1"),
-        ({"nodes": {"skip_rows": -1}}, "skip_rows: expected a whole number from 0, got -1"),
+        ({"nodes": {"skip_rows": -1}}, "skip_rows: expected a whole number from 0 to 1,000,000, got -1"),
         ({"nodes": {"separator": ";;"}}, "separator: expected one character"),
         ({"nodes": {"crs": "utm"}}, "crs: expected one of lonlat, metres"),
         ({"nodes": {"id": 3}}, r"\[nodes\] id: expected the name of a column, got 3"),

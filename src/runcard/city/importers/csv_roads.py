@@ -39,6 +39,8 @@ from runcard.errors import InputError
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+MOST_KPH: Final = 400.0
+"""No road is faster."""
 TWO_WAY: Final = ("0", "0.0", "false", "no", "f", "n", "")
 ONE_WAY: Final = ("1", "1.0", "true", "yes", "t", "y")
 """What a column of one-way roads may say, in small letters."""
@@ -165,7 +167,7 @@ def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> t
         reject(values < 0.0, f"expected {key} >= 0", key)
         measured[key] = values * factor(units, settings.get(f"{key}_unit", unit), f"[links] {key}_unit")
     kph = _speeds(cells["speed"], settings) if "speed" in cells else np.full(size, np.nan)
-    reject(kph <= 0.0, "expected speed > 0", "speed")
+    reject((kph <= 0.0) | (kph > MOST_KPH), f"expected speed > 0 and at most {MOST_KPH:g} km/h", "speed")
     one_way = _one_way(cells, settings, size)
     reject(one_way < 0, "expected one_way to be 1 or 0, true or false, yes or no", "one_way")
     kept = np.flatnonzero(good)

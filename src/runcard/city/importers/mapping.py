@@ -31,6 +31,7 @@ SETTING_KEYS: Final[MappingType[str, tuple[str, ...]]] = {
     "units": _EVERY,
 }
 SECTIONS: Final = tuple(COLUMN_KEYS)
+MOST_SKIPPED: Final = 1_000_000
 OF_OTHERS: Final = ("log", "incidents", "types", "kinds")
 """Sections of `fit`."""
 
@@ -127,8 +128,8 @@ def _setting_fault(key: str, value: Any) -> str | None:
     if key == "directed":
         return None if isinstance(value, bool) else "true or false"
     if key == "skip_rows":
-        good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-        return None if good else "a whole number from 0"
+        good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_SKIPPED
+        return None if good else f"a whole number from 0 to {MOST_SKIPPED:,}"
     if key == "separator":
         return None if isinstance(value, str) and len(value) == 1 else "one character"
     return None if isinstance(value, str) and value else "text"

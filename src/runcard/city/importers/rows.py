@@ -134,7 +134,10 @@ def read_columns(
 def header_of(path: Path, *, skip_rows: int = 0, encoding: str | None = None, separator: str = ",") -> list[str]:
     """The names of the columns of a file."""
     reader = csv.reader(io.StringIO(_text_of(path, encoding), newline=""), delimiter=separator)
-    return [name.strip() for name in next(islice(reader, skip_rows, None), [])]
+    try:
+        return [name.strip() for name in next(islice(reader, skip_rows, None), [])]
+    except csv.Error as error:
+        raise InputError(f"{path}: expected a header row, got one that is not valid CSV: {error}") from error
 
 
 def refuse_if_most(rejected: Sequence[Rejected], num_rows: int, what: str) -> None:
@@ -154,14 +157,18 @@ def _text_of(path: Path, encoding: str | None) -> str:
         except UnreadableError as error:
             more = " (name its encoding in the mapping file)" if "UTF-8" in str(error) else ""
             raise InputError(f"{path}: {error}{more}") from error
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise InputError(f"{path}: expected a file, got {'a folder' if path.is_dir() else 'a device or a pipe'}")
     try:
         return path.read_text(encoding=encoding)
     except OSError as error:
         raise InputError(f"{path}: the file cannot be read: {error.strerror}") from error
-    except LookupError as error:
+    except (LookupError, TypeError) as error:
         raise InputError(f"{path}: expected a known encoding, got {shown(encoding)}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: the text is not {encoding}: {error.reason} at byte {error.start:,}") from error
+    except ValueError as error:  # a name with a character that no name has
+        raise InputError(f"{path}: the file cannot be read: {error}") from error
 
 
 def _places(file: str, header: list[str], wanted: Mapping[str, str], section: str, separator: str) -> list[int]:
