@@ -84,16 +84,8 @@ def _late(goodness: Goodness) -> Table:
 
 
 def _replay(backtest: Backtest) -> Table:
-    first = backtest.policies[0].name
-    table = _table(
-        f"replay of {backtest.num_incidents:,} unseen incidents",
-        "missed",
-        "from",
-        "to",
-        f"fewer than {first}",
-        "from",
-        "to",
-    )
+    """Policies; the gain is over the first."""
+    table = _table(f"replay of {backtest.num_incidents:,} incidents", "missed", "from", "to", "fewer", "from", "to")
     for number, one in enumerate(backtest.policies):
         ends = [f"{value:.4f}" for value in one.per_incident]
         fewer = ["", "", ""] if number == 0 else [f"{value:.4f}" for value in backtest.fewer(number)]
