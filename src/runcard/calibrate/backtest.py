@@ -72,7 +72,7 @@ class Backtest:
 
     num_incidents: int
     num_skipped: int
-    """Incidents that cannot be replayed: without a place, of a type without standards, or without a known unit."""
+    """Incidents that cannot be replayed: without a place, of a type without standards, with fewer known units."""
     first: datetime
     last: datetime
     policies: tuple[Replayed, ...]
@@ -182,7 +182,7 @@ def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
     """The incidents of a log that the fitted city knows: placed, of a type with standards, with known stations.
 
     What was really sent is cut to as many units of each kind as the city sends, the first ones, so that policies are
-    judged by whom they send and not by how many.
+    judged by whom they send and not by how many. Where fewer are known, rows may be missing: these are left out.
     """
     rest = with_roster_kinds(fit.city, rest)
     city, placed = fit.city, place_incidents(fit.before, rest)
@@ -212,7 +212,7 @@ def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
             known &= bool(station[place] >= 0)
             sent[kind].append(int(station[place]))
             busy[kind].append(float(rows["available"][place] - rows["dispatched"][place]))
-        if not known or set(sent) != set(wanted[name]):
+        if not known or any(len(sent[kind]) < needed for kind, needed in wanted[name].items()):
             continue
         for kind, needed in wanted[name].items():
             of_kind = general[kind] if isinstance(general, Mapping) else general
