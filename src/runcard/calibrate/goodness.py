@@ -326,9 +326,9 @@ def _faults(
         )
     if fit.driving.explained < POOR_EXPLAINED:
         found.append(
-            f"Routes explain only {100.0 * fit.driving.explained:.0f} % of the variance of driving times, "
-            f"{100.0 * fit.driving.implied:.0f} % by the fitted law itself: where a unit stands says little about when "
-            "it arrives. Units that are not at home when they are sent, and roads that the network lacks, are the "
+            f"Routes explain only {100.0 * fit.driving.explained:.0f} % of the variance of driving times, where the "
+            f"fitted law itself would have {100.0 * fit.driving.implied:.0f} %: where a unit stands says little about "
+            "when it arrives. Units that are not at home when they are sent, and roads that the network lacks, are the "
             "usual reasons."
         )
     for one in responses:
