@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.calibrate.clock import local_seconds
+from runcard.calibrate.draws import drawn_drives
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.homes import origins, station_nodes, with_roster_kinds
 from runcard.calibrate.log import Log
@@ -333,16 +334,14 @@ class _Roads:
 
     def draw(self, rng: np.random.Generator, places: list[int]) -> Floats:
         """[path, draw] driving minutes over some paths to one node."""
-        q = self.city.shared_delay
-        links = self.paths.links[places]
-        listed, times = np.unique(links[links >= 0], return_counts=True)
-        shared = listed[times > 1] if q > 0.0 else listed[:0]
-        means = q * self.minutes[shared]
-        common = rng.gamma(means[:, None] / self.scale, self.scale, (len(shared), DRAWS))
-        on = np.array([np.isin(shared, row) for row in links], np.float64).reshape(len(places), len(shared))
-        total = np.array([self.minutes[row[row >= 0]].sum() for row in links]).reshape(-1)
-        own = np.maximum(total - on @ means, 1e-9)
-        return np.asarray(on @ common + rng.gamma(own[:, None] / self.scale, self.scale, (len(places), DRAWS)))
+        return drawn_drives(
+            rng,
+            self.paths.links[places],
+            self.minutes,
+            scale=self.scale,
+            shared_delay=self.city.shared_delay,
+            num=DRAWS,
+        )
 
     def responses(self, rng: np.random.Generator, units: list[_Unit], places: list[int]) -> dict[_Unit, Floats]:
         """[draw] the response minutes of each unit, given the paths of all."""

@@ -8,6 +8,7 @@ way home, driving is fitted again until they stay.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Final
 
@@ -114,6 +115,12 @@ class Fit:
     """The mean time from the call to dispatch, with its interval, where the log has it."""
     notes: tuple[str, ...]
     """What a reader of the numbers should know."""
+
+    @cached_property
+    def link_minutes(self) -> Floats:
+        """The mean minutes of each link of the fitted city, and behind them those of an apron at each of its nodes."""
+        start = self.number("driving.start_minutes").value
+        return np.array([link.mean_minutes for link in self.city.links] + [start] * len(self.city.nodes))
 
     def number(self, name: str) -> Fitted:
         """The fitted number of that name."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
+from runcard.calibrate.draws import drawn_drives
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.hours import hourly_counts
 from runcard.calibrate.made_up import busy_fractions, draw
@@ -280,22 +281,11 @@ def team_draws(fit: Fit, drives: Ints, rng: np.random.Generator, num: int = DRAW
 
 
 def _team_drives(fit: Fit, drives: Ints, rng: np.random.Generator, num: int) -> Floats:
-    """[drive, draw] driving minutes of such units."""
+    """[drive, draw] driving minutes of these drives."""
     data, city = fit.driving_data, fit.city
-    scale, q = float(city.driving.scale_minutes or 1.0), city.shared_delay
-    # The apron of a station stands for a link behind all others.
-    aprons = len(city.links) + data.drives.start[drives]
-    links = np.column_stack([data.paths.links[data.path[drives]], aprons])
-    listed, times = np.unique(links[links >= 0], return_counts=True)
-    shared = listed[times > 1] if q > 0.0 else listed[:0]
-    start = fit.number("driving.start_minutes").value
-    means = q * np.array(
-        [city.links[link].mean_minutes if link < len(city.links) else start for link in shared.tolist()], np.float64
-    )
-    common = rng.gamma(means[:, None] / scale, scale, (len(shared), num))
-    on = np.array([np.isin(shared, row) for row in links], np.float64)
-    own = np.maximum(data.mean[drives] - on @ means, 1e-9)
-    return np.asarray(rng.gamma(own[:, None] / scale, scale, (len(drives), num)) + on @ common)
+    links = np.column_stack([data.paths.links[data.path[drives]], len(city.links) + data.drives.start[drives]])
+    scale = float(city.driving.scale_minutes or 1.0)
+    return drawn_drives(rng, links, fit.link_minutes, scale=scale, shared_delay=city.shared_delay, num=num)
 
 
 def _lost_units(fit: Fit) -> list[tuple[str, int, int]]:
