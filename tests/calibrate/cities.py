@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from runcard.calibrate.fit import Fit, fit_city, with_factors
+from runcard.calibrate.build import with_factors
+from runcard.calibrate.fit import Fit, fit_city
 from runcard.calibrate.generator import MadeUpLog, generate_log
 from runcard.calibrate.log import Log, read_log
 from runcard.calibrate.mapping import LogMapping, read_mapping

@@ -1,5 +1,6 @@
 """Reading a log: what is used, what is rejected and why, and what cannot be read at all."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -214,8 +215,13 @@ def test_a_file_that_cannot_be_trusted_is_an_error(read: Read, header: str, rows
 
 def test_no_file_and_a_folder(tmp_path: Path) -> None:
     """What is no file is an error, not a traceback."""
-    for path in (tmp_path / "none.csv", tmp_path):
-        with pytest.raises(InputError, match=r"the file cannot be read|expected a file, got a folder"):
+    cases = {
+        tmp_path / "none.csv": "the file cannot be read: No such file or directory",
+        tmp_path: "expected a file, got a folder",
+        Path("/dev/zero"): "expected a file, got a device or a pipe",
+    }
+    for path, words in cases.items():
+        with pytest.raises(InputError, match=f"{re.escape(str(path))}: {words}"):
             read_log(path, LogMapping("m", COLUMNS))
 
 

@@ -36,7 +36,8 @@ def write_rows(path: Path) -> tuple[int, int, int]:
         for copy in range(copies):
             # Rows without a unit stay so.
             file.writelines(f"{copy}-{row if ', ,' in row else row.replace(',', f',{copy}-', 1)}" for row in rows)
-    return copies * len(rows), copies * spoilt, copies * 10_000
+    never = made.dirt["the unit was still busy with another incident"]  # such a row has an incident of its own
+    return copies * len(rows), copies * spoilt, copies * (10_000 + never)
 
 
 @pytest.mark.slow
@@ -51,6 +52,6 @@ def test_a_million_rows_are_read_in_half_a_minute_and_two_gibibytes(tmp_path: Pa
     assert rows == num_rows >= 0.98 * ROWS
     assert rejected >= num_spoilt
     assert responses == rows - rejected
-    assert incidents <= 1.01 * num_incidents  # some dirt is about incidents that never happened
+    assert incidents <= num_incidents
     assert seconds < SECONDS
     assert peak < BYTES

@@ -20,7 +20,7 @@ from runcard.calibrate.trips import link_classes
 from runcard.calibrate.turnout import TurnoutFit
 from runcard.city.aprons import with_aprons
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT, ONLY_KIND
-from runcard.city.model import City, DemandPoint, Driving, Link, Standard, Turnout, Unit
+from runcard.city.model import City, DemandPoint, Driving, Standard, Turnout, Unit
 from runcard.city.periods import Period
 from runcard.errors import InputError
 
@@ -69,9 +69,10 @@ def build_city(
                     DemandPoint(node_id, float(rates.per_day[place, t]) * value[f"rate.{name}"] / total, type=name)
                 )
     kinds = tuple(dict.fromkeys(unit.kind for unit in units)) or (ONLY_KIND,)
+    factors = np.array([value[f"driving.factor.{name}"] for name in driving.classes])[driving.group]
     found = replace(
         city,
-        links=_links(city, value, driving),
+        links=with_factors(city, factors[link_classes(city)[1]]).links,
         stations=tuple(replace(station, trucks=0) for station in city.stations) if units else city.stations,
         units=units,
         standards=tuple(standards),
@@ -92,13 +93,13 @@ def build_city(
     return with_aprons(found, max(value["driving.start_minutes"], 0.0))
 
 
-def _links(city: City, value: Mapping[str, float], driving: DrivingFit) -> tuple[Link, ...]:
-    factors = np.array([value[f"driving.factor.{name}"] for name in driving.classes])[driving.group]
-    _, of_link = link_classes(city)
-    return tuple(
+def with_factors(city: City, factors: Floats) -> City:
+    """The city with the minutes of each link multiplied [link]."""
+    links = (
         replace(link, mean_minutes=link.mean_minutes * float(factor))
-        for link, factor in zip(city.links, factors[of_link], strict=True)
+        for link, factor in zip(city.links, factors, strict=True)
     )
+    return replace(city, links=tuple(links))
 
 
 def _standards(

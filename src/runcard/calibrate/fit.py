@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.build import build_city
+from runcard.calibrate.build import build_city, with_factors
 from runcard.calibrate.driving import DrivingFit, SharedDelayFit, fit_driving, fit_shared_delay
 from runcard.calibrate.homes import (
     Drives,
@@ -31,6 +31,7 @@ from runcard.calibrate.homes import (
     without_home,
 )
 from runcard.calibrate.hours import (
+    HOURS,
     LEAST_DAYS,
     PeriodFit,
     exposure,
@@ -218,18 +219,10 @@ def fit_city(
     np.add.at(counts, (placed.area[here], of_incident[here]), 1)
     centres = [node_numbers(city)[name] for name in placed.centres]
     rates = fit_rates(counts, minutes_between(roads, centres, centres), num_days)
-    found_periods = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
-    in_period = None if found_periods is None else found_periods.period
-    hourly = hourly_counts(log.incidents["time"][here], log.time_zone, in_period)
-    if found_periods is not None and hourly.spread > 1.0:
-        known = tuple(
-            Period(name, tuple(np.flatnonzero(found_periods.period == number).tolist()))
-            for number, name in enumerate(found_periods.names)
-        )
-        found_periods = _fit_periods(log, of_incident, len(types), known, num_days, notes, spread=hourly.spread)
+    found_periods, spread = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
     numbers = overruled(
         [
-            *_rate_numbers(types, counts, num_days, found_periods, hourly.spread),
+            *_rate_numbers(types, counts, num_days, found_periods, spread),
             *_sent_numbers(sent, types, busy),
             *_time_numbers(turnout, driving, shared),
         ],
@@ -315,15 +308,6 @@ def _means_in(city: City, data: DrivingData, numbers: list[Fitted]) -> Floats:
     return found
 
 
-def with_factors(city: City, factors: Floats) -> City:
-    """The city with the minutes of each link multiplied [link]."""
-    links = (
-        replace(link, mean_minutes=link.mean_minutes * float(factor))
-        for link, factor in zip(city.links, factors, strict=True)
-    )
-    return replace(city, links=tuple(links))
-
-
 def pairs_together(log: Log, drives: Drives, used: NDArray[np.bool_]) -> Ints:
     """[pair, 2] drives of two units to one incident that left at about the same time."""
     incident = log.responses["incident"][drives.response]
@@ -394,25 +378,30 @@ def _fit_periods(
     periods: str | tuple[Period, ...],
     num_days: float,
     notes: list[str],
-    *,
-    spread: float = 1.0,
-) -> PeriodFit | None:
-    if periods == "none":
-        return None
-    if num_days < LEAST_DAYS:
-        notes.append(f"no periods of the week: the log has only {num_days:.1f} days")
-        return None
+) -> tuple[PeriodFit | None, float]:
+    """The periods of the week, if there are some, and how many times as much as Poisson counts hourly ones vary."""
     here = of_incident >= 0
-    hour = hours_of_week(log.incidents["time"][here], log.time_zone)
-    hours = exposure(log.incidents["time"][here], log.time_zone)
-    if isinstance(periods, str):
-        found = find_periods(hour, of_incident[here], num_types, hours)
-        return found if len(found.names) > 1 else None
-    period = np.zeros(168, np.int64)
-    for number, one in enumerate(periods):
-        period[list(one.hours)] = number
-    names = tuple(one.name for one in periods)
-    return given_periods(period, names, hour, of_incident[here], num_types, hours, spread=spread)
+    times, of_type = log.incidents["time"][here], of_incident[here]
+    if periods != "none" and num_days < LEAST_DAYS:
+        notes.append(f"no periods of the week: the log has only {num_days:.1f} days")
+        periods = "none"
+    hour, hours = hours_of_week(times, log.time_zone), exposure(times, log.time_zone)
+    found = None
+    if isinstance(periods, tuple):
+        period = np.zeros(HOURS, np.int64)
+        for number, one in enumerate(periods):
+            period[list(one.hours)] = number
+        found = given_periods(period, tuple(one.name for one in periods), hour, of_type, num_types, hours)
+    elif periods == "find":
+        found = find_periods(hour, of_type, num_types, hours)
+        found = found if len(found.names) > 1 else None
+    if found is None:
+        return None, hourly_counts(times, log.time_zone, None).spread
+    spread = hourly_counts(times, log.time_zone, found.period).spread
+    # The same periods, with intervals of counts that vary so much.
+    return given_periods(
+        found.period, found.names, hour, of_type, num_types, hours, better_by=found.better_by, spread=spread
+    ), spread
 
 
 def _rate_numbers(

@@ -84,6 +84,13 @@ def _diagonal(axes: "Axes", low: float, high: float) -> None:
     axes.set_ylim(low, high)
 
 
+def _labelled(axes: "Axes", across: str, up: str) -> bool:
+    """True, for a picture that is drawn, once its axes have their names."""
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    return True
+
+
 def _calibration(axes: "Axes", goodness: Goodness) -> bool:
     if not goodness.responses:
         return False
@@ -92,10 +99,8 @@ def _calibration(axes: "Axes", goodness: Goodness) -> bool:
         happened = np.searchsorted(one.share_below, levels, side="right") / one.num
         axes.plot(100.0 * levels, 100.0 * happened, color=colour, label=f"{one.kind}, {one.num:,} responses")
     _diagonal(axes, 0.0, 100.0)
-    axes.set_xlabel("predicted to stay below, %")
-    axes.set_ylabel("stayed below, %")
     axes.legend(loc="upper left")
-    return True
+    return _labelled(axes, "predicted to stay below, %", "stayed below, %")
 
 
 def _quantiles(axes: "Axes", goodness: Goodness) -> bool:
@@ -108,10 +113,8 @@ def _quantiles(axes: "Axes", goodness: Goodness) -> bool:
         middle = len(QUANTILES) // 2
         axes.plot(one.predicted[middle], one.observed[middle], "o", markersize=8.0, color=colour, alpha=0.4)
     _diagonal(axes, 0.0, 1.05 * max(high, 1.0))
-    axes.set_xlabel("predicted, minutes (large dot: the median)")
-    axes.set_ylabel("in the log, minutes")
     axes.legend(loc="upper left")
-    return True
+    return _labelled(axes, "predicted, minutes (large dot: the median)", "in the log, minutes")
 
 
 def _areas(axes: "Axes", goodness: Goodness) -> bool:
@@ -122,19 +125,15 @@ def _areas(axes: "Axes", goodness: Goodness) -> bool:
         predicted, observed, s=[2.0 + 30.0 * one.num / 100.0 for one in goodness.areas], color=COLOURS[0], alpha=0.5
     )
     _diagonal(axes, 0.0, 1.05 * float(max(predicted.max(), np.quantile(observed, 0.98))))
-    axes.set_xlabel("predicted, minutes")
-    axes.set_ylabel("in the log, minutes")
-    return True
+    return _labelled(axes, "predicted, minutes", "in the log, minutes")
 
 
 def _counts(axes: "Axes", goodness: Goodness) -> bool:
     numbers = np.arange(len(goodness.counts.observed))
     axes.bar(numbers, goodness.counts.observed, color=COLOURS[0], alpha=0.6, label="in the log")
     axes.plot(numbers, goodness.counts.predicted, "o-", markersize=3.5, color=COLOURS[1], label="Poisson")
-    axes.set_xlabel("incidents in an hour")
-    axes.set_ylabel("hours")
     axes.legend(loc="upper right")
-    return True
+    return _labelled(axes, "incidents in an hour", "hours")
 
 
 def _busy(axes: "Axes", goodness: Goodness) -> bool:
@@ -156,10 +155,8 @@ def _busy(axes: "Axes", goodness: Goodness) -> bool:
                 textcoords="offset points",
             )
     _diagonal(axes, 0.0, 1.08 * max(high, 1.0))
-    axes.set_xlabel("predicted, % of the time")
-    axes.set_ylabel("in the log, % of the time")
     axes.legend(loc="upper left")
-    return True
+    return _labelled(axes, "predicted, % of the time", "in the log, % of the time")
 
 
 def _late(axes: "Axes", goodness: Goodness) -> bool:

@@ -64,6 +64,7 @@ def fit(
     from runcard.calibrate.goodness import judge_fit
     from runcard.calibrate.log import read_log
     from runcard.calibrate.mapping import read_mapping
+    from runcard.calibrate.page import fit_page
     from runcard.city.files import read_city
     from runcard.city.importers.build import read_standards
     from runcard.cli.progress import Report
@@ -114,12 +115,12 @@ def fit(
         goodness = judge_fit(found)
         if rest is not None:
             backtest = _replayed(found, rest, policy, report)
+        document = {**found.document(), "goodness": goodness.document()}
+        if backtest is not None:
+            document["backtest"] = backtest.document()
         if output is not None:
             report.begin("writing")
-            _write(output, found, goodness, backtest, overwrite=overwrite)
-    document = {**found.document(), "goodness": goodness.document()}
-    if backtest is not None:
-        document["backtest"] = backtest.document()
+            _write(output, found, fit_page(found, goodness, backtest), document, overwrite=overwrite)
     show_fit(found, goodness, backtest, document if as_json else None, output)
 
 
@@ -176,23 +177,18 @@ def _dispatch(found: "Fit", words: str, report: Any) -> "Dispatch":
     return lambda time: department
 
 
-def _write(folder: Path, found: "Fit", goodness: Any, backtest: Any, *, overwrite: bool) -> None:
+def _write(folder: Path, found: "Fit", page: str, document: dict[str, Any], *, overwrite: bool) -> None:
     """Write the city, its numbers, the page and the rejected rows."""
     import json
 
-    from runcard.calibrate.page import fit_page
     from runcard.city.files import refuse_occupied, write_city
     from runcard.outputs.files import write_whole
 
-    page = fit_page(found, goodness, backtest)
     if folder.is_dir():
         refuse_occupied(folder, overwrite=overwrite)
     write_city(found.city, folder, overwrite=overwrite)
     for name in (FIT_FILE, PAGE_FILE, REJECTED_FILE):  # a kill must not leave those of the city before
         (folder / name).unlink(missing_ok=True)
-    document = {**found.document(), "goodness": goodness.document()}
-    if backtest is not None:
-        document["backtest"] = backtest.document()
     write_whole(folder / FIT_FILE, (json.dumps(document, indent=1) + "\n").encode())
     write_whole(folder / PAGE_FILE, page.encode())
     write_whole(folder / REJECTED_FILE, found.log.rejected.csv_text().encode())

@@ -309,14 +309,12 @@ def solve_department(
         tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
     )
     names = names_by_kind(city, policy, options)
-    for kind, name in names.items():  # before any work
-        check_size([station.trucks for station in city.of_kind(kind).stations], [name], kind=kind)
     solved = {kind: solve_named(dispatch_problem(city, kind=kind), name, options) for kind, name in names.items()}
     return department_of(city, solved)
 
 
 def names_by_kind(city: City, policy: str | Mapping[str, str], options: SolveOptions) -> dict[str, str]:
-    """The name of the policy of each kind, given one name or label for all, or one for each."""
+    """The name of the policy of each kind, given one for all or for each; a SizeError if a kind is too large for it."""
     words = dict.fromkeys(city.sent_kinds, policy) if isinstance(policy, str) else policy
     if set(words) != set(city.sent_kinds):
         raise InputError(
@@ -324,4 +322,6 @@ def names_by_kind(city: City, policy: str | Mapping[str, str], options: SolveOpt
         )
     names = {kind: policy_name(words[kind]) for kind in city.sent_kinds}
     policy_names(list(names.values()), options)
+    for kind, name in names.items():
+        check_size([station.trucks for station in city.of_kind(kind).stations], [name], kind=kind)
     return names

@@ -22,7 +22,7 @@ from runcard.mdp.progress import Progress
 from runcard.policy.base import Policy
 from runcard.policy.department import Department, department_of, names_by_kind
 from runcard.policy.ground import Ground
-from runcard.policy.solve import check_size, solve_named
+from runcard.policy.solve import solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 
@@ -131,8 +131,6 @@ def solve_week(
         tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
     )
     names = names_by_kind(city, policy, options)
-    for kind, name in names.items():  # before any work
-        check_size([station.trucks for station in city.of_kind(kind).stations], [name], kind=kind)
     solved: dict[str, dict[str, Policy]] = {one.name: {} for one in city.periods}
     for kind, name in names.items():
         seen = city.of_kind(kind)
