@@ -4,9 +4,9 @@ The card of demand point j has lines a_1, ..., a_D, each a team of k_j trucks, a
 
     the first line whose trucks are all idle goes; where no line is, the first k_j idle trucks in the order go.
 
-The lines are what the policy a(f, j) sends in the states that matter most. Line 1 is for every truck idle. With b_i busy
-trucks at station i, line a is blocked if b_i > C_i - a_i for some i. If trucks were busy independently of one another,
-with chance p_i at station i, the likeliest state in which lines 1 to r are all blocked would be f = C - b with
+The lines are what the policy a(f, j) sends in the states that matter most. Line 1 is for every truck idle. With b_i
+busy trucks at station i, line a is blocked if b_i > C_i - a_i for some i. If trucks were busy independently of one
+another, with chance p_i at station i, the likeliest state in which lines 1 to r are all blocked is f = C - b with
 
     b = argmin { Σ_i b_i w_i : each of a_1, ..., a_r is blocked },    w_i = log((1 - p_i) / p_i),
 
@@ -74,7 +74,7 @@ def lightest_block(
     None if no busy trucks do so: a line without trucks is never blocked. Of sets of equal weight the first by number.
     """
     waiting: list[tuple[float, tuple[tuple[int, int], ...]]] = [(0.0, ())]
-    seen = {()}
+    seen: set[tuple[tuple[int, int], ...]] = {()}
     while waiting:
         _, busy = heappop(waiting)
         counts = dict(busy)
@@ -106,7 +106,7 @@ class RunCards(PricedPolicy):
     @property
     def depth(self) -> int:
         """The number of lines of a card, at most."""
-        return self.lines.shape[1]
+        return int(self.lines.shape[1])
 
     def at_depth(self, depth: int) -> "RunCards":
         """The same cards with at most so many lines."""

@@ -50,7 +50,7 @@ def card_table(dense: Dense, lines: NDArray[np.int64], order: NDArray[np.int64])
 
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_are_those_of_the_policy(seed: int) -> None:
-    """Orders, run cards and tables give the teams of the policy with their rates, and the sums of the cost and every measure."""
+    """Orders, run cards and tables give the teams of the policy with their rates, and the sums of every measure."""
     problem = random_problem(seed)
     dense, rng = Dense(problem), np.random.default_rng(seed)
     order = np.array([rng.permutation(problem.num_stations) for _ in range(problem.num_points)])

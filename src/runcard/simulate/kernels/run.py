@@ -1,9 +1,9 @@
 """A batch of incidents under one policy: decide, send, count.
 
 A policy decides by an order of the stations, by its value function (the idle team with the smallest cost + value of the
-state that is left), by a table of teams, or by a run card (the first of some teams that is idle, else an order). One that knows the hour has all of this for each period of the week, one
-after another. What is counted takes the same memory however many incidents there are:
-arrivals go into bins whose width is a fixed part of the minutes.
+state that is left), by a table of teams, or by a run card (the first of some teams that is idle, else an order). One
+that knows the hour has all of this for each period of the week, one after another. What is counted takes the same
+memory however many incidents there are: arrivals go into bins whose width is a fixed part of the minutes.
 """
 
 from typing import Any
