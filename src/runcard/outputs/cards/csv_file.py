@@ -31,6 +31,7 @@ from runcard.outputs.cards.cells import (
 )
 from runcard.outputs.files import write_whole
 
+CARDS_ENDING: Final = ".csv"
 ENCODING: Final = "utf-8-sig"
 MOST_BYTES: Final = 256 * 2**20
 NEEDED: Final = ("area", "kind", "line", "units", "fallback_order")

@@ -83,8 +83,9 @@ def _add_cards(library: Any, workbook: Any, book: CardBook) -> None:
     """The sheet of the cards: a row for each line."""
     columns = columns_of(book)
     rows = [[row.get(name) for name in columns] for row in rows_of(book)]
-    lengths = [[len(str(cell or "")) for cell in row] for row in (columns, *rows)]
-    sheet = _Sheet(library, workbook, "Cards", [min(WIDEST, 3 + max(of)) for of in zip(*lengths, strict=True)])
+    longest = [max(len(str(row[n] or "")) for row in rows) for n in range(len(columns))]
+    widths = [min(WIDEST, 3 + max(len(name), most)) for name, most in zip(columns, longest, strict=True)]
+    sheet = _Sheet(library, workbook, "Cards", widths)
     sheet.sheet.freeze_panes = "A2"
     sheet.sheet.auto_filter.ref = f"A1:{library.utils.get_column_letter(len(columns))}{len(rows) + 1}"
     sheet.add(columns, bold=True)
