@@ -1,11 +1,14 @@
 """`runcard cards`: run cards from a policy file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from runcard.cli.parameters import Seed, Threads, option, path_argument, path_option, whole_option
+
+if TYPE_CHECKING:
+    from runcard.outputs.cards.depth import DepthTable
 
 
 def cards(
@@ -56,7 +59,7 @@ def cards(
             options=SolveOptions(threads=threads),
             steps=report,
         )
-        tables = ()
+        tables: tuple[DepthTable, ...] = ()
         if measure or is_quick(book):
             tables = measure_depths(book, incidents=incidents, seed=seed, threads=threads, steps=report)
         report.begin(f"writing {output.name}")

@@ -31,7 +31,8 @@ def print_cards(book: CardBook, tables: Sequence[DepthTable], path: Path) -> Non
             f"idle: {part:.0f} % of the incidents."
         )
     for table in tables:
-        headings = [heading.replace(" ", "\n", 1) for heading in depth_headings(table)]
+        first, *others = depth_headings(table)
+        headings = [first, *(heading.replace(" ", "\n", 1) for heading in others)]
         console.print(SplitTable(headings, [[Text(first), *rest] for first, *rest in depth_cells(table)]))
         console.print(table.words)
     if not tables:

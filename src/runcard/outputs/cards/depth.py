@@ -110,12 +110,13 @@ def measure_depths(
     steps: Steps = NO_STEPS,
 ) -> tuple[DepthTable, ...]:
     """A table for each kind; cards of a book that has all periods, and lines enough, are measured."""
-    depth = next(iter(next(iter(book.sets.values())).values())).depth
-    depths = sorted({one for one in (*DEPTHS, 16) if one <= depth} | {depth})
     measure = _exact_table if is_exact(book) else _simulated_table
     tables = []
     for kind in next(iter(book.sets.values())):
         steps.begin(f"what cards keep of the gain, {kind}")
+        # A card has no more lines than there are ways to be short of units.
+        depth = max(int((sets[kind].lines >= 0).sum(axis=1).max()) for sets in book.sets.values())
+        depths = sorted({one for one in (*DEPTHS, 16) if one < depth} | {depth})
         tables.append(measure(book, kind, depths, _Work(incidents, seed, threads, steps)))
     return tuple(tables)
 
