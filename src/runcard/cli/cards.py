@@ -49,18 +49,19 @@ def cards(
     with Report() as report:
         held = load_held(file)
         check_cards_file(output, held)
+        measured = measure or is_quick(held, kind)
         book = make_book(
             held,
             depth=depth,
             incident_type=incident_type,
             kind=kind,
             period=period,
-            depth_to_measure=DEPTHS[-1],
+            depth_to_measure=DEPTHS[-1] if measured else 0,
             options=SolveOptions(threads=threads),
             steps=report,
         )
         tables: tuple[DepthTable, ...] = ()
-        if measure or is_quick(book):
+        if measured:
             tables = measure_depths(book, incidents=incidents, seed=seed, threads=threads, steps=report)
         report.begin(f"writing {output.name}")
         write_cards(book, tables, output)

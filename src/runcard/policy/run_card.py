@@ -35,7 +35,7 @@ from runcard.mdp.rows import CardRule
 from runcard.policy.base import BulkRule, Certificate, Policy, Stored
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import PricedPolicy, Values
-from runcard.policy.fixed_card import solve_fixed_card
+from runcard.policy.fixed_card import find_order
 from runcard.policy.options import idle_teams, team_number
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
@@ -165,7 +165,7 @@ def make_run_cards(policy: Policy, *, depth: int = 4, options: SolveOptions = DE
     if not 1 <= depth <= MOST_LINES:
         raise InputError(f"expected cards of 1 to {MOST_LINES} lines, got {depth}")
     problem = policy.problem
-    order = policy.order if isinstance(policy, OrderPolicy) else solve_fixed_card(problem, options).order
+    order = policy.order if isinstance(policy, OrderPolicy) else find_order(problem, options).order
     busy = np.clip(IndependentTrucks(problem, order).steady_busy(), LEAST_BUSY, MOST_BUSY)
     weight = np.log((1.0 - busy) / busy).tolist()
     lines = np.full((problem.num_points, depth), -1, np.int64)

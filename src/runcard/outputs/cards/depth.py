@@ -21,18 +21,19 @@ from runcard.outputs.cards.book import CardBook
 from runcard.outputs.steps import NO_STEPS, Steps
 from runcard.outputs.words import counted
 from runcard.policy.base import Policy
+from runcard.policy.department import Department
 from runcard.policy.run_card import RunCards
 from runcard.policy.solve import evaluate
-from runcard.policy.week import AnyPolicy, HourlyPolicy
+from runcard.policy.week import AnyPolicy, HourlyPolicy, Week
 from runcard.simulate.engine import SimulationProgress, simulate_policies
 from runcard.simulate.result import Interval, ratio_interval
 
 DEPTHS: Final = (1, 2, 4, 8)
 EXACT_WORK: Final = 1 << 26
-"""States times demand points, of a kind and period, up to which cards are evaluated exactly."""
+"""States times demand points, of a kind in all periods, up to which cards are evaluated exactly."""
 ALL_OF_IT: Final = 0.995
 QUICK_WORK: Final = 1 << 22
-"""The same, up to which that takes a few seconds: cards are then measured without being asked for it."""
+"""The same of all kinds, up to which that takes a few seconds: cards are then measured without being asked for it."""
 INCIDENTS: Final = 200_000
 """Of a simulation, where nothing else is said."""
 
@@ -86,19 +87,17 @@ def _percent(part: Interval) -> str:
     return f"{100.0 * part.mean:.0f} %{more}"
 
 
-def is_quick(book: CardBook) -> bool:
-    """Whether depths can be measured in a few seconds."""
-    return _work(book) <= QUICK_WORK
+def is_quick(held: Department | Week, kind: str | None = None) -> bool:
+    """Whether the depths of the cards of a policy file, or of one kind, can be measured in a few seconds."""
+    departments = [held] if isinstance(held, Department) else list(held.departments.values())
+    fleets = [fleet for one in departments for fleet in one.fleets if kind in (None, fleet.kind)]
+    return sum(fleet.problem.num_states * fleet.problem.num_points for fleet in fleets) <= QUICK_WORK
 
 
-def is_exact(book: CardBook) -> bool:
-    """Whether they are measured exactly."""
-    return _work(book) <= EXACT_WORK
-
-
-def _work(book: CardBook) -> int:
-    problems = [made.problem for by_kind in book.sets.values() for made in by_kind.values()]
-    return sum(problem.num_states * problem.num_points for problem in problems)
+def is_exact(book: CardBook, kind: str) -> bool:
+    """Whether the depths of a kind are measured exactly."""
+    problems = [by_kind[kind].problem for by_kind in book.sets.values()]
+    return sum(problem.num_states * problem.num_points for problem in problems) <= EXACT_WORK
 
 
 def measure_depths(
@@ -110,13 +109,13 @@ def measure_depths(
     steps: Steps = NO_STEPS,
 ) -> tuple[DepthTable, ...]:
     """A table for each kind; cards of a book that has all periods, and lines enough, are measured."""
-    measure = _exact_table if is_exact(book) else _simulated_table
     tables = []
     for kind in next(iter(book.sets.values())):
         steps.begin(f"what cards keep of the gain, {kind}")
         # A card has no more lines than there are ways to be short of units.
         depth = max(int((sets[kind].lines >= 0).sum(axis=1).max()) for sets in book.sets.values())
         depths = sorted({one for one in (*DEPTHS, 16) if one < depth} | {depth})
+        measure = _exact_table if is_exact(book, kind) else _simulated_table
         tables.append(measure(book, kind, depths, _Work(incidents, seed, threads, steps)))
     return tuple(tables)
 

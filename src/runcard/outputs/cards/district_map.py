@@ -92,6 +92,8 @@ class DistrictMaps:
         halo, size = [withStroke(linewidth=2.2, foreground="white")], 9.0 if len(district.areas) <= 25 else 6.5
         for number, area in enumerate(district.areas, start=1):
             x, y = self._nodes[area]
+            apart = min(np.abs(self._nodes[area] - place).max() for place in self._stations.values())
+            y -= 0.065 * (high[1] - low[1]) if apart < 0.03 * (high[1] - low[1]) else 0.0  # not below a triangle
             axes.text(
                 x, y, str(number), fontsize=size, ha="center", va="center", color=INK, path_effects=halo, zorder=5
             )

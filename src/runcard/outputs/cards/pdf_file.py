@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 PAGE: Final = (11.69, 8.27)
 """A4 across, in inches."""
 MARGIN: Final = 0.5
-ROW: Final = 0.275
+ROW: Final = 0.26
 MAP_SIZE: Final = (4.6, 3.1)
 BAND, RULE_COLOUR = "#EFEFEF", "#8A8A8A"
 LARGEST, SMALLEST = 10.5, 6.0
 """Letters of a table, in points: smaller ones where a word is too long for its column."""
-WIDTHS: Final = (2.0, 1.5, 0.8, 1.75, 1.1, 1.75)
+WIDTHS: Final = (1.85, 1.2, 0.65, 1.45, 1.0, 1.4)
 """Inches of the columns: area, incident, units, the first line, its chance, and the last; alternates share the rest."""
 
 
@@ -120,7 +120,7 @@ def _paragraphs(page: _Page, x: float, y: float, width: float, lines: Sequence[s
 
 def _depth_table(page: _Page, x: float, y: float, table: DepthTable) -> float:
     """Write what cards of each depth keep; where the next thing would begin."""
-    places = (0.0, 2.35, 3.75, 5.3)
+    places = (0.0, 2.2, 3.45, 4.6)
     first, *rest = depth_headings(table)
     page.write(x, y, textwrap.fill(first, 34), 9.5, fontweight="bold")
     for place, heading in zip(places[1:], rest, strict=True):
@@ -160,7 +160,9 @@ def _heading(page: _Page, book: CardBook, district: District, *, continued: bool
     assert book.city is not None
     names = {one.station_id: one.name for one in book.city.stations}
     name = names.get(district.station_id) or district.station_id
-    words = f"District {name}" + (f" ({district.station_id})" if name != district.station_id else "")
+    words = f"District {name}" + (
+        f" ({district.station_id})" if name.casefold() != district.station_id.casefold() else ""
+    )
     words += f", {district.period}" if district.period else ""
     words += " (continued)" if continued else ""
     page.write(MARGIN, 0.4, words, _fitting(words, PAGE[0] - 2 * MARGIN, 20.0), fontweight="bold")
@@ -180,10 +182,11 @@ def _beside_map(page: _Page, book: CardBook, district: District, maps: DistrictM
     page.write(x, top + 0.05, "\n".join(lines), 11.5)
     rule = (
         "Go down the lines: the first line whose units are all free goes. If no line fits, send the first free units "
+        "of the order on the right, and call outside help for those still missing. The chance is that of line 1 to "
+        "meet each standard, in the order of the first page."
     )
-    rule += "of the order on the right, and call outside help for those still missing."
     page.write(x, top + 1.0, textwrap.fill(rule, 68), 10.5)
-    page.write(x, top + 1.85, textwrap.fill(maps.legend, 68), 9.5)
+    page.write(x, top + 2.1, textwrap.fill(maps.legend, 68), 9.5)
 
 
 def _table(page: _Page, book: CardBook, rows: Sequence[PrintRow], top: float) -> None:
@@ -210,14 +213,21 @@ def _cell(page: _Page, x: float, y: float, width: float, text: str, *, bold: boo
     """Write a cell in one line, or in two of smaller letters where it is too long for one."""
     if not text:
         return
-    size = _fitting(text, width, LARGEST)
+    size = _fitting(text, width / 1.12 if bold else width, LARGEST)
     if size < 8.0:
         text = "\n".join(textwrap.wrap(text, max(4, -(-len(text) // 2) + 3))[:2])
         size = max(SMALLEST, min(7.5, _fitting(max(text.split("\n"), key=len), width, LARGEST)))
         while len(text.split("\n")[0]) * 0.62 * size / 72.0 > 1.3 * width:
             text = "\n".join(f"{part[: int(0.75 * len(part))]}…" for part in text.split("\n"))
     looks = {"fontweight": "bold"} if bold else {}
-    page.write(x + 0.04, y + ROW / 2, text, size, va="center", **(looks | {"linespacing": 1.0}))
+    page.write(
+        x + 0.04,
+        y + ROW / 2,
+        text,
+        size,
+        va="center_baseline" if "\n" not in text else "center",
+        **(looks | {"linespacing": 1.0}),
+    )
 
 
 def _fitting(text: str, width: float, largest: float) -> float:

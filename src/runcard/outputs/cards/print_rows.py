@@ -57,7 +57,7 @@ class District:
 def headings_of(book: CardBook) -> list[str]:
     """The headings of the table."""
     alternates = [f"line {number}" for number in range(2, 2 + min(MOST_ALTERNATES, book.depth - 1))]
-    return ["area", "incident", "units", "send first (line 1)", "meets standards, %", *alternates, "then, in order"]
+    return ["area", "incident", "units", "send first (line 1)", "chance, %", *alternates, "then, in order"]
 
 
 def districts_of(book: CardBook) -> list[District]:
