@@ -112,7 +112,7 @@ def _cards_of(
     """The cards of an area and a type or class, one for each kind."""
     found = {key: card for key, card in cards.items() if key.area == area}
     if not found:
-        raise InputError(expected_one_of("area with a card", (key.area for key in cards), area))
+        raise InputError(expected_one_of("place with a card", (key.area for key in cards), area))
     types = list(dict.fromkeys(key.type for key in found))
     if incident_type is None and len(types) > 1:
         raise InputError(f"area {area} has cards for several types; choose one with --type: {', '.join(types)}")
