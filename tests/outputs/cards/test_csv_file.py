@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.departments import random_department
+from tests.departments import grid_department, random_department
 from tests.town import plain_town
 from tests.weeks import with_days
 
@@ -28,11 +28,17 @@ def with_second_house(city: City, seed: int) -> City:
     return replace(city, stations=tuple(replace(one, trucks=0) for one in city.stations), units=(*city.units, *more))
 
 
+CITIES = [
+    *(with_second_house(random_department(seed), seed) for seed in range(7)),
+    grid_department(side=4, engines=7, ladders=3),
+]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_file_gives_the_decisions_that_it_was_made_from(seed: int, tmp_path: Path) -> None:
     """In the state of every line of every card, the file sends the very units of the policy; and in random states,
     what the cards send as a policy."""
-    department = solve_department(with_second_house(random_department(seed), seed))
+    department = solve_department(CITIES[seed])
     book = make_book(department, depth=4)
     file, rng = read_cards(write_cards_csv(book, tmp_path / "cards.csv")), np.random.default_rng(seed)
     for card in book.cards:

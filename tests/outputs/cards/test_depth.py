@@ -1,7 +1,7 @@
 """Tests of what the depth of run cards is worth: exactly, and in simulations."""
 
 import pytest
-from tests.departments import random_department
+from tests.departments import grid_department, random_department
 from tests.weeks import with_days
 
 from runcard import dispatch_problem, evaluate, solve
@@ -12,24 +12,27 @@ from runcard.outputs.cards.depth import is_exact, is_quick, measure_depths
 from runcard.policy.department import solve_department
 from runcard.policy.week import solve_week
 
+CITY = grid_department(side=5, engines=7, ladders=3, load=0.2)
+
 
 @pytest.fixture(scope="module")
 def book() -> CardBook:
     """The cards of a small department, with lines enough."""
-    return make_book(solve_department(random_department(3)), depth=2, depth_to_measure=8)
+    return make_book(solve_department(CITY), depth=2, depth_to_measure=8)
 
 
 def test_the_ends_of_the_table_are_closest_first_and_the_policy(book: CardBook) -> None:
     """Closest-first keeps nothing of the gain and the policy all of it; their costs are those of `evaluate`."""
     for table in measure_depths(book):
-        problem = dispatch_problem(random_department(3), kind=table.kind)
+        problem = dispatch_problem(CITY, kind=table.kind)
         first, *_, last = table.rows
         assert table.exact
         assert first.missed.mean == pytest.approx(evaluate(solve(problem, "closest-first")).late_fraction, rel=1e-8)
         assert last.missed.mean == pytest.approx(evaluate(solve(problem)).late_fraction, rel=1e-8)
         assert first.minutes == pytest.approx(evaluate(solve(problem, "closest-first")).mean_response_minutes, rel=1e-8)
-        if first.kept is not None and last.kept is not None:
-            assert (first.kept.mean, last.kept.mean) == (0.0, pytest.approx(1.0))
+        assert first.kept is not None
+        assert last.kept is not None
+        assert (first.kept.mean, last.kept.mean) == (0.0, pytest.approx(1.0))
 
 
 def test_no_card_keeps_more_than_the_optimum(book: CardBook) -> None:
