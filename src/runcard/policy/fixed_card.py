@@ -122,8 +122,10 @@ def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS)
     return FixedCard(problem=problem, order=order, values=values, certificate=certificate, finished=finished)
 
 
-def find_order(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> FoundOrder:
-    """The orders of the best card found, without its prices."""
+def find_order(
+    problem: DispatchProblem, options: SolveOptions = DEFAULTS, *, max_evaluations: int = MAX_EVALUATIONS
+) -> FoundOrder:
+    """The orders of the best card found, without its prices; an exact search is cut short after some evaluations."""
 
     def accepted(step: int, card: CardModel) -> None:
         # The bounds of a card are always close; what moves from step to step is where they are.
@@ -134,7 +136,8 @@ def find_order(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> Fo
     solved: PolicyValue | None = None
     if problem.num_states <= MOST_STATES and num_sums(problem) <= MOST_SUMS:
         start = closest_first_value(problem, options).value
-        found = improve_card(ExactCard(problem, problem.order, options.threads, start), accepted=accepted)
+        card = ExactCard(problem, problem.order, options.threads, start)
+        found = improve_card(card, max_evaluations=max_evaluations, accepted=accepted)
         assert isinstance(found.card, ExactCard)
         order, solved = found.card.order, found.card.solved
     else:
