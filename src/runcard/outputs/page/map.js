@@ -415,6 +415,8 @@
     // The wheel scrolls the page until the map is in use, and again when it is left.
     map.on("focus click", () => map.scrollWheelZoom.enable());
     view.frame.stage.addEventListener("mouseleave", () => map.scrollWheelZoom.disable());
+    map.on("zoomanim", () => (view.zooming = true));
+    map.on("zoomend", () => (view.zooming = false));
     view.map = map;
     view.label = L.tooltip({ className: "rc-label", direction: "top", offset: [0, -8], opacity: 1 });
     addPanes(map);
@@ -423,6 +425,7 @@
 
   function fit(view, bounds) {
     const { map } = view;
+    if (view.zooming) return void map.once("zoomend", () => fit(view, bounds)); // its end would undo this
     map.invalidateSize({ animate: false });
     const zoom = map.getBoundsZoom(bounds, false, L.point(16, 16));
     if (!Number.isFinite(zoom)) return; // it is hidden, and has no size
