@@ -270,6 +270,12 @@
     return boxes.some((one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1]);
   }
 
+  function isInside(view, [left, top, right, bottom]) {
+    const { x, y } = view.map.getSize();
+    const [first, last] = [[left, top], [right, bottom]].map((corner) => view.map.layerPointToContainerPoint(corner));
+    return first.x >= 0 && first.y >= 0 && last.x <= x && last.y <= y;
+  }
+
   function textWidth(view, text, font) {
     view.pen.font = font;
     return view.pen.measureText(text).width;
@@ -287,7 +293,8 @@
         above: [x - wide / 2, y - 24, x + wide / 2, y - 8],
         below: [x - wide / 2, y + 8, x + wide / 2, y + 24],
       };
-      const free = Object.keys(sides).find((side) => !overlaps(sides[side], boxes));
+      const open = Object.keys(sides).filter((side) => !overlaps(sides[side], boxes));
+      const free = open.find((side) => isInside(view, sides[side])) || open[0];
       one.name.className = `rc-name rc-${free || "hidden"}`;
       if (free) boxes.push(sides[free]);
     });
