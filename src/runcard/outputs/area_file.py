@@ -54,12 +54,7 @@ def write_areas(city: City, path: Path) -> Path:
 
 def areas_document(city: City) -> dict[str, Any]:
     """The areas of a city as a GeoJSON FeatureCollection, a feature for each demand node."""
-    x, y = coordinates_of(city)
-    if not is_lonlat(x, y):
-        raise InputError(
-            f"{city.name}: its coordinates are not longitude and latitude, and GeoJSON has no others; "
-            "import the roads with longitude and latitude"
-        )
+    check_lonlat(city)
     rates = area_rates(city)
     features = [
         {
@@ -70,6 +65,15 @@ def areas_document(city: City) -> dict[str, Any]:
         for node_id, polygons in area_polygons(city, decimals=DECIMALS).items()
     ]
     return {"type": "FeatureCollection", "name": city.name, "features": features}
+
+
+def check_lonlat(city: City) -> None:
+    """Raise an InputError if the coordinates of a city are no longitude and latitude."""
+    if not is_lonlat(*coordinates_of(city)):
+        raise InputError(
+            f"{city.name}: its coordinates are not longitude and latitude, and GeoJSON has no others; "
+            "import the roads with longitude and latitude"
+        )
 
 
 def area_polygons(city: City, *, decimals: int, tidy: bool = False) -> dict[str, list[Polygon]]:
