@@ -253,20 +253,18 @@ def simulate_kinds(
     if incidents is None and precision is None:
         precision = ASKED_PRECISION if run.takes_time else PRECISION
     # A policy that is asked may be anybody's function: one at a time.
-    threads = 1 if keep_records is not None or asks else checked_threads(threads)
+    threads = 1 if asks else checked_threads(threads)
     batches: dict[tuple[int, int], list[Batch]] = {key: [] for key in product(range(len(policies)), range(len(kinds)))}
     bins = np.zeros((len(policies), len(kinds), NUM_SECTIONS, 2, NUM_BINS), np.int64)
     wanted, done = run.num_batches, 0
     standards = [(standards_in(one), most_weight(one)) for one in cities.values()]
     most = most_weight(city)
 
-    def work(job: tuple[int, int, int]) -> tuple[Batch, NDArray[np.int64]]:
+    def work(job: tuple[int, int, int]) -> tuple[Batch, NDArray[np.int64], NDArray[np.void]]:
         number, policy, kind = job
         records = np.zeros(0 if keep_records is None else run.size(number), RECORD)
         batch, arrivals = run.batch(number, policy, kind, records)
-        if keep_records is not None:
-            keep_records(names[policy], number, records[: batch.incidents])
-        return batch, arrivals
+        return batch, arrivals, records[: batch.incidents]
 
     def result(policy: int, kind: int) -> SimulatedPolicy:
         own = tuple(batches[policy, kind])
@@ -283,7 +281,10 @@ def simulate_kinds(
         while done < wanted:
             numbers = range(done, min(done + threads, wanted))
             jobs = list(product(numbers, range(len(policies)), range(len(kinds))))
-            for (number, policy, of), (batch, arrivals) in zip(jobs, run_each(work, jobs, threads), strict=True):
+            found_by_job = run_each(work, jobs, threads)
+            for (number, policy, of), (batch, arrivals, records) in zip(jobs, found_by_job, strict=True):
+                if keep_records is not None:
+                    keep_records(names[policy], number, records)
                 batches[policy, of].append(batch)
                 bins[policy, of, number % NUM_SECTIONS] += arrivals
             done = numbers.stop

@@ -1,0 +1,160 @@
+"""How often each team goes to each demand point in the long run, and so what every area gets.
+
+With s(j, a) the share of the incidents at j that get team a, the mean of a table x [T, J] at j is Σ_a s(j, a) x(a, j).
+
+**Exact**: s(j, a) = Σ_f p(f) [a(f, j) = a] over the states f, the likeliest first, until what is left is less likely
+than `LEFT_OUT` in all. **Simulated**: counted over simulated incidents. The mean of a table is then free of the noise
+of driving times: only who goes is left to chance.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.model import City
+from runcard.mdp.evaluate import Evaluation
+from runcard.mdp.kernels.team_shares import order_shares, table_shares, value_shares
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.rows import DecisionRule, OrderRule, ValueRule
+from runcard.policy.base import Policy
+from runcard.policy.department import Department
+from runcard.policy.solve import evaluate
+from runcard.simulate.department import simulate_department
+from runcard.threads import checked_threads, run_each
+
+LEFT_OUT = 1e-9
+"""States that are less likely than this in all are left out; the shares of the others add up to 1."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TeamShares:
+    """How often each team goes to each demand point; entries are in the order of points."""
+
+    problem: DispatchProblem
+    point: NDArray[np.int64]
+    team: NDArray[np.int64]
+    share: NDArray[np.float64]
+    """The share of the incidents of the point; those of one point add up to 1."""
+    exact: bool
+    """Whether they come from the probability of every state; else they were counted in a simulation."""
+
+    def mean(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[J] the mean of a table [T, J] at each demand point; nan where a simulation saw no incident."""
+        num_points = self.problem.num_points
+        weighed: NDArray[np.float64] = self.share * table[self.team, self.point]
+        parts = np.bincount(self.point, weighed, num_points).astype(np.float64)
+        parts[np.bincount(self.point, minlength=num_points) == 0] = np.nan
+        return parts
+
+
+def exact_shares(policy: Policy, evaluation: Evaluation | None = None, *, threads: int | None = None) -> TeamShares:
+    """The shares under a policy, from its evaluation if that is there."""
+    problem, threads = policy.problem, checked_threads(threads)
+    probability = (evaluation or evaluate(policy, threads=threads)).probability
+    likely = np.argsort(-probability, kind="stable")
+    kept = int(np.searchsorted(np.cumsum(probability[likely]), 1.0 - LEFT_OUT)) + 1
+    parts = [likely[part:kept:threads] for part in range(min(threads, kept))]
+
+    def of_part(states: NDArray[np.int64]) -> NDArray[np.float64]:
+        share = np.zeros((problem.num_points, problem.num_teams))
+        _add_shares(problem, policy.rule, np.sort(states), probability, share)
+        return share
+
+    share = np.sum(run_each(of_part, parts, threads), axis=0)
+    point, team = np.nonzero(share)
+    total = share.sum(axis=1)
+    return TeamShares(problem=problem, point=point, team=team, share=share[point, team] / total[point], exact=True)
+
+
+def _add_shares(
+    problem: DispatchProblem,
+    rule: DecisionRule,
+    states: NDArray[np.int64],
+    probability: NDArray[np.float64],
+    share: NDArray[np.float64],
+) -> None:
+    """Add what a rule sends in some states."""
+    layout, teams, needed = problem.layout, problem.teams, problem.trucks_needed
+    if isinstance(rule, OrderRule):
+        order_shares(states, probability, layout.states, rule.order, needed, teams.number_of_code, share)
+    elif isinstance(rule, ValueRule):
+        for num in np.unique(needed).tolist():
+            points = np.flatnonzero(needed == num)
+            cost = np.ascontiguousarray(problem.cost[:, points])
+            value_shares(
+                states, probability, layout.states, rule.value, teams.counts, teams.first_of_size, layout.offset, num,
+                points, cost, share,
+            )  # fmt: skip
+    else:
+        table_shares(states, probability, rule.table, share)
+
+
+def simulated_shares(
+    city: City,
+    departments: Mapping[str, Department],
+    *,
+    incidents: int,
+    seed: int = 1,
+    threads: int | None = None,
+) -> dict[str, dict[str, TeamShares]]:
+    """The shares of each kind under departments by name, counted over the same incidents."""
+    keeper = ShareKeeper(city, departments)
+    simulate_department(
+        city, list(departments.values()), incidents=incidents, seed=seed, names=list(departments), threads=threads,
+        keep_records=keeper.keep,
+    )  # fmt: skip
+    return keeper.shares()
+
+
+class ShareKeeper:
+    """Counts who goes where in the records of a simulation: hand `keep` to it."""
+
+    def __init__(self, city: City, departments: Mapping[str, Department]) -> None:
+        self._kinds = city.kinds
+        self._problems = {
+            (name, fleet.kind): fleet.problem for name, department in departments.items() for fleet in department.fleets
+        }
+        self._points = {kind: _numbers_of_points(city, kind) for kind in city.kinds}
+        self._stations = {kind: _numbers_of_stations(city, kind) for kind in city.kinds}
+        self._counts: dict[tuple[str, str], dict[tuple[int, int], int]] = {key: {} for key in self._problems}
+
+    def keep(self, name: str, _: int, records: NDArray[np.void]) -> None:
+        """Count the records of a batch."""
+        if not len(records):
+            return
+        kind = self._kinds[int(records["kind"][0])]
+        problem, counts = self._problems[name, kind], self._counts[name, kind]
+        sent = records["stations"][:, : problem.teams.max_size]
+        own = np.where(sent >= 0, self._stations[kind][sent], -1)
+        points, teams = self._points[kind][records["point"]], problem.teams.find(own)
+        pairs, number = np.unique(np.column_stack([points, teams]), axis=0, return_counts=True)
+        for (point, team), seen in zip(pairs.tolist(), number.tolist(), strict=True):
+            counts[point, team] = counts.get((point, team), 0) + seen
+
+    def shares(self) -> dict[str, dict[str, TeamShares]]:
+        """What was counted, by name and kind."""
+        found: dict[str, dict[str, TeamShares]] = {}
+        for (name, kind), counts in self._counts.items():
+            pairs = sorted(counts)
+            point, team = (np.array([pair[place] for pair in pairs], np.int64) for place in (0, 1))
+            seen = np.array([counts[pair] for pair in pairs], np.float64)
+            problem = self._problems[name, kind]
+            share = seen / np.bincount(point, seen, problem.num_points)[point]
+            own = TeamShares(problem=problem, point=point, team=team, share=share, exact=False)
+            found.setdefault(name, {})[kind] = own
+        return found
+
+
+def _numbers_of_points(city: City, kind: str) -> NDArray[np.int64]:
+    """[rows of demand.csv] the number of each demand point among those that need a kind; -1 if it does not."""
+    types = {standard.type for standard in city.of_kind(kind).standards}
+    own = np.array([not types or point.type in types for point in city.demand])
+    return np.where(own, np.cumsum(own) - 1, -1)
+
+
+def _numbers_of_stations(city: City, kind: str) -> NDArray[np.int64]:
+    """[stations] the number of each station among those of a kind; -1 if it has none."""
+    own = {station.station_id: number for number, station in enumerate(city.of_kind(kind).stations)}
+    return np.array([own.get(station.station_id, -1) for station in city.stations], np.int64)
