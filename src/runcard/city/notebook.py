@@ -18,8 +18,11 @@ from runcard.html_table import escaped, html_note, html_table
 WIDTH: Final = 720.0
 MOST_HEIGHT: Final = 560.0
 MARGIN: Final = 24.0
-MOST_ROADS, MOST_PLACES, MOST_STATIONS, MOST_NAMES = 6_000, 1_200, 300, 60
-"""What is drawn at most; where there are more stations, their names are shown only under the pointer."""
+MOST_ROADS, MOST_PLACES, MOST_STATIONS = 6_000, 1_200, 300
+"""What is drawn at most."""
+MOST_LETTERS: Final = 24
+LETTER, LINE = 7.5, 14.0
+"""About how wide and high a letter is."""
 MOST_ROWS: Final = 12
 """Of incident types and standards."""
 LARGEST_DOT: Final = 9.0
@@ -73,7 +76,7 @@ def _map(city: City) -> str:
     inner = _roads(city, pixels) + _places(city, pixels) + _stations(city, pixels)
     shape = f'viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" style="max-width:100%;height:auto"'
     title = f"<title>Map of {escaped(city.name)}</title>"
-    note = "Dots: where incidents start; the larger, the more a day. Squares: stations."
+    note = "Dots: where incidents start; the larger, the more a day. Squares: stations; the pointer shows their units."
     return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {shape}>{title}{inner}</svg>{html_note(note)}'
 
 
@@ -89,10 +92,8 @@ def _pixels(city: City) -> tuple[Pixels, float]:
     left = (WIDTH - scale * wide) / 2.0
     across = left + scale * (x - x.min())
     down = MARGIN + scale * (y.max() - y)  # north is up
-    ids = (node.node_id for node in city.nodes)
-    return dict(zip(ids, zip(across.tolist(), down.tolist(), strict=True), strict=True)), round(
-        scale * high + 2.0 * MARGIN
-    )
+    ids, places = (node.node_id for node in city.nodes), zip(across.tolist(), down.tolist(), strict=True)
+    return dict(zip(ids, places, strict=True)), round(scale * high + 2.0 * MARGIN)
 
 
 def _roads(city: City, pixels: Pixels) -> str:
@@ -126,18 +127,23 @@ def _places(city: City, pixels: Pixels) -> str:
 
 
 def _stations(city: City, pixels: Pixels) -> str:
-    """A square for each station, with its name, and its units under the pointer."""
+    """A square for each station with its units under the pointer, and its name where there is room for it."""
     homes: dict[str, list[str]] = defaultdict(list)
     for unit in city.units:
         homes[unit.station_id].append(unit.unit_id)
-    drawn = []
+    drawn, names = list[str](), list[tuple[float, float, float]]()
     for station in city.stations[:MOST_STATIONS]:
         x, y = pixels[station.node_id]
         name = station.name or station.station_id
         units = ", ".join(homes[station.station_id]) or f"trucks: {station.trucks}"
         title = f"<title>{escaped(name)}: {escaped(units)}</title>"
         drawn.append(f'<rect x="{x - 5:.0f}" y="{y - 5:.0f}" width="10" height="10">{title}</rect>')
-        if len(city.stations) <= MOST_NAMES:
-            side, anchor = (8, "start") if x < 0.8 * WIDTH else (-8, "end")
-            drawn.append(f'<text x="{x + side:.0f}" y="{y + 4:.0f}" text-anchor="{anchor}">{escaped(name, 24)}</text>')
+        wide = LETTER * min(len(name), MOST_LETTERS) + 8.0
+        at_left = x + wide > WIDTH
+        begins = x - wide if at_left else x
+        if all(abs(y - down) > LINE or begins > to or begins + wide < start for start, to, down in names):
+            names.append((begins, begins + wide, y))
+            anchor, aside = ("end", x - 8.0) if at_left else ("start", x + 8.0)
+            text = escaped(name, MOST_LETTERS)
+            drawn.append(f'<text x="{aside:.0f}" y="{y + 4:.0f}" text-anchor="{anchor}">{text}</text>')
     return f'<g fill="currentColor" font-family="sans-serif" font-size="13">{"".join(drawn)}</g>'

@@ -11,7 +11,9 @@ INTERVAL = "95 % interval"
 
 def simulation_html(simulation: Simulation) -> str:
     """A simulation of one kind of units, as HTML."""
-    rules = any(rule.type for result in simulation.policies for rule in result.rules)  # a plain city has one, of no type
+    rules = any(
+        rule.type for result in simulation.policies for rule in result.rules
+    )  # a plain city has one, of no type
     missed = "missed standards per 100 incidents" if rules else "late, %"
     headings = ["policy", missed, INTERVAL, "mean response, min", INTERVAL, "fewer than first, %", INTERVAL]
     rows = []
