@@ -30,6 +30,7 @@ DEMAND_COLOUR: Final = "#2E86C1"
 """A blue that stands out on white and on black, for every kind of colour vision."""
 
 Pixels = dict[str, tuple[float, float]]
+Box = tuple[float, float, float]
 
 
 def city_html(city: City) -> str:
@@ -131,19 +132,25 @@ def _stations(city: City, pixels: Pixels) -> str:
     homes: dict[str, list[str]] = defaultdict(list)
     for unit in city.units:
         homes[unit.station_id].append(unit.unit_id)
-    drawn, names = list[str](), list[tuple[float, float, float]]()
-    for station in city.stations[:MOST_STATIONS]:
-        x, y = pixels[station.node_id]
+    stations = city.stations[:MOST_STATIONS]
+    spots = [pixels[station.node_id] for station in stations]
+    taken: list[Box] = [(x - 5.0, x + 5.0, y) for x, y in spots]
+    drawn = []
+    for station, (x, y) in zip(stations, spots, strict=True):
         name = station.name or station.station_id
         units = ", ".join(homes[station.station_id]) or f"trucks: {station.trucks}"
         title = f"<title>{escaped(name)}: {escaped(units)}</title>"
         drawn.append(f'<rect x="{x - 5:.0f}" y="{y - 5:.0f}" width="10" height="10">{title}</rect>')
-        wide = LETTER * min(len(name), MOST_LETTERS) + 8.0
-        at_left = x + wide > WIDTH
-        begins = x - wide if at_left else x
-        if all(abs(y - down) > LINE or begins > to or begins + wide < start for start, to, down in names):
-            names.append((begins, begins + wide, y))
-            anchor, aside = ("end", x - 8.0) if at_left else ("start", x + 8.0)
-            text = escaped(name, MOST_LETTERS)
-            drawn.append(f'<text x="{aside:.0f}" y="{y + 4:.0f}" text-anchor="{anchor}">{text}</text>')
+        wide = LETTER * min(len(name), MOST_LETTERS)
+        for anchor, side, box in (("start", 8, (x + 8, x + 8 + wide, y)), ("end", -8, (x - 8 - wide, x - 8, y))):
+            if box[0] >= 0.0 and box[1] <= WIDTH and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                place = f'x="{x + side:.0f}" y="{y + 4:.0f}" text-anchor="{anchor}"'
+                drawn.append(f"<text {place}>{escaped(name, MOST_LETTERS)}</text>")
+                break
     return f'<g fill="currentColor" font-family="sans-serif" font-size="13">{"".join(drawn)}</g>'
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    """Whether two boxes as high as a line touch: each from left to right, and its middle from above."""
+    return abs(one[2] - other[2]) < LINE and one[0] < other[1] and other[0] < one[1]
