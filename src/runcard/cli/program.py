@@ -19,6 +19,7 @@ from runcard.cli.compare import compare
 from runcard.cli.demo import demo
 from runcard.cli.fit import fit, generate_log
 from runcard.cli.generate import generate
+from runcard.cli.geojson import geojson
 from runcard.cli.import_city import import_city
 from runcard.cli.map import draw_map
 from runcard.cli.simulate import simulate, stress
@@ -76,6 +77,7 @@ COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "decide": decide,
     "cards": cards,
     "map": draw_map,
+    "geojson": geojson,
     "simulate": simulate,
     "stress": stress,
     "study": study,

@@ -129,7 +129,7 @@ def _depth_table(page: _Page, x: float, y: float, table: DepthTable) -> float:
     page.rule(y - 0.04, x, PAGE[0] - MARGIN - x)
     for cells in depth_cells(table):
         for place, cell in zip(places, cells, strict=True):
-            page.write(x + place, y, cell, 9.5)
+            page.write(x + place, y, cell, _fitting(cell, places[1], 9.5))
         y += 0.21
     wrapped = textwrap.wrap(table.words, 78)
     page.write(x, y + 0.06, "\n".join(wrapped), 9.5, style="italic")
