@@ -32,7 +32,7 @@ DEPTHS: Final = (1, 2, 4, 8)
 EXACT_WORK: Final = 1 << 26
 """States times demand points, of a kind in all periods, up to which cards are evaluated exactly."""
 ALL_OF_IT: Final = 0.995
-QUICK_WORK: Final = 1 << 22
+QUICK_WORK: Final = 1 << 24
 """The same of all kinds, up to which that takes a few seconds: cards are then measured without being asked for it."""
 INCIDENTS: Final = 200_000
 """Of a simulation, where nothing else is said."""
