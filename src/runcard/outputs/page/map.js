@@ -172,7 +172,7 @@
   }
 
   function addDefs(view) {
-    const hidden = makeSvg("svg", { class: "rc-defs", "aria-hidden": "true" }, view.frame.side || view.element);
+    const hidden = makeSvg("svg", { class: "rc-defs", "aria-hidden": "true" }, view.element);
     view.defs = makeSvg("defs", {}, hidden);
   }
 
@@ -491,6 +491,7 @@
     view.highlight(areaId === null ? [] : [view.areas.get(areaId)]);
     for (const area of view.areas.values()) area.polygon.getElement().setAttribute("aria-pressed", area.id === areaId);
     tellChosen(view);
+    if (areaId !== null) view.map.panInside(view.areas.get(areaId).spot, { animate: false });
     if (view.handle.onselect) view.handle.onselect(areaId);
   }
 
