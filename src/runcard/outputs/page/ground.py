@@ -31,7 +31,11 @@ def ground_of(city: City) -> dict[str, Any]:
     return {
         "lonlat": lonlat,
         "areas": [
-            {"id": node_id, "name": _name_of(nodes[node_id]), "rings": [_flat(ring) for one in polygons for ring in one]}
+            {
+                "id": node_id,
+                "name": _name_of(nodes[node_id]),
+                "rings": [_flat(ring) for one in polygons for ring in one],
+            }
             for node_id, polygons in area_polygons(city, decimals=decimals).items()
         ],
         "roads": _roads(city, decimals),

@@ -212,16 +212,26 @@ def _proven_effect(name: str, before: Comparison, after: Comparison) -> PolicyEf
     def change(numbers: Sequence[Interval]) -> BeforeAfter:
         return no_change(numbers[0]) if same else proven_change(*numbers)
 
+    def both(numbers: Sequence[Interval | None]) -> BeforeAfter | None:
+        known = [one for one in numbers if one is not None]
+        return change(known) if len(known) == len(numbers) else None
+
     last = [one.evaluation.last_minutes for one in results]
     missed = [_missed(result, of) for result, of in zip(results, (before, after), strict=True)]
+    minutes = [_minutes(result, missed[0]) for result in results]
     return PolicyEffect(
         name=name,
         missed=change([Interval(one.evaluation.late_fraction, one.lower, one.upper) for one in results]),
         first_minutes=change([point_interval(one.evaluation.mean_response_minutes) for one in results]),
         last_minutes=None if None in last else change([point_interval(one) for one in last]),
         standards=tuple(
-            StandardEffect(rule.standard, None if old is None or new is None else change([old, new]))
-            for rule, old, new in zip(rules_of(before.city, before.problem), *missed, strict=True)
+            StandardEffect(rule.standard, both(late), both(times))
+            for rule, late, times in zip(
+                rules_of(before.city, before.problem),
+                zip(*missed, strict=True),
+                zip(*minutes, strict=True),
+                strict=True,
+            )
         ),
     )
 
@@ -239,4 +249,13 @@ def _missed(result: ComparedPolicy, comparison: Comparison) -> list[Interval | N
         return [Interval(result.evaluation.late_fraction, result.lower, result.upper)]
     rules = rules_of(comparison.city, comparison.problem)
     found = [result.late_by_rule.get(rule.standard.rule) for rule in rules]
+    return [None if one is None else point_interval(one) for one in found]
+
+
+def _minutes(result: ComparedPolicy, missed: Sequence[Interval | None]) -> list[Interval | None]:
+    """The mean minutes of the arrival that each standard is about, if that is known."""
+    if result.standards:
+        found = [one.mean_minutes for one in result.standards]
+    else:
+        found = [result.evaluation.mean_response_minutes if len(missed) == 1 else None] * len(missed)
     return [None if one is None else point_interval(one) for one in found]

@@ -9,6 +9,7 @@ that of the paired differences of the batches (see `simulate/result.py`).
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,25 +33,37 @@ Sums = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class Rule(NamedTuple):
-    """A standard, the chance [T, J] that a team misses it, and [J] the demand points that it is about."""
+    """A standard, the chance [T, J] that a team misses it, and [J] the demand points that it is about.
+
+    `minutes` [T, J] are those of the arrival that it is about, if that is the first or the last and they are known.
+    """
 
     standard: Standard
     table: NDArray[np.float64]
     here: NDArray[np.bool_]
+    minutes: NDArray[np.float64] | None
 
 
 def rules_of(city: City, problem: DispatchProblem) -> list[Rule]:
     """The standards of a city of one kind; where it has none, what is in time at its demand points."""
     if not city.standards:
         rules = np.array([city.rule_of(point) for point in city.demand])
-        first = {city.rule_of(point): city.standards_of(point)[0] for point in reversed(city.demand)}
-        return [Rule(first[one], problem.measures[P_LATE], rules == one) for one in dict.fromkeys(rules.tolist())]
+        first = {city.rule_of(point): city.standards_of(point)[0] for point in city.demand}
+        late = problem.measures[P_LATE]
+        return [Rule(first[one], late, rules == one, _minutes(first[one], problem)) for one in first]
     types, number = np.array([point.type for point in city.demand]), defaultdict[str, int](int)
     found = []
     for standard in city.standards:
-        found.append(Rule(standard, problem.missed(number[standard.type]), types == standard.type))
+        missed = problem.missed(number[standard.type])
+        found.append(Rule(standard, missed, types == standard.type, _minutes(standard, problem)))
         number[standard.type] += 1
     return found
+
+
+def _minutes(standard: Standard, problem: DispatchProblem) -> NDArray[np.float64] | None:
+    """The mean time of the arrival that a standard is about, if it is known."""
+    last = standard.arrivals == standard.trucks
+    return problem.measures.get(MINUTES if standard.arrivals == 1 else LAST_MINUTES if last else "")
 
 
 class SimulatedCity:
@@ -75,6 +88,7 @@ class SimulatedCity:
         self._measures += [(measures[LAST_MINUTES], everywhere)] if LAST_MINUTES in measures else []
         self._first_rule = len(self._measures)
         self._measures += [(rule.table, rule.here) for rule in self.rules]
+        self._measures += [(rule.minutes, rule.here) for rule in self.rules if rule.minutes is not None]
 
     def simulate(self, incidents: int, seed: int, *, like: City) -> None:
         """Simulate so many incidents; units that a city `like` this one has meet the same draws."""
@@ -129,6 +143,13 @@ class SimulatedCity:
         """How often one of its rules is missed."""
         return self._of_batches(name, self._first_rule + number)
 
+    def standard_minutes(self, name: str, number: int) -> Sums | None:
+        """The minutes of the arrival that one of its rules is about, if they are known."""
+        if self.rules[number].minutes is None:
+            return None
+        before = sum(rule.minutes is not None for rule in self.rules[:number])
+        return self._of_batches(name, self._first_rule + len(self.rules) + before)
+
     @property
     def simulation(self) -> Simulation:
         """What the simulation found itself."""
@@ -151,9 +172,9 @@ class SimulatedCity:
 def paired_effect(name: str, before: SimulatedCity, after: SimulatedCity) -> PolicyEffect:
     """What changes between two cities under a policy; if they are the same one, nothing does."""
 
-    def change(of: Callable[[SimulatedCity], Sums]) -> BeforeAfter | None:
+    def change(of: Callable[[SimulatedCity], Sums | None]) -> BeforeAfter | None:
         old, new = of(before), of(after)
-        if not (old[1].sum() and new[1].sum()):
+        if old is None or new is None or not (old[1].sum() and new[1].sum()):
             return None
         if before is after:
             return no_change(ratio_interval(*old))
@@ -162,8 +183,12 @@ def paired_effect(name: str, before: SimulatedCity, after: SimulatedCity) -> Pol
     missed, first = change(lambda one: one.missed(name)), change(lambda one: one.first_minutes(name))
     assert missed is not None  # every batch has incidents
     assert first is not None
-    standards = (
-        StandardEffect(rule.standard, change(lambda one, at=number: one.standard(name, at)))  # type: ignore[misc]
+    standards = tuple(
+        StandardEffect(
+            rule.standard,
+            change(partial(SimulatedCity.standard, name=name, number=number)),
+            change(partial(SimulatedCity.standard_minutes, name=name, number=number)),
+        )
         for number, rule in enumerate(before.rules)
     )
-    return PolicyEffect(name, missed, first, change(lambda one: one.last_minutes(name)), tuple(standards))
+    return PolicyEffect(name, missed, first, change(lambda one: one.last_minutes(name)), standards)

@@ -57,10 +57,13 @@ class StandardEffect:
     standard: Standard
     missed: BeforeAfter | None
     """None if there are no incidents of the type."""
+    minutes: BeforeAfter | None = None
+    """The mean time of the arrival that it is about, if that is the first or the last, at incidents of its type."""
 
     def document(self) -> dict[str, Any]:
         """The same as plain values, ready for JSON."""
-        return self.standard.document() | {"missed": None if self.missed is None else self.missed.document()}
+        parts = {"missed": self.missed, "minutes": self.minutes}
+        return self.standard.document() | {name: one and one.document() for name, one in parts.items()}
 
 
 @dataclass(frozen=True, slots=True)
