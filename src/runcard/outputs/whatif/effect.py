@@ -75,6 +75,8 @@ def find_effect(
         found[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
     simulated = any(not one.exact for one in found.values())
     notes = []
+    if any(standard.weight != 1.0 for standard in city.standards):
+        notes.append("Missed standards count with their weights.")
     if city.periods:
         notes.append("Rates are the means of the week." if period is None else f"Rates are those of {period}.")
     return Effect(
