@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+from rich.text import Text
+
 from runcard.cli.tables import SplitTable, city_line
 from runcard.cli.terminal import make_console
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect
 from runcard.outputs.whatif.words import (
     arrival_lines,
+    closest_words,
     headline,
     method,
     misses,
@@ -46,13 +49,13 @@ def print_effect(effect: Effect) -> None:
     console.print(unit_table(effect))
 
 
-def _cells(change: BeforeAfter | None, times: float) -> list[str]:
+def _cells(change: BeforeAfter | None, times: float) -> list[str | Text]:
     """Before, after and the change with its interval."""
     if change is None:
         return ["", "", ""]
-    own = [f"{times * one.mean:.2f}" for one in (change.before, change.after)]
     between = span(change.difference, times, 2, sign=True)
-    return [*own, signed(times * change.difference.mean, 2) + (f"\n{between}" if between else "")]
+    cell = Text(signed(times * change.difference.mean, 2) + (f"\n{between}" if between else ""))
+    return [f"{times * change.before.mean:.2f}", f"{times * change.after.mean:.2f}", cell]
 
 
 def standard_table(effect: Effect) -> SplitTable:
@@ -75,10 +78,11 @@ def standard_table(effect: Effect) -> SplitTable:
 def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> SplitTable:
     """What some areas get before and after."""
     what = misses(effect.before).replace(" ", "\n")
-    headings = ["area", f"{what}\nbefore", "after", "minutes\nbefore", "after", "change\na year"]
+    headings = ["area", "closest\nstation", f"{what}\nbefore", "after", "minutes\nbefore", "after", "change\na year"]
     rows = [
         [
             area.name or area.node_id,
+            closest_words(area),
             f"{100.0 * area.missed_before:.1f}",
             f"{100.0 * area.missed_after:.1f}",
             f"{area.minutes_before:.2f}",

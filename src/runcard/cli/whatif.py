@@ -57,6 +57,7 @@ def whatif(
     from runcard.outputs.files import check_output_file, size_in_words, write_whole
     from runcard.outputs.whatif.changes import apply_changes, read_changes
     from runcard.outputs.whatif.effect import find_effect
+    from runcard.outputs.whatif.outside import city_to_write
     from runcard.outputs.whatif.page import whatif_page
     from runcard.policy.solve_options import SolveOptions
 
@@ -86,7 +87,7 @@ def whatif(
         if output is not None:
             write_whole(output, whatif_page(found).encode())
         if write_city is not None:
-            files.write_city(changed, write_city)
+            files.write_city(city_to_write(given, changed), write_city)
     if as_json:
         print_json(found.document())
     else:

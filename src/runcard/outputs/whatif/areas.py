@@ -23,6 +23,7 @@ def area_effects(before: City, after: City, kinds: Mapping[str, KindEffect]) -> 
         defaultdict[str, list[float]](lambda: [0.0, 0.0]),
         defaultdict[str, list[float]](lambda: [0.0] * 3),
     )
+    closest: dict[str, tuple[str, str]] = {}
     for one in kinds.values():
         known = np.logical_not(np.isnan(one.points[0].missed) | np.isnan(one.points[1].missed))
         for j in np.flatnonzero(known).tolist():
@@ -31,6 +32,8 @@ def area_effects(before: City, after: City, kinds: Mapping[str, KindEffect]) -> 
                 missed[node_id][when] += rate * float(own.missed[j])
                 minutes[node_id][when] += rate * float(own.minutes[j]) if one.changed else 0.0
             minutes[node_id][2] += rate if one.changed else 0.0
+            if one.changed:
+                closest.setdefault(node_id, (one.points[0].closest[j], one.points[1].closest[j]))
     names = {node.node_id: node.name for node in before.nodes}
     names |= {point.node_id: point.name for point in before.demand if point.name}
     found = []
@@ -40,5 +43,17 @@ def area_effects(before: City, after: City, kinds: Mapping[str, KindEffect]) -> 
             continue
         of_missed = [part / rate for part in missed[node_id]]
         of_minutes = [part / weight for part in minutes[node_id][:2]]
-        found.append(AreaEffect(node_id, names[node_id], rates_before[node_id], rate, *of_missed, *of_minutes))
+        area = AreaEffect(
+            node_id,
+            names[node_id],
+            incidents_before=rates_before[node_id],
+            incidents_after=rate,
+            missed_before=of_missed[0],
+            missed_after=of_missed[1],
+            minutes_before=of_minutes[0],
+            minutes_after=of_minutes[1],
+            closest_before=closest[node_id][0],
+            closest_after=closest[node_id][1],
+        )
+        found.append(area)
     return tuple(found)

@@ -220,7 +220,7 @@ class _Draft:
         while station_id in self._stations:
             station_id += "'"
         name = self._nodes[node_id].name or node_id
-        station = Station(station_id, node_id, 0, f"new station at {name}")
+        station = Station(station_id, node_id, 0, name)
         for fault in route_faults(self._before.links, [station], self._before.demand):
             raise InputError(f"{change}: node {node_id}: {fault.text}")
         self._stations[station_id] = station

@@ -3,16 +3,15 @@
 **Exact.** Policies are solved and evaluated in both cities. With both numbers proven to lie in [l, u] and [l', u'], the
 difference is proven to lie in [l' - u, u' - l].
 
-Trucks from outside come as far as before, in both cities: where the city does not say, their route depends on the
-stations, and a far new station would make outside help slower.
+Trucks from outside come as far after the changes as before (see `outside.py`).
 """
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from runcard.city.model import City, Outside
+from runcard.city.model import City
 from runcard.mdp.problem import MINUTES, P_LATE
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
 from runcard.outputs.map import policies_to_draw
@@ -20,6 +19,7 @@ from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
 from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.outputs.whatif.areas import area_effects
 from runcard.outputs.whatif.changes import Change, apply_changes, change_words, changed_kinds
+from runcard.outputs.whatif.outside import same_outside
 from runcard.outputs.whatif.paired import SimulatedCity, paired_effect, rules_of
 from runcard.outputs.whatif.result import (
     BeforeAfter,
@@ -35,12 +35,10 @@ from runcard.outputs.whatif.result import (
 )
 from runcard.policy.solve import check_size, policy_name
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
-from runcard.response.routes import find_routes
-from runcard.response.travel import outside_route
 from runcard.simulate.result import Interval
 
 CLOSEST: Final = "closest-first"
-INCIDENTS: Final = 100_000
+INCIDENTS: Final = 200_000
 """Simulated in each city under each policy, where nothing else is said."""
 
 
@@ -69,7 +67,7 @@ def find_effect(
     for kind in before.kinds:
         named = steps if len(before.kinds) == 1 else NamedSteps(steps, kind)
         old = before.of_kind(kind)
-        new = _same_outside(old, after.of_kind(kind)) if kind in changed else old
+        new = same_outside(old, after.of_kind(kind)) if kind in changed else old
         work = _Work(kind, old, new, _names(old, new, name), seed, options, named)
         exact = incidents is None and all(policies_to_draw(one, [])[1] for one in (old, new))
         found[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
@@ -98,12 +96,6 @@ def _names(before: City, after: City, name: str | None) -> tuple[str, str]:
         for one in (before, after):
             check_size([station.trucks for station in one.stations], [name], kind="" if one.is_plain else one.kinds[0])
     return name or ("optimal" if quick else "one-step-mean-field"), CLOSEST
-
-
-def _same_outside(before: City, after: City) -> City:
-    """The changed city of a kind with trucks from outside that come as far as before."""
-    links, minutes = outside_route(before, find_routes(before))
-    return replace(after, outside=Outside(links, minutes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +171,12 @@ class _Work:
 
 def _means(shares: TeamShares) -> PointMeans:
     """What each demand point gets."""
-    measures = shares.problem.measures
-    return PointMeans(missed=shares.mean(measures[P_LATE]), minutes=shares.mean(measures[MINUTES]))
+    problem = shares.problem
+    return PointMeans(
+        missed=shares.mean(problem.measures[P_LATE]),
+        minutes=shares.mean(problem.measures[MINUTES]),
+        closest=tuple(problem.station_ids[i] for i in problem.order[:, 0].tolist()),
+    )
 
 
 def _units(

@@ -4,7 +4,7 @@ Changes are in seven classes around "about the same", whose limits are steps of 
 change. Blue is a gain, hatched orange a loss.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import floor, log10
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from runcard.city.model import City
 from runcard.outputs.page.colours import Classes, classes_of, diverging, sequential
 from runcard.outputs.page.ground import ground_of
 from runcard.outputs.whatif.result import AreaEffect, Effect
-from runcard.outputs.whatif.words import misses, signed, unit_word
+from runcard.outputs.whatif.words import closest_words, misses, signed, unit_word
 
 LADDER: Final = (1.0, 2.0, 5.0)
 
@@ -83,6 +83,7 @@ def _lines(effect: Effect, area: AreaEffect) -> list[str]:
         f"({signed(100.0 * area.more_missed, 1)})",
         f"first {' or '.join(map(unit_word, effect.changed_kinds))}: {area.minutes_before:.2f} min before, "
         f"{area.minutes_after:.2f} after",
+        f"closest station: {closest_words(area)}",
         f"{area.incidents_after:.3g} incidents a day: {signed(area.more_per_year, 1)} {what} a year",
     ]
 

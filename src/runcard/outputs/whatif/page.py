@@ -11,6 +11,7 @@ from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.result import AreaEffect, Effect, UnitEffect
 from runcard.outputs.whatif.words import (
     arrival_lines,
+    closest_words,
     headline,
     method,
     misses,
@@ -23,8 +24,8 @@ from runcard.outputs.whatif.words import (
 
 MOST_AREAS: Final = 10
 """That gain, and that lose, in a table."""
-LEAST_CHANGE: Final = 5e-4
-"""A change of missed standards per incident that is worth a row: 0.05 per 100."""
+LEAST_CHANGE: Final = {True: 5e-4, False: 2e-3}
+"""Changes of missed standards per incident that are worth a row: 0.05 per 100, or 0.2 if they are simulated."""
 
 
 def whatif_page(effect: Effect) -> str:
@@ -49,6 +50,7 @@ def whatif_page(effect: Effect) -> str:
         data=Markup(embedded(map_data(effect))),
         signed=signed,
         span=span,
+        closest_words=closest_words,
         standard_words=standard_words,
         unit_word=unit_word,
     )
@@ -56,7 +58,7 @@ def whatif_page(effect: Effect) -> str:
 
 def losing_and_gaining(effect: Effect, most: int = MOST_AREAS) -> tuple[list[AreaEffect], list[AreaEffect]]:
     """The areas that lose the most in a year, and those that gain the most; small changes are none."""
-    ranked = [area for area in effect.ranked_areas() if abs(area.more_missed) >= LEAST_CHANGE]
+    ranked = [area for area in effect.ranked_areas() if abs(area.more_missed) >= LEAST_CHANGE[effect.exact]]
     losers = [area for area in ranked if area.more_missed > 0.0]
     gainers = [area for area in reversed(ranked) if area.more_missed < 0.0]
     return losers[:most], gainers[:most]

@@ -111,6 +111,8 @@ class PointMeans:
     missed: NDArray[np.float64]
     minutes: NDArray[np.float64]
     """Until the first unit is there."""
+    closest: tuple[str, ...]
+    """The station with a unit of the kind that has the shortest drive there."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,6 +148,9 @@ class AreaEffect:
     minutes_before: float
     """Until the first unit of each kind is there, the mean over the kinds that change."""
     minutes_after: float
+    closest_before: str
+    """The closest station with units of the first kind that changes."""
+    closest_after: str
 
     @property
     def more_missed(self) -> float:

@@ -5,7 +5,7 @@ from typing import Final
 
 from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City, Standard
-from runcard.outputs.whatif.result import BeforeAfter, Effect, KindEffect
+from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
 from runcard.outputs.words import article
 from runcard.simulate.result import Interval
 
@@ -40,6 +40,11 @@ def misses(city: City) -> str:
     return "missed standards" if city.standards else "late incidents"
 
 
+def closest_words(area: AreaEffect) -> str:
+    """The station that is closest to an area, before and after."""
+    return ", then ".join(dict.fromkeys((area.closest_before, area.closest_after)))
+
+
 def unit_word(kind: str) -> str:
     """What a unit of a kind is called."""
     return kind if kind != ONLY_KIND else "truck"
@@ -62,7 +67,9 @@ def headline(effect: Effect, number: int = 0) -> str:
     if difference.mean < 0.0:
         more, ends = "fewer", [most.lstrip("-"), least.lstrip("-")]
     between = "" if ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
-    return f"{whole(abs(difference.mean), decimals)} {more} {what} a year{between}: {instead}."
+    # Of the numbers as they are shown, so that a reader can take one from the other.
+    shown = abs(round(change.after.mean, decimals) - round(change.before.mean, decimals))
+    return f"{whole(shown, decimals)} {more} {what} a year{between}: {instead}."
 
 
 def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
