@@ -175,12 +175,13 @@ class _Draft:
             if isinstance(change, Move):
                 self._move(change)
         for change in self._changes:
-            if isinstance(change, Close):
-                self._close(change)
-            elif isinstance(change, Remove):
+            if isinstance(change, Remove):
                 self._remove(change)
             elif isinstance(change, Add):
                 self._add(change)
+        for change in self._changes:
+            if isinstance(change, Close):
+                self._close(change)
         return self._checked()
 
     def _check_twice(self) -> None:
@@ -255,24 +256,22 @@ class _Draft:
             self._trucks[after] += 1
 
     def _close(self, change: Close) -> None:
-        if change.station_id not in [one.station_id for one in self._before.stations]:
-            known = [one.station_id for one in self._before.stations]
+        known = [one.station_id for one in self._before.stations]
+        if change.station_id not in known:
             raise InputError(f"{change}: {expected_one_of('station', known, change.station_id)}")
         for unit in list(self._units.values()):
             if unit.station_id == change.station_id:
                 del self._units[unit.unit_id]
-        del self._stations[change.station_id]
-        del self._trucks[change.station_id]
+        self._trucks[change.station_id] = 0
 
     def _remove(self, change: Remove) -> None:
-        if not self._before.units:
-            if change.unit_id in self._closed:
-                raise InputError(f"{change}: expected a station that stays open, got one that closes")
-            self._take(change)
-        elif change.unit_id in [unit.unit_id for unit in self._before.units] and change.unit_id not in self._units:
-            raise InputError(f"{change}: expected a unit of a station that stays open; its station closes")
+        home = self._unit(change).station_id if self._before.units else change.unit_id
+        if home in self._closed:
+            raise InputError(f"{change}: expected a unit that would stay, got one of {home}, which closes")
+        if self._before.units:
+            del self._units[change.unit_id]
         else:
-            del self._units[self._unit(change).unit_id]
+            self._take(change)
 
     def _add(self, change: Add) -> None:
         kinds = _kinds(self._before)
@@ -312,7 +311,7 @@ class _Draft:
         return [
             replace(one, trucks=0 if self._before.units else homes[one.station_id])
             for one in self._stations.values()
-            if homes[one.station_id] or one.station_id in had_none
+            if homes[one.station_id] or one.station_id in had_none - self._closed
         ]
 
 

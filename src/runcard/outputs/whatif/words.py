@@ -117,7 +117,10 @@ def method(effect: Effect) -> str:
 
 def policy_words(effect: Effect) -> str:
     """Who decides which units go, before and after."""
-    return f"Units are sent by {effect.names[0]}, worked out anew after the changes; closest-first stands beside it."
+    rules = {one.policies[0].name: None for one in effect.kinds.values()}
+    named = [f"{kind}: {one.policies[0].name}" for kind, one in effect.kinds.items()]
+    rule = ", ".join(named) if len(rules) > 1 else next(iter(rules))
+    return f"The rule that sends units ({rule}) is worked out anew after the changes; closest-first stands beside it."
 
 
 def standard_words(standard: Standard, *, plain: bool) -> str:
