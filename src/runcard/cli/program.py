@@ -14,6 +14,7 @@ from typing import Annotated, Final
 import typer
 
 from runcard.cli.areas import areas
+from runcard.cli.cards import cards
 from runcard.cli.compare import compare
 from runcard.cli.demo import demo
 from runcard.cli.fit import fit, generate_log
@@ -75,6 +76,7 @@ COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "lateness": lateness,
     "solve": solve,
     "decide": decide,
+    "cards": cards,
     "map": draw_map,
     "geojson": geojson,
     "simulate": simulate,
