@@ -8,9 +8,10 @@ READY := .venv/.ready
 FRESH := .venv/.kernels
 SOURCES := $(shell find src benchmarks -name '*.py')
 WORKERS ?= 2
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types bench lock clean
+.PHONY: help setup demo test browser lint types bench lock clean
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -20,8 +21,15 @@ setup: $(READY) ## Create .venv with everything in it
 demo: $(FRESH) ## Solve the built-in city: a table, a map and the gain of the best dispatch
 	@$(BIN)/runcard demo
 
-test: lint types $(FRESH) ## Lint, types and the whole test suite
+test: lint types browser $(FRESH) ## Lint, types and the whole test suite
 	$(BIN)/pytest -n $(WORKERS)
+
+# The pages are tested in a real browser. Where it cannot be installed, those tests are skipped and say why.
+browser: ## Install Debian's chromium for the tests, where it is missing
+	@command -v chromium >/dev/null || { \
+	    echo "Installing chromium for the browser tests ..."; \
+	    $(SUDO) apt-get update -qq && $(SUDO) apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
+	    || echo "chromium could not be installed: the browser tests will be skipped." >&2
 
 lint: $(READY) ## Lint and formatting only
 	$(BIN)/ruff check

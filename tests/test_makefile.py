@@ -1,4 +1,4 @@
-"""The Makefile: when it clears the cache of compiled kernels."""
+"""The Makefile: when it clears the cache of compiled kernels, and when it installs the browser of the tests."""
 
 import os
 import shutil
@@ -53,3 +53,35 @@ def test_a_change_in_any_source_clears_the_compiled_kernels(project: Path, sourc
     cached(project).touch()
     make_fresh(project)
     assert cached(project).exists()
+
+
+def make_browser(project: Path, *programs: str, script: str = 'echo "$0 $*" >> asked') -> str:
+    """What `make browser` says on a machine with these programs, which write down how they were called."""
+    folder = project / "programs"
+    folder.mkdir()
+    for name in ("sh", "id", "find", "make"):
+        (folder / name).symlink_to(str(shutil.which(name)))
+    for name in programs:
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    command, machine = ["make", "browser", "SUDO="], {"PATH": str(folder)}
+    done = subprocess.run(command, cwd=project, env=machine, check=True, capture_output=True, text=True, timeout=30)
+    return done.stdout + done.stderr
+
+
+def test_a_browser_that_is_there_is_not_installed_again(project: Path) -> None:
+    """With chromium on the machine nothing is said or done."""
+    assert make_browser(project, "chromium", "apt-get") == ""
+    assert not (project / "asked").exists()
+
+
+def test_a_missing_browser_is_installed(project: Path) -> None:
+    """It comes from Debian's packages."""
+    make_browser(project, "apt-get")
+    assert "install -qq -y --no-install-recommends chromium" in (project / "asked").read_text()
+
+
+@pytest.mark.parametrize("programs", [(), ("apt-get",)])
+def test_where_no_browser_can_be_installed_the_tests_go_on(project: Path, programs: tuple[str, ...]) -> None:
+    """Without apt-get, or without the right to install, it says what that means and does not fail."""
+    assert "the browser tests will be skipped" in make_browser(project, *programs, script="exit 1")

@@ -3,7 +3,10 @@
 The area of a demand node is the union of the Voronoi cells of the road nodes that belong to it (`city/areas.py`). What
 is far from every road is nobody's: the plane around the roads has a grid of more points, at a distance of at least 2 s
 from every node with s the side of the grid, and their cells are left out. So no cell has to be cut off, and the map
-ends about s from the outermost roads, along water too.
+ends about s from the outermost roads, along water too. Roads longer than s are cut into pieces, each with a cell that
+belongs to the nearer end, so that the map has no hole where nodes are far apart. s is half of the median distance of a
+demand node from the nearest other, but in longitude and latitude at least 250 m, and never less than what a grid of
+40,000 points allows.
 
 Two cells share a side, which runs between two corners of the diagram. The border of an area is the sides that have
 another area across, each with the area on its left. Walked from corner to corner they close to rings: those around an
@@ -14,7 +17,7 @@ off a ring of its own, so that no ring touches itself.
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from math import cos, radians, sqrt
+from math import ceil, cos, radians, sqrt
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,11 +34,15 @@ Places = NDArray[np.float64]
 """[place, axis] x and y."""
 Ring = list[int]
 """Corners, the first of them not repeated at the end."""
+Polygon = list[list[list[float]]]
+"""The ring around it and those around its holes, each of places [x, y] with the first repeated at the end."""
 
 METRES_PER_DEGREE: Final = 111_195.0
 MARGIN_METRES: Final = 250.0
-"""About how far beyond the outermost roads the map goes."""
+"""How far, at least, a map in longitude and latitude goes beyond the outermost roads."""
 MAX_GRID: Final = 40_000
+MAX_PIECES: Final = 64
+"""Of one road."""
 DECIMALS: Final = 7
 """Of degrees: a centimetre."""
 
@@ -53,32 +60,75 @@ def areas_document(city: City) -> dict[str, Any]:
             f"{city.name}: its coordinates are not longitude and latitude, and GeoJSON has no others; "
             "import the roads with longitude and latitude"
         )
-    middle = np.array([x.mean(), y.mean()])
-    scale = METRES_PER_DEGREE * np.array([cos(radians(float(middle[1]))), 1.0])
-    corners, rings_of = area_rings((np.column_stack([x, y]) - middle) * scale, area_of_nodes(city))
-    degrees = np.round(corners / scale + middle, DECIMALS)
-    rates = _rates(city)
-    features = []
-    for area, node_id in enumerate(demand_nodes(city)):
-        closed = ([_closed(degrees, ring) for ring in rings] for rings in rings_of.get(area, []))
-        polygons = [[ring for ring in rings if len(ring) > 3] for rings in closed if len(rings[0]) > 3]
-        features.append(
-            {
-                "type": "Feature",
-                "properties": {"node_id": node_id, **rates[node_id]},
-                "geometry": {"type": "MultiPolygon", "coordinates": polygons},
-            }
-        )
+    rates = area_rates(city)
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"node_id": node_id, **rates[node_id]},
+            "geometry": {"type": "MultiPolygon", "coordinates": polygons},
+        }
+        for node_id, polygons in area_polygons(city, decimals=DECIMALS).items()
+    ]
     return {"type": "FeatureCollection", "name": city.name, "features": features}
 
 
-def area_rings(places: Places, area_of: NDArray[np.int64]) -> tuple[Places, dict[int, list[list[Ring]]]]:
-    """Corners in metres, and the polygons of each area: the ring around it, and those around its holes."""
+def area_polygons(city: City, *, decimals: int) -> dict[str, list[Polygon]]:
+    """By demand node: the polygons of its area in the coordinates of the city, rounded, each ring closed."""
+    x, y = coordinates_of(city)
+    middle, scale = np.array([x.mean(), y.mean()]), np.ones(2)
+    if is_lonlat(x, y):
+        scale = METRES_PER_DEGREE * np.array([cos(radians(float(middle[1]))), 1.0])
+    nodes = (np.column_stack([x, y]) - middle) * scale
+    margin = _margin(city, nodes, least=MARGIN_METRES if is_lonlat(x, y) else 0.0)
+    places, area_of = _with_roads(city, nodes, area_of_nodes(city), margin)
+    corners, rings_of = area_rings(places, area_of, margin=margin)
+    rounded = np.round(corners / scale + middle, decimals)
+    polygons: dict[str, list[Polygon]] = {}
+    for area, node_id in enumerate(demand_nodes(city)):
+        closed = ([_closed(rounded, ring) for ring in rings] for rings in rings_of.get(area, []))
+        polygons[node_id] = [[ring for ring in rings if len(ring) > 3] for rings in closed if len(rings[0]) > 3]
+    return polygons
+
+
+def _margin(city: City, nodes: Places, *, least: float) -> float:
+    """About how far beyond the outermost roads a map goes."""
+    from scipy.spatial import cKDTree  # here, because it takes a while to import
+
+    centres = set(demand_nodes(city))
+    shown = nodes[[place for place, node in enumerate(city.nodes) if node.node_id in centres]]
+    for places in (np.unique(shown, axis=0), np.unique(nodes, axis=0)):
+        if len(places) > 1:
+            return max(least, float(np.median(cKDTree(places).query(places, k=2)[0][:, 1])) / 2.0)
+    return least or 1.0
+
+
+def _with_roads(
+    city: City, nodes: Places, area_of: NDArray[np.int64], longest: float
+) -> tuple[Places, NDArray[np.int64]]:
+    """Places and their areas: the nodes, and points on roads that are longer than `longest`."""
+    number = {node.node_id: place for place, node in enumerate(city.nodes)}
+    ends = {(number[link.from_node_id], number[link.to_node_id]) for link in city.links}
+    places, areas = [nodes], [area_of]
+    for start, end in sorted({(min(pair), max(pair)) for pair in ends}):
+        length = float(np.hypot(*(nodes[end] - nodes[start])))
+        if length > longest:
+            # Of an even number of pieces none is in the middle, where it would belong to neither end.
+            pieces = min(2 * ceil(length / longest), MAX_PIECES)
+            along = (np.arange(pieces) + 0.5) / pieces
+            places.append(nodes[start] + along[:, None] * (nodes[end] - nodes[start]))
+            areas.append(np.where(along < 0.5, area_of[start], area_of[end]))
+    return np.vstack(places), np.concatenate(areas)
+
+
+def area_rings(
+    places: Places, area_of: NDArray[np.int64], *, margin: float = MARGIN_METRES
+) -> tuple[Places, dict[int, list[list[Ring]]]]:
+    """Corners, and the polygons of each area: the ring around it, and those around its holes."""
     from scipy.spatial import Voronoi  # here, because it takes a while to import
 
     used = area_of >= 0
     distinct, first = np.unique(places[used], axis=0, return_index=True)
-    around = _grid_around(distinct)
+    around = _grid_around(distinct, margin)
     owner = np.append(area_of[used][first], np.full(len(around), -1))
     diagram = Voronoi(np.vstack([distinct, around]))
     sides: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -96,16 +146,16 @@ def area_rings(places: Places, area_of: NDArray[np.int64]) -> tuple[Places, dict
     return corners, {area: _polygons(corners, _rings(found)) for area, found in sides.items()}
 
 
-def _grid_around(places: Places) -> Places:
+def _grid_around(places: Places, margin: float) -> Places:
     """Points of a grid around places and far from all of them."""
     from scipy.spatial import cKDTree
 
     low, high = places.min(axis=0), places.max(axis=0)
-    step = max(MARGIN_METRES, sqrt(float(np.prod(high - low + 8.0 * MARGIN_METRES)) / MAX_GRID))
+    step = max(margin, sqrt(float(np.prod(high - low + 8.0 * margin)) / MAX_GRID))
     axes = [np.arange(low[axis] - 4.0 * step, high[axis] + 5.0 * step, step) for axis in (0, 1)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     apart, _ = cKDTree(places).query(grid)
-    return np.asarray(grid[apart >= 2.0 * step])
+    return np.asarray(grid[apart >= 2.0 * step * (1.0 - 1e-9)])  # a grid of roads is exactly so far away
 
 
 def _rings(sides: Sequence[tuple[int, int]]) -> list[Ring]:
@@ -171,7 +221,7 @@ def _closed(degrees: Places, ring: Ring) -> list[list[float]]:
     return found if found[0] == found[-1] and len(found) > 1 else [*found, found[0]]
 
 
-def _rates(city: City) -> dict[str, dict[str, Any]]:
+def area_rates(city: City) -> dict[str, dict[str, Any]]:
     """By demand node: its incidents per day, in all and by type where there are types."""
     rates: dict[str, dict[str, Any]] = defaultdict(lambda: {"incidents_per_day": 0.0})
     for point in city.demand:

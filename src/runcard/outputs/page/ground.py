@@ -1,0 +1,77 @@
+"""What a map of a page is drawn on: areas, roads and stations as plain values, rounded so that a page stays small."""
+
+from collections import defaultdict
+from math import floor, log10
+from typing import Any, Final
+
+import numpy as np
+
+from runcard.city.conditions import ONLY_KIND
+from runcard.city.model import City, Node
+from runcard.city.places import coordinates_of, is_lonlat
+from runcard.outputs.area_file import area_polygons
+
+DEGREE_DECIMALS: Final = 5
+"""Of degrees: a metre."""
+PARTS: Final = 1e5
+"""Coordinates that are no degrees are rounded to about this part of the width of the city."""
+
+
+def ground_of(city: City) -> dict[str, Any]:
+    """The areas, roads and stations of a city, ready for JSON.
+
+    `lonlat` says whether coordinates are longitude and latitude. The rings of an area are flat, [x1, y1, x2, y2, ...],
+    those around it and those around its holes alike, and not closed. A road is [x1, y1, x2, y2], once for both ways.
+    """
+    x, y = coordinates_of(city)
+    lonlat = is_lonlat(x, y)
+    width = float(max(np.ptp(x), np.ptp(y))) or 1.0
+    decimals = DEGREE_DECIMALS if lonlat and width > 0.01 else -floor(log10(width / PARTS))
+    nodes = {node.node_id: node for node in city.nodes}
+    return {
+        "lonlat": lonlat,
+        "areas": [
+            {"id": node_id, "name": _name_of(nodes[node_id]), "rings": [_flat(ring) for one in polygons for ring in one]}
+            for node_id, polygons in area_polygons(city, decimals=decimals).items()
+        ],
+        "roads": _roads(city, decimals),
+        "stations": _stations(city, decimals),
+    }
+
+
+def _name_of(node: Node) -> str:
+    """What a person calls a node."""
+    return node.name or node.node_id
+
+
+def _flat(ring: list[list[float]]) -> list[float]:
+    """A closed ring as one list of numbers, without the end that is its start."""
+    return [number for place in ring[:-1] for number in place]
+
+
+def _roads(city: City, decimals: int) -> list[list[float]]:
+    """Each piece of road once, also where it has links both ways."""
+    places = {node.node_id: (round(node.x_coord, decimals), round(node.y_coord, decimals)) for node in city.nodes}
+    pairs = (sorted((places[link.from_node_id], places[link.to_node_id])) for link in city.links)
+    return [[*start, *end] for start, end in dict.fromkeys(map(tuple, pairs)) if start != end]
+
+
+def _stations(city: City, decimals: int) -> list[dict[str, Any]]:
+    """The stations with their units; without a roster, their trucks by the id of the station."""
+    nodes = {node.node_id: node for node in city.nodes}
+    units: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for unit in city.units:
+        units[unit.station_id].append({"id": unit.unit_id, "kind": unit.kind})
+    if not city.units:
+        for station in city.stations:
+            units[station.station_id] = [{"id": station.station_id, "kind": ONLY_KIND}] * station.trucks
+    return [
+        {
+            "id": station.station_id,
+            "name": station.name or station.station_id,
+            "x": round(nodes[station.node_id].x_coord, decimals),
+            "y": round(nodes[station.node_id].y_coord, decimals),
+            "units": units[station.station_id],
+        }
+        for station in city.stations
+    ]

@@ -1,0 +1,517 @@
+/* The map of a page: areas coloured by a layer, roads, stations. Plain JavaScript on top of Leaflet, which is L.
+ *
+ *   const view = runcardMap(element, {ground, layers, note});
+ *   view.show(layerId); view.select(areaId); view.onselect = (areaId) => ...; view.map is Leaflet's map.
+ *
+ * Text from data only ever becomes text: everything is made by `make`, which sets textContent.
+ */
+"use strict";
+(function () {
+  const SVG = "http://www.w3.org/2000/svg";
+  const MOST_BUTTONS = 4; // of more layers one is chosen in a list
+  const HATCHES = {
+    "/": "M-2 2L2-2M0 8L8 0M6 10L10 6",
+    "\\": "M-2 6L2 10M0 0L8 8M6-2L10 2",
+    x: "M0 8L8 0M0 0L8 8",
+    ".": "M2 2h.01M6 6h.01",
+  };
+  const OUTLINE = "Thick border: not the answer of closest-first";
+  const NOTHING = "nothing to show here";
+  let numMaps = 0;
+
+  // ---- small tools
+
+  function make(tag, className, text, parent) {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    if (text !== undefined) element.textContent = text;
+    if (parent) parent.append(element);
+    return element;
+  }
+
+  function makeSvg(tag, attributes, parent) {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    if (parent) parent.append(element);
+    return element;
+  }
+
+  function linesInto(element, lines) {
+    element.replaceChildren();
+    lines.forEach((line, place) => make(place ? "div" : "strong", "", line, element));
+    return element;
+  }
+
+  function luminance(colour) {
+    const [red, green, blue] = [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16) / 255);
+    return 0.3 * red + 0.6 * green + 0.1 * blue;
+  }
+
+  // ---- where things are: a city is small, so that degrees of longitude are all equally wide
+
+  function placer(ground) {
+    const heights = ground.stations.map((one) => one.y).concat(ground.areas.map((one) => (one.rings[0] || [0, 0])[1]));
+    const middle = heights.reduce((sum, one) => sum + one, 0) / Math.max(1, heights.length);
+    const stretch = ground.lonlat ? Math.cos((middle * Math.PI) / 180) : 1;
+    return (x, y) => [y, x * stretch];
+  }
+
+  function ringPlaces(flat, place) {
+    const places = [];
+    for (let at = 0; at < flat.length; at += 2) places.push(place(flat[at], flat[at + 1]));
+    return places;
+  }
+
+  function edgeDistance(ring, y, x) {
+    // To the nearest side, negative outside.
+    let inside = false;
+    let least = Infinity;
+    for (let i = 0, j = ring.length - 1; i < ring.length; j = i++) {
+      const [ay, ax] = ring[i];
+      const [by, bx] = ring[j];
+      if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) inside = !inside;
+      const length = (bx - ax) ** 2 + (by - ay) ** 2;
+      const along = length ? Math.max(0, Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length)) : 0;
+      least = Math.min(least, (ax + along * (bx - ax) - x) ** 2 + (ay + along * (by - ay) - y) ** 2);
+    }
+    return (inside ? 1 : -1) * Math.sqrt(least);
+  }
+
+  function extent(ring) {
+    const [ys, xs] = [ring.map((one) => one[0]), ring.map((one) => one[1])];
+    return [Math.min(...ys), Math.max(...ys), Math.min(...xs), Math.max(...xs)];
+  }
+
+  function roomiest(rings) {
+    // The spot of the largest ring that is farthest from its sides, of a few, and how far that is.
+    let [largest, size] = [null, -1];
+    for (const ring of rings) {
+      const [bottom, top, left, right] = extent(ring);
+      if ((top - bottom) * (right - left) > size) [largest, size] = [ring, (top - bottom) * (right - left)];
+    }
+    const best = { spot: largest ? largest[0] : [0, 0], room: 0 };
+    if (!largest) return best;
+    const [bottom, top, left, right] = extent(largest);
+    for (let row = 0.5; row < 9; row++) {
+      for (let column = 0.5; column < 9; column++) {
+        const spot = [bottom + ((top - bottom) * row) / 9, left + ((right - left) * column) / 9];
+        const room = edgeDistance(largest, ...spot);
+        if (room > best.room) Object.assign(best, { spot, room });
+      }
+    }
+    return best;
+  }
+
+  // ---- the frame around the map
+
+  function frameOf(element, view) {
+    element.classList.add("runcard-map");
+    element.replaceChildren();
+    const head = make("div", "rc-head", undefined, element);
+    const stage = make("div", "rc-stage", undefined, element);
+    stage.setAttribute("role", "region");
+    stage.setAttribute("aria-label", "Map. Arrow keys move it, plus and minus zoom.");
+    const side = make("div", "rc-side", undefined, element);
+    const legend = make("div", "rc-legend", undefined, side);
+    const chosen = make("div", "rc-chosen", undefined, side);
+    chosen.setAttribute("aria-live", "polite");
+    if (view.data.note) make("p", "rc-note", view.data.note, side);
+    return { head, stage, legend, chosen };
+  }
+
+  function addSwitch(view) {
+    const { layers } = view.data;
+    const head = view.frame.head;
+    if (layers.length < 2) {
+      if (layers.length) make("div", "rc-title", layers[0].title, head);
+    } else if (layers.length <= MOST_BUTTONS) {
+      const group = make("fieldset", "rc-switch", undefined, head);
+      make("legend", "", "Show", group);
+      layers.forEach((layer) => addRadio(view, layer, group));
+    } else {
+      const label = make("label", "rc-switch", "Show ", head);
+      const list = make("select", "", undefined, label);
+      layers.forEach((layer) => (make("option", "", layer.title, list).value = layer.id));
+      list.addEventListener("change", () => view.show(list.value));
+      view.reflect = () => (list.value = view.layer.id);
+    }
+  }
+
+  function addRadio(view, layer, group) {
+    const label = make("label", "", undefined, group);
+    const button = make("input", "", undefined, label);
+    Object.assign(button, { type: "radio", name: view.prefix, value: layer.id });
+    make("span", "", layer.title, label);
+    button.addEventListener("change", () => view.show(layer.id));
+    const before = view.reflect;
+    view.reflect = () => {
+      before();
+      button.checked = view.layer.id === layer.id;
+    };
+  }
+
+  // ---- colours and hatching
+
+  function fillOf(view, swatch) {
+    if (!swatch.hatch || !HATCHES[swatch.hatch]) return swatch.colour;
+    const key = swatch.colour + swatch.hatch;
+    if (!view.patterns.has(key)) view.patterns.set(key, addPattern(view, swatch));
+    return `url(#${view.patterns.get(key)})`;
+  }
+
+  function addPattern(view, swatch) {
+    const id = `${view.prefix}-${view.patterns.size}`;
+    const size = { id, width: 8, height: 8, patternUnits: "userSpaceOnUse" };
+    const pattern = makeSvg("pattern", size, view.defs);
+    makeSvg("rect", { width: 8, height: 8, fill: swatch.colour }, pattern);
+    const dots = swatch.hatch === ".";
+    const ink = luminance(swatch.colour) > 0.45 ? "rgba(0,0,0,.5)" : "rgba(255,255,255,.65)";
+    const lines = { stroke: ink, "stroke-width": dots ? 2 : 1.1, "stroke-linecap": "round", fill: "none" };
+    makeSvg("path", { d: HATCHES[swatch.hatch], ...lines }, pattern);
+    return id;
+  }
+
+  function addDefs(view) {
+    const hidden = makeSvg("svg", { class: "rc-defs", "aria-hidden": "true" }, view.frame.side || view.element);
+    view.defs = makeSvg("defs", {}, hidden);
+  }
+
+  function drawLegend(view) {
+    const { legend } = view.frame;
+    legend.replaceChildren();
+    const list = make("ul", "", undefined, legend);
+    const { layer } = view;
+    (layer.legend || []).forEach((swatch) => addKey(list, fillOf(view, swatch), swatch.label));
+    if (view.data.ground.areas.some((area) => !layer.areas[area.id])) addKey(list, "var(--rc-empty)", NOTHING);
+    if ((layer.outlined || []).length) addKey(list, "none", layer.outline_label || OUTLINE, "rc-key-outline");
+  }
+
+  function addKey(list, fill, text, className) {
+    const row = make("li", "", undefined, list);
+    const picture = makeSvg("svg", { width: 30, height: 18, "aria-hidden": "true", class: className || "" }, row);
+    makeSvg("rect", { x: 1.5, y: 1.5, width: 27, height: 15, rx: 2 }, picture).style.fill = fill;
+    make("span", "", text, row);
+  }
+
+  // ---- the ground
+
+  function addPanes(map) {
+    [["roads", 410], ["outlines", 420], ["chosen", 430], ["marks", 440]].forEach(([name, height]) => {
+      const pane = map.createPane(name);
+      pane.style.zIndex = height;
+      pane.style.pointerEvents = "none";
+    });
+  }
+
+  function addAreas(view, place) {
+    const renderer = L.svg({ padding: 0.3 });
+    for (const area of view.data.ground.areas) {
+      const rings = area.rings.map((ring) => ringPlaces(ring, place));
+      const polygon = L.polygon(rings, { renderer, className: "rc-area", smoothFactor: 0, weight: 0.7, fillOpacity: 1 });
+      polygon.addTo(view.map);
+      view.areas.set(area.id, { id: area.id, name: area.name, rings, polygon, ...roomiest(rings) });
+    }
+  }
+
+  function addRoads(view, place) {
+    const { roads } = view.data.ground;
+    const lines = roads.map(([x1, y1, x2, y2]) => [place(x1, y1), place(x2, y2)]);
+    const style = { color: "#333", weight: roads.length > 2000 ? 0.6 : 1, opacity: 0.45 };
+    const renderer = L.canvas({ pane: "roads", padding: 0.3 });
+    L.polyline(lines, { ...style, renderer, pane: "roads", interactive: false, smoothFactor: 0 }).addTo(view.map);
+  }
+
+  function addBorders(view, pane) {
+    // A light line under a dark one is seen on every colour.
+    const renderer = L.svg({ pane, padding: 0.3 });
+    const style = { renderer, pane, interactive: false, fill: false, smoothFactor: 0 };
+    const kinds = ["halo", "line"].map((kind) => L.polygon([], { ...style, className: `rc-${pane} rc-${kind}` }));
+    kinds.forEach((one) => one.addTo(view.map));
+    return (areas) => kinds.forEach((one) => one.setLatLngs(areas.map((area) => area.rings)));
+  }
+
+  function addStations(view, place) {
+    for (const station of view.data.ground.stations) {
+      const icon = make("div", "rc-station");
+      make("span", "rc-dot", undefined, icon);
+      const name = make("span", "rc-name", shortName(station), icon);
+      const at = place(station.x, station.y);
+      const marker = L.marker(at, { icon: L.divIcon({ html: icon, className: "rc-pin", iconSize: [0, 0] }) });
+      marker.addTo(view.map);
+      view.stations.push({ station, marker, name, at, element: marker.getElement() });
+    }
+  }
+
+  function shortName(station) {
+    return station.name.length <= 16 ? station.name : station.id;
+  }
+
+  function stationLines(view, station) {
+    const counts = new Map();
+    station.units.forEach((unit) => counts.set(`${unit.kind} ${unit.id}`, (counts.get(`${unit.kind} ${unit.id}`) || 0) + 1));
+    const units = [...counts].map(([name, count]) => (count > 1 ? `${count} × ${name}` : name));
+    const more = (view.layer.stations || {})[station.id] || [];
+    return [`Station ${station.name}`, units.join(", "), ...more].filter(Boolean);
+  }
+
+  function areaLines(view, area) {
+    const entry = view.layer.areas[area.id];
+    return entry ? entry.lines : [area.name, NOTHING];
+  }
+
+  // ---- text on the map: names of stations first, then marks, none over another
+
+  function overlaps(box, boxes) {
+    return boxes.some((one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1]);
+  }
+
+  function textWidth(view, text, font) {
+    view.pen.font = font;
+    return view.pen.measureText(text).width;
+  }
+
+  function placeNames(view) {
+    const spots = view.stations.map((one) => view.map.latLngToLayerPoint(one.at));
+    const boxes = spots.map(({ x, y }) => [x - 6, y - 6, x + 6, y + 6]);
+    view.stations.forEach((one, number) => {
+      const wide = textWidth(view, one.name.textContent, "600 12px system-ui, sans-serif") + 8;
+      const { x, y } = spots[number];
+      const sides = {
+        right: [x + 8, y - 8, x + 8 + wide, y + 8],
+        left: [x - 8 - wide, y - 8, x - 8, y + 8],
+        above: [x - wide / 2, y - 24, x + wide / 2, y - 8],
+        below: [x - wide / 2, y + 8, x + wide / 2, y + 24],
+      };
+      const free = Object.keys(sides).find((side) => !overlaps(sides[side], boxes));
+      one.name.className = `rc-name rc-${free || "hidden"}`;
+      if (free) boxes.push(sides[free]);
+    });
+    return boxes;
+  }
+
+  function placeMarks(view, boxes) {
+    view.marks.clearLayers();
+    const scale = view.map.getZoomScale(view.map.getZoom(), 0);
+    const placed = [];
+    for (const area of view.byRoom) {
+      const mark = (view.layer.areas[area.id] || {}).mark;
+      if (!mark) continue;
+      const half = textWidth(view, mark, "600 11px system-ui, sans-serif") / 2 + 1;
+      if (area.room * scale < half * 0.6) continue;
+      const { x, y } = view.map.latLngToLayerPoint(area.spot);
+      const box = [x - half, y - 7, x + half, y + 7];
+      const again = placed.some((one) => one.mark === mark && Math.hypot(one.x - x, one.y - y) < 70);
+      if (again || overlaps(box, boxes)) continue;
+      boxes.push(box);
+      placed.push({ mark, x, y });
+      const icon = L.divIcon({ html: make("span", "", mark), className: "rc-mark", iconSize: [0, 0] });
+      L.marker(area.spot, { icon, pane: "marks", interactive: false, keyboard: false }).addTo(view.marks);
+    }
+  }
+
+  function placeText(view) {
+    if (view.layer) placeMarks(view, placeNames(view));
+  }
+
+  // ---- labels, choosing, the keyboard
+
+  function label(view, lines, spot) {
+    view.label.setContent(linesInto(make("div", "rc-lines"), lines)).setLatLng(spot).openOn(view.map);
+  }
+
+  function listenToArea(view, area) {
+    const { polygon } = area;
+    const element = polygon.getElement();
+    polygon.on("mouseover mousemove", (event) => label(view, areaLines(view, area), event.latlng));
+    polygon.on("mouseout", () => view.map.closeTooltip(view.label));
+    polygon.on("click", () => view.select(area.id));
+    element.setAttribute("role", "button");
+    element.addEventListener("focus", () => {
+      if (element.matches(":focus-visible")) showFocused(view, areaLines(view, area), area.spot);
+    });
+    element.addEventListener("blur", () => view.map.closeTooltip(view.label));
+    return { element, at: area.spot, choose: () => view.select(area.id) };
+  }
+
+  function listenToStation(view, one) {
+    const open = () => label(view, stationLines(view, one.station), one.at);
+    one.marker.on("mouseover click", open);
+    one.marker.on("mouseout", () => view.map.closeTooltip(view.label));
+    one.element.addEventListener("focus", () => showFocused(view, stationLines(view, one.station), one.at));
+    one.element.addEventListener("blur", () => view.map.closeTooltip(view.label));
+    return { element: one.element, at: one.at, choose: open };
+  }
+
+  function showFocused(view, lines, spot) {
+    view.map.panInside(spot, { padding: [60, 60], animate: false });
+    label(view, lines, spot);
+  }
+
+  function rove(view, items) {
+    // One stop of the tab key for all; arrow keys go to the nearest one that way.
+    const directions = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] };
+    const stop = (item) => items.forEach((one) => one.element.setAttribute("tabindex", one === item ? "0" : "-1"));
+    if (items.length) stop(items[0]);
+    for (const item of items) {
+      item.element.addEventListener("focus", () => stop(item));
+      item.element.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" || event.key === " ") item.choose();
+        else if (directions[event.key]) (nearest(items, item, directions[event.key]) || item).element.focus();
+        else if (event.key === "+" || event.key === "=") view.map.zoomIn();
+        else if (event.key === "-") view.map.zoomOut();
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+      });
+    }
+  }
+
+  function nearest(items, from, [north, east]) {
+    let [best, least] = [null, Infinity];
+    for (const item of items) {
+      const [dy, dx] = [item.at[0] - from.at[0], item.at[1] - from.at[1]];
+      const ahead = dy * north + dx * east;
+      const aside = Math.abs(dy * east - dx * north);
+      // Twice as bad to be off the line as to be far; nothing that is more aside than ahead.
+      if (ahead > 0 && ahead >= aside && ahead + 2 * aside < least) [best, least] = [item, ahead + 2 * aside];
+    }
+    return best;
+  }
+
+  // ---- the map itself
+
+  function addHome(view) {
+    const control = L.control({ position: "topleft" });
+    control.onAdd = () => {
+      const bar = make("div", "leaflet-bar");
+      const button = make("button", "rc-home", "⤢", bar);
+      Object.assign(button, { type: "button", title: "Whole city" });
+      button.setAttribute("aria-label", "Whole city");
+      button.addEventListener("click", () => view.fit());
+      L.DomEvent.disableClickPropagation(bar);
+      return bar;
+    };
+    control.addTo(view.map);
+  }
+
+  function startMap(view) {
+    const map = L.map(view.frame.stage, {
+      crs: L.CRS.Simple, attributionControl: false, zoomSnap: 0.25, zoomDelta: 0.75, wheelPxPerZoomLevel: 90,
+      scrollWheelZoom: false, minZoom: -40, maxZoom: 40, fadeAnimation: false,
+    });
+    // The wheel scrolls the page until the map is in use, and again when it is left.
+    map.on("focus click", () => map.scrollWheelZoom.enable());
+    view.frame.stage.addEventListener("mouseleave", () => map.scrollWheelZoom.disable());
+    view.map = map;
+    view.label = L.tooltip({ className: "rc-label", direction: "top", offset: [0, -8], opacity: 1 });
+    addPanes(map);
+    addHome(view);
+  }
+
+  function fit(view, bounds) {
+    const { map } = view;
+    map.invalidateSize({ animate: false });
+    const zoom = map.getBoundsZoom(bounds, false, L.point(16, 16));
+    if (!Number.isFinite(zoom)) return; // it is hidden, and has no size
+    map.setMinZoom(-40).setMaxZoom(40);
+    map.setView(bounds.getCenter(), zoom, { animate: false });
+    map.setMinZoom(zoom - 1).setMaxZoom(zoom + 7).setMaxBounds(bounds.pad(0.6));
+  }
+
+  function boundsOf(ground, place) {
+    const bounds = L.latLngBounds([]);
+    ground.areas.forEach((area) => area.rings.forEach((ring) => ringPlaces(ring, place).forEach((at) => bounds.extend(at))));
+    ground.roads.forEach(([x1, y1, x2, y2]) => bounds.extend(place(x1, y1)).extend(place(x2, y2)));
+    ground.stations.forEach((one) => bounds.extend(place(one.x, one.y)));
+    return bounds;
+  }
+
+  function watchSize(view) {
+    let known = view.frame.stage.clientWidth;
+    new ResizeObserver(() => {
+      const width = view.frame.stage.clientWidth;
+      if (width !== known) view.fit();
+      known = width;
+    }).observe(view.frame.stage);
+    // On paper the map has another size, and no time to notice.
+    const onPaper = (is) => () => {
+      view.element.classList.toggle("rc-paper", is);
+      view.fit();
+    };
+    window.addEventListener("beforeprint", onPaper(true));
+    window.addEventListener("afterprint", onPaper(false));
+  }
+
+  // ---- what a page calls
+
+  function show(view, layerId) {
+    const layer = view.data.layers.find((one) => one.id === layerId);
+    if (!layer) throw new Error(`expected the id of a layer, got ${layerId}`);
+    view.layer = layer;
+    for (const area of view.areas.values()) {
+      const entry = layer.areas[area.id];
+      const swatch = entry && (layer.legend || [])[entry.class];
+      area.polygon.setStyle({ fillColor: swatch ? fillOf(view, swatch) : "var(--rc-empty)" });
+      area.polygon.getElement().setAttribute("aria-label", areaLines(view, area).join(". "));
+    }
+    view.stations.forEach((one) => one.element.setAttribute("aria-label", stationLines(view, one.station).join(". ")));
+    view.outline((layer.outlined || []).map((id) => view.areas.get(id)).filter(Boolean));
+    drawLegend(view);
+    view.reflect();
+    tellChosen(view);
+    placeText(view);
+  }
+
+  function select(view, areaId) {
+    if (areaId !== null && !view.areas.has(areaId)) throw new Error(`expected the id of an area, got ${areaId}`);
+    view.chosen = areaId;
+    view.highlight(areaId === null ? [] : [view.areas.get(areaId)]);
+    for (const area of view.areas.values()) area.polygon.getElement().setAttribute("aria-pressed", area.id === areaId);
+    tellChosen(view);
+    if (view.handle.onselect) view.handle.onselect(areaId);
+  }
+
+  function tellChosen(view) {
+    const { chosen } = view.frame;
+    if (view.chosen === null) linesInto(chosen, []).append(make("p", "rc-hint", "Choose an area to read about it."));
+    else linesInto(chosen, areaLines(view, view.areas.get(view.chosen)));
+  }
+
+  function draw(view) {
+    const { ground } = view.data;
+    const place = placer(ground);
+    const bounds = boundsOf(ground, place);
+    view.fit = () => fit(view, bounds);
+    startMap(view);
+    view.map.setView(bounds.getCenter(), 0, { animate: false });
+    view.fit();
+    addDefs(view);
+    addAreas(view, place);
+    addRoads(view, place);
+    view.outline = addBorders(view, "outlines");
+    view.highlight = addBorders(view, "chosen");
+    view.marks = L.layerGroup().addTo(view.map);
+    addStations(view, place);
+    view.byRoom = [...view.areas.values()].sort((one, other) => other.room - one.room);
+    rove(view, [...view.areas.values()].map((area) => listenToArea(view, area)));
+    rove(view, view.stations.map((one) => listenToStation(view, one)));
+    view.map.on("zoomend", () => placeText(view));
+    watchSize(view);
+  }
+
+  window.runcardMap = function (element, data) {
+    const layers = data.layers && data.layers.length ? data.layers : [{ id: "", title: "", legend: [], areas: {} }];
+    const view = {
+      element, data: { ...data, layers }, prefix: `rc${++numMaps}`, layer: null, chosen: null, reflect: () => {},
+      areas: new Map(), stations: [], patterns: new Map(), pen: document.createElement("canvas").getContext("2d"),
+    };
+    view.show = (layerId) => show(view, layerId);
+    view.select = (areaId) => select(view, areaId);
+    view.frame = frameOf(element, view);
+    addSwitch(view);
+    draw(view);
+    view.handle = { map: view.map, show: view.show, select: view.select, fit: view.fit, onselect: null };
+    view.show(layers[0].id);
+    return view.handle;
+  };
+})();
