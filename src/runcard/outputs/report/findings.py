@@ -2,21 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from runcard.city.model import City
 from runcard.errors import InputError
-from runcard.mdp.problem import MINUTES, DispatchProblem
 from runcard.outputs.department_comparison import DepartmentComparison
+from runcard.outputs.report.answers import Answer, FarUnit, answers_of, far_units
 from runcard.outputs.report.sensitivity import Row, sensitivity
 from runcard.outputs.report.solved import CARD, CLOSEST, RECOMMENDED, Effort, Solved, of_comparison, solved_city
-from runcard.policy.base import Policy
-from runcard.policy.options import first_in_order, team_number
-
-FAR: Final = 2.0
-"""A unit that drives more than so many times as long as the closest one looks absurd."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,20 +32,6 @@ class StationUnits:
     minimises something else."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FarUnit:
-    """A recommended unit that drives far longer than the one of closest-first, with every unit idle."""
-
-    kind: str
-    node_id: str
-    type: str
-    station_id: str
-    minutes: float
-    closest_id: str
-    closest_minutes: float
-    target_minutes: float
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Report:
     """All that a report says."""
@@ -61,6 +42,8 @@ class Report:
     """The city at the mean rates of the week."""
     stations: tuple[StationUnits, ...]
     """By kind, those of the highest price first."""
+    answers: Mapping[str, tuple[Answer, ...]]
+    """By kind: who goes to each demand point with every unit idle."""
     far: tuple[FarUnit, ...]
     rows: tuple[Row, ...]
     """The city as it is, then changed; () if not asked for."""
@@ -93,12 +76,16 @@ def find(
             )
         solved = of_comparison(comparison, effort, with_shares=True)
     rows = () if quick else sensitivity(given, solved, effort)
-    effort.steps.begin("units and areas")
+    answers = {}
+    for kind, policy in solved.policies[-1].items():
+        effort.steps.begin(f"{kind}: who goes to each area")
+        answers[kind] = answers_of(policy)
     return Report(
         given=given,
         solved=solved,
         stations=tuple(one for kind in solved.city.kinds for one in _stations(solved, kind)),
-        far=tuple(one for kind in solved.city.kinds for one in far_units(solved, kind)),
+        answers=answers,
+        far=tuple(one for kind, own in answers.items() for one in far_units(solved, kind, own)),
         rows=rows,
         seed=effort.seed,
         fit=fit,
@@ -124,48 +111,3 @@ def _stations(solved: Solved, kind: str) -> list[StationUnits]:
         for i, station in enumerate(seen.stations)
     ]
     return sorted(found, key=lambda one: -one.price)
-
-
-def teams_of(policy: Policy, point: int) -> tuple[int, int]:
-    """The numbers of the recommended team and of that of closest-first, with every unit idle."""
-    problem = policy.problem
-    own = team_number(problem, policy.decide(problem.trucks, point).team)
-    return own, first_in_order(problem, problem.order, problem.trucks, point)
-
-
-def ranked_stations(problem: DispatchProblem, team: int, point: int) -> list[int]:
-    """The stations of a team, one for each unit, from the closest on."""
-    members = [i for i in problem.teams.stations[team].tolist() if i >= 0]
-    return sorted(members, key=problem.order[point].tolist().index)
-
-
-def far_units(solved: Solved, kind: str) -> list[FarUnit]:
-    """The recommended units that look absurd, with every unit idle: far, or beyond a standard that another would meet.
-
-    For each standard the unit is compared that it is about: the first, the second, ... to arrive.
-    """
-    policy, seen = solved.policies[-1][kind], solved.city.of_kind(kind)
-    problem, found = policy.problem, dict[tuple[str, str, str], FarUnit]()
-    minutes = problem.measures[MINUTES]  # the teams after the empty one are those of one unit
-    for point, demand in enumerate(seen.demand):
-        team, closest = teams_of(policy, point)
-        if team == closest:
-            continue
-        own, other = ranked_stations(problem, team, point), ranked_stations(problem, closest, point)
-        for standard in seen.standards_of(demand):
-            rank = standard.arrivals - 1
-            if rank >= min(len(own), len(other)) or own[rank] == other[rank]:
-                continue
-            drive, least = float(minutes[1 + own[rank], point]), float(minutes[1 + other[rank], point])
-            if drive > FAR * least or drive > standard.target_minutes >= least:
-                found[demand.node_id, demand.type, problem.station_ids[own[rank]]] = FarUnit(
-                    kind=kind,
-                    node_id=demand.node_id,
-                    type=demand.type,
-                    station_id=problem.station_ids[own[rank]],
-                    minutes=drive,
-                    closest_id=problem.station_ids[other[rank]],
-                    closest_minutes=least,
-                    target_minutes=standard.target_minutes,
-                )
-    return list(found.values())

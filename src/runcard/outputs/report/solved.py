@@ -20,7 +20,7 @@ from runcard.city.model import City, Standard
 from runcard.mdp.from_city import with_rates_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.standards import standard_tables
-from runcard.outputs.compare import Comparison, compare_policies
+from runcard.outputs.compare import Comparison, StandardResult, compare_policies
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.outputs.team_shares import ShareKeeper, TeamShares, exact_shares
@@ -29,7 +29,7 @@ from runcard.policy.department import department_of
 from runcard.policy.solve import solve_named
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.department import DepartmentSimulation, simulate_department
-from runcard.simulate.result import Interval
+from runcard.simulate.result import Interval, Misses
 
 CLOSEST: Final = "closest-first"
 CARD: Final = "fixed-card"
@@ -43,6 +43,8 @@ MOST_INCIDENTS: Final = 120_000
 FEWEST_INCIDENTS: Final = 4_000
 FEW_TEAMS: Final = 64
 """With so many teams a decision takes a hundredth of a millisecond, with more of them longer in proportion."""
+
+NOTHING: Final = Interval(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +79,8 @@ class StandardFinding:
     standard: Standard
     missed: Interval | None
     minutes: float | None
+    fewer: Interval | None = None
+    """By how much less often than under the first policy, incident by incident."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,22 +182,14 @@ def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shar
     for number, result in enumerate(comparison.results):
         missed = Interval(result.missed, result.lower, result.upper)
         first = found[0].missed if found else missed
-        standards = tuple(
-            StandardFinding(
-                standard=one.standard,
-                missed=None if one.miss_fraction is None else Interval(one.miss_fraction, one.lower, one.upper),
-                minutes=one.mean_minutes,
-            )
-            for one in result.standards
-        )  # fmt: skip
+        before = comparison.results[0].standards
+        standards = tuple(_exact_standard(*pair) for pair in zip(before, result.standards, strict=True))
         found.append(
             Result(
                 name=result.name,
                 missed=missed,
-                gain=_proven_gain(first, missed) if number else Interval(0.0, 0.0, 0.0),
-                fewer=Interval(first.mean - missed.mean, first.low - missed.high, first.high - missed.low)
-                if number
-                else Interval(0.0, 0.0, 0.0),
+                gain=_proven_gain(first, missed) if number else NOTHING,
+                fewer=_proven_fewer(first, missed) if number else NOTHING,
                 mean_minutes=comparison.mean_minutes(number),
                 standards=standards,
                 kinds={kind: _exact_kind(one, number) for kind, one in comparison.kinds.items()},
@@ -216,6 +212,23 @@ def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shar
     return Solved(
         city=comparison.city, exact=True, incidents=None, policies=policies, results=tuple(found), shares=tuple(shares)
     )
+
+
+def _exact_standard(before: StandardResult, after: StandardResult) -> StandardFinding:
+    """How often a standard is missed, with proven bounds."""
+    first, missed = (
+        None
+        if one.miss_fraction is None or one.lower is None or one.upper is None
+        else Interval(one.miss_fraction, one.lower, one.upper)
+        for one in (before, after)
+    )
+    fewer = None if first is None or missed is None else _proven_fewer(first, missed)
+    return StandardFinding(standard=after.standard, missed=missed, minutes=after.mean_minutes, fewer=fewer)
+
+
+def _proven_fewer(first: Interval, missed: Interval) -> Interval:
+    """How much less is missed, and between which numbers that is proven to lie."""
+    return Interval(first.mean - missed.mean, first.low - missed.high, first.high - missed.low)
 
 
 def _proven_gain(first: Interval, missed: Interval) -> Interval:
@@ -290,7 +303,6 @@ def _simulated_result(
     city: City, simulation: DepartmentSimulation, number: int, shares: Mapping[str, TeamShares]
 ) -> Result:
     """What a simulation found for one policy."""
-    nothing = Interval(0.0, 0.0, 0.0)
     kinds, per_day = {}, {kind: city.of_kind(kind).incidents_per_day for kind in city.kinds}
     for kind, one in simulation.kinds.items():
         policy, homes = one.policies[number], np.array(one.station_of)
@@ -307,18 +319,31 @@ def _simulated_result(
             standard=standard,
             missed=missed if np.isfinite(missed.mean) else None,
             minutes=minutes[standard.kind].get(standard),
+            fewer=_fewer_of_standard(simulation, standard, number),
         )
         for standard, missed in (simulation.standards(number) if city.standards else ())
     )
     return Result(
         name=simulation.names[number],
         missed=simulation.missed(number),
-        gain=simulation.improvement(number) if number else nothing,
-        fewer=simulation.fewer_missed(number) if number else nothing,
+        gain=simulation.improvement(number) if number else NOTHING,
+        fewer=simulation.fewer_missed(number) if number else NOTHING,
         mean_minutes=sum(per_day[kind] * one.mean_minutes for kind, one in kinds.items()) / sum(per_day.values()),
         standards=standards,
         kinds=kinds,
     )
+
+
+def _fewer_of_standard(simulation: DepartmentSimulation, standard: Standard, number: int) -> Interval | None:
+    """How much less often a standard is missed than under the first policy, batch by batch; None without incidents."""
+    of_kind = simulation.kinds[standard.kind]
+    place = of_kind.policies[0].rules.index(standard)
+    first, other = (
+        np.array([batch.standards[place] for batch in of_kind.policies[n].batches], np.float64) for n in (0, number)
+    )
+    if not first[:, 0].any():
+        return None
+    return Misses(first[:, 1], first[:, 0]).fewer_in(Misses(other[:, 1], other[:, 0]))
 
 
 def _minutes_of_standards(city: City, kind: str, shares: TeamShares | None) -> dict[Standard, float]:
