@@ -20,6 +20,7 @@ from runcard.cli.fit import fit, generate_log
 from runcard.cli.generate import generate
 from runcard.cli.import_city import import_city
 from runcard.cli.map import draw_map
+from runcard.cli.report import report
 from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve
 from runcard.cli.study import study
@@ -74,6 +75,7 @@ COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "solve": solve,
     "decide": decide,
     "map": draw_map,
+    "report": report,
     "simulate": simulate,
     "stress": stress,
     "study": study,

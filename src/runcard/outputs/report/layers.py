@@ -45,15 +45,14 @@ class KindMap:
         """Who goes how often, with closest-first and with the recommended dispatch."""
         return self.report.solved.shares[0][self.kind], self.report.solved.shares[-1][self.kind]
 
-    def unit(self, stations: Sequence[int]) -> tuple[str, ...]:
+    def unit(self, stations: tuple[int, ...]) -> tuple[str, ...]:
         """The units of a team: of each station the first of its roster, or its name where there is no roster."""
-        taken: dict[int, int] = {}
         found = []
-        for i in stations:
+        for place, i in enumerate(stations):
             station = self.city.stations[i]
             units = [unit.unit_id for unit in self.city.units if unit.station_id == station.station_id]
-            found.append(units[taken.setdefault(i, 0)] if units else station.name or station.station_id)
-            taken[i] += 1
+            taken = stations[:place].count(i)
+            found.append(units[taken] if units else station.name or station.station_id)
         return tuple(found)
 
     def heading(self, node_id: str) -> str:
@@ -148,7 +147,9 @@ def team_layer(own: KindMap) -> Layer:
     )
     colours = area_colours(ground, [Panel("", "", 0, owners, ())])
     used = list(dict.fromkeys(colours[i] for i in sorted({i for i in owners if i >= 0})))
-    units = {colour: [own.unit([i])[0] for i in sorted(set(owners)) if i >= 0 and colours[i] == colour] for colour in used}
+    units = {
+        colour: [own.unit((i,))[0] for i in sorted(set(owners)) if i >= 0 and colours[i] == colour] for colour in used
+    }
     areas = {
         node: {
             "class": used.index(colours[answer.team[0]]),

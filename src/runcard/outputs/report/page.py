@@ -45,8 +45,8 @@ def write_report(
 ) -> Path:
     """The file that now holds the report of a city.
 
-    With an exact `comparison` of the city, which begins with closest-first and ends with the recommended policy, that is
-    not made again. `incidents` are simulated for each policy where the city is too large to be solved exactly. A
+    An exact `comparison` of the city, which begins with closest-first and ends with the recommended policy, is not made
+    again. `incidents` are simulated for each policy where the city is too large to be solved exactly. A
     `quick` report leaves out what changes if the city is different. `fit` is what a fit wrote beside the city.
     """
     file = Path(path)
@@ -93,7 +93,9 @@ def report_page(report: Report, *, command: str = "") -> str:
 def _map_note(report: Report) -> str:
     """What the map is about."""
     how = "exact" if report.solved.exact else f"counted over {report.solved.incidents:,} simulated incidents"
-    return f"Recommended dispatch. Chances and minutes of the long run are {how}; who goes is with every unit in quarters."
+    return (
+        f"Recommended dispatch. Chances and minutes of the long run are {how}; who goes is with every unit in quarters."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +226,9 @@ def _settings(report: Report) -> list[tuple[str, str]]:
     """What the city says, and how the report was made, as pairs of name and words."""
     city, solved = report.city, report.solved
     busy = city.busy_minutes
-    by_kind = ", ".join(f"{kind} {minutes:.3g} min" for kind, minutes in busy.items()) if isinstance(busy, Mapping) else ""
+    by_kind = (
+        ", ".join(f"{kind} {minutes:.3g} min" for kind, minutes in busy.items()) if isinstance(busy, Mapping) else ""
+    )
     recommended = ", ".join(f"{kind}: {policy.name}" for kind, policy in solved.policies[-1].items())
     method = "every state solved; intervals are proven"
     if not solved.exact:
@@ -243,7 +247,5 @@ def _settings(report: Report) -> list[tuple[str, str]]:
         "Method": method,
     }
     if any(one.weight != 1.0 for one in city.standards):
-        found["Weights of standards"] = ", ".join(
-            f"{words.rule_words(one)}: {one.weight:g}" for one in city.standards
-        )
+        found["Weights of standards"] = ", ".join(f"{words.rule_words(one)}: {one.weight:g}" for one in city.standards)
     return list(found.items())

@@ -15,6 +15,7 @@ from runcard.outputs.steps import NamedSteps
 
 LOADS: Final = (0.5, 0.8, 1.25, 1.5)
 SHARED_DELAYS: Final = (0.0, 0.5, 1.0)
+DELAY_WORDS: Final = {0.0: "units never held up together", 1.0: "units on one road always held up together"}
 TARGET_MINUTES: Final = (-1.0, 1.0)
 LEAST_TARGET_MINUTES: Final = 0.5
 PART: Final = 1 / 3
@@ -65,9 +66,8 @@ def changes_of(given: City) -> list[Change]:
         found.append(Change(about="target", words=words, city=with_targets(city, more)))
     for shared in SHARED_DELAYS if sends_several(city) else ():
         if shared != city.shared_delay:
-            words = {0.0: "units never held up together", 1.0: "units on one road always held up together"}
-            text = words.get(shared, f"held up together on {shared:.0%} of the roads they share")
-            found.append(Change(about="delay", words=text, city=replace(city, shared_delay=shared)))
+            words = DELAY_WORDS.get(shared, f"held up together on {shared:.0%} of the roads that they share")
+            found.append(Change(about="delay", words=words, city=replace(city, shared_delay=shared)))
     return found
 
 
@@ -99,7 +99,5 @@ def sensitivity(given: City, base: Solved, effort: Effort) -> tuple[Row, ...]:
         named = replace(effort, steps=NamedSteps(effort.steps, f"{number} of {len(changes)}, {change.words}"))
         known: Mapping[str, DispatchProblem] | None = base.problems if change.rates_only else None
         found = solved_city(change.city, (CLOSEST, RECOMMENDED), named, known=known)
-        rows.append(
-            Row(about=change.about, words=change.words, closest=found.results[0], recommended=found.last)
-        )
+        rows.append(Row(about=change.about, words=change.words, closest=found.results[0], recommended=found.last))
     return tuple(rows)

@@ -89,6 +89,7 @@ def summary(report: "Report") -> list[str]:
         *_card(report),
         *_worse(report),
         _absurd(report),
+        *(f"Not solved as closely as asked for: {one}; its interval still holds." for one in report.solved.failed),
     ]
 
 
@@ -120,7 +121,11 @@ def _recommended(report: "Report") -> str:
     """What the recommended dispatch changes."""
     city, first, last = report.city, report.solved.results[0], report.solved.last
     seconds = 60.0 * (first.mean_minutes - last.mean_minutes)
-    response = f"the first unit is there {abs(seconds):.1f} seconds {'sooner' if seconds >= 0.0 else 'later'} on average"
+    response = (
+        f"the first unit is there {abs(seconds):.1f} seconds {'sooner' if seconds >= 0.0 else 'later'} on average"
+    )
+    if abs(seconds) < 0.05:
+        response = "the mean response stays the same"
     found = verdict(last.gain)
     year = per_year(last.fewer.mean, city)
     # How sure it is: exact numbers need no interval in a sentence.
