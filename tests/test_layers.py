@@ -11,6 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "runcard"
 RANKS = {
     "errors": -1,
+    "html_table": 0,
     "memory": 0,
     "threads": 0,
     "city": 1,

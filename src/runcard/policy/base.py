@@ -47,6 +47,12 @@ class Decision(Option):
 
     alternatives: tuple[Option, ...]
 
+    def _repr_html_(self) -> str:
+        """The decision in a notebook."""
+        from runcard.policy.notebook import decision_html  # it knows this class
+
+        return decision_html(self)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:

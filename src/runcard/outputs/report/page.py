@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any, Final
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from runcard import __version__
 from runcard.city.model import City
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.files import check_output_file, write_whole
@@ -84,7 +84,7 @@ def report_page(report: Report, *, command: str = "") -> str:
         widest=max((one.missed.half for one in results), default=0.0),
         settings=_settings(report),
         command=command,
-        version=__version__,
+        version=version("runcard"),
         python=platform.python_version(),
         with_card=any(one.name == CARD for one in results),
     )
