@@ -71,10 +71,11 @@ class KindMap:
         rates = self.problem.incidents_per_day[points]
         return float((rates * values[points]).sum() / rates.sum()) if len(points) and rates.sum() > 0.0 else np.nan
 
-    @property
-    def label(self) -> str:
-        """The kind as the beginning of a title; nothing where there is only one."""
-        return "" if len(self.report.city.kinds) == 1 else f"{self.kind.capitalize()}: "
+    def title(self, words: str) -> str:
+        """The title of a layer, with the kind before it where there are several."""
+        return (
+            words[0].upper() + words[1:] if len(self.report.city.kinds) == 1 else f"{self.kind.capitalize()}: {words}"
+        )
 
 
 def layers_of(report: Report) -> list[Layer]:
@@ -112,7 +113,7 @@ def miss_layer(own: KindMap) -> Layer:
     what = "that a standard is missed" if own.city.standards else "that an incident is late"
     return {
         "id": f"miss-{own.kind}",
-        "title": f"{own.label}chance {what}" if own.label else f"Chance {what}",
+        "title": own.title(f"chance {what}"),
         "legend": classes.legend(sequential(len(classes))),
         "areas": areas,
         "outlined": _departing(own),
@@ -161,7 +162,7 @@ def team_layer(own: KindMap) -> Layer:
     }
     return {
         "id": f"team-{own.kind}",
-        "title": f"{own.label}first due, every unit in quarters" if own.label else "First due, every unit in quarters",
+        "title": own.title("first due, every unit in quarters"),
         "legend": [{"colour": colour, "hatch": "", "label": ", ".join(units[colour])} for colour in used],
         "areas": areas,
         "outlined": _departing(own),
@@ -194,11 +195,11 @@ def departure_layer(own: KindMap) -> Layer:
     departing = _departing(own)
     means = {node: own.mean(gains, node) for node in departing}
     times, unit = price_words(own.city)
-    classes = classes_of([times * mean for mean in means.values()], num=4, label=lambda value: f"{value:g}")
+    classes = classes_of([times * mean for mean in means.values()], num=3, label=lambda value: f"{value:g}")
     swatches = sequential(len(classes) + 1)
     same = {"colour": swatches[0].colour, "hatch": "", "label": "the closest units go"}
     named = classes.legend(swatches[1:]) if departing else []
-    legend = [same, *({**one, "label": f"others go: {one['label']} {unit} avoided"} for one in named)]
+    legend = [same, *({**one, "label": f"others go: {one['label']} avoided"} for one in named)]
     areas = {}
     for node, points in own.points.items():
         lines = [own.heading(node)]
@@ -211,7 +212,7 @@ def departure_layer(own: KindMap) -> Layer:
         areas[node] = {"class": number, "lines": lines, "mark": ""}
     return {
         "id": f"departs-{own.kind}",
-        "title": f"{own.label}where not the closest go" if own.label else "Where not the closest go",
+        "title": own.title(f"where not the closest go, and {unit} avoided"),
         "legend": legend,
         "areas": areas,
         "outlined": departing,

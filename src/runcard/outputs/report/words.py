@@ -180,7 +180,8 @@ def _worse(report: "Report") -> list[str]:
     ]
     if not worse:
         return []
-    return [f"Not every standard gets better. Missed more often: {'; '.join(worse)}."]
+    sure = "" if report.solved.exact else " (95 % sure of each by itself)"
+    return [f"Not every standard gets better. Missed more often{sure}: {'; '.join(worse)}."]
 
 
 def _absurd(report: "Report") -> str:
