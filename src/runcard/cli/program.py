@@ -27,6 +27,7 @@ from runcard.cli.solve import solve
 from runcard.cli.study import study
 from runcard.cli.teams import decide, lateness
 from runcard.cli.visible import visible
+from runcard.cli.whatif import whatif
 from runcard.errors import CityError, RuncardError
 
 app = typer.Typer(
@@ -80,6 +81,7 @@ COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "geojson": geojson,
     "simulate": simulate,
     "stress": stress,
+    "whatif": whatif,
     "study": study,
 }
 for name, command in COMMANDS.items():

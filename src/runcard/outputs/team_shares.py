@@ -124,14 +124,19 @@ class ShareKeeper:
         """Count the records of a batch."""
         if not len(records):
             return
-        kind = self._kinds[int(records["kind"][0])]
-        problem, counts = self._problems[name, kind], self._counts[name, kind]
-        sent = records["stations"][:, : problem.teams.max_size]
-        own = np.where(sent >= 0, self._stations[kind][sent], -1)
-        points, teams = self._points[kind][records["point"]], problem.teams.find(own)
+        kind, points, teams = self.who_went(name, records)
+        counts = self._counts[name, kind]
         pairs, number = np.unique(np.column_stack([points, teams]), axis=0, return_counts=True)
         for (point, team), seen in zip(pairs.tolist(), number.tolist(), strict=True):
             counts[point, team] = counts.get((point, team), 0) + seen
+
+    def who_went(self, name: str, records: NDArray[np.void]) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+        """The kind of some records, at least one, and of each its demand point and its team in the problem."""
+        kind = self._kinds[int(records["kind"][0])]
+        problem = self._problems[name, kind]
+        sent = records["stations"][:, : problem.teams.max_size]
+        own = np.where(sent >= 0, self._stations[kind][sent], -1)
+        return kind, self._points[kind][records["point"]], problem.teams.find(own)
 
     def shares(self) -> dict[str, dict[str, TeamShares]]:
         """What was counted, by name and kind."""
