@@ -19,6 +19,7 @@ from benchmarks.cards import cards_cases
 from benchmarks.cases import Row, all_cases
 from benchmarks.department import department_cases
 from benchmarks.heuristics import near_cases, online_cases
+from benchmarks.report import report_cases
 from benchmarks.response import response_cases
 from benchmarks.simulation import simulation_cases
 from benchmarks.study import study_cases
@@ -32,6 +33,7 @@ PARTS: Final = {
     "department": department_cases,
     "calibrate": calibrate_cases,
     "cards": cards_cases,
+    "report": report_cases,
     "study": study_cases,
 }
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
@@ -68,7 +70,7 @@ def main() -> int:
         "--only",
         choices=PARTS,
         help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits "
-        "to logs, run cards, the study",
+        "to logs, run cards, the report, the study",
     )
     parser.add_argument("--seeds", type=int, default=100, help="made-up logs that a known city is fitted to")
     parser.add_argument("--data", type=Path, help="a folder with real raw files: manhattan and sanfrancisco")
@@ -77,7 +79,11 @@ def main() -> int:
     console = Console()
     rows = []
     of_calibrate = partial(calibrate_cases, seeds=options.seeds, data=options.data)
-    every: dict[str, Callable[..., Iterator[Row]]] = {**PARTS, "calibrate": of_calibrate}
+    every: dict[str, Callable[..., Iterator[Row]]] = {
+        **PARTS,
+        "calibrate": of_calibrate,
+        "report": partial(report_cases, data=options.data),
+    }
     parts = [every[options.only]] if options.only else list(every.values())
     for row in chain.from_iterable(part(quick=options.quick) for part in parts):
         rows.append(row)

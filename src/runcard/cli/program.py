@@ -22,6 +22,7 @@ from runcard.cli.generate import generate
 from runcard.cli.geojson import geojson
 from runcard.cli.import_city import import_city
 from runcard.cli.map import draw_map
+from runcard.cli.report import report
 from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve
 from runcard.cli.study import study
@@ -78,6 +79,7 @@ COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "decide": decide,
     "cards": cards,
     "map": draw_map,
+    "report": report,
     "geojson": geojson,
     "simulate": simulate,
     "stress": stress,
