@@ -58,6 +58,16 @@ class OneMoreCity:
             others = (one for one in others if one in wanted)
         return (*stations, *map(Candidate, others))
 
+    def nearest_stations(self) -> dict[str, tuple[str, float]]:
+        """By node: the station that a drive from there reaches first, and its minutes; not nodes without a way."""
+        roads, place = read_roads(self.whole), {node.node_id: n for n, node in enumerate(self.whole.nodes)}
+        aprons, stations = apron_nodes(self.whole), self.whole.stations
+        at = [place[aprons.get(one.node_id, one.node_id)] for one in stations]
+        minutes = np.concatenate([found for _, _, found in roads.minutes_to(at)])
+        nearest, least = minutes.argmin(axis=0).tolist(), minutes.min(axis=0).tolist()
+        named = zip(self.whole.nodes, nearest, least, strict=True)
+        return {node.node_id: (stations[i].station_id, far) for node, i, far in named if far < np.inf}
+
     def _nodes_with_ways(self) -> Iterator[str]:
         """The nodes from which a road leads to every demand point."""
         roads, place = read_roads(self.base), {node.node_id: n for n, node in enumerate(self.base.nodes)}

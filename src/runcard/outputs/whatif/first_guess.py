@@ -17,6 +17,7 @@ closest idle unit. This is a guess: nothing that is proven depends on it.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -104,6 +105,15 @@ def inserted(p_late: Floats, busy: Floats, outside: Floats, trucks: int, arrival
     )
 
 
+class _Queue(NamedTuple):
+    """The units of every demand point from the closest on."""
+
+    drive_minutes: Floats
+    """[unit, J], rising."""
+    parts: list[list[tuple[Points, Inserted]]]
+    """By goal: demand points that need equally many, and what is known of them."""
+
+
 @dataclass(frozen=True, eq=False)
 class FirstGuess:
     """Guesses at the mean cost of an incident with one more unit, for a city of one kind with these busy chances."""
@@ -113,41 +123,59 @@ class FirstGuess:
     """[I] of the units of each station."""
     threads: int = 1
 
+    def today(self) -> float:
+        """The mean cost of an incident with no more units, guessed in the same way."""
+        cost = np.zeros(len(self.city.demand))
+        for goal, of_goal in zip(self._goals, self._queue(1.0).parts, strict=True):
+            for some, one in of_goal:
+                cost[some] += goal.weight[some] * (one.settled + one.not_sent)[0]  # a unit that never goes
+        return float(cost @ self._rate_shares)
+
     def costs(self, places: Sequence[Candidate], progress: Callable[[float], None] | None = None) -> Floats:
-        """[place] the mean cost of an incident, about."""
+        """[place] the mean cost of an incident with one more unit there, about."""
         trucks = [station.trucks for station in self.city.stations]
-        now, shrink = self._alone(self.city), sum(trucks) / (sum(trucks) + 1.0)
-        unit = np.repeat(np.arange(len(trucks)), trucks)
-        order = np.argsort(now.drive_minutes[unit], axis=0, kind="stable")
-        columns = np.arange(order.shape[1])
-        minutes, busy = now.drive_minutes[unit][order, columns], (shrink * self.busy)[unit][order]
-        new_busy = float(shrink * np.repeat(self.busy, trucks).mean())
-        goals, parts = self._goals(), list[list[tuple[Points, Inserted]]]()
-        for goal, late, outside in zip(goals, now.late, now.outside, strict=True):
-            of_goal = late[unit][order, columns]
-            parts.append(
-                [
-                    (some, inserted(of_goal[:, some], busy[:, some], outside[some], *needed))
-                    for needed, some in _alike(goal)
-                ]
-            )
-        rate = np.array([point.incidents_per_day for point in self.city.demand])
+        shrink = sum(trucks) / (sum(trucks) + 1.0)
+        queue, new_busy = self._queue(shrink), float(shrink * np.repeat(self.busy, trucks).mean())
         done: list[int] = []
 
         def of_some(low: int) -> Floats:
             new = self._alone(_city_of(self.city, places[low : low + BATCH]))
-            rank = (minutes[:, None, :] <= new.drive_minutes).sum(axis=0)
+            rank = (queue.drive_minutes[:, None, :] <= new.drive_minutes).sum(axis=0)
             cost = np.zeros(rank.shape)
-            for goal, late, of_goal in zip(goals, new.late, parts, strict=True):
+            for goal, late, of_goal in zip(self._goals, new.late, queue.parts, strict=True):
                 for some, one in of_goal:
                     cost[:, some] += goal.weight[some] * one.with_unit(rank[:, some], new_busy, late[:, some])
             done.append(low)
             if progress is not None:
                 progress(min(1.0, len(done) * BATCH / len(places)))
-            found: Floats = cost @ rate / rate.sum()
+            found: Floats = cost @ self._rate_shares
             return found
 
         return np.concatenate(run_each(of_some, range(0, len(places), BATCH), self.threads))
+
+    def _queue(self, shrink: float) -> _Queue:
+        """The units of today from the closest on, so many times as busy."""
+        now, trucks = self._alone(self.city), [station.trucks for station in self.city.stations]
+        unit = np.repeat(np.arange(len(trucks)), trucks)
+        order = np.argsort(now.drive_minutes[unit], axis=0, kind="stable")
+        columns, busy = np.arange(order.shape[1]), (shrink * self.busy)[unit][order]
+        parts = []
+        for goal, late, outside in zip(self._goals, now.late, now.outside, strict=True):
+            p_late = late[unit][order, columns]
+            parts.append(
+                [
+                    (some, inserted(p_late[:, some], busy[:, some], outside[some], *needed))
+                    for needed, some in _alike(goal)
+                ]
+            )
+        return _Queue(now.drive_minutes[unit][order, columns], parts)
+
+    @cached_property
+    def _rate_shares(self) -> Floats:
+        """[J] the part of all incidents."""
+        rate = np.array([point.incidents_per_day for point in self.city.demand])
+        shares: Floats = rate / rate.sum()
+        return shares
 
     def _alone(self, city: City) -> Alone:
         """What single units of the stations of a city do."""
@@ -162,6 +190,7 @@ class FirstGuess:
             outside.append(np.full(travel.minutes.shape[1], travel.outside_mean))
         return Alone(travel.routes.drive_minutes, tuple(late), tuple(outside))
 
+    @cached_property
     def _goals(self) -> list[Goal]:
         """What counts, in the order of `Alone.late`."""
         city, found = self.city, list[Goal]()

@@ -7,6 +7,8 @@ only guessed at, the ranking is not proven, and says so.
 """
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from runcard.city.model import City
@@ -16,7 +18,7 @@ from runcard.outputs.steps import NO_STEPS, Steps
 from runcard.outputs.whatif.candidates import OneMoreCity
 from runcard.outputs.whatif.one_more_exact import ExactRanking
 from runcard.outputs.whatif.one_more_simulated import simulated_places
-from runcard.outputs.whatif.places import OneMore
+from runcard.outputs.whatif.places import OneMore, Place
 from runcard.response.routes import read_roads
 from runcard.response.teams import Teams
 from runcard.threads import checked_threads
@@ -69,7 +71,7 @@ def rank_one_more(
         city=city,
         kind=kind,
         base=base,
-        places=tuple(ranked),
+        places=tuple(_near(ground, ranked)),
         top=min(top, len(ranked)),
         incidents_per_day=ground.base.incidents_per_day,
         anywhere=anywhere,
@@ -79,6 +81,18 @@ def rank_one_more(
         period=period,
         seconds=time.perf_counter() - began,
     )
+
+
+def _near(ground: OneMoreCity, places: Sequence[Place]) -> list[Place]:
+    """The places, those without a station with the nearest one."""
+    nearest = ground.nearest_stations()
+    found = []
+    for place in places:
+        if place.station_id is None and place.node_id in nearest:
+            station_id, minutes = nearest[place.node_id]
+            place = replace(place, near_station=station_id, near_minutes=minutes)
+        found.append(place)
+    return found
 
 
 def places_that_can_be_solved(base: City) -> int:

@@ -80,13 +80,14 @@ class ExactRanking:
         problem = dispatch_problem(self.ground.base)
         solution = solve_optimal(problem, tolerance=self.tolerance, threads=self.threads)
         today = evaluate_rule(problem, ValueRule(solution.value), tolerance=EVALUATED, threads=self.threads)
+        first = FirstGuess(self.ground.base, today.busy_fractions, self.threads)
         base = replace(
-            _place(Guessed(Candidate(""), today.cost), solution),
+            _place(Guessed(Candidate(""), first.today()), solution),
             misses=today.late_fraction,
             mean_response_minutes=today.mean_response_minutes,
         )
         self.steps.begin(f"a first guess at {counted(len(places), 'place')}")
-        guesses = FirstGuess(self.ground.base, today.busy_fractions, self.threads).costs(places, self.steps.part)
+        guesses = first.costs(places, self.steps.part)
         order = [Guessed(places[n], float(guesses[n])) for n in np.argsort(guesses, kind="stable").tolist()]
         found = self._all(order[:num_solved])
         proven = solution.converged and all(one.converged or one.place.pruned_by is not None for one in found)

@@ -43,7 +43,8 @@ def simulated_places(
     steps.begin(f"a first guess at {counted(len(places), 'place')}")
     by_station = base.busy(POLICY)
     busy = np.array([by_station[station.station_id] for station in ground.base.stations])
-    guesses = FirstGuess(ground.base, busy, threads).costs(places, steps.part)
+    first = FirstGuess(ground.base, busy, threads)
+    guesses = first.costs(places, steps.part)
     order = np.argsort(guesses, kind="stable").tolist()
     guessed = [
         Place(node_id=places[n].node_id, station_id=places[n].station_id, guess=float(guesses[n])) for n in order
@@ -58,7 +59,7 @@ def simulated_places(
         found.append(_simulated(place, paired_effect(POLICY, base, run), ground.base.objective))
     found.sort(key=_change)
     here = paired_effect(POLICY, base, base)
-    today = _simulated(Place(node_id="", station_id=None, guess=0.0), here, ground.base.objective)
+    today = _simulated(Place(node_id="", station_id=None, guess=first.today()), here, ground.base.objective)
     return [today, *found, *guessed[top:]]
 
 

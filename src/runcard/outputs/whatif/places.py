@@ -33,6 +33,9 @@ class Place:
     """Weighted misses per incident, if it is among the best."""
     mean_response_minutes: float | None = None
     """The mean time of the first arrival, if it is among the best."""
+    near_station: str | None = None
+    """The station that is the fewest minutes away, of a node without one."""
+    near_minutes: float | None = None
     pruned_by: float | None = None
     """What its lower bound is above, so that it is not among the best; None if nothing ruled it out."""
 
@@ -94,6 +97,22 @@ class OneMore:
         pruned = sum(one.pruned_by is not None for one in self.places)
         return {"solved": solved, "ruled_out": pruned, "guessed": len(self.places) - solved - pruned}
 
+    def about(self, place: Place) -> float:
+        """The cost at a place, or where it was not solved, the first guess set right by the places that were.
+
+        A guess is right about which place is better, less so about how much. So its gain is multiplied by what the
+        places that were solved gain, by what was guessed of them; then it is brought within its bounds, if it has any.
+        """
+        if place.cost is not None:
+            return place.cost
+        base = self.base
+        solved = [one for one in self.places if one.cost is not None]
+        guessed = sum(base.guess - one.guess for one in solved)
+        scale = sum(-(one.change or 0.0) for one in solved) / guessed if guessed > 0.0 else 1.0
+        cost = (base.cost or 0.0) - scale * (base.guess - place.guess)
+        low, high = (cost if end is None else end for end in (place.lower, place.upper))
+        return min(max(cost, low), high)
+
     def per_year(self, per_incident: float) -> float:
         """What a number per incident makes in a year."""
         return per_incident * self.incidents_per_day * DAYS_PER_YEAR
@@ -119,6 +138,8 @@ class OneMore:
     def _entry(self, place: Place) -> dict[str, Any]:
         names = ("cost", "lower", "upper", "change", "change_lower", "change_upper", "misses")
         own: dict[str, Any] = {"node": place.node_id, "station": place.station_id} if place.node_id else {}
+        if place.near_station is not None:
+            own |= {"near_station": place.near_station, "near_minutes": place.near_minutes}
         own |= {name: getattr(place, name) for name in names}
         yearly = None if place.misses is None else self.per_year(place.misses)
         own |= {"misses_per_year": yearly, "mean_response_minutes": place.mean_response_minutes}
