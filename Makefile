@@ -11,7 +11,7 @@ WORKERS ?= 2
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser lint types bench lock clean
+.PHONY: help setup demo test browser lint types bench wheel lock clean
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,6 +40,14 @@ types: $(READY) ## Types only
 
 bench: $(FRESH) ## Measure against the targets and the peers, with every answer asserted
 	@$(BIN)/python -m benchmarks
+
+# The wheel is built from the source distribution, outside of the project: nothing that lies around can get into it.
+wheel: $(READY) ## Build the wheel and the source distribution into dist/
+	@rm -rf dist src/*.egg-info
+	@$(BIN)/python -c 'from setuptools.build_meta import build_sdist; build_sdist("dist")' >/dev/null
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index \
+	    --no-cache-dir --wheel-dir dist dist/*.tar.gz
+	@echo "Written:" && ls dist/*
 
 lock: $(READY) ## Resolve the dependencies again and pin the newest
 	$(BIN)/uv pip compile pyproject.toml --extra report --extra geo --extra cluster --extra rl --extra dev --upgrade --universal \

@@ -1,5 +1,6 @@
 """Tests of the public names."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -62,7 +63,12 @@ def test_the_five_lines_of_the_docstring() -> None:
     assert len(policy.decide(problem.trucks, 0).team) == 2
 
 
-def test_the_version_is_that_of_the_project() -> None:
-    """The version in the package is the one in the project file."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-    assert runcard.__version__ == project["project"]["version"]
+def test_the_version_is_in_one_place() -> None:
+    """The project file takes its version from the package, and the changelog has it on top."""
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "runcard.__version__"}
+    newest = re.search(r"^## (\S+)[, ]", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1].rstrip(",") == runcard.__version__

@@ -48,7 +48,7 @@ _HOMES = {
 _NEED_EXTRAS = {"DispatchEnv": "runcard.simulate.environment"}
 """Not among `__all__`: `from runcard import *` has to do without the packages that these need."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = sorted(_HOMES)
 
 

@@ -1,6 +1,7 @@
 """`runcard demo`."""
 
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,19 @@ def test_the_demo_writes_a_map_and_files_to_try(run, tmp_path: Path, monkeypatch
     assert len(commands) >= 2
     for _, *words in commands:
         assert run(*words).code == 0
+
+
+def test_without_matplotlib_the_demo_writes_all_but_pictures(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plain install writes the city and the policy file, and a sentence names the extra that draws maps."""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    ran = run("demo", "-o", tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["city", "optimal.policy"]
+    (said,) = [line for line in ran.out.splitlines() if "needs matplotlib" in line]
+    assert said.endswith("pip install 'runcard[report]'")
+    assert "runcard map" not in ran.out  # it could not be drawn
 
 
 def test_the_demo_can_be_run_again(run, tmp_path: Path) -> None:

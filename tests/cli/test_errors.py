@@ -134,6 +134,12 @@ def test_an_absurd_value_is_one_short_line(
         (PermissionError(13, "Permission denied", "secret.csv"), 1, "secret.csv: Permission denied"),
         (OSError(28, "No space left on device"), 1, "No space left on device"),
         (MemoryError(), 1, "there is not enough memory"),
+        (
+            RuntimeError("cannot cache function 'mix': no locator available for file 'route_kernels.py'"),
+            1,
+            "there is no place for compiled code: neither the folder of this program nor your home folder can be "
+            "written to; name a folder: NUMBA_CACHE_DIR=FOLDER",
+        ),
         (ZeroDivisionError("by zero"), 1, "internal error, ZeroDivisionError: by zero (RUNCARD_DEBUG=1 shows where)"),
         (ValueError("two\nlines"), 1, "internal error, ValueError: two lines (RUNCARD_DEBUG=1 shows where)"),
         (KeyboardInterrupt(), 130, "interrupted"),

@@ -8,7 +8,7 @@ from shlex import join
 from typing import TYPE_CHECKING, Annotated
 
 from runcard.cli.parameters import path_option
-from runcard.errors import InputError
+from runcard.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from runcard.outputs.department_comparison import DepartmentComparison
@@ -31,7 +31,6 @@ def demo(
     from runcard.outputs.compare import DEFAULT_POLICIES
     from runcard.outputs.department_comparison import compare_department
     from runcard.outputs.department_file import save_department
-    from runcard.outputs.map import draw_map, path_of_kind
     from runcard.policy.department import department_of
     from runcard.policy.solve_options import SolveOptions
 
@@ -45,29 +44,44 @@ def demo(
     with Report() as report:
         comparison = compare_department(city, DEFAULT_POLICIES, SolveOptions(progress=report.bounds), steps=report)
     print_department(comparison)
-    folder, file, maps = output / "city", output / "optimal.policy", list[Path]()
+    folder, file, maps, lacking = output / "city", output / "optimal.policy", list[Path](), ""
     with Report() as report:
         report.begin("drawing the maps")
         optimal = {kind: one.result("optimal").policy for kind, one in comparison.kinds.items()}
         write_city(city, folder, overwrite=True)
         save_department(department_of(city, optimal), file)
-        for kind, one in comparison.kinds.items():
-            paths = [path_of_kind(output / name, kind, len(comparison.kinds)) for name in ("map.png", "map.svg")]
-            shown = [one.result(name) for name in ("closest-first", "optimal")]
-            results = [result.evaluation for result in shown]
-            draw_map(one.city, [result.policy for result in shown], *paths, results=results)
-            maps += paths
+        try:
+            maps = _draw_maps(comparison, output)
+        except MissingExtraError as error:  # a plain install shows everything else
+            lacking = f"No maps as pictures: {error}"
     called, (node_id, incident_type) = Path(sys.argv[0]), _telling_call(comparison)
     # This program may be in a virtual environment that is not active.
     program = relpath(called) if called.name == "runcard" and not shutil.which("runcard") else "runcard"
-    commands = (
+    commands = [
         ("decide", str(file), "--at", node_id, "--type", incident_type, "--idle", "all"),
         ("lateness", str(folder), "--at", node_id),
         ("compare", str(folder), "--policies", "closest-first,optimal", "--json"),
-        ("map", str(folder), "--policies", "fixed-card", "--kind", "engine", "-o", str(output / "fixed-card.png")),
-    )
+    ]
+    if maps:
+        picture = str(output / "fixed-card.png")
+        commands.append(("map", str(folder), "--policies", "fixed-card", "--kind", "engine", "-o", picture))
     written, lines = [f"  {one}" for one in (*maps, folder, file)], [f"  {join([program, *one])}" for one in commands]
+    written += [lacking] if lacking else []
     console.print("Written:", *written, "", "Try next:", *lines, sep="\n", soft_wrap=True)
+
+
+def _draw_maps(comparison: "DepartmentComparison", output: Path) -> list[Path]:
+    """The pictures of the maps of every kind, closest-first beside optimal."""
+    from runcard.outputs.map import draw_map, path_of_kind
+
+    drawn: list[Path] = []
+    for kind, one in comparison.kinds.items():
+        paths = [path_of_kind(output / name, kind, len(comparison.kinds)) for name in ("map.png", "map.svg")]
+        shown = [one.result(name) for name in ("closest-first", "optimal")]
+        results = [result.evaluation for result in shown]
+        draw_map(one.city, [result.policy for result in shown], *paths, results=results)
+        drawn += paths
+    return drawn
 
 
 def _telling_call(comparison: "DepartmentComparison") -> tuple[str, str]:

@@ -154,6 +154,9 @@ def _report(error: Exception) -> int:
             _say(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
         case MemoryError():
             _say("there is not enough memory")
+        case RuntimeError() if "no locator available" in str(error):  # numba, which keeps compiled kernels in a cache
+            where = "neither the folder of this program nor your home folder can be written to"
+            _say(f"there is no place for compiled code: {where}; name a folder: NUMBA_CACHE_DIR=FOLDER")
         case _:
             _say(f"internal error, {type(error).__name__}: {error} (RUNCARD_DEBUG=1 shows where)")
     return int(getattr(error, "exit_code", 1))

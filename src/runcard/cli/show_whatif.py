@@ -6,6 +6,7 @@ from rich.text import Text
 
 from runcard.cli.tables import SplitTable, city_line
 from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect
 from runcard.outputs.whatif.words import (
@@ -65,7 +66,7 @@ def standard_table(effect: Effect) -> SplitTable:
     plain = not effect.before.standards
     rows = [
         [
-            standard_words(one.standard, plain=plain),
+            Text(visible(standard_words(one.standard, plain=plain)).replace(": ", ":\n", 1)),
             *_cells(one.missed, 100.0),
             *_cells(one.minutes, 1.0),
             _cells(other.missed, 100.0)[2],

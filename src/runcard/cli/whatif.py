@@ -51,7 +51,8 @@ def whatif(
         str | None, option("PERIOD", "The period of the week, where the city has periods; if left out, the mean rates.")
     ] = None,
     incidents: Annotated[
-        int | None, whole_option("Simulate so many incidents, also where it could be calculated.", least=32, most=10**8)
+        int | None,
+        whole_option("Simulate so many incidents, also where it could be calculated.", least=1000, most=10**8),
     ] = None,
     seed: Seed = 1,
     as_json: AsJson = False,

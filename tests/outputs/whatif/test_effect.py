@@ -10,7 +10,7 @@ from tests.departments import random_department
 from tests.town import plain_town
 from tests.weeks import with_days
 
-from runcard.city import City, demo_city, generate_grid, read_city, write_city
+from runcard.city import City, Objective, demo_city, generate_grid, read_city, write_city
 from runcard.errors import InputError
 from runcard.outputs.compare import compare_policies
 from runcard.outputs.department_comparison import compare_department
@@ -194,3 +194,27 @@ def test_a_policy_can_be_named_and_a_period_chosen() -> None:
     assert found[0].notes[-1] == "Rates are the means of the week."
     assert found[1].notes[-1] == f"Rates are those of {name}."
     assert found[1].before.incidents_per_day == pytest.approx(week.in_period(name).incidents_per_day)
+
+
+def test_a_large_department_is_simulated_with_the_heuristic_for_such() -> None:
+    """With too many states to list nobody has to ask for it, and a closed station does harm, clearly."""
+    city = generate_grid(side=7, num_stations=24, load=0.3, seed=6)
+    effect = find_effect(city, [Close(one.station_id) for one in city.stations[:3]], incidents=4_000)
+    assert effect.names == ("one-step-mean-field", "closest-first")
+    assert not effect.exact
+    assert effect.missed(0).difference.low > 0.0
+    assert len([unit for unit in effect.units if unit.station_after is None]) == 3
+
+
+def test_closest_first_can_be_the_policy_itself() -> None:
+    """Then both policies are the same, exactly and simulated."""
+    for incidents in (None, 2_000):
+        effect = find_effect(plain_town(), [Load(1.5)], policy="CF", incidents=incidents)
+        assert effect.names == ("closest-first", "closest-first")
+        assert effect.missed(0) == effect.missed(1)
+
+
+def test_an_objective_of_minutes_is_said() -> None:
+    """Because fewer misses are then not all that units are sent for."""
+    city = replace(plain_town(), objective=Objective("minutes"))
+    assert "counts minutes" in find_effect(city, [Load(1.5)]).notes[0]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from runcard.city.model import City
+from runcard.city.model import LATE, City
 from runcard.mdp.problem import MINUTES, P_LATE
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
 from runcard.outputs.map import policies_to_draw
@@ -75,6 +75,8 @@ def find_effect(
     notes = []
     if any(standard.weight != 1.0 for standard in city.standards):
         notes.append("Missed standards count with their weights.")
+    if city.objective != LATE:
+        notes.append("The objective of the city counts minutes, so units are not sent for the fewest misses alone.")
     if city.periods:
         notes.append("Rates are the means of the week." if period is None else f"Rates are those of {period}.")
     return Effect(
