@@ -196,9 +196,10 @@ def test_a_policy_can_be_named_and_a_period_chosen() -> None:
     assert found[1].before.incidents_per_day == pytest.approx(week.in_period(name).incidents_per_day)
 
 
+@pytest.mark.slow
 def test_a_large_department_is_simulated_with_the_heuristic_for_such() -> None:
     """With too many states to list nobody has to ask for it, and a closed station does harm, clearly."""
-    city = generate_grid(side=7, num_stations=24, load=0.3, seed=6)
+    city = generate_grid(side=6, num_stations=28, load=0.3, seed=6)
     effect = find_effect(city, [Close(one.station_id) for one in city.stations[:3]], incidents=4_000)
     assert effect.names == ("one-step-mean-field", "closest-first")
     assert not effect.exact
