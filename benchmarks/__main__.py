@@ -18,6 +18,7 @@ from benchmarks.calibrate import calibrate_cases
 from benchmarks.cases import Row, all_cases
 from benchmarks.department import department_cases
 from benchmarks.heuristics import near_cases, online_cases
+from benchmarks.one_more import one_more_cases
 from benchmarks.response import response_cases
 from benchmarks.simulation import simulation_cases
 from benchmarks.study import study_cases
@@ -30,6 +31,7 @@ PARTS: Final = {
     "simulation": simulation_cases,
     "department": department_cases,
     "calibrate": calibrate_cases,
+    "one-more": one_more_cases,
     "study": study_cases,
 }
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
@@ -66,7 +68,7 @@ def main() -> int:
         "--only",
         choices=PARTS,
         help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits "
-        "to logs, the study",
+        "to logs, where one more engine should stand, the study",
     )
     parser.add_argument("--seeds", type=int, default=100, help="made-up logs that a known city is fitted to")
     parser.add_argument("--data", type=Path, help="a folder with real raw files: manhattan and sanfrancisco")
