@@ -19,6 +19,7 @@ from benchmarks.cards import cards_cases
 from benchmarks.cases import Row, all_cases
 from benchmarks.department import department_cases
 from benchmarks.heuristics import near_cases, online_cases
+from benchmarks.one_more import one_more_cases
 from benchmarks.report import report_cases
 from benchmarks.response import response_cases
 from benchmarks.simulation import simulation_cases
@@ -34,6 +35,7 @@ PARTS: Final = {
     "calibrate": calibrate_cases,
     "cards": cards_cases,
     "report": report_cases,
+    "one-more": one_more_cases,
     "study": study_cases,
 }
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
@@ -70,7 +72,7 @@ def main() -> int:
         "--only",
         choices=PARTS,
         help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits "
-        "to logs, run cards, the report, the study",
+        "to logs, run cards, the report, where one more engine should stand, the study",
     )
     parser.add_argument("--seeds", type=int, default=100, help="made-up logs that a known city is fitted to")
     parser.add_argument("--data", type=Path, help="a folder with real raw files: manhattan and sanfrancisco")

@@ -71,10 +71,12 @@ def _minutes(standard: Standard, problem: DispatchProblem) -> NDArray[np.float64
 class SimulatedCity:
     """Policies of a city of one kind, solved, and what a simulation of them counts."""
 
-    def __init__(self, city: City, names: Sequence[str], options: SolveOptions, steps: Steps) -> None:
+    def __init__(
+        self, city: City, names: Sequence[str], options: SolveOptions, steps: Steps, *, arrivals: bool = True
+    ) -> None:
         (self._kind,) = city.kinds
         self._city, self._names, self._threads, self._steps = city, list(dict.fromkeys(names)), options.threads, steps
-        self.problem = city_problem(city, arrivals=True, steps=steps)
+        self.problem = city_problem(city, arrivals=arrivals, steps=steps)
         self.rules = rules_of(city, self.problem)
         self._policies: dict[str, Policy] = {}
         for name in self._names:
