@@ -350,6 +350,12 @@ class City:
                 minutes += point.incidents_per_day * number * own.get(kind, of_kind)
         return minutes / sent
 
+    def _repr_html_(self) -> str:
+        """The city in a notebook: a table and a map."""
+        from runcard.city.notebook import city_html  # it draws cities
+
+        return city_html(self)
+
     @property
     def load(self) -> float:
         """The incidents per truck and busy time: the paper's ρ = Σλ / (μ ΣC)."""

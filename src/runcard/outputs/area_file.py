@@ -41,8 +41,6 @@ METRES_PER_DEGREE: Final = 111_195.0
 MARGIN_METRES: Final = 250.0
 """How far, at least, a map in longitude and latitude goes beyond the outermost roads."""
 MAX_GRID: Final = 40_000
-MAX_PIECES: Final = 64
-"""Of one road."""
 DECIMALS: Final = 7
 """Of degrees: a centimetre."""
 
@@ -54,12 +52,7 @@ def write_areas(city: City, path: Path) -> Path:
 
 def areas_document(city: City) -> dict[str, Any]:
     """The areas of a city as a GeoJSON FeatureCollection, a feature for each demand node."""
-    x, y = coordinates_of(city)
-    if not is_lonlat(x, y):
-        raise InputError(
-            f"{city.name}: its coordinates are not longitude and latitude, and GeoJSON has no others; "
-            "import the roads with longitude and latitude"
-        )
+    check_lonlat(city)
     rates = area_rates(city)
     features = [
         {
@@ -72,16 +65,31 @@ def areas_document(city: City) -> dict[str, Any]:
     return {"type": "FeatureCollection", "name": city.name, "features": features}
 
 
-def area_polygons(city: City, *, decimals: int) -> dict[str, list[Polygon]]:
-    """By demand node: the polygons of its area in the coordinates of the city, rounded, each ring closed."""
+def check_lonlat(city: City) -> None:
+    """Raise an InputError if the coordinates of a city are no longitude and latitude."""
+    if not is_lonlat(*coordinates_of(city)):
+        raise InputError(
+            f"{city.name}: its coordinates are not longitude and latitude, and GeoJSON has no others; "
+            "import the roads with longitude and latitude"
+        )
+
+
+def area_polygons(city: City, *, decimals: int, tidy: bool = False) -> dict[str, list[Polygon]]:
+    """By demand node: the polygons of its area in the coordinates of the city, rounded, each ring closed.
+
+    If `tidy`, they are made easy on the eye (`area_tidy.py`); then not every road node is inside its area.
+    """
     x, y = coordinates_of(city)
     middle, scale = np.array([x.mean(), y.mean()]), np.ones(2)
     if is_lonlat(x, y):
         scale = METRES_PER_DEGREE * np.array([cos(radians(float(middle[1]))), 1.0])
     nodes = (np.column_stack([x, y]) - middle) * scale
-    margin = _margin(city, nodes, least=MARGIN_METRES if is_lonlat(x, y) else 0.0)
+    margin = _step(nodes, _margin(city, nodes, least=MARGIN_METRES if is_lonlat(x, y) else 0.0))
     places, area_of = _with_roads(city, nodes, area_of_nodes(city), margin)
-    corners, rings_of = area_rings(places, area_of, margin=margin)
+    centres = set(demand_nodes(city))
+    stays = np.zeros(len(places), np.bool_)
+    stays[[place for place, node in enumerate(city.nodes) if node.node_id in centres]] = True
+    corners, rings_of = area_rings(places, area_of, margin=margin, stays=stays if tidy else None)
     rounded = np.round(corners / scale + middle, decimals)
     polygons: dict[str, list[Polygon]] = {}
     for area, node_id in enumerate(demand_nodes(city)):
@@ -98,7 +106,7 @@ def _margin(city: City, nodes: Places, *, least: float) -> float:
     shown = nodes[[place for place, node in enumerate(city.nodes) if node.node_id in centres]]
     for places in (np.unique(shown, axis=0), np.unique(nodes, axis=0)):
         if len(places) > 1:
-            return max(least, float(np.median(cKDTree(places).query(places, k=2)[0][:, 1])) / 2.0)
+            return max(least, float(np.median(np.asarray(cKDTree(places).query(places, k=2)[0])[:, 1])) / 2.0)
     return least or 1.0
 
 
@@ -107,13 +115,15 @@ def _with_roads(
 ) -> tuple[Places, NDArray[np.int64]]:
     """Places and their areas: the nodes, and points on roads that are longer than `longest`."""
     number = {node.node_id: place for place, node in enumerate(city.nodes)}
-    ends = {(number[link.from_node_id], number[link.to_node_id]) for link in city.links}
+    pairs = {(number[link.from_node_id], number[link.to_node_id]) for link in city.links}
+    ends = np.array(sorted({(min(pair), max(pair)) for pair in pairs}), np.int64).reshape(-1, 2)
+    lengths = np.hypot(*(nodes[ends[:, 1]] - nodes[ends[:, 0]]).T)
+    longest = max(longest, 8.0 * float(lengths.sum()) / MAX_GRID)  # a limited number of pieces
     places, areas = [nodes], [area_of]
-    for start, end in sorted({(min(pair), max(pair)) for pair in ends}):
-        length = float(np.hypot(*(nodes[end] - nodes[start])))
+    for (start, end), length in zip(ends.tolist(), lengths.tolist(), strict=True):
         if length > longest:
             # Of an even number of pieces none is in the middle, where it would belong to neither end.
-            pieces = min(2 * ceil(length / longest), MAX_PIECES)
+            pieces = 2 * ceil(length / longest)
             along = (np.arange(pieces) + 0.5) / pieces
             places.append(nodes[start] + along[:, None] * (nodes[end] - nodes[start]))
             areas.append(np.where(along < 0.5, area_of[start], area_of[end]))
@@ -121,9 +131,16 @@ def _with_roads(
 
 
 def area_rings(
-    places: Places, area_of: NDArray[np.int64], *, margin: float = MARGIN_METRES
+    places: Places,
+    area_of: NDArray[np.int64],
+    *,
+    margin: float = MARGIN_METRES,
+    stays: NDArray[np.bool_] | None = None,
 ) -> tuple[Places, dict[int, list[list[Ring]]]]:
-    """Corners, and the polygons of each area: the ring around it, and those around its holes."""
+    """Corners, and the polygons of each area: the ring around it, and those around its holes.
+
+    They are tidied if `stays` [place] says which places must stay in their areas.
+    """
     from scipy.spatial import Voronoi  # here, because it takes a while to import
 
     used = area_of >= 0
@@ -131,6 +148,10 @@ def area_rings(
     around = _grid_around(distinct, margin)
     owner = np.append(area_of[used][first], np.full(len(around), -1))
     diagram = Voronoi(np.vstack([distinct, around]))
+    if stays is not None:
+        from runcard.outputs.area_tidy import tidied
+
+        owner = tidied(diagram, owner, np.append(stays[used][first], np.ones(len(around), np.bool_)))
     sides: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for (one, other), ends in zip(diagram.ridge_points.tolist(), diagram.ridge_vertices, strict=True):
         if owner[one] == owner[other] or min(ends) < 0:
@@ -146,12 +167,19 @@ def area_rings(
     return corners, {area: _polygons(corners, _rings(found)) for area, found in sides.items()}
 
 
+def _step(places: Places, margin: float) -> float:
+    """The side of the grid around places: the margin, or more where the grid would have too many points."""
+    wide, high = float(np.ptp(places[:, 0])), float(np.ptp(places[:, 1]))
+    # The grid goes nine steps beyond, also along a thin city, whose points in a row take Voronoi far longer.
+    thin = 9.0 * (wide + high) / (MAX_GRID / 8)
+    return max(margin, sqrt((wide + 8.0 * margin) * (high + 8.0 * margin) / MAX_GRID), thin)
+
+
 def _grid_around(places: Places, margin: float) -> Places:
     """Points of a grid around places and far from all of them."""
     from scipy.spatial import cKDTree
 
-    low, high = places.min(axis=0), places.max(axis=0)
-    step = max(margin, sqrt(float(np.prod(high - low + 8.0 * margin)) / MAX_GRID))
+    low, high, step = places.min(axis=0), places.max(axis=0), _step(places, margin)
     axes = [np.arange(low[axis] - 4.0 * step, high[axis] + 5.0 * step, step) for axis in (0, 1)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     apart, _ = cKDTree(places).query(grid)

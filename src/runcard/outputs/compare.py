@@ -121,6 +121,12 @@ class Comparison:
         """The policies that did not converge."""
         return [result.name for result in self.results if not result.converged]
 
+    def _repr_html_(self) -> str:
+        """The comparison in a notebook."""
+        from runcard.outputs.notebook import comparison_html  # it knows this class
+
+        return comparison_html(self)
+
     def result(self, name: str) -> ComparedPolicy:
         """The result of the policy of that name."""
         return next(result for result in self.results if result.name == name)

@@ -41,6 +41,12 @@ class DepartmentComparison:
     city: City
     kinds: Mapping[str, Comparison]
 
+    def _repr_html_(self) -> str:
+        """The comparison in a notebook."""
+        from runcard.outputs.notebook import department_comparison_html  # it knows this class
+
+        return department_comparison_html(self)
+
     @property
     def failed(self) -> list[str]:
         """The policies that did not converge, with their kind."""

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.mdp.evaluate import Evaluation
-from runcard.mdp.kernels.team_shares import order_shares, table_shares, value_shares
+from runcard.mdp.kernels.team_shares import card_shares, order_shares, table_shares, value_shares
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule, OrderRule, ValueRule
+from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, ValueRule
 from runcard.policy.base import Policy
 from runcard.policy.department import Department
 from runcard.policy.solve import evaluate
@@ -87,6 +87,11 @@ def _add_shares(
                 states, probability, layout.states, rule.value, teams.counts, teams.first_of_size, layout.offset, num,
                 points, cost, share,
             )  # fmt: skip
+    elif isinstance(rule, CardRule):
+        card_shares(
+            states, probability, layout.states, rule.lines, rule.order, needed, layout.teams.mask,
+            teams.number_of_code, share,
+        )  # fmt: skip
     else:
         table_shares(states, probability, rule.table, share)
 

@@ -58,6 +58,12 @@ class WeekComparison:
     seconds: Mapping[str, float]
     """The time to solve each policy that does not know the hour."""
 
+    def _repr_html_(self) -> str:
+        """The comparison in a notebook."""
+        from runcard.outputs.notebook import week_comparison_html  # it knows this class
+
+        return week_comparison_html(self)
+
     @property
     def failed(self) -> list[str]:
         """The policies that did not converge, with their period."""

@@ -150,6 +150,12 @@ class DepartmentDecision:
         """The units of all kinds together."""
         return tuple(unit for one in self.kinds for unit in one.units)
 
+    def _repr_html_(self) -> str:
+        """The decision in a notebook."""
+        from runcard.policy.notebook import department_decision_html  # it knows this class
+
+        return department_decision_html(self)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Department:

@@ -32,6 +32,12 @@ class DepartmentSimulation:
     most_weight: float
     """Of the standards of one incident together."""
 
+    def _repr_html_(self) -> str:
+        """The simulation in a notebook."""
+        from runcard.simulate.notebook import department_simulation_html  # it knows this class
+
+        return department_simulation_html(self)
+
     @property
     def names(self) -> tuple[str, ...]:
         """What each policy is called."""

@@ -299,6 +299,12 @@ class Simulation:
     units: tuple[str, ...] = ()
     """[truck] its id, where the city has a roster."""
 
+    def _repr_html_(self) -> str:
+        """The simulation in a notebook."""
+        from runcard.simulate.notebook import simulation_html  # it knows this class
+
+        return simulation_html(self)
+
     @property
     def names(self) -> tuple[str, ...]:
         """What each policy is called."""

@@ -47,7 +47,7 @@ def test_the_page_is_drawn_in_a_browser(effect: Effect, tmp_path: Path, open_pag
         text.index("Station quayside (Quayside) closes.") < text.index(headline(effect)) < text.index("Every standard")
     )
     assert "Quayside: closed" in text
-    assert "10 or more more" in text
+    assert "at least 10 more" in text
     assert opened.page.locator("#map path").count() >= len(effect.areas)
     opened.page.get_by_text("Change in minutes to the first engine").first.click()
     assert "slower" in opened.page.inner_text("#map")

@@ -172,7 +172,7 @@
   }
 
   function addDefs(view) {
-    const hidden = makeSvg("svg", { class: "rc-defs", "aria-hidden": "true" }, view.frame.side || view.element);
+    const hidden = makeSvg("svg", { class: "rc-defs", "aria-hidden": "true" }, view.element);
     view.defs = makeSvg("defs", {}, hidden);
   }
 
@@ -181,7 +181,7 @@
     legend.replaceChildren();
     const list = make("ul", "", undefined, legend);
     const { layer } = view;
-    (layer.legend || []).forEach((swatch) => addKey(list, fillOf(view, swatch), swatch.label));
+    (layer.legend || []).filter((swatch) => swatch.label).forEach((swatch) => addKey(list, fillOf(view, swatch), swatch.label));
     if (view.data.ground.areas.some((area) => !layer.areas[area.id])) addKey(list, "var(--rc-empty)", NOTHING);
     if ((layer.outlined || []).length) addKey(list, "none", layer.outline_label || OUTLINE, "rc-key-outline");
   }
@@ -216,9 +216,19 @@
   function addRoads(view, place) {
     const { roads } = view.data.ground;
     const lines = roads.map(([x1, y1, x2, y2]) => [place(x1, y1), place(x2, y2)]);
-    const style = { color: "#333", weight: roads.length > 2000 ? 0.6 : 1, opacity: 0.45 };
-    const renderer = L.canvas({ pane: "roads", padding: 0.3 });
-    L.polyline(lines, { ...style, renderer, pane: "roads", interactive: false, smoothFactor: 0 }).addTo(view.map);
+    const style = { color: "#333", weight: 1, opacity: 0.45 };
+    // One path for all is quick. On a canvas they would hide the areas in print, where a canvas is not transparent.
+    const renderer = L.svg({ pane: "roads", padding: 0.3 });
+    view.roads = L.polyline(lines, { ...style, renderer, pane: "roads", interactive: false, smoothFactor: 0 });
+    view.roads.addTo(view.map);
+  }
+
+  function styleRoads(view) {
+    // Many roads close together would darken the areas below them.
+    const crowd = Math.log2(Math.max(1, view.data.ground.roads.length / 500)) / 2;
+    const near = view.map.getZoom() - view.map.getMinZoom() - 1 - crowd;
+    const clear = Math.max(0, Math.min(1, 1 + near / 3));
+    view.roads.setStyle({ opacity: 0.15 + 0.3 * clear, weight: 0.5 + 0.5 * clear });
   }
 
   function addBorders(view, pane) {
@@ -231,6 +241,7 @@
   }
 
   function addStations(view, place) {
+    const shortName = shortNames(view.data.ground.stations);
     for (const station of view.data.ground.stations) {
       const icon = make("div", "rc-station");
       make("span", "rc-dot", undefined, icon);
@@ -242,8 +253,15 @@
     }
   }
 
-  function shortName(station) {
-    return station.name.length <= 16 ? station.name : station.id;
+  function shortNames(stations) {
+    // All by name if these are short, else by id, else by their first unit, else cut short.
+    const longest = stations.length <= 20 ? 16 : 6;
+    const isShort = (nameOf, most) => stations.every((one) => nameOf(one) && nameOf(one).length <= most);
+    const byName = (one) => one.name;
+    const byId = (one) => one.id;
+    const byUnit = (one) => (one.units.length ? one.units[0].id : "");
+    const cut = (one) => (one.id.length <= 12 ? one.id : `${one.id.slice(0, 11)}…`);
+    return isShort(byName, longest) ? byName : isShort(byId, 8) ? byId : isShort(byUnit, 8) ? byUnit : cut;
   }
 
   function stationLines(view, station) {
@@ -265,6 +283,12 @@
     return boxes.some((one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1]);
   }
 
+  function isInside(view, [left, top, right, bottom]) {
+    const { x, y } = view.map.getSize();
+    const [first, last] = [[left, top], [right, bottom]].map((corner) => view.map.layerPointToContainerPoint(corner));
+    return first.x >= 0 && first.y >= 0 && last.x <= x && last.y <= y;
+  }
+
   function textWidth(view, text, font) {
     view.pen.font = font;
     return view.pen.measureText(text).width;
@@ -282,25 +306,34 @@
         above: [x - wide / 2, y - 24, x + wide / 2, y - 8],
         below: [x - wide / 2, y + 8, x + wide / 2, y + 24],
       };
-      const free = Object.keys(sides).find((side) => !overlaps(sides[side], boxes));
+      const open = Object.keys(sides).filter((side) => !overlaps(sides[side], boxes));
+      const free = open.find((side) => isInside(view, sides[side])) || open[0];
       one.name.className = `rc-name rc-${free || "hidden"}`;
       if (free) boxes.push(sides[free]);
     });
     return boxes;
   }
 
+  function marksInOrder(view, outlined) {
+    // What is outlined comes first; then the largest areas.
+    const isOutlined = (area) => outlined.has(area.id);
+    return [...view.byRoom.filter(isOutlined), ...view.byRoom.filter((area) => !isOutlined(area))];
+  }
+
   function placeMarks(view, boxes) {
     view.marks.clearLayers();
     const scale = view.map.getZoomScale(view.map.getZoom(), 0);
     const placed = [];
-    for (const area of view.byRoom) {
+    const outlined = new Set(view.layer.outlined || []);
+    for (const area of marksInOrder(view, outlined)) {
       const mark = (view.layer.areas[area.id] || {}).mark;
       if (!mark) continue;
       const half = textWidth(view, mark, "600 11px system-ui, sans-serif") / 2 + 1;
       if (area.room * scale < half * 0.6) continue;
       const { x, y } = view.map.latLngToLayerPoint(area.spot);
       const box = [x - half, y - 7, x + half, y + 7];
-      const again = placed.some((one) => one.mark === mark && Math.hypot(one.x - x, one.y - y) < 70);
+      // Areas that are close and have the same mark have it together, unless they are outlined.
+      const again = !outlined.has(area.id) && placed.some((one) => one.mark === mark && Math.hypot(one.x - x, one.y - y) < 70);
       if (again || overlaps(box, boxes)) continue;
       boxes.push(box);
       placed.push({ mark, x, y });
@@ -402,6 +435,8 @@
     // The wheel scrolls the page until the map is in use, and again when it is left.
     map.on("focus click", () => map.scrollWheelZoom.enable());
     view.frame.stage.addEventListener("mouseleave", () => map.scrollWheelZoom.disable());
+    map.on("zoomanim", () => (view.zooming = true));
+    map.on("zoomend", () => (view.zooming = false));
     view.map = map;
     view.label = L.tooltip({ className: "rc-label", direction: "top", offset: [0, -8], opacity: 1 });
     addPanes(map);
@@ -410,6 +445,7 @@
 
   function fit(view, bounds) {
     const { map } = view;
+    if (view.zooming) return void map.once("zoomend", () => fit(view, bounds)); // its end would undo this
     map.invalidateSize({ animate: false });
     const zoom = map.getBoundsZoom(bounds, false, L.point(16, 16));
     if (!Number.isFinite(zoom)) return; // it is hidden, and has no size
@@ -468,6 +504,7 @@
     view.highlight(areaId === null ? [] : [view.areas.get(areaId)]);
     for (const area of view.areas.values()) area.polygon.getElement().setAttribute("aria-pressed", area.id === areaId);
     tellChosen(view);
+    if (areaId !== null) view.map.panInside(view.areas.get(areaId).spot, { animate: false });
     if (view.handle.onselect) view.handle.onselect(areaId);
   }
 
@@ -495,7 +532,11 @@
     view.byRoom = [...view.areas.values()].sort((one, other) => other.room - one.room);
     rove(view, [...view.areas.values()].map((area) => listenToArea(view, area)));
     rove(view, view.stations.map((one) => listenToStation(view, one)));
-    view.map.on("zoomend", () => placeText(view));
+    styleRoads(view);
+    view.map.on("zoomend", () => {
+      styleRoads(view);
+      placeText(view);
+    });
     watchSize(view);
   }
 

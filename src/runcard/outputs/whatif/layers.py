@@ -98,8 +98,8 @@ def change_classes(values: Sequence[float], words: tuple[str, str]) -> Classes:
     limits = [float(f"{step:.6g}") for step in steps if step <= largest * (1.0 + 1e-9)][-3:]
     low, middle, high = (f"{limit:g}" for limit in limits)
     less, more = words
-    down = (f"{high} or more {less}", f"{middle} to {high} {less}", f"{low} to {middle} {less}")
-    up = (f"{low} to {middle} {more}", f"{middle} to {high} {more}", f"{high} or more {more}")
+    down = (f"at least {high} {less}", f"{middle} to {high} {less}", f"{low} to {middle} {less}")
+    up = (f"{low} to {middle} {more}", f"{middle} to {high} {more}", f"at least {high} {more}")
     return Classes((*(-limit for limit in reversed(limits)), *limits), (*down, f"within {low}: about the same", *up))
 
 

@@ -1,0 +1,76 @@
+"""Simulations in a notebook: what each policy misses beside its mean response, both with 95 % intervals."""
+
+from math import isfinite, isnan
+
+from runcard.html_table import html_note, html_table
+from runcard.simulate.department import DepartmentSimulation
+from runcard.simulate.result import Interval, SimulatedPolicy, Simulation
+
+INTERVAL = "95 % interval"
+
+
+def simulation_html(simulation: Simulation) -> str:
+    """A simulation of one kind of units, as HTML."""
+    rules = any(
+        rule.type for result in simulation.policies for rule in result.rules
+    )  # a plain city has one, of no type
+    missed = "missed standards per 100 incidents" if rules else "late, %"
+    headings = ["policy", missed, INTERVAL, "mean response, min", INTERVAL, "fewer than first, %", INTERVAL]
+    rows = []
+    for number, result in enumerate(simulation.policies):
+        gain = cells(simulation.improvement(number), 1, 100.0) if number else ["", ""]
+        response = cells(result.minutes("first_mean"), 2)
+        rows.append([result.name, *cells(result.missed, 3, 100.0), *response, *gain])
+    standards = _standards(simulation) if rules else ""
+    num = simulation.policies[0].num_incidents
+    return f"<div>{html_table(headings, rows, title=_title(simulation))}{standards}{_note(simulation, num)}</div>"
+
+
+def department_simulation_html(found: DepartmentSimulation) -> str:
+    """A simulation of all kinds, as HTML."""
+    headings = ["policy", "missed standards per 100 incidents" if found.order else "late, %", INTERVAL]
+    for kind in found.kinds:
+        headings += [f"mean response, {kind}, min", INTERVAL]
+    headings += ["fewer than first, %", INTERVAL]
+    rows = []
+    for number, name in enumerate(found.names):
+        of_kinds: list[SimulatedPolicy] = [one.policies[number] for one in found.kinds.values()]
+        response = [cell for one in of_kinds for cell in cells(one.minutes("first_mean"), 2)]
+        gain = cells(found.improvement(number), 1, 100.0) if number else ["", ""]
+        rows.append([name, *cells(found.missed(number), 3, 100.0), *response, *gain])
+    standards = _standards(found) if found.order else ""
+    note = _note(found, found.num_incidents)
+    return f"<div>{html_table(headings, rows, title=_title(found))}{standards}{note}</div>"
+
+
+def _standards(found: Simulation | DepartmentSimulation) -> str:
+    """How often each standard is missed by each policy."""
+    by_policy = [found.standards(number) for number in range(len(found.names))]
+    headings = ["missed, % of the incidents of the type"]
+    for name in found.names:
+        headings += [name, INTERVAL]
+    rows = []
+    for of_standard in zip(*by_policy, strict=True):
+        standard = of_standard[0][0]
+        numbers = [cell for _, missed in of_standard for cell in cells(missed, 3, 100.0)]
+        rows.append([f"{standard.type}, {standard.kind}: {standard.rule}", *numbers])
+    return html_table(headings, rows)
+
+
+def cells(given: Interval, decimals: int, times: float = 1.0) -> list[str]:
+    """A mean and its interval, or that there is none."""
+    if isnan(given.mean):
+        return ["no incidents", ""]
+    ends = (f"{times * end:.{decimals}f}" if isfinite(end) else "?" for end in (given.low, given.high))
+    return [f"{times * given.mean:.{decimals}f}", " to ".join(ends)]
+
+
+def _title(found: Simulation | DepartmentSimulation) -> str:
+    return f"{found.scenario.name}: {found.scenario.title}"
+
+
+def _note(found: Simulation | DepartmentSimulation, num_incidents: int) -> str:
+    """What was simulated, in words."""
+    precise = "" if found.precise else " Not as precise as was asked for."
+    same = f"{num_incidents:,} incidents, the same for every policy; seed {found.seed}."
+    return html_note(f"{same}{precise} Response: until the first unit is there.")
