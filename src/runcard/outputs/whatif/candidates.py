@@ -41,8 +41,12 @@ class OneMoreCity:
 
     def with_unit_at(self, candidate: Candidate) -> City:
         """The city that the kind sees with one more unit."""
-        changed = apply_changes(self.whole, [Add(self.kind, candidate.place)])
-        return replace(changed.of_kind(self.kind), outside=self.base.outside)
+        return apply_changes(self._same_outside, [Add(self.kind, candidate.place)]).of_kind(self.kind)
+
+    @cached_property
+    def _same_outside(self) -> City:
+        """The whole city with trucks from outside as far away as this kind has them, whatever other kinds have."""
+        return replace(self.whole, outside=self.base.outside)
 
     def candidates(self, *, anywhere: bool, only_demand: bool = False) -> tuple[Candidate, ...]:
         """Every station, of whatever kinds; with `anywhere` also every other node with a way to all demand points.
