@@ -53,8 +53,10 @@ def wrong_arrows(source: Path) -> list[str]:
             if module.split(".")[0] == "runcard" and target and target[0] != parts[0]:
                 if target[0] in RANKS and RANKS[target[0]] < RANKS[parts[0]]:
                     continue
+                if target[0] == "__version__":
+                    continue  # a text, not a folder: pages and files may say it
                 if parts[0] in ("__init__", "cli", "__main__") and target[0] not in RANKS:
-                    continue  # a name such as runcard.__version__, not a folder
+                    continue  # a public name, not a folder
                 wrong.append(f"{'/'.join(parts)} -> {module}")
     return wrong
 

@@ -151,7 +151,7 @@ def clean() -> dict[str, str]:
 def test_the_demo_runs_in_an_empty_environment(plain_install: Path, tmp_path: Path) -> None:
     """With the wheel and nothing else `runcard demo` writes its files, and says which extra draws pictures."""
     done = subprocess.run(
-        [plain_install / "runcard", "demo"], cwd=tmp_path, capture_output=True, text=True, env=clean(), timeout=120,
+        [plain_install / "runcard", "demo"], cwd=tmp_path, capture_output=True, text=True, env=clean(), timeout=300,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
