@@ -18,6 +18,7 @@ from runcard.cli.compare import compare
 from runcard.cli.demo import demo
 from runcard.cli.fit import fit, generate_log
 from runcard.cli.generate import generate
+from runcard.cli.geojson import geojson
 from runcard.cli.import_city import import_city
 from runcard.cli.map import draw_map
 from runcard.cli.simulate import simulate, stress
@@ -74,6 +75,7 @@ COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "solve": solve,
     "decide": decide,
     "map": draw_map,
+    "geojson": geojson,
     "simulate": simulate,
     "stress": stress,
     "study": study,

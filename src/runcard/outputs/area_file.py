@@ -54,12 +54,7 @@ def write_areas(city: City, path: Path) -> Path:
 
 def areas_document(city: City) -> dict[str, Any]:
     """The areas of a city as a GeoJSON FeatureCollection, a feature for each demand node."""
-    x, y = coordinates_of(city)
-    if not is_lonlat(x, y):
-        raise InputError(
-            f"{city.name}: its coordinates are not longitude and latitude, and GeoJSON has no others; "
-            "import the roads with longitude and latitude"
-        )
+    check_lonlat(city)
     rates = area_rates(city)
     features = [
         {
@@ -72,8 +67,20 @@ def areas_document(city: City) -> dict[str, Any]:
     return {"type": "FeatureCollection", "name": city.name, "features": features}
 
 
-def area_polygons(city: City, *, decimals: int) -> dict[str, list[Polygon]]:
-    """By demand node: the polygons of its area in the coordinates of the city, rounded, each ring closed."""
+def check_lonlat(city: City) -> None:
+    """Raise an InputError if the coordinates of a city are no longitude and latitude."""
+    if not is_lonlat(*coordinates_of(city)):
+        raise InputError(
+            f"{city.name}: its coordinates are not longitude and latitude, and GeoJSON has no others; "
+            "import the roads with longitude and latitude"
+        )
+
+
+def area_polygons(city: City, *, decimals: int, tidy: bool = False) -> dict[str, list[Polygon]]:
+    """By demand node: the polygons of its area in the coordinates of the city, rounded, each ring closed.
+
+    If `tidy`, they are made easy on the eye (`area_tidy.py`); then not every road node is inside its area.
+    """
     x, y = coordinates_of(city)
     middle, scale = np.array([x.mean(), y.mean()]), np.ones(2)
     if is_lonlat(x, y):
@@ -81,7 +88,10 @@ def area_polygons(city: City, *, decimals: int) -> dict[str, list[Polygon]]:
     nodes = (np.column_stack([x, y]) - middle) * scale
     margin = _margin(city, nodes, least=MARGIN_METRES if is_lonlat(x, y) else 0.0)
     places, area_of = _with_roads(city, nodes, area_of_nodes(city), margin)
-    corners, rings_of = area_rings(places, area_of, margin=margin)
+    centres = set(demand_nodes(city))
+    stays = np.zeros(len(places), np.bool_)
+    stays[[place for place, node in enumerate(city.nodes) if node.node_id in centres]] = True
+    corners, rings_of = area_rings(places, area_of, margin=margin, stays=stays if tidy else None)
     rounded = np.round(corners / scale + middle, decimals)
     polygons: dict[str, list[Polygon]] = {}
     for area, node_id in enumerate(demand_nodes(city)):
@@ -98,7 +108,7 @@ def _margin(city: City, nodes: Places, *, least: float) -> float:
     shown = nodes[[place for place, node in enumerate(city.nodes) if node.node_id in centres]]
     for places in (np.unique(shown, axis=0), np.unique(nodes, axis=0)):
         if len(places) > 1:
-            return max(least, float(np.median(cKDTree(places).query(places, k=2)[0][:, 1])) / 2.0)
+            return max(least, float(np.median(np.asarray(cKDTree(places).query(places, k=2)[0])[:, 1])) / 2.0)
     return least or 1.0
 
 
@@ -121,9 +131,16 @@ def _with_roads(
 
 
 def area_rings(
-    places: Places, area_of: NDArray[np.int64], *, margin: float = MARGIN_METRES
+    places: Places,
+    area_of: NDArray[np.int64],
+    *,
+    margin: float = MARGIN_METRES,
+    stays: NDArray[np.bool_] | None = None,
 ) -> tuple[Places, dict[int, list[list[Ring]]]]:
-    """Corners, and the polygons of each area: the ring around it, and those around its holes."""
+    """Corners, and the polygons of each area: the ring around it, and those around its holes.
+
+    They are tidied if `stays` [place] says which places must stay in their areas.
+    """
     from scipy.spatial import Voronoi  # here, because it takes a while to import
 
     used = area_of >= 0
@@ -131,6 +148,10 @@ def area_rings(
     around = _grid_around(distinct, margin)
     owner = np.append(area_of[used][first], np.full(len(around), -1))
     diagram = Voronoi(np.vstack([distinct, around]))
+    if stays is not None:
+        from runcard.outputs.area_tidy import tidied
+
+        owner = tidied(diagram, owner, np.append(stays[used][first], np.ones(len(around), np.bool_)))
     sides: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for (one, other), ends in zip(diagram.ridge_points.tolist(), diagram.ridge_vertices, strict=True):
         if owner[one] == owner[other] or min(ends) < 0:

@@ -13,6 +13,7 @@ Class limits are round: 1, 2 or 5 times a power of ten apart, or the roundest nu
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import floor, log10
 from typing import Any, Final
 
@@ -96,7 +97,7 @@ def classes_of(
     texts = [label(limit) for limit in limits]
     if not texts:
         return Classes((), ("all",) if not len(given) else (label(_clean(float(given[0]))),))
-    middle = [f"{_without_unit(low, high)} to {high}" for low, high in zip(texts, texts[1:], strict=False)]
+    middle = [f"{_without_unit(low, high)} to {high}" for low, high in pairwise(texts)]
     return Classes(tuple(limits), (f"under {texts[0]}", *middle, f"{texts[-1]} and more"))
 
 

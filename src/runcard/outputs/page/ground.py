@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from runcard.city.conditions import ONLY_KIND
-from runcard.city.model import City, Node
+from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
 from runcard.outputs.area_file import area_polygons
 
@@ -31,21 +31,12 @@ def ground_of(city: City) -> dict[str, Any]:
     return {
         "lonlat": lonlat,
         "areas": [
-            {
-                "id": node_id,
-                "name": _name_of(nodes[node_id]),
-                "rings": [_flat(ring) for one in polygons for ring in one],
-            }
-            for node_id, polygons in area_polygons(city, decimals=decimals).items()
+            {"id": one, "name": nodes[one].name or one, "rings": [_flat(ring) for rings in polygons for ring in rings]}
+            for one, polygons in area_polygons(city, decimals=decimals, tidy=True).items()
         ],
         "roads": _roads(city, decimals),
         "stations": _stations(city, decimals),
     }
-
-
-def _name_of(node: Node) -> str:
-    """What a person calls a node."""
-    return node.name or node.node_id
 
 
 def _flat(ring: list[list[float]]) -> list[float]:

@@ -181,7 +181,7 @@
     legend.replaceChildren();
     const list = make("ul", "", undefined, legend);
     const { layer } = view;
-    (layer.legend || []).forEach((swatch) => addKey(list, fillOf(view, swatch), swatch.label));
+    (layer.legend || []).filter((swatch) => swatch.label).forEach((swatch) => addKey(list, fillOf(view, swatch), swatch.label));
     if (view.data.ground.areas.some((area) => !layer.areas[area.id])) addKey(list, "var(--rc-empty)", NOTHING);
     if ((layer.outlined || []).length) addKey(list, "none", layer.outline_label || OUTLINE, "rc-key-outline");
   }
@@ -217,7 +217,8 @@
     const { roads } = view.data.ground;
     const lines = roads.map(([x1, y1, x2, y2]) => [place(x1, y1), place(x2, y2)]);
     const style = { color: "#333", weight: roads.length > 2000 ? 0.6 : 1, opacity: 0.45 };
-    const renderer = L.canvas({ pane: "roads", padding: 0.3 });
+    // One path for all is quick. On a canvas they would hide the areas in print, where a canvas is not transparent.
+    const renderer = L.svg({ pane: "roads", padding: 0.3 });
     L.polyline(lines, { ...style, renderer, pane: "roads", interactive: false, smoothFactor: 0 }).addTo(view.map);
   }
 
@@ -231,6 +232,7 @@
   }
 
   function addStations(view, place) {
+    const shortName = shortNames(view.data.ground.stations);
     for (const station of view.data.ground.stations) {
       const icon = make("div", "rc-station");
       make("span", "rc-dot", undefined, icon);
@@ -242,8 +244,11 @@
     }
   }
 
-  function shortName(station) {
-    return station.name.length <= 16 ? station.name : station.id;
+  function shortNames(stations) {
+    // All by name if these are short, else all by id.
+    const longest = stations.length <= 20 ? 16 : 6;
+    const short = stations.every((one) => one.name.length <= longest);
+    return (station) => (short ? station.name : station.id.slice(0, 16));
   }
 
   function stationLines(view, station) {
@@ -265,6 +270,12 @@
     return boxes.some((one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1]);
   }
 
+  function isInside(view, [left, top, right, bottom]) {
+    const { x, y } = view.map.getSize();
+    const [first, last] = [[left, top], [right, bottom]].map((corner) => view.map.layerPointToContainerPoint(corner));
+    return first.x >= 0 && first.y >= 0 && last.x <= x && last.y <= y;
+  }
+
   function textWidth(view, text, font) {
     view.pen.font = font;
     return view.pen.measureText(text).width;
@@ -282,25 +293,34 @@
         above: [x - wide / 2, y - 24, x + wide / 2, y - 8],
         below: [x - wide / 2, y + 8, x + wide / 2, y + 24],
       };
-      const free = Object.keys(sides).find((side) => !overlaps(sides[side], boxes));
+      const open = Object.keys(sides).filter((side) => !overlaps(sides[side], boxes));
+      const free = open.find((side) => isInside(view, sides[side])) || open[0];
       one.name.className = `rc-name rc-${free || "hidden"}`;
       if (free) boxes.push(sides[free]);
     });
     return boxes;
   }
 
+  function marksInOrder(view, outlined) {
+    // What is outlined comes first; then the largest areas.
+    const isOutlined = (area) => outlined.has(area.id);
+    return [...view.byRoom.filter(isOutlined), ...view.byRoom.filter((area) => !isOutlined(area))];
+  }
+
   function placeMarks(view, boxes) {
     view.marks.clearLayers();
     const scale = view.map.getZoomScale(view.map.getZoom(), 0);
     const placed = [];
-    for (const area of view.byRoom) {
+    const outlined = new Set(view.layer.outlined || []);
+    for (const area of marksInOrder(view, outlined)) {
       const mark = (view.layer.areas[area.id] || {}).mark;
       if (!mark) continue;
       const half = textWidth(view, mark, "600 11px system-ui, sans-serif") / 2 + 1;
       if (area.room * scale < half * 0.6) continue;
       const { x, y } = view.map.latLngToLayerPoint(area.spot);
       const box = [x - half, y - 7, x + half, y + 7];
-      const again = placed.some((one) => one.mark === mark && Math.hypot(one.x - x, one.y - y) < 70);
+      // Areas that are close and have the same mark have it together, unless they are outlined.
+      const again = !outlined.has(area.id) && placed.some((one) => one.mark === mark && Math.hypot(one.x - x, one.y - y) < 70);
       if (again || overlaps(box, boxes)) continue;
       boxes.push(box);
       placed.push({ mark, x, y });
@@ -402,6 +422,8 @@
     // The wheel scrolls the page until the map is in use, and again when it is left.
     map.on("focus click", () => map.scrollWheelZoom.enable());
     view.frame.stage.addEventListener("mouseleave", () => map.scrollWheelZoom.disable());
+    map.on("zoomanim", () => (view.zooming = true));
+    map.on("zoomend", () => (view.zooming = false));
     view.map = map;
     view.label = L.tooltip({ className: "rc-label", direction: "top", offset: [0, -8], opacity: 1 });
     addPanes(map);
@@ -410,6 +432,7 @@
 
   function fit(view, bounds) {
     const { map } = view;
+    if (view.zooming) return void map.once("zoomend", () => fit(view, bounds)); // its end would undo this
     map.invalidateSize({ animate: false });
     const zoom = map.getBoundsZoom(bounds, false, L.point(16, 16));
     if (!Number.isFinite(zoom)) return; // it is hidden, and has no size

@@ -1,0 +1,83 @@
+"""Areas made easy on the eye: teeth along their borders and small pieces go to the area around them.
+
+The two carriageways of a road, or a road on a bridge above another, may belong to different areas. Drawn as they are,
+the cells of their nodes interlock like the teeth of a zip. With b(v, a) the length of the border between the cell v and
+the cells of area a, a cell changes from its area a to the area a' with the longest border if b(v, a') > 1.5 b(v, a), a
+few times over. Then every piece of an area that is apart from the rest and small goes to the area around it. The cells
+of demand nodes stay, so that every area keeps its middle.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+Positions = NDArray[np.int64]
+
+CLEARLY: Final = 1.5
+SMALL_PIECE: Final = 0.25
+"""A piece with a smaller part of the cells of the largest piece of its area is small."""
+MAX_PASSES: Final = 6
+
+
+def tidied(diagram: Any, owner: Positions, stays: NDArray[np.bool_]) -> Positions:
+    """[place] its area, tidied; `diagram` is scipy's Voronoi diagram of the places, `owner` -1 where nobody is."""
+    ends = np.array(diagram.ridge_vertices)
+    lengths = np.hypot(*(diagram.vertices[ends[:, 0]] - diagram.vertices[ends[:, 1]]).T)
+    known = ends.min(axis=1) >= 0
+    one, other = diagram.ridge_points[known].T
+    size = (len(owner), len(owner))
+    both = (np.append(lengths[known], lengths[known]), (np.append(one, other), np.append(other, one)))
+    borders = coo_array(both, shape=size).tocsr()
+    fixed = stays | (owner < 0)
+    for turn in range(2 * MAX_PASSES):
+        shared = _shared(borders, owner)
+        best = np.asarray(shared.argmax(axis=1)).ravel()
+        most, own = shared.max(axis=1).toarray().ravel(), _own(shared, owner)
+        moves = ~fixed & (most > CLEARLY * own) & (best != owner)
+        # Neighbours that both moved at once could exchange their areas for ever.
+        moves &= np.arange(len(owner)) % 2 == turn % 2
+        owner = np.where(moves, best, owner)
+    for _ in range(MAX_PASSES):
+        moved = _without_small_pieces(borders, owner, fixed)
+        if np.array_equal(moved, owner):
+            break
+        owner = moved
+    return owner
+
+
+def _shared(borders: csr_array, owner: Positions) -> csr_array:
+    """[place, area] the length of the border between a cell and the cells of an area."""
+    found = np.flatnonzero(owner >= 0)
+    belongs = coo_array((np.ones(len(found)), (found, owner[found])), shape=(len(owner), int(owner.max()) + 1))
+    return csr_array(borders @ belongs.tocsr())
+
+
+def _own(shared: csr_array, owner: Positions) -> NDArray[np.float64]:
+    """[place] the length of the border between a cell and the others of its own area."""
+    found = np.zeros(len(owner))
+    used = np.flatnonzero(owner >= 0)
+    found[used] = np.asarray(shared[used, owner[used]]).ravel()
+    return found
+
+
+def _without_small_pieces(borders: csr_array, owner: Positions, fixed: NDArray[np.bool_]) -> Positions:
+    """[place] its area, after each small piece went to the area that it has the longest border with."""
+    pairs = borders.tocoo()
+    same = owner[pairs.row] == owner[pairs.col]
+    joined = coo_array((np.ones(same.sum()), (pairs.row[same], pairs.col[same])), shape=borders.shape)
+    num_pieces, piece = connected_components(joined, directed=False)
+    cells, owner_of = np.bincount(piece), np.full(num_pieces, -1, np.int64)
+    owner_of[piece] = owner
+    largest = np.zeros(int(owner.max()) + 2)
+    np.maximum.at(largest, owner_of, cells)  # the last is for nobody
+    small = (cells < SMALL_PIECE * largest[owner_of]) & (owner_of >= 0)
+    small[piece[fixed]] = False
+    around = ~same & (owner[pairs.col] >= 0) & small[piece[pairs.row]]
+    shape = (num_pieces, int(owner.max()) + 1)
+    length = coo_array((pairs.data[around], (piece[pairs.row[around]], owner[pairs.col[around]])), shape=shape).tocsr()
+    has_neighbour = small & (length.max(axis=1).toarray().ravel() > 0.0)
+    best = np.asarray(length.argmax(axis=1)).ravel()
+    return np.where(has_neighbour, best, owner_of)[piece]
