@@ -15,9 +15,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.calibrate import calibrate_cases
+from benchmarks.cards import cards_cases
 from benchmarks.cases import Row, all_cases
 from benchmarks.department import department_cases
 from benchmarks.heuristics import near_cases, online_cases
+from benchmarks.one_more import one_more_cases
+from benchmarks.report import report_cases
 from benchmarks.response import response_cases
 from benchmarks.simulation import simulation_cases
 from benchmarks.study import study_cases
@@ -30,6 +33,9 @@ PARTS: Final = {
     "simulation": simulation_cases,
     "department": department_cases,
     "calibrate": calibrate_cases,
+    "cards": cards_cases,
+    "report": report_cases,
+    "one-more": one_more_cases,
     "study": study_cases,
 }
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
@@ -66,7 +72,7 @@ def main() -> int:
         "--only",
         choices=PARTS,
         help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits "
-        "to logs, the study",
+        "to logs, run cards, the report, where one more engine should stand, the study",
     )
     parser.add_argument("--seeds", type=int, default=100, help="made-up logs that a known city is fitted to")
     parser.add_argument("--data", type=Path, help="a folder with real raw files: manhattan and sanfrancisco")
@@ -75,7 +81,11 @@ def main() -> int:
     console = Console()
     rows = []
     of_calibrate = partial(calibrate_cases, seeds=options.seeds, data=options.data)
-    every: dict[str, Callable[..., Iterator[Row]]] = {**PARTS, "calibrate": of_calibrate}
+    every: dict[str, Callable[..., Iterator[Row]]] = {
+        **PARTS,
+        "calibrate": of_calibrate,
+        "report": partial(report_cases, data=options.data),
+    }
     parts = [every[options.only]] if options.only else list(every.values())
     for row in chain.from_iterable(part(quick=options.quick) for part in parts):
         rows.append(row)

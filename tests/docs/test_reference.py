@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from runcard.city.importers.mapping import COLUMN_KEYS, SECTIONS, SETTING_KEYS
 from runcard.city.periods import PERIOD_KEYS
 from runcard.city.tables import TABLES
 from runcard.cli import app, main
+from runcard.outputs.cards.book import make_book
+from runcard.outputs.cards.csv_file import columns_of
 from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
 from runcard.outputs.records import OF_DEPARTMENT
 from runcard.outputs.week_file import save_week
@@ -79,13 +82,16 @@ def test_every_key_of_json_is_documented(kind: str, tmp_path: Path, capsys: pyte
     city = runcard.write_city(made[kind], tmp_path / "city")
     node, of_type = ("old-d2", "--type fire") if kind == "department" else ("n4", "--time now")
     assert main(["solve", str(city), "-o", str(tmp_path / "file.policy")]) == 0
+    assert main(["cards", str(tmp_path / "file.policy"), "-o", str(tmp_path / "cards.csv")]) == 0
     lines = [
         f"compare {city}",
         f"compare {city} --weights 0.01 {'--kind engine' if kind == 'department' else ''}",
         f"lateness {city} --at {node}",
         f"decide {tmp_path / 'file.policy'} --at {node} --idle all {of_type}",
+        f"decide {tmp_path / 'cards.csv'} --at {node} --idle all {of_type}",
         f"simulate {city} --incidents 2000",
         f"stress {city} --incidents 2000 --scenarios paper",
+        f"whatif {city} --load 1.1",
     ]
     for line in lines:
         capsys.readouterr()
@@ -134,6 +140,16 @@ def test_every_key_of_a_scenario_is_documented() -> None:
     text = (DOCS / "reference" / "scenarios.md").read_text(encoding="utf-8")
     for word in ("title", "shift", *SCENARIO_KEYS, *built_in_names(), *RECORD_COLUMNS, *OF_DEPARTMENT):
         assert f"`{word}`" in text, word
+
+
+def test_every_column_of_run_cards_is_documented() -> None:
+    """Each column of a file of run cards, with periods and with classes, stands in the reference."""
+    text = (DOCS / "reference" / "run-cards.md").read_text(encoding="utf-8")
+    plain = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
+    city = with_days(replace(plain, demand=(*plain.demand, plain.demand[0])))
+    for held in (solve_week(city, "closest-first"), runcard.solve_department(runcard.demo_city(), "closest-first")):
+        for column in columns_of(make_book(held, depth=1)):
+            assert f"`{column}`" in text, column
 
 
 def test_every_public_name_is_documented() -> None:

@@ -8,6 +8,7 @@ from runcard.mdp.rows import TableRule
 from runcard.outputs.team_shares import LEFT_OUT, exact_shares, simulated_shares
 from runcard.policy.by_table import each_choice
 from runcard.policy.department import solve_department
+from runcard.policy.run_card import make_run_cards
 from runcard.policy.solve import evaluate, solve
 
 
@@ -43,6 +44,14 @@ def test_shares_are_those_of_asking_the_policy_in_every_state(problem):
     shares, found = exact_shares(policy, evaluation, threads=2), np.zeros_like(expected)
     found[shares.point, shares.team] = shares.share
     np.testing.assert_allclose(found, expected, atol=2 * LEFT_OUT)
+
+
+def test_the_shares_of_run_cards_are_those_of_following_them(problem):
+    """The means by demand point of run cards, weighed by the rates, are the means of their evaluation."""
+    cards = make_run_cards(solve(problem, "optimal"), depth=2)
+    evaluation = evaluate(cards)
+    rates = problem.incidents_per_day / problem.total_incidents_per_day
+    assert rates @ exact_shares(cards, evaluation).mean(problem.cost) == pytest.approx(evaluation.cost, rel=1e-7)
 
 
 def test_a_table_has_the_shares_of_the_rule_that_it_was_made_from(problem):

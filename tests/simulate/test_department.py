@@ -187,7 +187,7 @@ def test_units_of_different_kinds_are_busy_on_their_own() -> None:
         busy_minutes=600.0, shared_delay=0.0, outside=Outside(links=5, link_minutes=1.5), standards=standards
     )
     models = [build_model(city, read_scenario("paper"), kind) for kind in KINDS]
-    assert [(model.first_truck, model.first_outside) for model in models] == [(0, 0), (5, 4)]
+    assert [(model.truck_number[0], model.first_outside) for model in models] == [(0, 0), (5, 4)]
     (policy,) = department_policies(city)
     firsts = []
     for kept in department_records(city, policy, incidents=32_000):

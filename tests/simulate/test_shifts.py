@@ -1,14 +1,16 @@
 """Which trucks of a roster are off: by station, by unit and by every n-th, whatever their kind."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.town import plain_town
 
 from runcard.errors import InputError
 from runcard.simulate.department import simulate_department
 from runcard.simulate.engine import check_scenario
-from runcard.simulate.shifts import roster_of, shifts_of, trucks_of
+from runcard.simulate.shifts import roster_of, shifts_of, station_numbers, truck_numbers, trucks_of
 
 from .cases import department_of, department_policies, scenario_of, small_city
 
@@ -74,3 +76,36 @@ def test_units_that_a_city_does_not_have_are_refused(which: str, message: str, t
     with pytest.raises(InputError) as caught:
         check_scenario(department_of(), scenario)
     assert message in str(caught.value)
+
+
+def test_a_unit_keeps_its_number_in_a_changed_city() -> None:
+    """Whoever goes, comes or moves: a unit that both cities have draws the same, and a new one as nobody else."""
+    city = department_of(1)
+    kinds = city.kinds
+    before = {kind: truck_numbers(city, city, kind) for kind in kinds}
+    roster = [unit for unit in city.units if unit.unit_id != "E2"]
+    roster[0] = replace(roster[0], station_id="s3")
+    roster.insert(1, replace(roster[0], unit_id="new"))
+    changed = replace(city, units=tuple(roster), stations=tuple(replace(one, trucks=0) for one in city.stations))
+    number = {
+        roster_of(of)[u].unit_id: int(own)
+        for of, kind in ((city, kind) for kind in kinds)
+        for u, own in zip(trucks_of(of, kind), before[kind], strict=True)
+    }
+    assert sorted(number.values()) == list(range(len(city.units)))
+    for kind in kinds:
+        numbers = truck_numbers(changed, city, kind).tolist()
+        units = [roster_of(changed)[u].unit_id for u in trucks_of(changed, kind)]
+        for unit_id, own in zip(units, numbers, strict=True):
+            assert own == number.get(unit_id, own)
+            assert unit_id != "new" or own >= len(city.units)
+
+
+def test_without_a_roster_the_trucks_of_a_station_keep_their_numbers() -> None:
+    """A station that is gone shifts nobody's number, and neither does a truck less."""
+    city = plain_town()
+    changed = replace(city, stations=tuple(city.stations[1:]))
+    kind = city.kinds[0]
+    first = city.stations[0].trucks
+    assert truck_numbers(changed, city, kind).tolist() == truck_numbers(city, city, kind).tolist()[first:]
+    assert station_numbers(changed, city) == {one.station_id: i for i, one in enumerate(city.stations) if i > 0}

@@ -14,6 +14,7 @@ from typing import Annotated, Final
 import typer
 
 from runcard.cli.areas import areas
+from runcard.cli.cards import cards
 from runcard.cli.compare import compare
 from runcard.cli.demo import demo
 from runcard.cli.fit import fit, generate_log
@@ -21,11 +22,13 @@ from runcard.cli.generate import generate
 from runcard.cli.geojson import geojson
 from runcard.cli.import_city import import_city
 from runcard.cli.map import draw_map
+from runcard.cli.report import report
 from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve
 from runcard.cli.study import study
 from runcard.cli.teams import decide, lateness
 from runcard.cli.visible import visible
+from runcard.cli.whatif import whatif
 from runcard.errors import CityError, RuncardError
 
 app = typer.Typer(
@@ -74,10 +77,13 @@ COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "lateness": lateness,
     "solve": solve,
     "decide": decide,
+    "cards": cards,
     "map": draw_map,
+    "report": report,
     "geojson": geojson,
     "simulate": simulate,
     "stress": stress,
+    "whatif": whatif,
     "study": study,
 }
 for name, command in COMMANDS.items():

@@ -1,5 +1,6 @@
 """`runcard lateness` and `runcard decide`: P(late) of every team at a node, and which of them to send."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -49,7 +50,7 @@ def lateness(
 
 
 def decide(
-    file: Annotated[Path, path_argument("FILE", "A policy file.")],
+    file: Annotated[Path, path_argument("FILE", "A policy file, or a CSV file of run cards.")],
     at: Node = None,
     at_xy: Coordinates = None,
     idle: Annotated[
@@ -91,8 +92,11 @@ def decide(
     """Say which trucks to send, and why."""
     from runcard.city.files import read_city
     from runcard.city.periods import parse_time
+    from runcard.cli.show_cards import print_card_answer
     from runcard.cli.show_teams import print_answer, print_explanation
     from runcard.cli.terminal import make_console, print_json
+    from runcard.outputs.cards.answer import decide_by_cards
+    from runcard.outputs.cards.csv_file import CARDS_ENDING, read_cards
     from runcard.outputs.department_answer import decided, explain_department
     from runcard.outputs.week_file import load_at
 
@@ -101,6 +105,13 @@ def decide(
         raise typer.BadParameter(f"expected --idle or --busy, got {got}", param_hint="'--idle'")
     place, elsewhere = place_of(at, at_xy), moved_of(moved or [])
     hour = None if time is None else parse_time(time)
+    if file.suffix.lower() == CARDS_ENDING:
+        _refuse_beside_cards(file, {"--at-xy": at_xy, "--from": moved, "--city": city})
+        answer = decide_by_cards(
+            read_cards(file), str(place), incident_type, idle=idle, busy=busy, incident_class=incident_class, hour=hour
+        )
+        print_card_answer(answer, as_json=as_json)
+        return
     department, period = load_at(file, hour, None if city is None else read_city(city))
     decision = decided(
         department, place, incident_type, idle=idle, busy=busy, incident_class=incident_class, moved=elsewhere
@@ -119,3 +130,14 @@ def decide(
         print_json(found.document() | in_period)
     else:
         print_answer(found)
+
+
+def _refuse_beside_cards(file: Path, given: Mapping[str, object]) -> None:
+    """Raise an error about options that a file of cards has no answer to."""
+    from runcard.errors import InputError
+
+    for name, value in given.items():
+        if value:
+            raise InputError(
+                f"{file}: run cards are for areas, with every unit at home: expected no {name}; a policy file takes it"
+            )

@@ -20,7 +20,7 @@ from runcard.mdp.arrays import Floats
 from runcard.mdp.backend import Improvement, StateProbabilities
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.extrapolate import extrapolated
-from runcard.mdp.kernels.order_rows import order_rows, table_rows, team_use
+from runcard.mdp.kernels.order_rows import card_rows, order_rows, table_rows, team_use
 from runcard.mdp.kernels.sweeps import (
     probability_sweep_down,
     probability_sweep_up,
@@ -32,7 +32,7 @@ from runcard.mdp.kernels.value_rows import value_rows
 from runcard.mdp.layout import VALUE_PADDING, Chunk, KeyedCosts
 from runcard.mdp.memory import BYTES_OF_ENTRY, bytes_of_rows, bytes_of_values, check_states
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, ValueRule
+from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, PolicyRows, ValueRule
 from runcard.memory import SMALL_BYTES, available_bytes
 from runcard.threads import checked_threads, run_each
 
@@ -111,6 +111,12 @@ class CpuBackend:
             order_rows(
                 chunk.start, chunk.stop, problem.layout.states, rule.order, problem.trucks_needed,
                 problem.incidents_per_day, problem.teams.number_of_code, problem.cost, tables, rows,
+            )  # fmt: skip
+        elif isinstance(rule, CardRule):
+            layout = problem.layout
+            card_rows(
+                chunk.start, chunk.stop, layout.states, rule.lines, rule.order, problem.trucks_needed,
+                problem.incidents_per_day, layout.teams.mask, problem.teams.number_of_code, problem.cost, tables, rows,
             )  # fmt: skip
         else:
             table = rule.table[chunk.start : chunk.stop]

@@ -41,7 +41,18 @@ class ValueRule:
         return self.value
 
 
-DecisionRule: TypeAlias = OrderRule | TableRule | ValueRule
+@dataclass(frozen=True, eq=False)
+class CardRule:
+    """The first of some teams of each demand point that is idle; the first trucks in an order where none of them is."""
+
+    lines: NDArray[np.int64]
+    """[J, depth] team numbers, of the size that the demand point needs; -1 behind the last."""
+    order: NDArray[np.int64]
+    """[J, I]"""
+    start: NDArray[np.float64] | None = None
+
+
+DecisionRule: TypeAlias = OrderRule | TableRule | ValueRule | CardRule
 """How a policy chooses its teams in every state."""
 
 

@@ -9,11 +9,15 @@ It stops when upper - lower <= tolerance × upper. Otherwise a few sweeps and an
 the values of that policy; solving for them exactly takes many more sweeps and saves no step. A step that is likely the
 last, by how fast the bounds closed before, looks at the residuals only. While the bounds are far apart, coarse numbers
 choose the teams, where a backend has them; their rounding is part of the bounds, too.
+
+Who only wants to know whether the optimum is below a limit says so: the lower bound holds at every step, so that a
+solve can give up as soon as it is above the limit.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +57,11 @@ def solve_optimal(
     *,
     tolerance: float = 1e-9,
     max_improvements: int = 200,
+    give_up_above: float = inf,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """The optimal policy of a problem."""
+    """The optimal policy of a problem; not even nearly, if its mean cost is proven to be above `give_up_above`."""
     if max_improvements < 1:
         raise InputError(f"expected max_improvements >= 1, got {max_improvements}")
     began = time.perf_counter()
@@ -74,6 +79,7 @@ def solve_optimal(
             lower, upper = bounds.lower / total, bounds.upper / total
             progress(Progress(step=improvements, lower=lower, upper=upper, tolerance=tolerance))
         done = bounds.within(tolerance, total) or (not coarse and bounds.exhausted(total)) or stalled(gaps)
+        done = done or problem.proven(bounds.lower, bounds.upper)[0] > give_up_above
         if done or improvements == max_improvements:
             break
         coarse = coarse and bounds.gap >= COARSE_UNITS * residuals.unit

@@ -41,8 +41,6 @@ METRES_PER_DEGREE: Final = 111_195.0
 MARGIN_METRES: Final = 250.0
 """How far, at least, a map in longitude and latitude goes beyond the outermost roads."""
 MAX_GRID: Final = 40_000
-MAX_PIECES: Final = 64
-"""Of one road."""
 DECIMALS: Final = 7
 """Of degrees: a centimetre."""
 
@@ -86,7 +84,7 @@ def area_polygons(city: City, *, decimals: int, tidy: bool = False) -> dict[str,
     if is_lonlat(x, y):
         scale = METRES_PER_DEGREE * np.array([cos(radians(float(middle[1]))), 1.0])
     nodes = (np.column_stack([x, y]) - middle) * scale
-    margin = _margin(city, nodes, least=MARGIN_METRES if is_lonlat(x, y) else 0.0)
+    margin = _step(nodes, _margin(city, nodes, least=MARGIN_METRES if is_lonlat(x, y) else 0.0))
     places, area_of = _with_roads(city, nodes, area_of_nodes(city), margin)
     centres = set(demand_nodes(city))
     stays = np.zeros(len(places), np.bool_)
@@ -117,13 +115,15 @@ def _with_roads(
 ) -> tuple[Places, NDArray[np.int64]]:
     """Places and their areas: the nodes, and points on roads that are longer than `longest`."""
     number = {node.node_id: place for place, node in enumerate(city.nodes)}
-    ends = {(number[link.from_node_id], number[link.to_node_id]) for link in city.links}
+    pairs = {(number[link.from_node_id], number[link.to_node_id]) for link in city.links}
+    ends = np.array(sorted({(min(pair), max(pair)) for pair in pairs}), np.int64).reshape(-1, 2)
+    lengths = np.hypot(*(nodes[ends[:, 1]] - nodes[ends[:, 0]]).T)
+    longest = max(longest, 8.0 * float(lengths.sum()) / MAX_GRID)  # a limited number of pieces
     places, areas = [nodes], [area_of]
-    for start, end in sorted({(min(pair), max(pair)) for pair in ends}):
-        length = float(np.hypot(*(nodes[end] - nodes[start])))
+    for (start, end), length in zip(ends.tolist(), lengths.tolist(), strict=True):
         if length > longest:
             # Of an even number of pieces none is in the middle, where it would belong to neither end.
-            pieces = min(2 * ceil(length / longest), MAX_PIECES)
+            pieces = 2 * ceil(length / longest)
             along = (np.arange(pieces) + 0.5) / pieces
             places.append(nodes[start] + along[:, None] * (nodes[end] - nodes[start]))
             areas.append(np.where(along < 0.5, area_of[start], area_of[end]))
@@ -167,12 +167,19 @@ def area_rings(
     return corners, {area: _polygons(corners, _rings(found)) for area, found in sides.items()}
 
 
+def _step(places: Places, margin: float) -> float:
+    """The side of the grid around places: the margin, or more where the grid would have too many points."""
+    wide, high = float(np.ptp(places[:, 0])), float(np.ptp(places[:, 1]))
+    # The grid goes nine steps beyond, also along a thin city, whose points in a row take Voronoi far longer.
+    thin = 9.0 * (wide + high) / (MAX_GRID / 8)
+    return max(margin, sqrt((wide + 8.0 * margin) * (high + 8.0 * margin) / MAX_GRID), thin)
+
+
 def _grid_around(places: Places, margin: float) -> Places:
     """Points of a grid around places and far from all of them."""
     from scipy.spatial import cKDTree
 
-    low, high = places.min(axis=0), places.max(axis=0)
-    step = max(margin, sqrt(float(np.prod(high - low + 8.0 * margin)) / MAX_GRID))
+    low, high, step = places.min(axis=0), places.max(axis=0), _step(places, margin)
     axes = [np.arange(low[axis] - 4.0 * step, high[axis] + 5.0 * step, step) for axis in (0, 1)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     apart, _ = cKDTree(places).query(grid)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.mdp.evaluate import Evaluation
-from runcard.mdp.kernels.team_shares import order_shares, table_shares, value_shares
+from runcard.mdp.kernels.team_shares import card_shares, order_shares, table_shares, value_shares
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule, OrderRule, ValueRule
+from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, ValueRule
 from runcard.policy.base import Policy
 from runcard.policy.department import Department
 from runcard.policy.solve import evaluate
@@ -87,6 +87,11 @@ def _add_shares(
                 states, probability, layout.states, rule.value, teams.counts, teams.first_of_size, layout.offset, num,
                 points, cost, share,
             )  # fmt: skip
+    elif isinstance(rule, CardRule):
+        card_shares(
+            states, probability, layout.states, rule.lines, rule.order, needed, layout.teams.mask,
+            teams.number_of_code, share,
+        )  # fmt: skip
     else:
         table_shares(states, probability, rule.table, share)
 
@@ -124,14 +129,19 @@ class ShareKeeper:
         """Count the records of a batch."""
         if not len(records):
             return
-        kind = self._kinds[int(records["kind"][0])]
-        problem, counts = self._problems[name, kind], self._counts[name, kind]
-        sent = records["stations"][:, : problem.teams.max_size]
-        own = np.where(sent >= 0, self._stations[kind][sent], -1)
-        points, teams = self._points[kind][records["point"]], problem.teams.find(own)
+        kind, points, teams = self.who_went(name, records)
+        counts = self._counts[name, kind]
         pairs, number = np.unique(np.column_stack([points, teams]), axis=0, return_counts=True)
         for (point, team), seen in zip(pairs.tolist(), number.tolist(), strict=True):
             counts[point, team] = counts.get((point, team), 0) + seen
+
+    def who_went(self, name: str, records: NDArray[np.void]) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+        """The kind of some records, at least one, and of each its demand point and its team in the problem."""
+        kind = self._kinds[int(records["kind"][0])]
+        problem = self._problems[name, kind]
+        sent = records["stations"][:, : problem.teams.max_size]
+        own = np.where(sent >= 0, self._stations[kind][sent], -1)
+        return kind, self._points[kind][records["point"]], problem.teams.find(own)
 
     def shares(self) -> dict[str, dict[str, TeamShares]]:
         """What was counted, by name and kind."""

@@ -97,16 +97,24 @@ def load_at(path: str | os.PathLike[str], hour: int | None, city: City | None = 
         return department_from(about, arrays, problems, ground), wanted.name
 
 
-def load_any(path: str | os.PathLike[str]) -> tuple[Department, tuple[Period, ...]]:
-    """The department of a file, or that of its first period, and its periods; () if it is for every hour."""
+def load_held(path: str | os.PathLike[str]) -> Department | Week:
+    """The department of a file, or the week of one with periods."""
     with said_of(path):
         said, given, words = read_contents(Path(path), [*FORMATS, WEEK_FORMAT])
         ground = ground_of(said, words)
         if said["format"] != WEEK_FORMAT:
-            return department_from(said, given, None, ground), ()
+            return department_from(said, given, None, ground)
         held = _periods(said, given)
-        departments = [department_from(one.about, one.arrays, None, ground) for one in held]
-        return departments[0], tuple(one.period for one in held)
+        departments = {one.period.name: department_from(one.about, one.arrays, None, ground) for one in held}
+        return Week(periods=tuple(one.period for one in held), departments=departments)
+
+
+def load_any(path: str | os.PathLike[str]) -> tuple[Department, tuple[Period, ...]]:
+    """The department of a file, or that of its first period, and its periods; () if it is for every hour."""
+    held = load_held(path)
+    if isinstance(held, Department):
+        return held, ()
+    return held.departments[held.periods[0].name], held.periods
 
 
 def load_kind_at(path: str | os.PathLike[str], kind: str, problem: DispatchProblem | str) -> Policy:

@@ -75,6 +75,8 @@ class BulkRule:
     """[J, I] the first idle trucks in the order of the demand point go."""
     value: NDArray[np.float64] | None = None
     """[states + padding] the team with the smallest cost + value of the state that is left goes."""
+    lines: NDArray[np.int64] | None = None
+    """[J, depth] beside an order: the first of these teams that is idle goes, -1 behind the last; else by the order."""
     table: NDArray[np.int64] | None = None
     """[states, J] the number of the team that goes."""
     ahead: AheadRule | None = None

@@ -30,9 +30,17 @@ def closest_first_value(problem: DispatchProblem, options: SolveOptions = DEFAUL
 
 def solve_closest_first(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> OrderPolicy:
     """Closest-first with its exact values, or with those of the mean field where there are many states."""
-    solved = closest_first_value(problem, options) if problem.num_states <= EXACT_STATES else None
+    if problem.num_states > EXACT_STATES:
+        return quick_closest_first(problem, options)
+    solved = closest_first_value(problem, options)
     values, certificate = solved_prices(problem, problem.order, solved, options.threads)
     return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=certificate)
+
+
+def quick_closest_first(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> OrderPolicy:
+    """Closest-first with the prices of the mean field, for whoever only wants to know who goes."""
+    values, _ = solved_prices(problem, problem.order, None, options.threads)
+    return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=None)
 
 
 def read_closest_first(problem: DispatchProblem, stored: Stored) -> OrderPolicy:

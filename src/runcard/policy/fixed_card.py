@@ -107,8 +107,25 @@ def improve_card(
     return CardSearch(card, evaluations, False)
 
 
+class FoundOrder(NamedTuple):
+    """The orders of the best card found, its exact values where they are known, and whether the search ended."""
+
+    order: NDArray[np.int64]
+    solved: PolicyValue | None
+    finished: bool
+
+
 def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> FixedCard:
     """The best card found; its certificate bounds its late fraction where its states could be evaluated."""
+    order, solved, finished = find_order(problem, options)
+    values, certificate = solved_prices(problem, order, solved, options.threads)
+    return FixedCard(problem=problem, order=order, values=values, certificate=certificate, finished=finished)
+
+
+def find_order(
+    problem: DispatchProblem, options: SolveOptions = DEFAULTS, *, max_evaluations: int = MAX_EVALUATIONS
+) -> FoundOrder:
+    """The orders of the best card found, without its prices; an exact search is cut short after some evaluations."""
 
     def accepted(step: int, card: CardModel) -> None:
         # The bounds of a card are always close; what moves from step to step is where they are.
@@ -119,7 +136,8 @@ def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS)
     solved: PolicyValue | None = None
     if problem.num_states <= MOST_STATES and num_sums(problem) <= MOST_SUMS:
         start = closest_first_value(problem, options).value
-        found = improve_card(ExactCard(problem, problem.order, options.threads, start), accepted=accepted)
+        card = ExactCard(problem, problem.order, options.threads, start)
+        found = improve_card(card, max_evaluations=max_evaluations, accepted=accepted)
         assert isinstance(found.card, ExactCard)
         order, solved = found.card.order, found.card.solved
     else:
@@ -130,8 +148,7 @@ def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS)
             exact = ExactCard(problem, order, options.threads, closest_first.value).solved
             better = exact.upper < closest_first.lower
             order, solved = (order, exact) if better else (problem.order, closest_first)
-    values, certificate = solved_prices(problem, order, solved, options.threads)
-    return FixedCard(problem=problem, order=order, values=values, certificate=certificate, finished=found.finished)
+    return FoundOrder(order, solved, found.finished)
 
 
 def read_fixed_card(problem: DispatchProblem, stored: Stored) -> FixedCard:

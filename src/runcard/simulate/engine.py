@@ -237,8 +237,13 @@ def simulate_kinds(
     other_city: bool,
     progress: Callable[[SimulationProgress], None] | None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None,
+    like: City | None = None,
 ) -> dict[str, Simulation]:
-    """What each kind of units does under policies by kind, as `simulate_policies` says it."""
+    """What each kind of units does under policies by kind, as `simulate_policies` says it.
+
+    Trucks and stations that a city `like` this one has as well meet the same draws in both, so that the difference of
+    the two varies less than either.
+    """
     if isinstance(scenario, str):
         scenario = read_scenario(scenario)
     _check(policies, incidents, precision, seed)
@@ -248,7 +253,7 @@ def simulate_kinds(
     for name, by_kind in zip(names, policies, strict=True):
         for kind, one in by_kind.items():
             check_policy(cities[kind], scenario, one, name, other_city=other_city)
-    run = _prepared(city, cities, policies, scenario, incidents, precision, seed)
+    run = _prepared(city, cities, policies, scenario, incidents, precision, seed, like)
     asks = any(None in rules for rules in run.rules)
     if incidents is None and precision is None:
         precision = ASKED_PRECISION if run.takes_time else PRECISION
@@ -381,11 +386,12 @@ def _prepared(
     incidents: int | None,
     precision: float | None,
     seed: int,
+    like: City | None,
 ) -> _Run:
     """A simulation that can begin; its batches are the same for every kind."""
     decisions = _decisions(city, cities, incidents, precision)
     rules = [[array_rule(by_kind[kind], decisions[kind]) for kind in cities] for by_kind in policies]
-    models = [build_model(city, scenario, kind) for kind in cities]
+    models = [build_model(city, scenario, kind, like=like) for kind in cities]
     busy = [one.mean_busy_minutes for one in cities.values()]
     busy += [float(one.points["busy_minutes"].max()) + one.away_minutes for one in models]
     warm_minutes, model = WARM_BUSY_TIMES * max(busy), models[0]

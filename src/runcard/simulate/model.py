@@ -21,7 +21,7 @@ from runcard.response.travel import outside_route
 from runcard.simulate.incident_log import INCIDENT, read_log
 from runcard.simulate.sampling import LinkLaws, SampledLaw, link_laws, sampled_law
 from runcard.simulate.scenario import Scenario
-from runcard.simulate.shifts import shifts_of, trucks_of
+from runcard.simulate.shifts import shifts_of, station_numbers, truck_numbers
 
 LEAST_SCENE = 0.1
 """The time on scene is at least this part of the city's busy time, however long the drives are."""
@@ -36,6 +36,7 @@ STATION = np.dtype(
         ("first_truck", np.int64),
         ("last_truck", np.int64),
         ("number", np.int64),  # in the whole city
+        ("draws", np.int64),  # what tells its draws from those of other stations
     ]
 )
 """A station."""
@@ -85,9 +86,10 @@ class Model(NamedTuple):
     log: NDArray[np.void]
     station_of: NDArray[np.int64]
     """[N] the station of each truck."""
-    first_truck: int
+    truck_number: NDArray[np.int64]
+    """[N] what tells the draws of each truck from those of others, of any kind."""
     first_outside: int
-    """What tells the draws of trucks of this kind, and of its trucks from outside, from those of other kinds."""
+    """The same for trucks from outside."""
     most_needed: int
     most_standards: int
     """Of a demand point."""
@@ -124,8 +126,11 @@ class Model(NamedTuple):
     repair_minutes: float
 
 
-def build_model(whole: City, scenario: Scenario, kind: str | None = None) -> Model:
-    """The model of a city in a scenario, as one kind sees it; the kind may be left out where there is only one."""
+def build_model(whole: City, scenario: Scenario, kind: str | None = None, *, like: City | None = None) -> Model:
+    """The model of a city in a scenario, as one kind sees it; the kind may be left out where there is only one.
+
+    Trucks and stations that another city, `like` this one, has as well meet the same draws there.
+    """
     check_busy(whole, scenario)
     city = scenario.changed(whole.of_kind(kind))
     kind = kind or whole.kinds[0]
@@ -157,19 +162,23 @@ def build_model(whole: City, scenario: Scenario, kind: str | None = None) -> Mod
     last = np.cumsum(trucks)
     number_of = {station.station_id: number for number, station in enumerate(whole.stations)}
     numbers = [number_of[station.station_id] for station in city.stations]
+    by_station = station_numbers(whole, like or whole)
+    draws = [by_station[station.station_id] for station in city.stations]
     points, standards = _points(whole, city, routes)
     own = points["needed"] > 0
     points["busy_minutes"][own], away = _busy(city, scenario, routes, back, rates[own])
     return Model(
         roads=on_roads,
         home_roads=home_roads,
-        stations=np.array([*zip(routes.stations, strides(trucks), last - trucks, last, numbers, strict=True)], STATION),
+        stations=np.array(
+            [*zip(routes.stations, strides(trucks), last - trucks, last, numbers, draws, strict=True)], STATION
+        ),
         points=points,
         standards=standards,
         shifts=shifts_of(whole, scenario, kind),
         log=np.empty(0, INCIDENT) if scenario.log is None else read_log(scenario.log, whole),
         station_of=np.repeat(np.arange(len(trucks)), trucks),
-        first_truck=sum(len(trucks_of(whole, before)) for before in kinds_before),
+        truck_number=truck_numbers(whole, like or whole, kind),
         first_outside=MAX_TRUCKS_PER_INCIDENT * len(kinds_before),
         most_needed=int(points["needed"].max()),
         most_standards=int((points["last_standard"] - points["first_standard"]).max()),

@@ -1,8 +1,8 @@
 """What a simulation found: means over independent batches, each with its 95 % interval, and paired differences.
 
 Every policy meets the same incidents and delays in a batch, so the difference of two policies varies far less than
-either. The interval of a mean over batches is Student's. For a ratio Σx / Σy it is that of the mean of x - (Σx / Σy) y,
-which is right to first order.
+either; so does that of two cities that draw alike. The interval of a mean over batches is Student's. For a ratio
+Σx / Σy it is that of the mean of x - (Σx / Σy) y, which is right to first order.
 """
 
 from collections.abc import Callable, Sequence
@@ -108,6 +108,22 @@ def ratio_interval(above: NDArray[np.float64], below: NDArray[np.float64], level
     ratio = float(above.sum()) / total
     spread = interval_of((above - ratio * below) / below.mean(), level)
     return Interval(ratio, ratio - spread.half, ratio + spread.half)
+
+
+def difference_interval(
+    before: tuple[NDArray[np.float64], NDArray[np.float64]],
+    after: tuple[NDArray[np.float64], NDArray[np.float64]],
+    level: float = LEVEL,
+) -> Interval:
+    """By how much a ratio of two sums over batches is larger than another one in the same batches, and its interval."""
+    ratios, parts = [], []
+    for above, below in (before, after):
+        ratio = float(above.sum()) / float(below.sum())
+        ratios.append(ratio)
+        parts.append((above - ratio * below) / below.mean())
+    half = interval_of(parts[1] - parts[0], level).half
+    difference = ratios[1] - ratios[0]
+    return Interval(difference, difference - half, difference + half)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.policy.mean_field_bulk import AheadRule
 from runcard.policy.week import AnyPolicy, HourlyPolicy
 from runcard.simulate.kernels.day import hour_of_week
-from runcard.simulate.kernels.run import BY_ORDER, BY_TABLE, BY_VALUE
+from runcard.simulate.kernels.run import BY_CARD, BY_ORDER, BY_TABLE, BY_VALUE
 from runcard.simulate.scenario import Scenario
 
 MOST_REMEMBERED = 1 << 24
@@ -27,6 +27,7 @@ class ArrayRule(NamedTuple):
     order: NDArray[np.int64]
     value: NDArray[np.float64]
     table: NDArray[np.int64]
+    """[states, J] teams, or [J, depth] the lines of a run card."""
     cost: NDArray[np.float64]
     """[J, T]"""
     members: NDArray[np.int32]
@@ -78,9 +79,10 @@ def array_rule(policy: AnyPolicy, decisions: float = inf) -> AnyRule | None:
     if bulk is None or bulk.ahead is not None:
         return None if bulk is None else bulk.ahead
     kind = BY_ORDER if bulk.order is not None else BY_VALUE if bulk.value is not None else BY_TABLE
+    kind = kind if bulk.lines is None else BY_CARD
     remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
     known = np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else None
-    by_order = kind == BY_ORDER
+    by_order, needs_states = kind == BY_ORDER, kind in (BY_VALUE, BY_TABLE)
 
     def array(found: NDArray[Any] | None, of: type, dimensions: int = 1) -> NDArray[Any]:
         return np.empty((0,) * dimensions, of) if found is None else np.ascontiguousarray(found)
@@ -89,15 +91,15 @@ def array_rule(policy: AnyPolicy, decisions: float = inf) -> AnyRule | None:
         kind,
         array(bulk.order, np.int64, 2),
         array(bulk.value, np.float64),
-        array(bulk.table, np.int64, 2),
+        array(bulk.table if bulk.lines is None else bulk.lines, np.int64, 2),
         array(problem.cost.T if kind == BY_VALUE else None, np.float64, 2),
         array(None if by_order else np.array(problem.teams.stations), np.int32, 2),
-        array(None if by_order else np.array(problem.layout.offset), np.int64),
+        array(np.array(problem.layout.offset) if needs_states else None, np.int64),
         array(None if by_order else np.array(problem.teams.first_of_size), np.int64),
         array(known, np.int16, 2),
-        array(None if by_order else np.array(problem.teams.masks), np.uint64),
-        array(None if by_order else np.array(problem.teams.bits), np.int64),
-        array(None if by_order else np.array(problem.teams.first_bit), np.int64),
+        array(np.array(problem.teams.masks) if needs_states else None, np.uint64),
+        array(np.array(problem.teams.bits) if needs_states else None, np.int64),
+        array(np.array(problem.teams.first_bit) if needs_states else None, np.int64),
         np.empty(0, np.int64),
         problem.num_points,
         0 if bulk.value is None else len(bulk.value),
@@ -117,7 +119,8 @@ def _hourly_rule(policy: HourlyPolicy, decisions: float) -> ArrayRule | HourlyAh
     return found[0]._replace(
         order=np.concatenate([part.order for part in found]),
         value=np.concatenate([part.value for part in found]),
-        table=np.concatenate([part.table for part in found], axis=1),
+        # The lines of cards stand below one another, the columns of tables side by side.
+        table=np.concatenate([part.table for part in found], axis=0 if found[0].kind == BY_CARD else 1),
         cost=np.concatenate([part.cost for part in found]),
         known=known if known.size <= MOST_REMEMBERED else known[:0].copy(),
         period=policy.of_hour,

@@ -1,4 +1,6 @@
-"""The roster of a city, and which of its trucks a scenario takes out of service, when."""
+"""The roster of a city, the numbers of its trucks, and which of them a scenario takes out of service, when."""
+
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,33 @@ def trucks_of(city: City, kind: str) -> list[int]:
     place = {station.station_id: i for i, station in enumerate(city.stations)}
     roster = roster_of(city)
     return sorted((u for u, unit in enumerate(roster) if unit.kind == kind), key=lambda u: place[roster[u].station_id])
+
+
+def truck_numbers(city: City, like: City, kind: str) -> NDArray[np.int64]:
+    """[N] the number of each truck of a kind in a city `like` this one; those that it does not have come after all.
+
+    A truck is the same in both if its unit has the same id. Where there is no roster, the first truck of a station is
+    its first one in both, and so on.
+    """
+    known = {truck: number for number, truck in enumerate(_listed(like))}
+    own = [known.get(truck, len(known) + number) for number, truck in enumerate(_listed(city))]
+    first = sum(len(trucks_of(city, before)) for before in city.kinds[: city.kinds.index(kind)])
+    return np.array(own[first : first + len(trucks_of(city, kind))], np.int64)
+
+
+def station_numbers(city: City, like: City) -> dict[str, int]:
+    """The number of each station in a city `like` this one; those that it does not have come after all."""
+    known = {station.station_id: number for number, station in enumerate(like.stations)}
+    return {one.station_id: known.get(one.station_id, len(known) + i) for i, one in enumerate(city.stations)}
+
+
+def _listed(city: City) -> list[tuple[str, str, int]]:
+    """Every truck that some incident needs, kind by kind and station by station."""
+    roster, found, seen = roster_of(city), [], Counter[str]()
+    for unit in (roster[u] for kind in city.kinds for u in trucks_of(city, kind)):
+        found.append((unit.kind, unit.unit_id, 0) if city.units else ("", unit.station_id, seen[unit.station_id]))
+        seen[unit.station_id] += 1
+    return found
 
 
 def shifts_of(city: City, scenario: Scenario, kind: str) -> NDArray[np.void]:

@@ -1,4 +1,4 @@
-"""Tests of the rows of orders and tables, and of the use of teams, against the dense reference."""
+"""Tests of the rows of orders, run cards and tables, and of the use of teams, against the dense reference."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.kernels.order_rows import team_use
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import OrderRule, PolicyRows, TableRule
+from runcard.mdp.rows import CardRule, OrderRule, PolicyRows, TableRule
 
 from ..problems import random_problem
 from ..reference import Dense, Table
@@ -28,15 +28,40 @@ def sent_by_table(problem: DispatchProblem, table: Table) -> NDArray[np.float64]
     return rates
 
 
+def random_lines(problem: DispatchProblem, rng: np.random.Generator, depth: int = 3) -> NDArray[np.int64]:
+    """[J, depth] random teams of the size that each demand point needs, -1 behind the last."""
+    lines = np.full((problem.num_points, depth), -1)
+    for j, needed in enumerate(problem.trucks_needed.tolist()):
+        teams = problem.teams.idle(problem.trucks, min(needed, problem.num_trucks))
+        chosen = rng.permutation(teams)[: int(rng.integers(0, depth + 1))]
+        lines[j, : len(chosen)] = chosen
+    return lines
+
+
+def card_table(dense: Dense, lines: NDArray[np.int64], order: NDArray[np.int64]) -> Table:
+    """The policy of run cards, state by state, from the counts of trucks of each team."""
+    table, counts = dense.order_table(order), dense.problem.teams.counts
+    for place, state in enumerate(dense.states):
+        for j, own in enumerate(lines):
+            fitting = [team for team in own.tolist() if team >= 0 and (counts[team] <= np.array(state)).all()]
+            table[place, j] = fitting[0] if fitting else table[place, j]
+    return table
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_are_those_of_the_policy(seed: int) -> None:
-    """Orders and tables give the teams of the policy with their rates, and the sums of the cost and every measure."""
+    """Orders, run cards and tables give the teams of the policy with their rates, and the sums of every measure."""
     problem = random_problem(seed)
     dense, rng = Dense(problem), np.random.default_rng(seed)
     order = np.array([rng.permutation(problem.num_stations) for _ in range(problem.num_points)])
     anything = dense.random_table(rng)
     tables = [problem.measures["minutes"], problem.cost]
-    for rule, table in ((OrderRule(order), dense.order_table(order)), (TableRule(anything), anything)):
+    lines = random_lines(problem, rng)
+    for rule, table in (
+        (OrderRule(order), dense.order_table(order)),
+        (TableRule(anything), anything),
+        (CardRule(lines, order), card_table(dense, lines, order)),
+    ):
         (rows,) = cpu_backend(problem, 1).rows(rule, tables)
         np.testing.assert_allclose(sent_by_rows(problem, rows), sent_by_table(problem, table), rtol=1e-12)
         np.testing.assert_allclose(rows.cost, dense.rate_of(problem.cost, table), rtol=1e-12)

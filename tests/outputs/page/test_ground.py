@@ -2,13 +2,15 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
+from time import perf_counter
 
 import numpy as np
 import pytest
 import shapely
 from tests.outputs.page.pages import large_city
 
-from runcard.city import City, demo_city, generate_grid
+from runcard.city import City, DemandPoint, Link, Node, Station, demo_city, generate_grid
 from runcard.city.areas import area_of_nodes, demand_nodes
 from runcard.outputs.page import embedded, ground_of
 
@@ -83,3 +85,38 @@ def test_the_ground_of_a_large_city_stays_small() -> None:
     assert (len(ground["areas"]), len(ground["roads"])) == (540, len(city.links))
     assert len(embedded(ground).encode()) < 1_000_000
     assert json.loads(embedded(ground)) == ground
+
+
+def line_city(*places: tuple[float, float]) -> City:
+    """A city of some nodes in a row, each with demand, and a station at the first."""
+    grid = generate_grid(side=2, num_stations=1, load=0.1, seed=1)
+    names = [f"n{number}" for number in range(len(places))]
+    return replace(
+        grid,
+        nodes=tuple(Node(name, *place) for name, place in zip(names, places, strict=True)),
+        links=tuple(Link(f"l{one}", one, other, False, 1.0) for one, other in pairwise(names)),
+        stations=(Station("s", names[0], 2),),
+        demand=tuple(DemandPoint(name, 1.0) for name in names),
+    )
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [(0.0, 0.0), (1.0, 0.0)],
+        [(5.0, 5.0), (5.0, 5.0)],
+        [(550000.0, 4180000.0), (550500.0, 4180000.0), (550000.0, 4180700.0)],
+        [(7.00001, 51.00001), (7.00002, 51.00001)],
+        [(0.0, 0.0), (0.001, 0.0), (0.002, 0.0), (1000.0, 0.0)],
+        [(0.0, 0.0), (1e-9, 0.0), (1e9, 1e9)],
+    ],
+    ids=["two", "one place", "metres", "close", "thin", "far"],
+)
+def test_odd_cities_have_a_ground_at_once(places: list[tuple[float, float]]) -> None:
+    """Two nodes, nodes in one place, a thin town with a far outpost: each has areas within seconds."""
+    city = line_city(*places)
+    began = perf_counter()
+    areas = ground_of(city)["areas"]
+    assert perf_counter() - began < 20.0
+    assert len(areas) == len(places)
+    assert areas[0]["rings"]

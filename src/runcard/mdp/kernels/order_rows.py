@@ -1,7 +1,8 @@
-"""Rows of a policy that follows an order of stations, and of one that is given as a table.
+"""Rows of a policy that follows an order of stations, of one that is a run card, and of one that is given as a table.
 
 An order policy sends, for an incident at j, the first min(k_j, |f|) idle trucks along the order of j, as many from each
-station as it has. Closest-first is the order by expected driving time.
+station as it has. Closest-first is the order by expected driving time. A run card sends the first team of its lines
+that is idle, and follows an order where none of them is.
 """
 
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 from numba import njit
 
 from runcard.mdp.arrays import Floats, Ints
-from runcard.mdp.kernels.states import enter_state, next_state
-from runcard.mdp.kernels.team_codes import first_in_order
+from runcard.mdp.kernels.states import enter_state, next_state, state_mask
+from runcard.mdp.kernels.team_codes import first_in_order, first_on_card
 
 
 @njit(nogil=True, cache=True)
@@ -70,6 +71,34 @@ def order_rows(
     for f in range(start, stop):
         for j in range(len(needed)):
             choice[j] = first_in_order(order, j, idle, needed[j], number_of_code)
+        end = _write_row(choice, rate, cost, measures, sent, used, f - start, end, rows)
+        next_state(space, idle, weight, step)
+
+
+@njit(nogil=True, cache=True)
+def card_rows(
+    start: int,
+    stop: int,
+    space: Any,
+    lines: Ints,
+    order: Ints,
+    needed: Ints,
+    rate: Floats,
+    team_mask: Any,
+    number_of_code: Ints,
+    cost: Floats,
+    measures: Floats,
+    rows: Any,
+) -> None:
+    """The same for run cards with `lines` [points, depth] of team numbers, -1 behind the last, and an `order`."""
+    sent, used = np.full(len(cost), -1.0), np.empty(len(cost), np.int64)
+    choice = np.empty(len(needed), np.int64)
+    end = 0
+    idle, weight, step = enter_state(start, space)
+    for f in range(start, stop):
+        busy = ~state_mask(space, idle, 0, np.uint64(0))
+        for j in range(len(needed)):
+            choice[j] = first_on_card(lines, order, j, idle, busy, needed[j], team_mask, number_of_code)
         end = _write_row(choice, rate, cost, measures, sent, used, f - start, end, rows)
         next_state(space, idle, weight, step)
 

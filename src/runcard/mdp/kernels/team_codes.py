@@ -1,5 +1,7 @@
 """Teams inside a kernel: by their codes (see `response.teams.Teams`), and as sets of positions in an order."""
 
+from typing import Any
+
 import numpy as np
 
 from runcard.mdp.arrays import Ints
@@ -18,6 +20,23 @@ def first_in_order(order: Ints, j: int, idle: Ints, needed: int, number_of_code:
         if size == needed:
             break
     return int(number_of_code[np.uint64(code)])
+
+
+@bare_kernel
+def first_on_card(
+    lines: Ints, order: Ints, j: int, idle: Ints, busy: np.uint64, needed: int, team_mask: Any, number_of_code: Ints
+) -> int:
+    """The number of the first team of lines[j] that is idle, -1 behind the last; where none is, by the order of j.
+
+    `busy` is the mask of all that is not idle (see `kernels.states`).
+    """
+    for place in range(lines.shape[1]):
+        team = lines[j, place]
+        if team < 0:
+            break
+        if team_mask[team] & busy == 0:
+            return int(team)
+    return first_in_order(order, j, idle, needed, number_of_code)
 
 
 @bare_kernel

@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 
 from runcard.mdp.arrays import Floats, Ints
-from runcard.mdp.kernels.states import enter_state
-from runcard.mdp.kernels.team_codes import first_in_order
+from runcard.mdp.kernels.states import enter_state, state_mask
+from runcard.mdp.kernels.team_codes import first_in_order, first_on_card
 
 
 @njit(nogil=True, cache=True)
@@ -22,6 +22,20 @@ def order_shares(
         idle, _, _ = enter_state(f, space)
         for j in range(len(needed)):
             share[j, first_in_order(order, j, idle, needed[j], number_of_code)] += probability[f]
+
+
+@njit(nogil=True, cache=True)
+def card_shares(
+    states: Ints, probability: Floats, space: Any, lines: Ints, order: Ints, needed: Ints, team_mask: Any,
+    number_of_code: Ints, share: Floats,
+) -> None:  # fmt: skip
+    """Add the shares of run cards with `lines` [points, depth] and `order` [points, stations]."""
+    for f in states:
+        idle, _, _ = enter_state(f, space)
+        busy = ~state_mask(space, idle, 0, np.uint64(0))
+        for j in range(len(needed)):
+            team = first_on_card(lines, order, j, idle, busy, needed[j], team_mask, number_of_code)
+            share[j, team] += probability[f]
 
 
 @njit(nogil=True, cache=True)

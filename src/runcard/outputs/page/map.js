@@ -172,7 +172,7 @@
   }
 
   function addDefs(view) {
-    const hidden = makeSvg("svg", { class: "rc-defs", "aria-hidden": "true" }, view.frame.side || view.element);
+    const hidden = makeSvg("svg", { class: "rc-defs", "aria-hidden": "true" }, view.element);
     view.defs = makeSvg("defs", {}, hidden);
   }
 
@@ -216,10 +216,19 @@
   function addRoads(view, place) {
     const { roads } = view.data.ground;
     const lines = roads.map(([x1, y1, x2, y2]) => [place(x1, y1), place(x2, y2)]);
-    const style = { color: "#333", weight: roads.length > 2000 ? 0.6 : 1, opacity: 0.45 };
+    const style = { color: "#333", weight: 1, opacity: 0.45 };
     // One path for all is quick. On a canvas they would hide the areas in print, where a canvas is not transparent.
     const renderer = L.svg({ pane: "roads", padding: 0.3 });
-    L.polyline(lines, { ...style, renderer, pane: "roads", interactive: false, smoothFactor: 0 }).addTo(view.map);
+    view.roads = L.polyline(lines, { ...style, renderer, pane: "roads", interactive: false, smoothFactor: 0 });
+    view.roads.addTo(view.map);
+  }
+
+  function styleRoads(view) {
+    // Many roads close together would darken the areas below them.
+    const crowd = Math.log2(Math.max(1, view.data.ground.roads.length / 500)) / 2;
+    const near = view.map.getZoom() - view.map.getMinZoom() - 1 - crowd;
+    const clear = Math.max(0, Math.min(1, 1 + near / 3));
+    view.roads.setStyle({ opacity: 0.15 + 0.3 * clear, weight: 0.5 + 0.5 * clear });
   }
 
   function addBorders(view, pane) {
@@ -245,10 +254,14 @@
   }
 
   function shortNames(stations) {
-    // All by name if these are short, else all by id.
+    // All by name if these are short, else by id, else by their first unit, else cut short.
     const longest = stations.length <= 20 ? 16 : 6;
-    const short = stations.every((one) => one.name.length <= longest);
-    return (station) => (short ? station.name : station.id.slice(0, 16));
+    const isShort = (nameOf, most) => stations.every((one) => nameOf(one) && nameOf(one).length <= most);
+    const byName = (one) => one.name;
+    const byId = (one) => one.id;
+    const byUnit = (one) => (one.units.length ? one.units[0].id : "");
+    const cut = (one) => (one.id.length <= 12 ? one.id : `${one.id.slice(0, 11)}…`);
+    return isShort(byName, longest) ? byName : isShort(byId, 8) ? byId : isShort(byUnit, 8) ? byUnit : cut;
   }
 
   function stationLines(view, station) {
@@ -491,6 +504,7 @@
     view.highlight(areaId === null ? [] : [view.areas.get(areaId)]);
     for (const area of view.areas.values()) area.polygon.getElement().setAttribute("aria-pressed", area.id === areaId);
     tellChosen(view);
+    if (areaId !== null) view.map.panInside(view.areas.get(areaId).spot, { animate: false });
     if (view.handle.onselect) view.handle.onselect(areaId);
   }
 
@@ -518,7 +532,11 @@
     view.byRoom = [...view.areas.values()].sort((one, other) => other.room - one.room);
     rove(view, [...view.areas.values()].map((area) => listenToArea(view, area)));
     rove(view, view.stations.map((one) => listenToStation(view, one)));
-    view.map.on("zoomend", () => placeText(view));
+    styleRoads(view);
+    view.map.on("zoomend", () => {
+      styleRoads(view);
+      placeText(view);
+    });
     watchSize(view);
   }
 

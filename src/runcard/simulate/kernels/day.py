@@ -44,7 +44,7 @@ def _first_outage(model: Any, state: Any, n: int) -> None:
     """Draw whether truck n is broken at the start, as it may be at any time, and when that changes."""
     between = MINUTES_PER_YEAR / model.breakdowns_per_year
     chance = model.repair_minutes / (between + model.repair_minutes)
-    if uniform(draw_key(state.clock[0].key, draws.OUTAGE, model.first_truck + n, 0)) < chance:
+    if uniform(draw_key(state.clock[0].key, draws.OUTAGE, model.truck_number[n], 0)) < chance:
         state.trucks[n].outages = 1
         _put_out(model, state, n, 1)
     _next_outage(model, state, n)
@@ -56,7 +56,7 @@ def _next_outage(model: Any, state: Any, n: int) -> None:
     clock = state.clock[0]
     state.trucks[n].outages += 1
     begins = state.trucks[n].outages % 2 == 1
-    what, who = draws.OUTAGE if begins else draws.REPAIR, model.first_truck + n
+    what, who = draws.OUTAGE if begins else draws.REPAIR, model.truck_number[n]
     hashed = draw_key(clock.key, what, who, state.trucks[n].outages)
     mean = MINUTES_PER_YEAR / model.breakdowns_per_year if begins else model.repair_minutes
     time = draw_time(model.exponential, mean, hashed)
@@ -211,7 +211,7 @@ def _pick(model: Any, state: Any, station: int) -> int:
 @inlined_kernel
 def _drive_home(model: Any, state: Any, n: int, until: float) -> tuple[float, int]:
     """Minutes that truck n drives home, to the end or to the first node after `until` minutes, and that node."""
-    truck, station, who = state.trucks[n], model.station_of[n], model.first_truck + n
+    truck, station, who = state.trucks[n], model.station_of[n], model.truck_number[n]
     return drive_tree(
         model.home_roads, model.home_link, station, truck.free_node, truck.home_key, who, model.back_factor, until
     )
@@ -230,7 +230,7 @@ def _turnout(model: Any, key: np.uint64, who: int, link: int) -> float:
 def _depart(model: Any, state: Any, n: int, place: int) -> None:
     """Let truck n leave for the incident as number `place` of its team: set when it leaves and when it is there."""
     clock, truck, sent, i = state.clock[0], state.trucks[n], state.sent[place], model.station_of[n]
-    key, j, own = clock.incident_key, clock.point, model.first_truck + n
+    key, j, own = clock.incident_key, clock.point, model.truck_number[n]
     if truck.away:  # it goes on to the next node of its way home, and from there
         minutes, node = _drive_home(model, state, n, clock.now - truck.free_at)
         _count_busy(state, n)
@@ -239,7 +239,7 @@ def _depart(model: Any, state: Any, n: int, place: int) -> None:
         drive, _ = drive_tree(model.roads, model.point_link, model.points[j].row, node, key, own, 1.0, np.inf)
     else:
         # A station has no link: that tells its key from that of a truck.
-        who, link = (model.stations[i].number, -1) if model.turnout_shared else (own, 0)
+        who, link = (model.stations[i].draws, -1) if model.turnout_shared else (own, 0)
         sent.start_at = clock.now + _turnout(model, key, who, link)
         sent.start_node, sent.by_tree = model.stations[i].node, False
         drive = drive_route(model.roads, _route(model, i, j, place, state), key, own)
@@ -272,7 +272,7 @@ def _turn_home(model: Any, state: Any, place: int, at: float) -> bool:
         return True
     number = -1 if sent.by_tree else _route(model, model.station_of[n], j, place, state)
     minutes, node, time, link = drive_until(
-        model.roads, number, model.point_link, row, sent.start_node, clock.incident_key, model.first_truck + n, driven
+        model.roads, number, model.point_link, row, sent.start_node, clock.incident_key, model.truck_number[n], driven
     )
     free_at = at + driven - minutes
     if model.roads.links[link].one_way:
@@ -321,7 +321,7 @@ def send(model: Any, state: Any, stations: Any) -> None:
         place, turned = sent[rank].order, False
         n = sent[place].truck
         if rank >= model.points[j].arrivals and model.turn_back > 0.0 and sent[place].there_at > counts:
-            who, link = (model.first_truck + n, 0) if n >= 0 else (draws.EVERYBODY, model.first_outside + place - num)
+            who, link = (model.truck_number[n], 0) if n >= 0 else (draws.EVERYBODY, model.first_outside + place - num)
             hashed = draw_key(key, draws.TURN, who, link)
             turned = uniform(hashed) < model.turn_back and (n < 0 or _turn_home(model, state, place, counts))
         num_turned += turned
@@ -346,7 +346,7 @@ def send(model: Any, state: Any, stations: Any) -> None:
 def _set_return(model: Any, state: Any, place: int, turned: bool) -> None:
     """Note when a truck that was sent is released and home. If it has turned, it knows from when and where."""
     clock, sent, n = state.clock[0], state.sent[place], state.sent[place].truck
-    key, now, truck, own = clock.incident_key, clock.now, state.trucks[n], model.first_truck + n
+    key, now, truck, own = clock.incident_key, clock.now, state.trucks[n], model.truck_number[n]
     truck.away, truck.released, truck.left_at, truck.home_key = True, False, now, draw_key(key, draws.HOME, own, 0)
     if now >= clock.measured_from:
         truck.dispatches += 1

@@ -1,9 +1,9 @@
 """A batch of incidents under one policy: decide, send, count.
 
 A policy decides by an order of the stations, by its value function (the idle team with the smallest cost + value of the
-state that is left), or by a table of teams. One that knows the hour has all of this for each period of the week, one
-after another. What is counted takes the same memory however many incidents there are:
-arrivals go into bins whose width is a fixed part of the minutes.
+state that is left), by a table of teams, or by a run card (the first of some teams that is idle, else an order). One
+that knows the hour has all of this for each period of the week, one after another. What is counted takes the same
+memory however many incidents there are: arrivals go into bins whose width is a fixed part of the minutes.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from runcard.mdp.kernels.lookahead_bulk import team_ahead
 from runcard.mdp.kernels.states import state_mask
 from runcard.simulate.kernels.day import advance, finish, hour_of_week, send
 
-BY_ORDER, BY_VALUE, BY_TABLE = range(3)
+BY_ORDER, BY_VALUE, BY_TABLE, BY_CARD = range(4)
 """How a policy decides."""
 
 LEAST_MINUTES = 0.01
@@ -34,7 +34,22 @@ def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> No
         period = rule.period[hour_of_week(state.clock[0].now)]
         j, first_value = j + period * rule.num_points, period * rule.num_values
     stations[:] = -1
-    if rule.kind == BY_ORDER:
+    if rule.kind == BY_CARD:
+        for team in rule.table[j]:
+            if team < 0:
+                break
+            fits, same = True, 0
+            for r in range(rule.members.shape[1]):
+                i = rule.members[team, r]
+                # The stations of a team rise: the n-th truck of one needs n idle ones there.
+                same = same + 1 if r > 0 and i == rule.members[team, r - 1] else 1
+                if i >= 0 and state.idle[i] < same:
+                    fits = False
+            if fits:
+                for r in range(rule.members.shape[1]):
+                    stations[r] = rule.members[team, r]
+                return
+    if rule.kind == BY_ORDER or rule.kind == BY_CARD:
         num = 0
         for i in rule.order[j]:
             for _ in range(min(state.idle[i], wanted - num)):

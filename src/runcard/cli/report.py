@@ -1,0 +1,79 @@
+"""`runcard report`: one page for a fire chief."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from shlex import join
+from typing import Annotated, Any
+
+import typer
+
+from runcard.cli.parameters import CityFolder, Seed, Threads, option, path_option, whole_option
+
+FIT_FILE = "fit.json"
+
+
+def report(
+    city: CityFolder,
+    output: Annotated[Path, path_option("FILE", "The page to write.", "--output", "-o")] = Path("report.html"),
+    kind: Annotated[str | None, option("KIND", "Only this kind of units.")] = None,
+    incidents: Annotated[
+        int | None,
+        whole_option(
+            "Incidents to simulate for each policy, where the city is too large to be solved exactly; as many as take "
+            "some ten seconds if left out.",
+            least=100,
+            most=10**8,
+        ),
+    ] = None,
+    seed: Seed = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out what changes if the city is different.")] = False,
+    threads: Threads = None,
+) -> None:
+    """Write a report for a fire chief.
+
+    One HTML file that needs no network: what the best dispatch changes, a map, each unit's work, and whether the gain
+    survives if the city is not as described.
+    """
+    from runcard.city.files import read_city
+    from runcard.cli.progress import Report
+    from runcard.cli.tables import city_line
+    from runcard.cli.terminal import make_console
+    from runcard.outputs.files import check_output_file, size_in_words
+    from runcard.outputs.report import write_report
+    from runcard.policy.solve_options import SolveOptions
+
+    check_output_file(output)
+    given = read_city(city)
+    given = given if kind is None else given.of_kind(kind)
+    words = ["runcard", "report", str(city), "-o", str(output)]
+    words += [] if kind is None else ["--kind", kind]
+    words += [] if incidents is None else ["--incidents", str(incidents)]
+    words += [*([] if seed == 1 else ["--seed", str(seed)]), *(["--quick"] if quick else [])]
+    with Report(given.objective) as shown:
+        options = replace(SolveOptions(threads=threads), progress=shown.bounds)
+        write_report(
+            given,
+            output,
+            incidents=incidents,
+            seed=seed,
+            quick=quick,
+            fit=read_fit(city),
+            command=join(words),
+            options=options,
+            steps=shown,
+        )
+    console = make_console()
+    console.print(city_line(given), style="bold")
+    console.print(
+        f"Wrote {output} ({size_in_words(output)}): open it in a browser; it needs no network", soft_wrap=True
+    )
+
+
+def read_fit(folder: Path) -> dict[str, Any] | None:
+    """What `runcard fit` wrote beside a city; None where it is not there, or not what it should be."""
+    try:
+        found = json.loads((folder / FIT_FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,105 @@
+"""What changes of a department change, for the terminal: in words, by standard, by kind, by unit and by area."""
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from runcard.cli.tables import SplitTable, city_line
+from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
+from runcard.outputs.whatif.page import changed_units, losing_and_gaining
+from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect
+from runcard.outputs.whatif.words import (
+    arrival_lines,
+    closest_words,
+    headline,
+    method,
+    misses,
+    policy_words,
+    signed,
+    span,
+    standard_words,
+    unit_word,
+)
+
+MOST_ROWS = 5
+"""Areas that gain, areas that lose, and twice as many units."""
+
+
+def print_effect(effect: Effect) -> None:
+    """Print what changes."""
+    console = make_console()
+    console.print(city_line(effect.before), style="bold")
+    for line in effect.changes:
+        console.print(f"- {line}", soft_wrap=True)
+    console.print()
+    console.print(headline(effect), style="bold", soft_wrap=True)
+    for line in arrival_lines(effect):
+        console.print(line, soft_wrap=True)
+    console.print(f"Closest-first: {headline(effect, 1)}", soft_wrap=True)
+    console.print(" ".join([policy_words(effect), method(effect), *effect.notes]), soft_wrap=True)
+    console.print()
+    console.print("Missed, % of the incidents of each type, and mean minutes until the unit is there:", style="bold")
+    console.print(standard_table(effect))
+    losers, gainers = losing_and_gaining(effect, MOST_ROWS)
+    for title, areas in (("Areas that lose", losers), ("Areas that gain", gainers)):
+        if areas:
+            console.print(f"{title}, per 100 incidents and in a year:", style="bold")
+            console.print(area_table(effect, areas))
+    console.print("How much of the time units are busy, %, the most changed first:", style="bold")
+    console.print(unit_table(effect))
+
+
+def _cells(change: BeforeAfter | None, times: float) -> list[str | Text]:
+    """Before, after and the change with its interval."""
+    if change is None:
+        return ["", "", ""]
+    between = span(change.difference, times, 2, sign=True)
+    cell = Text(signed(times * change.difference.mean, 2) + (f"\n{between}" if between else ""))
+    return [f"{times * change.before.mean:.2f}", f"{times * change.after.mean:.2f}", cell]
+
+
+def standard_table(effect: Effect) -> SplitTable:
+    """Every standard under the recommended policy, and how it changes under closest-first."""
+    headings = ["standard", "missed\nbefore", "after", "change", "minutes\nbefore", "after", "change"]
+    headings.append("change with\nclosest-first")
+    plain = not effect.before.standards
+    rows = [
+        [
+            Text(visible(standard_words(one.standard, plain=plain)).replace(": ", ":\n", 1)),
+            *_cells(one.missed, 100.0),
+            *_cells(one.minutes, 1.0),
+            _cells(other.missed, 100.0)[2],
+        ]
+        for one, other in zip(effect.standards(0), effect.standards(1), strict=True)
+    ]
+    return SplitTable(headings, rows)
+
+
+def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> SplitTable:
+    """What some areas get before and after."""
+    what = misses(effect.before).replace(" ", "\n")
+    headings = ["area", "closest\nstation", f"{what}\nbefore", "after", "minutes\nbefore", "after", "change\na year"]
+    rows = [
+        [
+            area.name or area.node_id,
+            closest_words(area),
+            f"{100.0 * area.missed_before:.1f}",
+            f"{100.0 * area.missed_after:.1f}",
+            f"{area.minutes_before:.2f}",
+            f"{area.minutes_after:.2f}",
+            signed(area.more_per_year, 1),
+        ]
+        for area in areas
+    ]
+    return SplitTable(headings, rows)
+
+
+def unit_table(effect: Effect) -> SplitTable:
+    """How busy the units are that change the most."""
+    rows = []
+    for unit in changed_units(effect, 2 * MOST_ROWS):
+        stations = dict.fromkeys(one for one in (unit.station_before, unit.station_after) if one is not None)
+        busy = ["" if one is None else f"{100.0 * one:.1f}" for one in (unit.busy_before, unit.busy_after)]
+        rows.append([unit.unit_id, unit_word(unit.kind), ", then ".join(stations), *busy])
+    return SplitTable(["unit", "kind", "station", "busy\nbefore", "after"], rows)

@@ -1,0 +1,168 @@
+"""A decision from the CSV file of run cards: the rule of a card, followed to the letter.
+
+No policy is asked: the same function that decides where cards are simulated (`policy/run_card.py`) finds the line.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runcard.city.conditions import OUTSIDE_ID
+from runcard.errors import InputError
+from runcard.outputs.cards.csv_file import CardFile, CardKey, FileCard
+from runcard.outputs.words import counted, expected_one_of, team_words
+from runcard.policy.run_card import sent_by_card
+from runcard.policy.week import period_of_hour
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindSent:
+    """What one card sends."""
+
+    kind: str
+    units: tuple[str, ...]
+    """"outside" for those that must come from there."""
+    line: int | None
+    """The line that fits, from 1; None where none does, and units go in the fallback order."""
+    busy: str
+    """The busy units of the state that the line was made for, in words."""
+
+    @property
+    def words(self) -> str:
+        """Why these units go, in a sentence."""
+        if self.line is None:
+            return f"{self.kind}: no line of the card fits; the first idle units in the fallback order go."
+        made = f", made for {self.busy} busy" if self.busy else ""
+        return f"{self.kind}: line {self.line} of the card{made}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardAnswer:
+    """Who goes to an incident by the cards, of each kind."""
+
+    key: CardKey
+    """Of the first kind."""
+    kinds: tuple[KindSent, ...]
+
+    @property
+    def headline(self) -> str:
+        """What to do, in one sentence."""
+        place = self.key.area + (f" ({self.key.type})" if self.key.type else "")
+        if len(self.kinds) == 1:
+            return f"Send {team_words(self.kinds[0].units)} to {place}."
+        teams = [f"{team_words(one.units)} ({one.kind})" for one in self.kinds]
+        return f"Send {', '.join(teams[:-1])} and {teams[-1]} to {place}."
+
+    def document(self) -> dict[str, Any]:
+        """The answer as plain values, ready for JSON."""
+        key = self.key
+        return {
+            "node": key.area,
+            **({"type": key.type} if key.type else {}),
+            **({"class": key.incident_class} if key.incident_class else {}),
+            "team": [unit for one in self.kinds for unit in one.units],
+            "kinds": [
+                {"kind": one.kind, "team": list(one.units), "line": one.line, "when_busy": one.busy}
+                for one in self.kinds
+            ],
+            **({"period": key.period} if key.period else {}),
+        }
+
+
+def decide_by_cards(
+    file: CardFile,
+    area: str,
+    incident_type: str | None = None,
+    *,
+    idle: str | None = None,
+    busy: str | None = None,
+    incident_class: int | None = None,
+    hour: int | None = None,
+) -> CardAnswer:
+    """Who goes by the cards of a file to an incident in an area, with units idle or busy in the words of a person."""
+    if (idle is None) == (busy is None):
+        raise InputError(f"expected the idle units or the busy ones, got {'neither' if idle is None else 'both'}")
+    period = _period(file, hour)
+    here = {key: card for key, card in file.cards.items() if key.period == period}
+    chosen = _cards_of(here, area, incident_type, incident_class)
+    capacity = Counter[str]()
+    for houses in {(key.kind, frozenset(card.houses)) for key, card in here.items()}:
+        capacity.update(unit for house in houses[1] for unit in house)
+    free = _free(capacity, idle, busy)
+    kinds = tuple(_sent(key.kind, card, free) for key, card in chosen.items())
+    return CardAnswer(key=next(iter(chosen)), kinds=kinds)
+
+
+def _period(file: CardFile, hour: int | None) -> str:
+    """The period of an hour; "" if the cards are for every hour."""
+    if not file.periods:
+        return ""
+    names = "; ".join(f"{one.name}: {one.words}" for one in file.periods)
+    if hour is None:
+        raise InputError(f"{file.path}: it holds cards for each period ({names}): say with --time when the incident is")
+    if not any(hour in one.hours for one in file.periods):
+        raise InputError(f"{file.path}: expected a time in one of its periods ({names})")
+    return period_of_hour(file.periods, hour).name
+
+
+def _cards_of(
+    cards: Mapping[CardKey, FileCard], area: str, incident_type: str | None, incident_class: int | None
+) -> dict[CardKey, FileCard]:
+    """The cards of an area and a type or class, one for each kind."""
+    found = {key: card for key, card in cards.items() if key.area == area}
+    if not found:
+        raise InputError(expected_one_of("place with a card", (key.area for key in cards), area))
+    types = list(dict.fromkeys(key.type for key in found))
+    if incident_type is None and len(types) > 1:
+        raise InputError(f"area {area} has cards for several types; choose one with --type: {', '.join(types)}")
+    wanted = types[0] if incident_type is None else incident_type
+    if wanted not in types:
+        has = "this file has no types" if types == [""] else expected_one_of("type of incident", types, wanted)
+        raise InputError(f"area {area}: {has}")
+    found = {key: card for key, card in found.items() if key.type == wanted}
+    classes = sorted({key.incident_class for key in found})
+    if incident_class is None and len(classes) > 1:
+        raise InputError(f"area {area} has cards for several classes of incidents: choose one with --class")
+    number = classes[0] if incident_class is None or (classes == [0] and incident_class == 1) else incident_class
+    if number not in classes:
+        raise InputError(f"area {area}: expected a class of its cards, got --class {incident_class}")
+    return {key: card for key, card in found.items() if key.incident_class == number}
+
+
+def _free(capacity: Mapping[str, int], idle: str | None, busy: str | None) -> Counter[str]:
+    """How many idle units there are of each name: 0 or 1, or the trucks of a station where there is no roster."""
+    words, what = (idle, "idle") if idle is not None else (str(busy), "busy")
+    assert words is not None
+    every = Counter(capacity)
+    if words.strip() in ("all", "none") and words.strip() not in capacity:
+        named = every if words.strip() == "all" else Counter[str]()
+    else:
+        named = Counter(word.strip() for word in words.split(","))
+    for word, number in named.items():
+        if word not in capacity:
+            choices = expected_one_of("unit of the cards", capacity, word, guess=False)
+            raise InputError(f"{what} units: {choices}; or say just all or none")
+        if number > capacity[word]:
+            raise InputError(f"{what} units: expected {word} at most {counted(capacity[word], 'time')}, got {number}")
+    return named if idle is not None else every - named
+
+
+def _sent(kind: str, card: FileCard, free: Mapping[str, int]) -> KindSent:
+    """What a card sends with these units idle: of each house the first idle ones."""
+    there = [_idle_of(house, free) for house in card.houses]
+    line, numbers = sent_by_card(card.lines, range(len(card.houses)), [len(units) for units in there], card.needed)
+    units = [there[number].pop(0) for number in numbers]
+    units += [OUTSIDE_ID] * (card.needed - len(units))
+    made = "" if line is None else card.busy[line]
+    return KindSent(kind=kind, units=tuple(units), line=None if line is None else line + 1, busy=made)
+
+
+def _idle_of(house: Iterable[str], free: Mapping[str, int]) -> list[str]:
+    """The idle units of a house, in its order."""
+    left, found = dict(free), []
+    for unit in house:
+        if left.get(unit, 0) > 0:
+            left[unit] -= 1
+            found.append(unit)
+    return found

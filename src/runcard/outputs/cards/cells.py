@@ -1,0 +1,62 @@
+"""The cells of run cards: lists of units, and text that no spreadsheet takes for a formula.
+
+A cell that begins with = + - @ (also in their wide forms), or has one of these after a character that a spreadsheet may
+split cells at, gets an apostrophe before it; reading takes it away again. Numbers are written as numbers.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from runcard.errors import InputError
+
+BETWEEN_UNITS: Final = " + "
+"""Of a line."""
+BETWEEN_HOUSES: Final = " > "
+WITHIN_HOUSE: Final = " / "
+BETWEEN_BUSY: Final = ", "
+
+_DANGER: Final = "[=+\\-@\uff1d\uff0b\uff0d\uff20\u2212]"
+_START: Final = "(^|[;,|\t\r\n][ \t\r\n]*|^[ \t\r\n]+)"
+_UNSAFE: Final = re.compile(f"{_START}('*{_DANGER})")
+_MADE_SAFE: Final = re.compile(f"{_START}'('*{_DANGER})")
+
+
+def safe_text(text: str) -> str:
+    """The text as a cell that is no formula, in whatever way a spreadsheet splits the file."""
+    return _UNSAFE.sub(r"\1'\2", text)
+
+
+def plain_text(cell: str) -> str:
+    """The text of a cell that was made safe, or was safe before."""
+    return _MADE_SAFE.sub(r"\1\2", cell)
+
+
+def checked_ids(ids: Iterable[str]) -> None:
+    """Raise an InputError if a unit could not be told from a list of units."""
+    for one in ids:
+        for mark in (BETWEEN_UNITS, BETWEEN_HOUSES, WITHIN_HOUSE, BETWEEN_BUSY):
+            if mark in one or one != one.strip():
+                raise InputError(f"unit {one!r}: expected an id without {mark!r}, which stands between units on cards")
+
+
+def units_cell(units: Sequence[str]) -> str:
+    """The units of a line: E01 + E07."""
+    return BETWEEN_UNITS.join(units)
+
+
+def units_of(text: str) -> tuple[str, ...]:
+    """The units of such a cell."""
+    return tuple(one.strip() for one in text.split(BETWEEN_UNITS)) if text.strip() else ()
+
+
+def houses_cell(houses: Sequence[Sequence[str]]) -> str:
+    """Units in the order in which they go, those of one house together: E01 / E02 > E05."""
+    return BETWEEN_HOUSES.join(WITHIN_HOUSE.join(units) for units in houses)
+
+
+def houses_of(text: str) -> tuple[tuple[str, ...], ...]:
+    """The units of each house of such a cell."""
+    return tuple(
+        tuple(one.strip() for one in house.split(WITHIN_HOUSE)) for house in text.split(BETWEEN_HOUSES) if house.strip()
+    )

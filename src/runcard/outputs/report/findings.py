@@ -1,0 +1,113 @@
+"""What a report says: the policies, the units, what looks absurd, and what changes if the city is different."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from runcard.city.model import City
+from runcard.errors import InputError
+from runcard.outputs.department_comparison import DepartmentComparison
+from runcard.outputs.report.answers import Answer, FarUnit, answers_of, far_units
+from runcard.outputs.report.sensitivity import Row, sensitivity
+from runcard.outputs.report.solved import CARD, CLOSEST, RECOMMENDED, Effort, Solved, of_comparison, solved_city
+
+
+@dataclass(frozen=True, kw_only=True)
+class StationUnits:
+    """The units of one kind at a station, and the work of one of them."""
+
+    kind: str
+    station_id: str
+    station_name: str
+    units: tuple[str, ...]
+    """() where the city has no roster."""
+    num_units: int
+    busy_fractions: tuple[float, float]
+    """With closest-first, and with the recommended dispatch."""
+    calls_per_day: tuple[float, float]
+    price: float
+    """What taking one of them is expected to cost later, with every unit idle: missed standards, unless the city
+    minimises something else."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Report:
+    """All that a report says."""
+
+    given: City
+    """The city, with its periods."""
+    solved: Solved
+    """The city at the mean rates of the week."""
+    stations: tuple[StationUnits, ...]
+    """By kind, those of the highest price first."""
+    answers: Mapping[str, tuple[Answer, ...]]
+    """By kind: who goes to each demand point with every unit idle."""
+    far: tuple[FarUnit, ...]
+    rows: tuple[Row, ...]
+    """The city as it is, then changed; () if not asked for."""
+    seed: int
+    fit: Mapping[str, Any] | None = None
+    """What a fit wrote beside the city, if it is fitted."""
+
+    @property
+    def city(self) -> City:
+        """The city at the mean rates of the week."""
+        return self.solved.city
+
+
+def find(
+    given: City,
+    effort: Effort,
+    *,
+    comparison: DepartmentComparison | None = None,
+    quick: bool = False,
+    fit: Mapping[str, Any] | None = None,
+) -> Report:
+    """The findings of a city; with an exact comparison of it at hand, that is not made again."""
+    if comparison is None:
+        solved = solved_city(given.of_week, (CLOSEST, CARD, RECOMMENDED), effort, with_shares=True)
+    else:
+        if comparison.names[0] != CLOSEST or len(comparison.names) < 2 or comparison.city != given.of_week:
+            raise InputError(
+                f"{given.name}: expected a comparison of this city that begins with {CLOSEST} and ends with the "
+                f"recommended policy, got one of {comparison.city.name} with {', '.join(comparison.names)}"
+            )
+        solved = of_comparison(comparison, effort, with_shares=True)
+    rows = () if quick else sensitivity(given, solved, effort)
+    answers = {}
+    for kind, policy in solved.policies[-1].items():
+        effort.steps.begin(f"{kind}: who goes to each area")
+        answers[kind] = answers_of(policy)
+    return Report(
+        given=given,
+        solved=solved,
+        stations=tuple(one for kind in solved.city.kinds for one in _stations(solved, kind)),
+        answers=answers,
+        far=tuple(one for kind, own in answers.items() for one in far_units(solved, kind, own)),
+        rows=rows,
+        seed=effort.seed,
+        fit=fit,
+    )
+
+
+def _stations(solved: Solved, kind: str) -> list[StationUnits]:
+    """The units of a kind by station, those of the highest price first."""
+    seen, policy = solved.city.of_kind(kind), solved.policies[-1][kind]
+    closest, recommended = solved.results[0].kinds[kind], solved.last.kinds[kind]
+    prices = policy.prices(policy.problem.trucks, np.arange(1, policy.problem.num_stations + 1))
+    found = [
+        StationUnits(
+            kind=kind,
+            station_id=station.station_id,
+            station_name=station.name,
+            units=tuple(unit.unit_id for unit in seen.units if unit.station_id == station.station_id),
+            num_units=station.trucks,
+            busy_fractions=(float(closest.busy_fractions[i]), float(recommended.busy_fractions[i])),
+            calls_per_day=(float(closest.calls_per_day[i]), float(recommended.calls_per_day[i])),
+            price=float(prices[i]),
+        )
+        for i, station in enumerate(seen.stations)
+    ]
+    return sorted(found, key=lambda one: -one.price)

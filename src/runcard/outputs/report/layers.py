@@ -1,0 +1,245 @@
+"""The layers of the map of a report: for each kind the chance of a miss, who goes first, and where that departs.
+
+A layer is plain values, as `outputs/page/map.js` wants them. An area is a node with demand points, one for each type of
+incident; what an area has is the mean over its incidents, those of every type.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.model import City
+from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
+from runcard.outputs.page import classes_of, sequential
+from runcard.outputs.panels import NOBODY, Panel, area_colours, ground_of
+from runcard.outputs.report.answers import Answer
+from runcard.outputs.report.findings import Report, StationUnits
+from runcard.outputs.report.words import and_list, minutes_words, percent_words, price_words, rule_words
+from runcard.outputs.team_shares import TeamShares
+
+Layer = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class KindMap:
+    """What the layers of one kind are made from."""
+
+    report: Report
+    kind: str
+    city: City
+    """That the kind sees."""
+    points: Mapping[str, list[int]]
+    """By node: its demand points."""
+    answers: tuple[Answer, ...]
+
+    @property
+    def problem(self) -> DispatchProblem:
+        """The problem of the kind."""
+        return self.report.solved.policies[-1][self.kind].problem
+
+    @property
+    def shares(self) -> tuple[TeamShares, TeamShares]:
+        """Who goes how often, with closest-first and with the recommended dispatch."""
+        return self.report.solved.shares[0][self.kind], self.report.solved.shares[-1][self.kind]
+
+    def unit(self, stations: tuple[int, ...]) -> tuple[str, ...]:
+        """The units of a team: of each station the first of its roster, or its name where there is no roster."""
+        found = []
+        for place, i in enumerate(stations):
+            station = self.city.stations[i]
+            units = [unit.unit_id for unit in self.city.units if unit.station_id == station.station_id]
+            taken = stations[:place].count(i)
+            found.append(units[taken] if units else station.name or station.station_id)
+        return tuple(found)
+
+    def heading(self, node_id: str) -> str:
+        """The first line of the label of an area."""
+        per_day = sum(self.city.demand[point].incidents_per_day for point in self.points[node_id])
+        return f"Area {self.names[node_id]}: {per_day:.2g} incidents a day"
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What a person calls each node."""
+        return {node.node_id: node.name or node.node_id for node in self.city.nodes}
+
+    def mean(self, values: NDArray[np.float64], node_id: str) -> float:
+        """The mean of a number of demand points over the incidents of an area; nan where it is not known."""
+        points = [point for point in self.points[node_id] if np.isfinite(values[point])]
+        rates = self.problem.incidents_per_day[points]
+        return float((rates * values[points]).sum() / rates.sum()) if len(points) and rates.sum() > 0.0 else np.nan
+
+    def title(self, words: str) -> str:
+        """The title of a layer, with the kind before it where there are several."""
+        return (
+            words[0].upper() + words[1:] if len(self.report.city.kinds) == 1 else f"{self.kind.capitalize()}: {words}"
+        )
+
+
+def layers_of(report: Report) -> list[Layer]:
+    """Every layer of the map, kind after kind."""
+    found = []
+    for kind in report.city.kinds:
+        seen, points = report.city.of_kind(kind), dict[str, list[int]]()
+        for number, point in enumerate(seen.demand):
+            points.setdefault(point.node_id, []).append(number)
+        own = KindMap(report, kind, seen, points, report.answers[kind])
+        found += [miss_layer(own), team_layer(own), departure_layer(own)]
+    return found
+
+
+def miss_layer(own: KindMap) -> Layer:
+    """The chance that a standard is missed in each area in the long run, with the recommended dispatch."""
+    chances = [_chances(own, shares) for shares in own.shares]
+    minutes = [shares.mean(own.problem.measures[MINUTES]) for shares in own.shares]
+    means = {node: own.mean(_mean_of(chances[1]), node) for node in own.points}
+    known = {node: mean for node, mean in means.items() if np.isfinite(mean)}
+    classes = classes_of(list(known.values()), num=6)
+    areas = {}
+    for node, mean in known.items():
+        lines = [own.heading(node)]
+        for point in own.points[node]:
+            demand = own.city.demand[point]
+            for number, standard in enumerate(own.city.standards_of(demand)):
+                after, before = chances[1][number][point], chances[0][number][point]
+                if np.isfinite(after):
+                    was = f" (closest first {percent_words(before)})" if np.isfinite(before) else ""
+                    lines.append(f"{rule_words(standard)}: missed {percent_words(after)}{was}")
+            if np.isfinite(minutes[1][point]):
+                lines.append(f"  first {own.kind} after {minutes_words(minutes[1][point])} on average")
+        areas[node] = {"class": classes.of(mean), "lines": lines, "mark": ""}
+    what = "that a standard is missed" if own.city.standards else "that an incident is late"
+    return {
+        "id": f"miss-{own.kind}",
+        "title": own.title(f"chance {what}"),
+        "legend": classes.legend(sequential(len(classes))),
+        "areas": areas,
+        "outlined": _departing(own),
+        "stations": _station_lines(own),
+    }
+
+
+def _chances(own: KindMap, shares: TeamShares) -> list[NDArray[np.float64]]:
+    """[standard][J] the chance that each standard of a demand point is missed; nan where it has fewer."""
+    if not own.city.standards:
+        return [shares.mean(own.problem.measures[P_LATE])]
+    num = [len(own.city.standards_of(demand)) for demand in own.city.demand]
+    return [
+        np.where(np.array(num) > number, shares.mean(own.problem.missed(number)), np.nan) for number in range(max(num))
+    ]
+
+
+def _mean_of(chances: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """[J] the mean over the standards of each demand point; nan where none is known."""
+    known = np.isfinite(chances)
+    total: NDArray[np.float64] = np.where(known, chances, 0.0).sum(axis=0)
+    return np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan)
+
+
+def team_layer(own: KindMap) -> Layer:
+    """The unit that is first due in each area with every unit idle, and the others that go."""
+    ground = ground_of(own.city)
+    shown = {node: _shown(own, points) for node, points in own.points.items()}
+    owners = tuple(
+        shown[own.city.demand[point].node_id].team[0] if shown[own.city.demand[point].node_id].team else NOBODY
+        for point in ground.points
+    )
+    colours = area_colours(ground, [Panel("", "", 0, owners, ())])
+    used = list(dict.fromkeys(colours[i] for i in sorted({i for i in owners if i >= 0})))
+    units = {
+        colour: [own.unit((i,))[0] for i in sorted(set(owners)) if i >= 0 and colours[i] == colour] for colour in used
+    }
+    areas = {
+        node: {
+            "class": used.index(colours[answer.team[0]]),
+            "lines": [own.heading(node), *_team_lines(own, node)],
+            "mark": own.unit(answer.team[:1])[0],
+        }
+        for node, answer in shown.items()
+        if answer.team
+    }
+    return {
+        "id": f"team-{own.kind}",
+        "title": own.title("first due, every unit in quarters"),
+        "legend": [{"colour": colour, "hatch": "", "label": ", ".join(units[colour])} for colour in used],
+        "areas": areas,
+        "outlined": _departing(own),
+        "stations": _station_lines(own),
+    }
+
+
+def _shown(own: KindMap, points: Iterable[int]) -> Answer:
+    """The answer that an area is coloured by: to the type of incident with the most units; of these, the first."""
+    return max((own.answers[point] for point in points), key=lambda one: len(one.team))
+
+
+def _team_lines(own: KindMap, node_id: str) -> list[str]:
+    """Who goes to each type of incident; types with the same answer share a line."""
+    found: dict[tuple[tuple[int, ...], tuple[int, ...]], list[str]] = {}
+    for point in own.points[node_id]:
+        answer = own.answers[point]
+        found.setdefault((answer.team, answer.closest), []).append(own.city.demand[point].type)
+    lines = []
+    for (team, closest), types in found.items():
+        of_types = f"{', '.join(filter(None, types))}: " if any(types) else ""
+        instead = f" (closest first: {and_list(own.unit(closest))})" if team != closest else ""
+        lines.append(f"{of_types}{and_list(own.unit(team))}{instead}")
+    return lines
+
+
+def departure_layer(own: KindMap) -> Layer:
+    """Where the recommended units are not the closest ones, and what that gains."""
+    gains = np.array([answer.gain for answer in own.answers])
+    departing = _departing(own)
+    means = {node: own.mean(gains, node) for node in departing}
+    times, unit = price_words(own.city)
+    classes = classes_of([times * mean for mean in means.values()], num=3, label=lambda value: f"{value:g}")
+    swatches = sequential(len(classes) + 1)
+    same = {"colour": swatches[0].colour, "hatch": "", "label": "the closest units go"}
+    named = classes.legend(swatches[1:]) if departing else []
+    legend = [same, *({**one, "label": f"others go: {one['label']} avoided"} for one in named)]
+    areas = {}
+    for node, points in own.points.items():
+        lines = [own.heading(node)]
+        for point in points:
+            answer, name = own.answers[point], own.city.demand[point].type
+            if answer.departs:
+                lines += _departure_lines(own, answer, f"{name}: " if name else "", times, unit)
+        lines += ["The closest units go."] if len(lines) == 1 else []
+        number = 1 + classes.of(times * means[node]) if node in means else 0
+        areas[node] = {"class": number, "lines": lines, "mark": ""}
+    return {
+        "id": f"departs-{own.kind}",
+        "title": own.title(f"where not the closest go, and {unit} avoided"),
+        "legend": legend,
+        "areas": areas,
+        "outlined": departing,
+        "stations": _station_lines(own),
+    }
+
+
+def _departure_lines(own: KindMap, answer: Answer, before: str, times: float, unit: str) -> list[str]:
+    """What goes in place of the closest units, and why."""
+    now = f"missed now {percent_words(answer.missed)} instead of {percent_words(answer.closest_missed)}"
+    return [
+        f"{before}{and_list(own.unit(answer.team))} instead of {and_list(own.unit(answer.closest))}",
+        f"  {now}; in all {times * answer.gain:.2g} {unit} avoided",
+    ]
+
+
+def _departing(own: KindMap) -> list[str]:
+    """The areas where some type of incident is not sent the closest units."""
+    return [node for node, points in own.points.items() if any(own.answers[point].departs for point in points)]
+
+
+def _station_lines(own: KindMap) -> dict[str, list[str]]:
+    """What the label of each station says about its units of a kind."""
+    return {one.station_id: [_work(one)] for one in own.report.stations if one.kind == own.kind}
+
+
+def _work(one: StationUnits) -> str:
+    """The work of the units of a station in a line."""
+    names = ", ".join(one.units) or one.kind
+    return f"{names}: {one.calls_per_day[1]:.1f} calls a day, busy {percent_words(one.busy_fractions[1])} of the time"

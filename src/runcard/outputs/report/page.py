@@ -1,0 +1,251 @@
+"""The report as one HTML file: it needs no other file, no network, and no picture."""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from runcard.city.model import City
+from runcard.outputs.department_comparison import DepartmentComparison
+from runcard.outputs.files import check_output_file, write_whole
+from runcard.outputs.page import embedded, ground_of, page_parts
+from runcard.outputs.report import words
+from runcard.outputs.report.findings import Report, find
+from runcard.outputs.report.layers import layers_of
+from runcard.outputs.report.sensitivity import TITLES, Row
+from runcard.outputs.report.solved import CARD, Effort
+from runcard.outputs.steps import NO_STEPS, Steps
+from runcard.policy.solve_options import SolveOptions
+from runcard.simulate.result import Interval
+
+BAR_WIDTH: Final = 150.0
+NARROW: Final = 5e-5
+"""Half of an interval that is too narrow to be printed."""
+
+
+def write_report(
+    city: City,
+    path: str | Path,
+    *,
+    comparison: DepartmentComparison | None = None,
+    incidents: int | None = None,
+    seed: int = 1,
+    quick: bool = False,
+    fit: Mapping[str, Any] | None = None,
+    command: str = "",
+    options: SolveOptions | None = None,
+    steps: Steps = NO_STEPS,
+) -> Path:
+    """The file that now holds the report of a city.
+
+    An exact `comparison` of the city, which begins with closest-first and ends with the recommended policy, is not made
+    again. `incidents` are simulated for each policy where the city is too large to be solved exactly. A
+    `quick` report leaves out what changes if the city is different. `fit` is what a fit wrote beside the city.
+    """
+    file = Path(path)
+    check_output_file(file)
+    effort = Effort(incidents=incidents, seed=seed, options=options or SolveOptions(), steps=steps)
+    report = find(city, effort, comparison=comparison, quick=quick, fit=fit)
+    steps.begin("writing the report")
+    return write_whole(file, report_page(report, command=command).encode())
+
+
+def report_page(report: Report, *, command: str = "") -> str:
+    """The text of the page."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string((files("runcard.outputs.report") / "page.html").read_text("utf-8"))
+    parts, results, city = page_parts(), report.solved.results, report.city
+    data = {"ground": ground_of(city), "layers": layers_of(report), "note": _map_note(report)}
+    times, unit = words.price_words(city)
+    return template.render(
+        report=report,
+        city=city,
+        words=words,
+        titles=[words.policy_title(one, number, len(results)) for number, one in enumerate(results)],
+        rows=_standard_rows(report),
+        kinds=_kind_rows(report),
+        style=Markup(parts.style),
+        script=Markup(parts.script),
+        map_data=Markup(embedded(data)),
+        groups=_groups(report),
+        gain_scale=_gain_scale(report.rows),
+        price_times=times,
+        price_unit=unit,
+        most_price=max((one.price for one in report.stations), default=0.0),
+        most_busy=max((max(one.busy_fractions) for one in report.stations), default=0.0),
+        bar=_bar,
+        widest=max((one.missed.half for one in results), default=0.0),
+        settings=_settings(report),
+        command=command,
+        version=version("runcard"),
+        python=platform.python_version(),
+        with_card=any(one.name == CARD for one in results),
+    )
+
+
+def _map_note(report: Report) -> str:
+    """What the map is about."""
+    how = "exact" if report.solved.exact else f"counted over {report.solved.incidents:,} simulated incidents"
+    return (
+        f"Recommended dispatch. Chances and minutes of the long run are {how}; who goes is with every unit in quarters."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """How often something is missed under one policy, and the mean response beside it, in words."""
+
+    missed: str
+    interval: str
+    minutes: str
+    p90: str = ""
+    change: str = ""
+    """Better or worse than closest-first, where that is certain and large enough to be seen."""
+
+
+def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
+    """For each standard, and first for all together, what each policy does."""
+    results, exact, city = report.solved.results, report.solved.exact, report.city
+    total = [
+        Cell(
+            missed=words.percent_words(one.missed.mean) if not city.standards else _per_100(one.missed.mean),
+            interval=interval_words(one.missed, exact),
+            minutes=words.minutes_words(one.mean_minutes),
+            change=_change(one.fewer),
+        )
+        for one in results
+    ]
+    found = [("All standards together, per 100 incidents" if city.standards else _late_rule(city), total)]
+    for number, standard in enumerate(one.standard for one in results[0].standards):
+        cells = []
+        for result in results:
+            one = result.standards[number]
+            cells.append(
+                Cell(
+                    missed="no incidents" if one.missed is None else words.percent_words(one.missed.mean),
+                    interval="" if one.missed is None else interval_words(one.missed, exact),
+                    minutes="–" if one.minutes is None else words.minutes_words(one.minutes),
+                    change="" if one.fewer is None else _change(one.fewer),
+                )
+            )
+        found.append((words.rule_words(standard), cells))
+    return found
+
+
+def _late_rule(city: City) -> str:
+    """When an incident of a city without standards is late."""
+    rules = list(dict.fromkeys(map(city.rule_of, city.demand)))
+    return f"Late: not {rules[0]}" if len(rules) == 1 else f"Late, by {len(rules)} different standards"
+
+
+def _per_100(missed: float) -> str:
+    """Missed standards per 100 incidents."""
+    return f"{100.0 * missed:.2f}"
+
+
+def _change(fewer: Interval) -> str:
+    """Whether less is missed than under closest-first, where that is certain."""
+    if abs(fewer.mean) < words.NOTICED / 5 or fewer.low <= 0.0 <= fewer.high:
+        return ""
+    return "fewer" if fewer.mean > 0.0 else "more"
+
+
+def interval_words(given: Interval, exact: bool) -> str:
+    """The ends of an interval as percentages; where they are proven and the same when printed, that."""
+    if exact and given.half < NARROW:
+        return "proven"
+    if not isfinite(given.low) or not isfinite(given.high):
+        return "not known"
+    low, high = (words.percent_words(end) for end in (given.low, given.high))
+    return f"{low.removesuffix(' %')} to {high.removesuffix(' %')}"
+
+
+def _kind_rows(report: Report) -> list[tuple[str, list[Cell]]]:
+    """For each kind, the minutes until the first unit is there."""
+    found = []
+    for kind in report.city.kinds:
+        cells = []
+        for result in report.solved.results:
+            one = result.kinds[kind]
+            p90 = "–" if one.p90_minutes is None else words.minutes_words(one.p90_minutes)
+            cells.append(Cell(missed="", interval="", minutes=words.minutes_words(one.mean_minutes), p90=p90))
+        found.append((kind, cells))
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Rows of the sensitivity that are about the same thing."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def _groups(report: Report) -> list[Group]:
+    """The rows of the sensitivity, by what they are about; the city as described is a group of its own."""
+    titles = {"": "As described", **TITLES}
+    found = [(title, tuple(row for row in report.rows if row.about == about)) for about, title in titles.items()]
+    return [Group(title=title, rows=rows) for title, rows in found if rows]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where gains stand on a drawing, from 0 to `BAR_WIDTH`."""
+
+    low: float
+    high: float
+
+    def at(self, gain: float) -> float:
+        """The place of a gain; ends that are not known are cut."""
+        part = (min(max(gain, self.low), self.high) - self.low) / (self.high - self.low)
+        return round(BAR_WIDTH * part, 1)
+
+
+def _gain_scale(rows: tuple[Row, ...]) -> Scale:
+    """A scale that has room for all gains, and for 0."""
+    gains = [row.recommended.gain for row in rows]
+    ends = [end for gain in gains for end in (gain.low, gain.mean, gain.high) if isfinite(end)]
+    low, high = min([0.0, *ends]), max([0.0, *ends])
+    room = 0.05 * (high - low) or 0.01
+    return Scale(max(-1.0, low - room), high + room)
+
+
+def _bar(value: float, most: float) -> float:
+    """The width of a bar."""
+    return round(BAR_WIDTH * max(0.0, value) / most, 1) if most > 0.0 else 0.0
+
+
+def _settings(report: Report) -> list[tuple[str, str]]:
+    """What the city says, and how the report was made, as pairs of name and words."""
+    city, solved = report.city, report.solved
+    busy = city.busy_minutes
+    by_kind = (
+        ", ".join(f"{kind} {minutes:.3g} min" for kind, minutes in busy.items()) if isinstance(busy, Mapping) else ""
+    )
+    recommended = ", ".join(f"{kind}: {policy.name}" for kind, policy in solved.policies[-1].items())
+    method = "every state solved; intervals are proven"
+    if not solved.exact:
+        method = f"{solved.incidents:,} incidents simulated for each policy, the same for all; seed {report.seed}; 95 %"
+    found = {
+        "Areas, road nodes and road links": f"{len({one.node_id for one in city.demand}):,}, {len(city.nodes):,}, "
+        f"{len(city.links):,}",
+        "Incidents a day": f"{city.incidents_per_day:.4g}{' (mean of the week)' if report.given.periods else ''}",
+        "Mean time a unit is busy": by_kind or f"{city.mean_busy_minutes:.3g} min",
+        "Incidents per unit and busy time (load)": f"{city.load:.3g}",
+        "Driving times": f"{city.driving.model}, shared delay {city.shared_delay:.3g}",
+        "What is made smallest": {"late": "missed standards", "minutes": "mean response"}.get(
+            city.objective.minimise, "missed standards and minutes"
+        ),
+        "Recommended policy": recommended,
+        "Method": method,
+    }
+    if any(one.weight != 1.0 for one in city.standards):
+        found["Weights of standards"] = ", ".join(f"{words.rule_words(one)}: {one.weight:g}" for one in city.standards)
+    return list(found.items())

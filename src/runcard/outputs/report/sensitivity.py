@@ -1,0 +1,103 @@
+"""Does the gain survive if the city is not as it was described? The city with one thing changed, solved again.
+
+Loads and periods change only the rates, so driving times are found once for them. A changed city is solved anew: its
+row is what a comparison of that city says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from runcard.city.model import City
+from runcard.mdp.problem import DispatchProblem
+from runcard.outputs.report.solved import CLOSEST, RECOMMENDED, Effort, Result, Solved, quicker, solved_city
+from runcard.outputs.steps import NamedSteps
+
+LOADS: Final = (0.5, 0.8, 1.25, 1.5)
+SHARED_DELAYS: Final = (0.0, 0.5, 1.0)
+DELAY_WORDS: Final = {0.0: "units never held up together", 1.0: "units on one road always held up together"}
+TARGET_MINUTES: Final = (-1.0, 1.0)
+LEAST_TARGET_MINUTES: Final = 0.5
+PART: Final = 1 / 3
+"""Of the incidents that the city itself is simulated for; gains are over the same incidents, so they are precise."""
+TITLES: Final = {
+    "load": "More or fewer incidents",
+    "period": "Times of the week",
+    "target": "Other standards",
+    "delay": "Traffic that holds up several units at once",
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Change:
+    """One way in which a city could be different."""
+
+    about: str
+    """A key of `TITLES`."""
+    words: str
+    city: City
+    rates_only: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Row:
+    """What closest-first and the recommended dispatch do in a changed city."""
+
+    about: str
+    words: str
+    closest: Result
+    recommended: Result
+
+
+def changes_of(given: City) -> list[Change]:
+    """Every change of a city that is looked at; those that would change nothing are left out."""
+    city = given.of_week
+    found = []
+    for times in LOADS:
+        demand = tuple(replace(one, incidents_per_day=times * one.incidents_per_day) for one in city.demand)
+        words = f"{abs(times - 1.0):.0%} {'more' if times > 1.0 else 'fewer'} incidents"
+        found.append(Change(about="load", words=words, city=replace(city, demand=demand), rates_only=True))
+    for period in given.periods:
+        of_period = given.in_period(period.name)
+        words = f"{period.name} ({period.words}): {of_period.incidents_per_day:.0f} incidents a day"
+        found.append(Change(about="period", words=words, city=of_period, rates_only=True))
+    for more in TARGET_MINUTES:
+        words = f"every standard {abs(more):g} minute {'longer' if more > 0.0 else 'shorter'}"
+        found.append(Change(about="target", words=words, city=with_targets(city, more)))
+    for shared in SHARED_DELAYS if sends_several(city) else ():
+        if shared != city.shared_delay:
+            words = DELAY_WORDS.get(shared, f"held up together on {shared:.0%} of the roads that they share")
+            found.append(Change(about="delay", words=words, city=replace(city, shared_delay=shared)))
+    return found
+
+
+def sends_several(city: City) -> bool:
+    """Whether some incident is sent several units of one kind: else no units of one kind share a road."""
+    return any(one.trucks > 1 for point in city.demand for one in city.standards_of(point))
+
+
+def with_targets(city: City, more_minutes: float) -> City:
+    """The city with every target so many minutes longer, but none shorter than half a minute."""
+
+    def moved(minutes: float | None) -> float | None:
+        return None if minutes is None else max(LEAST_TARGET_MINUTES, minutes + more_minutes)
+
+    standards = tuple(
+        replace(one, target_minutes=max(LEAST_TARGET_MINUTES, one.target_minutes + more_minutes))
+        for one in city.standards
+    )
+    demand = tuple(replace(one, target_minutes=moved(one.target_minutes)) for one in city.demand)
+    return replace(city, target_minutes=moved(city.target_minutes), standards=standards, demand=demand)
+
+
+def sensitivity(given: City, base: Solved, effort: Effort) -> tuple[Row, ...]:
+    """A row for the city as it is, and one for each change."""
+    rows = [Row(about="", words="as described", closest=base.results[0], recommended=base.last)]
+    changes = changes_of(given)
+    effort = quicker(effort, base.incidents, PART)
+    for number, change in enumerate(changes, start=1):
+        named = replace(effort, steps=NamedSteps(effort.steps, f"{number} of {len(changes)}, {change.words}"))
+        known: Mapping[str, DispatchProblem] | None = base.problems if change.rates_only else None
+        found = solved_city(change.city, (CLOSEST, RECOMMENDED), named, known=known)
+        rows.append(Row(about=change.about, words=change.words, closest=found.results[0], recommended=found.last))
+    return tuple(rows)

@@ -1,0 +1,368 @@
+"""What policies do in one city, the same numbers whether every state is solved or incidents are simulated.
+
+A kind is small if states × demand points × stations² is at most `EXACT_WORK`: then `optimal` is solved, else
+`one-step-mean-field`. Where every kind is small, all numbers are exact and their intervals proven; else all are
+simulated over the same incidents, with 95 % intervals. A gain is 1 - m / m₀, with m₀ what closest-first misses. Of
+proven bounds m in [l, u] and m₀ in [l₀, u₀] it lies in [1 - u / l₀, 1 - l / u₀]. Standards are missed at a known mean
+rate of each demand point, so the mean minutes of a type are Σ_j λ_j m_j / Σ_j λ_j over its demand points j, with m_j
+from `team_shares.py`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import inf, prod
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.model import City, Standard
+from runcard.mdp.from_city import with_rates_of
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.standards import standard_tables
+from runcard.outputs.compare import Comparison, StandardResult, compare_policies
+from runcard.outputs.department_comparison import DepartmentComparison
+from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
+from runcard.outputs.team_shares import ShareKeeper, TeamShares, exact_shares
+from runcard.policy.base import Policy
+from runcard.policy.department import department_of
+from runcard.policy.solve import solve_named
+from runcard.policy.solve_options import SolveOptions
+from runcard.simulate.department import DepartmentSimulation, simulate_department
+from runcard.simulate.result import Interval, Misses
+
+CLOSEST: Final = "closest-first"
+CARD: Final = "fixed-card"
+OPTIMAL: Final = "optimal"
+MEAN_FIELD: Final = "one-step-mean-field"
+RECOMMENDED: Final = "recommended"
+"""The best policy that each kind is small enough for."""
+EXACT_WORK: Final = 5e10
+"""About that of 18 trucks and 400 demand points, some seconds of work; a report solves about a dozen cities."""
+MOST_INCIDENTS: Final = 120_000
+FEWEST_INCIDENTS: Final = 4_000
+FEW_TEAMS: Final = 64
+"""With so many teams a decision takes a hundredth of a millisecond, with more of them longer in proportion."""
+
+NOTHING: Final = Interval(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How a report is computed."""
+
+    incidents: int | None = None
+    """To simulate for each policy; None: as many as take some ten seconds."""
+    seed: int = 1
+    options: SolveOptions = field(default_factory=SolveOptions)
+    steps: Steps = NO_STEPS
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KindResult:
+    """What the units of one kind do under a policy."""
+
+    mean_minutes: float
+    """Until the first of them is there."""
+    p90_minutes: float | None
+    """In nine of ten incidents it is there by then; None where there are too many teams to find it."""
+    busy_fractions: NDArray[np.float64]
+    """[I] of a unit of each station."""
+    calls_per_day: NDArray[np.float64]
+    """[I] of a unit of each station."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandardFinding:
+    """How often a standard is missed, and the mean time of the arrival that it is about; None where not known."""
+
+    standard: Standard
+    missed: Interval | None
+    minutes: float | None
+    fewer: Interval | None = None
+    """By how much less often than under the first policy, incident by incident."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """What one policy does with all kinds together."""
+
+    name: str
+    missed: Interval
+    """The late fraction, or the weighted sum of missed standards, for each incident of the city."""
+    gain: Interval
+    """The part of the misses of the first policy that it avoids."""
+    fewer: Interval
+    """The same for each incident of the city."""
+    mean_minutes: float
+    """Until the first unit of a kind is there, over all kinds that incidents need."""
+    standards: tuple[StandardFinding, ...]
+    kinds: Mapping[str, KindResult]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Solved:
+    """A city with its policies, the first of which is closest-first, and what they do."""
+
+    city: City
+    exact: bool
+    incidents: int | None
+    """Simulated for each policy; None if all is exact."""
+    policies: tuple[Mapping[str, Policy], ...]
+    """By kind, in the order of the results."""
+    results: tuple[Result, ...]
+    shares: tuple[Mapping[str, TeamShares], ...] = ()
+    """By kind, who goes how often to each demand point; () if not asked for."""
+    failed: tuple[str, ...] = ()
+    """The policies that were not solved to the tolerance; their intervals still hold."""
+
+    @property
+    def last(self) -> Result:
+        """What the recommended policy does."""
+        return self.results[-1]
+
+    @property
+    def problems(self) -> dict[str, DispatchProblem]:
+        """The problem of each kind."""
+        return {kind: policy.problem for kind, policy in self.policies[0].items()}
+
+
+def is_small(city: City) -> bool:
+    """Whether a city of one kind is small enough to be solved exactly, a dozen times."""
+    num_states = prod(station.trucks + 1 for station in city.stations)
+    return num_states * len(city.demand) * len(city.stations) ** 2 <= EXACT_WORK
+
+
+def policy_for(city: City, name: str) -> str:
+    """The name of the policy of a city of one kind, where `recommended` stands for the best that it allows."""
+    if name != RECOMMENDED:
+        return name
+    return OPTIMAL if is_small(city) else MEAN_FIELD
+
+
+def solved_city(
+    city: City,
+    names: tuple[str, ...],
+    effort: Effort,
+    *,
+    known: Mapping[str, DispatchProblem] | None = None,
+    with_shares: bool = False,
+) -> Solved:
+    """A city without periods, solved for policies of these names; `known` are problems that differ in rates only."""
+    cities = {kind: city.of_kind(kind) for kind in city.sent_kinds}
+    exact = all(is_small(cities[kind]) for kind in city.kinds)
+    problems = {}
+    for kind, seen in cities.items():
+        if known is not None and kind in known:
+            problems[kind] = with_rates_of(known[kind], seen)
+        elif kind in city.kinds or not exact:
+            steps = effort.steps if len(cities) == 1 else NamedSteps(effort.steps, kind)
+            problems[kind] = city_problem(seen, arrivals=exact or _asks_for_last(seen), steps=steps)
+    if exact:
+        kinds = {kind: _compared(city, kind, names, problems[kind], effort) for kind in city.kinds}
+        return of_comparison(DepartmentComparison(city=city, kinds=kinds), effort, with_shares=with_shares)
+    return _simulated(city, names, problems, effort, with_shares=with_shares)
+
+
+def _asks_for_last(city: City) -> bool:
+    """Whether a standard is about the last of several units."""
+    return any(1 < one.arrivals == one.trucks for one in city.standards)
+
+
+def _compared(city: City, kind: str, names: tuple[str, ...], problem: DispatchProblem, effort: Effort) -> Comparison:
+    """The comparison of one kind."""
+    steps = effort.steps if len(city.kinds) == 1 else NamedSteps(effort.steps, kind)
+    own = [policy_for(city.of_kind(kind), name) for name in names]
+    return compare_policies(city, own, effort.options, kind=kind, steps=steps, problem=problem)
+
+
+def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shares: bool = False) -> Solved:
+    """What an exact comparison says; its first policy is closest-first and its last the recommended one."""
+    found: list[Result] = []
+    for number, result in enumerate(comparison.results):
+        missed = Interval(result.missed, result.lower, result.upper)
+        first = found[0].missed if found else missed
+        before = comparison.results[0].standards
+        standards = tuple(_exact_standard(*pair) for pair in zip(before, result.standards, strict=True))
+        found.append(
+            Result(
+                name=result.name,
+                missed=missed,
+                gain=_proven_gain(first, missed) if number else NOTHING,
+                fewer=_proven_fewer(first, missed) if number else NOTHING,
+                mean_minutes=comparison.mean_minutes(number),
+                standards=standards,
+                kinds={kind: _exact_kind(one, number) for kind, one in comparison.kinds.items()},
+            )
+        )
+    policies = tuple(
+        {kind: one.results[number].policy for kind, one in comparison.kinds.items()} for number in range(len(found))
+    )
+    shares = []
+    for number in range(len(found)) if with_shares else ():
+        effort.steps.begin(f"{found[number].name} by area")
+        shares.append(
+            {
+                kind: exact_shares(
+                    one.results[number].policy, one.results[number].evaluation, threads=effort.options.threads
+                )
+                for kind, one in comparison.kinds.items()
+            }
+        )
+    return Solved(
+        city=comparison.city, exact=True, incidents=None, policies=policies, results=tuple(found), shares=tuple(shares),
+        failed=tuple(comparison.failed),
+    )  # fmt: skip
+
+
+def _exact_standard(before: StandardResult, after: StandardResult) -> StandardFinding:
+    """How often a standard is missed, with proven bounds."""
+    first, missed = (
+        None
+        if one.miss_fraction is None or one.lower is None or one.upper is None
+        else Interval(one.miss_fraction, one.lower, one.upper)
+        for one in (before, after)
+    )
+    fewer = None if first is None or missed is None else _proven_fewer(first, missed)
+    return StandardFinding(standard=after.standard, missed=missed, minutes=after.mean_minutes, fewer=fewer)
+
+
+def _proven_fewer(first: Interval, missed: Interval) -> Interval:
+    """How much less is missed, and between which numbers that is proven to lie."""
+    return Interval(first.mean - missed.mean, first.low - missed.high, first.high - missed.low)
+
+
+def _proven_gain(first: Interval, missed: Interval) -> Interval:
+    """The part of the misses that is avoided, and between which parts it is proven to lie."""
+    if first.mean <= 0.0:
+        return Interval(0.0, 0.0, 0.0)
+    low = 1.0 - missed.high / first.low if first.low > 0.0 else -inf
+    return Interval(1.0 - missed.mean / first.mean, low, 1.0 - missed.low / first.high)
+
+
+def _exact_kind(comparison: Comparison, number: int) -> KindResult:
+    """What one kind does, from its exact evaluation."""
+    evaluation, problem = comparison.results[number].evaluation, comparison.problem
+    assert evaluation.mean_response_minutes is not None  # a comparison always has minutes
+    return KindResult(
+        mean_minutes=evaluation.mean_response_minutes,
+        p90_minutes=evaluation.p90_minutes.get("first"),
+        busy_fractions=evaluation.busy_fractions,
+        calls_per_day=evaluation.busy_fractions * problem.returns_per_day,
+    )
+
+
+def incidents_for(problems: Mapping[str, DispatchProblem]) -> int:
+    """How many incidents can be simulated in some ten seconds for each policy."""
+    most = max(problem.num_teams for problem in problems.values())
+    return max(FEWEST_INCIDENTS, int(MOST_INCIDENTS * min(1.0, FEW_TEAMS / most)))
+
+
+def _simulated(
+    city: City,
+    names: tuple[str, ...],
+    problems: Mapping[str, DispatchProblem],
+    effort: Effort,
+    *,
+    with_shares: bool,
+) -> Solved:
+    """The same where some kind is too large: every kind over the same incidents."""
+    solved: list[dict[str, Policy]] = []
+    for name in names:
+        own = {}
+        for kind, problem in problems.items():
+            word = policy_for(city.of_kind(kind), name) if kind in city.kinds else CLOSEST
+            effort.steps.begin(word if len(problems) == 1 else f"{kind}: {word}")
+            own[kind] = solve_named(problem, word, effort.options)
+        solved.append(own)
+    departments = {name: department_of(city, own) for name, own in zip(names, solved, strict=True)}
+    incidents = incidents_for(problems) if effort.incidents is None else effort.incidents
+    keeper = ShareKeeper(city, departments) if with_shares else None
+    effort.steps.begin(f"simulating {incidents:,} incidents")
+    simulation = simulate_department(
+        city,
+        list(departments.values()),
+        incidents=incidents,
+        seed=effort.seed,
+        names=names,
+        threads=effort.options.threads,
+        progress=lambda done: effort.steps.part(done.part),
+        keep_records=None if keeper is None else keeper.keep,
+    )
+    shares = {} if keeper is None else keeper.shares()
+    policies = tuple({kind: own[kind] for kind in city.kinds} for own in solved)
+    results = tuple(
+        _simulated_result(city, simulation, number, shares.get(name, {})) for number, name in enumerate(names)
+    )
+    found = tuple({kind: shares[name][kind] for kind in city.kinds} for name in names if shares)
+    return Solved(city=city, exact=False, incidents=incidents, policies=policies, results=results, shares=found)
+
+
+def _simulated_result(
+    city: City, simulation: DepartmentSimulation, number: int, shares: Mapping[str, TeamShares]
+) -> Result:
+    """What a simulation found for one policy."""
+    kinds, per_day = {}, {kind: city.of_kind(kind).incidents_per_day for kind in city.kinds}
+    for kind, one in simulation.kinds.items():
+        policy, homes = one.policies[number], np.array(one.station_of)
+        stations = [station.station_id for station in city.of_kind(kind).stations]
+        kinds[kind] = KindResult(
+            mean_minutes=policy.minutes("first_mean").mean,
+            p90_minutes=policy.minutes("first_p90").mean,
+            busy_fractions=np.array([policy.busy_fractions[homes == home].mean() for home in stations]),
+            calls_per_day=np.array([policy.dispatches_per_day[homes == home].mean() for home in stations]),
+        )
+    minutes = {kind: _minutes_of_standards(city, kind, shares.get(kind)) for kind in city.kinds}
+    standards = tuple(
+        StandardFinding(
+            standard=standard,
+            missed=missed if np.isfinite(missed.mean) else None,
+            minutes=minutes[standard.kind].get(standard),
+            fewer=_fewer_of_standard(simulation, standard, number),
+        )
+        for standard, missed in (simulation.standards(number) if city.standards else ())
+    )
+    return Result(
+        name=simulation.names[number],
+        missed=simulation.missed(number),
+        gain=simulation.improvement(number) if number else NOTHING,
+        fewer=simulation.fewer_missed(number) if number else NOTHING,
+        mean_minutes=sum(per_day[kind] * one.mean_minutes for kind, one in kinds.items()) / sum(per_day.values()),
+        standards=standards,
+        kinds=kinds,
+    )
+
+
+def _fewer_of_standard(simulation: DepartmentSimulation, standard: Standard, number: int) -> Interval | None:
+    """How much less often a standard is missed than under the first policy, batch by batch; None without incidents."""
+    of_kind = simulation.kinds[standard.kind]
+    place = of_kind.policies[0].rules.index(standard)
+    first, other = (
+        np.array([batch.standards[place] for batch in of_kind.policies[n].batches], np.float64) for n in (0, number)
+    )
+    if not first[:, 0].any():
+        return None
+    return Misses(first[:, 1], first[:, 0]).fewer_in(Misses(other[:, 1], other[:, 0]))
+
+
+def _minutes_of_standards(city: City, kind: str, shares: TeamShares | None) -> dict[Standard, float]:
+    """The mean time of the arrival that each standard of a kind is about, where it is known who goes how often."""
+    if shares is None:
+        return {}
+    rates, found = shares.problem.incidents_per_day, {}
+    for standard, tables in standard_tables(city.of_kind(kind), shares.problem).items():
+        if tables.minutes is not None:  # divided by the share of its type already
+            means = shares.mean(tables.minutes)
+            seen = np.isfinite(means)
+            found[standard] = float((rates[seen] * means[seen]).sum() / rates[seen].sum())
+    return found
+
+
+def quicker(effort: Effort, incidents: int | None, part: float) -> Effort:
+    """The same effort with a part of the incidents."""
+    return effort if incidents is None else replace(effort, incidents=max(1, round(part * incidents)))
+
+
+def per_year(per_incident: float, city: City) -> float:
+    """What happens a year, given how often it happens for each incident of a city."""
+    return 365.0 * per_incident * city.incidents_per_day

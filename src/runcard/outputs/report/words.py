@@ -1,0 +1,252 @@
+"""What a report says in words: sentences for a fire chief, made from numbers."""
+
+from collections import Counter
+from collections.abc import Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Final
+
+from runcard.city.model import City, Standard
+from runcard.outputs.report.solved import CARD, CLOSEST, Result, per_year
+from runcard.outputs.words import counted, incidents_a_day
+from runcard.simulate.result import Interval
+
+if TYPE_CHECKING:
+    from runcard.outputs.report.findings import Report
+    from runcard.outputs.report.sensitivity import Row
+
+ORDINALS: Final = ("first", "second", "third", "fourth")
+NOTICED: Final = 0.0005
+"""A standard that is missed more often by less than this is not worth a sentence."""
+MOST_NAMED: Final = 4
+
+
+def and_list(words: Sequence[str]) -> str:
+    """Words as a phrase: "E01", "E01 and E02", "E01, E02 and E03"; "no unit" for none."""
+    if not words:
+        return "no unit"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def percent_words(part: float) -> str:
+    """A fraction as a percentage with three digits, but no more than two decimals."""
+    return f"{100.0 * part:.{1 if abs(part) >= 0.0995 else 2}f} %"
+
+
+def minutes_words(minutes: float) -> str:
+    """Minutes with two decimals."""
+    return f"{minutes:.2f} min"
+
+
+def number_words(number: float) -> str:
+    """A number with three digits that count, and commas between thousands; no sign for nothing."""
+    if abs(number) >= 100.0:
+        return f"{number:,.0f}"
+    return f"{number + 0.0:.3g}" if abs(number) >= 0.005 else "0"
+
+
+def rule_words(standard: Standard) -> str:
+    """A standard as a chief says it: "fire: second of 2 engines in 10 min"."""
+    before = f"{standard.type}: " if standard.type else ""
+    of = f" of {standard.trucks} {standard.kind}s" if standard.trucks > 1 else f" {standard.kind}"
+    return f"{before}{ORDINALS[standard.arrivals - 1]}{of} in {standard.target_minutes:g} min"
+
+
+def price_words(city: City) -> tuple[float, str]:
+    """What costs and prices are multiplied with, and what they then are."""
+    if city.objective.minimise == "minutes":
+        return 1.0, "response minutes a call"
+    what = "missed standards" if city.standards else "late incidents"
+    more = "" if city.objective.minimise == "late" else f" (a minute counts as {city.objective.weight:g})"
+    return 1000.0, f"{what}{more} per 1,000 calls"
+
+
+def missed_noun(city: City, number: float = 2.0) -> str:
+    """What is missed: "missed standards", or "late incidents"."""
+    noun = "missed standard" if city.standards else "late incident"
+    return noun if number == 1.0 else f"{noun}s"
+
+
+def policy_title(result: Result, number: int, num: int) -> str:
+    """What a chief calls a policy."""
+    if number == num - 1:
+        return "Recommended"
+    return {CLOSEST: "Closest first", CARD: "Fixed list"}.get(result.name, result.name.capitalize())
+
+
+def verdict(gain: Interval) -> str:
+    """Whether a gain is there: "better", "worse", or "no clear difference"."""
+    if gain.low > 1e-6:
+        return "better"
+    return "worse" if gain.high < -1e-6 else "no clear difference"
+
+
+def summary(report: "Report") -> list[str]:
+    """The sentences that matter, the most important first."""
+    return [
+        _facts(report.city),
+        _today(report),
+        _recommended(report),
+        *_card(report),
+        *_worse(report),
+        _absurd(report),
+        *(f"Not solved as closely as asked for: {one}; its interval still holds." for one in report.solved.failed),
+    ]
+
+
+def _facts(city: City) -> str:
+    """What the department has."""
+    counts = Counter(unit.kind for unit in city.units) or Counter({"truck": city.num_trucks})
+    units = and_list([counted(number, kind) for kind, number in counts.items() if kind in city.kinds])
+    return (
+        f"{city.name} has {units} at {counted(len(city.stations), 'station')}, and "
+        f"{incidents_a_day(city.incidents_per_day)}."
+    )
+
+
+def _today(report: "Report") -> str:
+    """What sending the closest units does."""
+    city, first = report.city, report.solved.results[0]
+    year = per_year(first.missed.mean, city)
+    minutes = and_list([f"{minutes_words(one.mean_minutes)} ({kind})" for kind, one in first.kinds.items()])
+    if len(first.kinds) == 1:
+        minutes = minutes_words(first.mean_minutes)
+    weighted = " (counted with their weights)" if any(one.weight != 1.0 for one in city.standards) else ""
+    return (
+        f"If the closest units always go, there are {number_words(year / 365.0)} {missed_noun(city)}{weighted} a day, "
+        f"{number_words(year)} a year, and the first unit is there after {minutes} on average."
+    )
+
+
+def _recommended(report: "Report") -> str:
+    """What the recommended dispatch changes."""
+    city, first, last = report.city, report.solved.results[0], report.solved.last
+    seconds = 60.0 * (first.mean_minutes - last.mean_minutes)
+    response = (
+        f"the first unit is there {abs(seconds):.1f} seconds {'sooner' if seconds >= 0.0 else 'later'} on average"
+    )
+    if abs(seconds) < 0.05:
+        response = "the mean response stays the same"
+    found = verdict(last.gain)
+    year = per_year(last.fewer.mean, city)
+    # How sure it is: exact numbers need no interval in a sentence.
+    between = "" if report.solved.exact else f" (95 % sure: {_range(last.gain)})"
+    if city.objective.minimise != "late":
+        aim = "the shortest mean response" if city.objective.minimise == "minutes" else "missed standards and minutes"
+        return (
+            f"This city asks for {aim}: with the recommended dispatch {response}, with "
+            f"{number_words(abs(year))} {missed_noun(city)} {'fewer' if year >= 0.0 else 'more'} a year."
+        )
+    if found == "better":
+        return (
+            f"The recommended dispatch has {number_words(year)} {missed_noun(city)} a year fewer, "
+            f"{percent_words(last.gain.mean)} of them{between}, and {response}."
+        )
+    if found == "worse":
+        return f"The recommended dispatch is worse than closest first{between}: do not use it."
+    return (
+        f"The recommended dispatch is no better than closest first{between or ': they miss the same'}: looking further "
+        f"than the closest unit brings nothing that can be told from chance here; {response}."
+    )
+
+
+def _range(gain: Interval) -> str:
+    """An interval of a gain in words."""
+    if not isfinite(gain.low) or not isfinite(gain.high):
+        return "not known"
+    ends = [f"{percent_words(abs(end))} {'fewer' if end >= 0.0 else 'more'}" for end in (gain.low, gain.high)]
+    return f"from {ends[0]} to {ends[1]}"
+
+
+def _card(report: "Report") -> list[str]:
+    """How much of the gain a fixed list of units keeps, if there is a gain."""
+    last = report.solved.last
+    cards = [one for one in report.solved.results if one.name == CARD]
+    if not cards or verdict(last.gain) != "better" or report.city.objective.minimise != "late":
+        return []
+    kept = max(0.0, cards[0].gain.mean / last.gain.mean)
+    return [
+        f"A fixed list of units for each area, which any dispatch system can hold, keeps {min(kept, 1.0):.0%} of this "
+        "gain."
+    ]
+
+
+def _worse(report: "Report") -> list[str]:
+    """The standards that are missed more often with the recommended dispatch."""
+    worse = [
+        f"{rule_words(after.standard)}, missed {percent_words(after.missed.mean)} instead of "
+        f"{percent_words(before.missed.mean)}"
+        for before, after in zip(report.solved.results[0].standards, report.solved.last.standards, strict=True)
+        if after.missed and before.missed and after.fewer and after.fewer.high < 0.0 and after.fewer.mean < -NOTICED
+    ]
+    if not worse:
+        return []
+    sure = "" if report.solved.exact else " (95 % sure of each by itself)"
+    return [f"Not every standard gets better. Missed more often{sure}: {'; '.join(worse)}."]
+
+
+def _absurd(report: "Report") -> str:
+    """Whether a recommended unit comes from across town."""
+    if not report.far:
+        return (
+            "Nothing looks absurd: with every unit in quarters no unit is sent from across town, or beyond a standard, "
+            "where a closer one would do."
+        )
+    names = {node.node_id: node.name or node.node_id for node in report.city.nodes}
+    cities = {kind: report.city.of_kind(kind) for kind in report.city.kinds}
+    examples = []
+    for one in report.far[:MOST_NAMED]:
+        stations = [station.name or station.station_id for station in cities[one.kind].stations]
+        of_type = f" ({one.type})" if one.type else ""
+        examples.append(
+            f"{names[one.node_id]}{of_type}, {one.kind} from {stations[one.station]} in "
+            f"{minutes_words(one.minutes)} instead of {stations[one.closest]} in {minutes_words(one.closest_minutes)}"
+        )
+    more = f"; and {len(report.far) - MOST_NAMED} more" if len(report.far) > MOST_NAMED else ""
+    return f"Look at these before you use it, a unit is sent from far away: {'; '.join(examples)}{more}."
+
+
+def survival(rows: "Sequence[Row]") -> str:
+    """Whether the gain survives all changes, in a sentence."""
+    found = [verdict(row.recommended.gain) for row in rows]
+    if found[0] != "better":
+        better = [row.words for row, one in zip(rows, found, strict=True) if one == "better"]
+        if not better:
+            return "There is no gain as described, and none in any of these changes."
+        return f"There is no gain as described, but there is one with: {'; '.join(better)}."
+    lost = [row.words for row, one in zip(rows, found, strict=True) if one != "better"]
+    if not lost:
+        return "The recommended dispatch is better in every one of these changes."
+    return f"The gain is not there, or cannot be told from chance, with: {'; '.join(lost)}."
+
+
+def left_out(report: "Report") -> list[str]:
+    """What the model leaves out, in plain words."""
+    city = report.city
+    fitted = _fitted_delay(report)
+    return [
+        "A unit is free and back in its station the moment it is done. In truth it drives home, and can be sent from "
+        "the road. `runcard simulate` with the scenario for ways home shows what that changes.",
+        "How long a unit is busy is random, and does not depend on how far it drove or on how many others went. "
+        "Within one kind the policy is computed with one mean for all types of incidents.",
+        "No unit is moved to cover another station, none is turned back or cancelled, and nobody asks for a second "
+        "alarm. If too few units are free, the rest come from outside.",
+        "Incidents come by themselves at a steady rate: no storms, no days with a pattern"
+        + (" other than the times of the week under “What if”." if report.given.periods else ", no hours of the day."),
+        "Units drive the route that is shortest by mean time, whatever the traffic at that hour.",
+        f"How often units on one road are held up together (shared delay {city.shared_delay:.2g}) is {fitted}",
+        "Kinds do not stand in for one another: a ladder never counts as an engine.",
+        "A standard counts from the dispatch of units. The time to answer and to sort the call comes before.",
+    ]
+
+
+def _fitted_delay(report: "Report") -> str:
+    """Where the shared delay comes from."""
+    numbers = (report.fit or {}).get("numbers", [])
+    for one in numbers if isinstance(numbers, list) else ():
+        if isinstance(one, dict) and one.get("name") == "shared_delay":
+            try:
+                low, high = float(one["low"]), float(one["high"])
+            except (KeyError, TypeError, ValueError):
+                break
+            return f"fitted to the log of the department, and lies between {low:.2g} and {high:.2g} (95 %)."
+    return "taken from city.toml: unless somebody measured it, it is a guess."

@@ -1,0 +1,1 @@
+"""What if: changes of a department, and what they change."""

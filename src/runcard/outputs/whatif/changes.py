@@ -1,0 +1,364 @@
+"""Changes of a department: units that come, go or move, stations that close, more or fewer incidents.
+
+A place is a station or any node of the roads. A node without a station gets one, named after the node; if the stations
+of the city have aprons (see `city/aprons.py`), so does the new one. All changes happen at once: a unit that moves away
+from a station stays when the station closes. Nodes, links and demand points of the city keep their places in its
+tables, and what is new comes last, so a simulation finds the same roads in both cities (see `effect.py`).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Final
+
+from runcard.city.aprons import apron_nodes, start_minutes, with_aprons
+from runcard.city.check import route_faults
+from runcard.city.conditions import ONLY_KIND, near, shown
+from runcard.city.model import City, Station, Unit
+from runcard.errors import InputError
+from runcard.outputs.words import article, counted, expected_one_of
+
+MOST_LOAD: Final = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """One more unit of a kind at a place."""
+
+    kind: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"--add {self.kind}@{self.place}"
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """A station closes, and the units that are still there go away."""
+
+    station_id: str
+
+    def __str__(self) -> str:
+        return f"--close {self.station_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """A unit goes away; where there is no roster, one truck of a station."""
+
+    unit_id: str
+
+    def __str__(self) -> str:
+        return f"--remove {self.unit_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A unit moves to a place; where there is no roster, one truck of a station does."""
+
+    unit_id: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"--move {self.unit_id}:{self.place}"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """So many times as many incidents, everywhere."""
+
+    factor: float
+
+    def __str__(self) -> str:
+        return f"--load {self.factor:g}"
+
+
+Change = Add | Close | Remove | Move | Load
+
+
+def read_changes(
+    city: City,
+    *,
+    add: Iterable[str] = (),
+    close: Iterable[str] = (),
+    remove: Iterable[str] = (),
+    move: Iterable[str] = (),
+    load: float | None = None,
+) -> tuple[Change, ...]:
+    """The changes of these words, each of which may name several with commas between.
+
+    The city tells where a unit ends and its place begins, whatever signs their names have.
+    """
+    kinds, movable = set(_kinds(city)), set(_movable(city))
+    places = {one.station_id for one in city.stations} | {node.node_id for node in city.nodes}
+    found: list[Change] = []
+    for text in _split_all(move, ":", movable, places):
+        unit_id, place = _parts(text, ":", movable, "--move", "UNIT:PLACE")
+        found.append(Move(unit_id, place))
+    found += [Close(text) for text in _split_all(close)]
+    found += [Remove(text) for text in _split_all(remove)]
+    for text in _split_all(add, "@", kinds, places):
+        kind, place = _parts(text, "@", kinds, "--add", "KIND@PLACE")
+        found.append(Add(kind, place))
+    if load is not None:
+        if not (isfinite(load) and 0.0 < load <= MOST_LOAD):
+            raise InputError(f"--load: expected a factor above 0 and at most {MOST_LOAD:g}, got {load:g}")
+        if load != 1.0:
+            found.append(Load(load))
+    if not found:
+        raise InputError(
+            "nothing changes: expected --add KIND@PLACE, --close STATION, --remove UNIT, --move UNIT:PLACE, "
+            "or a --load other than 1"
+        )
+    return tuple(found)
+
+
+def _split_all(
+    texts: Iterable[str], sign: str = "", heads: Iterable[str] = (), places: Iterable[str] = ()
+) -> list[str]:
+    """The words between commas; a place whose id has a comma stays whole."""
+    found = []
+    for text in texts:
+        whole = sign and any(
+            text == f"{head}{sign}{text[len(head) + 1 :]}" and text[len(head) + 1 :] in places for head in heads
+        )
+        found += [text] if whole else [word.strip() for word in text.split(",") if word.strip()]
+    return found
+
+
+def _parts(text: str, sign: str, heads: Iterable[str], option: str, form: str) -> tuple[str, str]:
+    """What stands before and behind a sign: the longest known head, or up to the first sign."""
+    known = [head for head in heads if text.startswith(head + sign)]
+    head = max(known, key=len) if known else text.partition(sign)[0]
+    place = text[len(head) + 1 :].strip()
+    if sign not in text or not head.strip() or not place:
+        raise InputError(f"{option}: expected {form}, got {shown(text)}")
+    return head.strip(), place
+
+
+def _kinds(city: City) -> tuple[str, ...]:
+    return city.sent_kinds if city.units else (ONLY_KIND,)
+
+
+def _movable(city: City) -> tuple[str, ...]:
+    """The names of what can move: units, or stations where there is no roster."""
+    return tuple(one.unit_id for one in city.units) or tuple(one.station_id for one in city.stations)
+
+
+def apply_changes(city: City, changes: Sequence[Change]) -> City:
+    """The city after all changes, checked as any city is; an InputError says which change cannot be."""
+    return _Draft(city, changes).city()
+
+
+class _Draft:
+    """A city that is being changed."""
+
+    def __init__(self, city: City, changes: Sequence[Change]) -> None:
+        self._before, self._changes = city, changes
+        self._stations = {one.station_id: one for one in city.stations}
+        self._aprons = apron_nodes(city)
+        self._station_at = {
+            self._aprons.get(one.node_id, one.node_id): one.station_id for one in reversed(city.stations)
+        }
+        self._nodes = {node.node_id: node for node in city.nodes}
+        self._units = {one.unit_id: one for one in city.units}
+        self._trucks = Counter({one.station_id: one.trucks for one in city.stations})
+        """Where there is no roster."""
+        self._closed = {one.station_id for one in changes if isinstance(one, Close)}
+        self._new: list[Station] = []
+
+    def city(self) -> City:
+        """The changed city."""
+        self._check_twice()
+        for change in self._changes:  # moves come first, and so leave a station before it closes
+            if isinstance(change, Move):
+                self._move(change)
+        for change in self._changes:
+            if isinstance(change, Remove):
+                self._remove(change)
+            elif isinstance(change, Add):
+                self._add(change)
+        for change in self._changes:
+            if isinstance(change, Close):
+                self._close(change)
+        return self._checked()
+
+    def _check_twice(self) -> None:
+        """Raise an error if one unit is moved or removed twice, or one station closed twice."""
+        seen: dict[tuple[type, str], Change] = {}
+        for change in self._changes:
+            if isinstance(change, Close):
+                key: tuple[type, str] = (Close, change.station_id)
+            elif isinstance(change, Move | Remove) and self._before.units:
+                key = (Unit, change.unit_id)
+            else:
+                continue
+            if key in seen:
+                raise InputError(f"{change}: expected one change for each, got {seen[key]} as well")
+            seen[key] = change
+
+    def _place(self, change: Add | Move) -> str:
+        """The id of the station at a place, made if there is none."""
+        place = change.place
+        if place in self._stations:
+            station_id: str | None = place
+        elif place in self._nodes:
+            node_id = self._aprons.get(place, place)
+            station_id = self._station_at.get(node_id)
+            if station_id is None:
+                return self._open(change, node_id)
+        else:
+            found = f"got {shown(place)}{near(place, [*self._stations, *self._nodes])}"
+            raise InputError(f"{change}: expected a station or a node of {self._before.name}, {found}")
+        if station_id in self._closed:
+            raise InputError(f"{change}: expected a station that stays open, got {station_id}, which closes")
+        return str(station_id)
+
+    def _open(self, change: Add | Move, node_id: str) -> str:
+        """Make a station at a node."""
+        station_id = f"at-{node_id}".replace(",", "-")
+        while station_id in self._stations:
+            station_id += "'"
+        name = self._nodes[node_id].name or node_id
+        station = Station(station_id, node_id, 0, name)
+        for fault in route_faults(self._before.links, [station], self._before.demand):
+            raise InputError(f"{change}: node {node_id}: {fault.text}")
+        self._stations[station_id] = station
+        self._station_at[node_id] = station_id
+        self._new.append(station)
+        return station_id
+
+    def _unit(self, change: Move | Remove) -> Unit:
+        """The unit that a change names, where there is a roster."""
+        if change.unit_id not in self._units:
+            raise InputError(f"{change}: {expected_one_of('unit', self._units, change.unit_id)}")
+        return self._units[change.unit_id]
+
+    def _take(self, change: Move | Remove) -> None:
+        """Take one truck from a station, where there is no roster."""
+        known = [one.station_id for one in self._before.stations]
+        if change.unit_id not in known:
+            raise InputError(f"{change}: {expected_one_of('station', known, change.unit_id)}")
+        if self._trucks[change.unit_id] < 1:
+            raise InputError(f"{change}: expected a truck to be left at {change.unit_id}, got none")
+        self._trucks[change.unit_id] -= 1
+
+    def _move(self, change: Move) -> None:
+        before = self._unit(change).station_id if self._before.units else change.unit_id
+        after = self._place(change)
+        if after == before:
+            raise InputError(f"{change}: expected another place, got {after}, where it stands now")
+        if self._before.units:
+            self._units[change.unit_id] = replace(self._unit(change), station_id=after)
+        else:
+            self._take(change)
+            self._trucks[after] += 1
+
+    def _close(self, change: Close) -> None:
+        known = [one.station_id for one in self._before.stations]
+        if change.station_id not in known:
+            raise InputError(f"{change}: {expected_one_of('station', known, change.station_id)}")
+        for unit in list(self._units.values()):
+            if unit.station_id == change.station_id:
+                del self._units[unit.unit_id]
+        self._trucks[change.station_id] = 0
+
+    def _remove(self, change: Remove) -> None:
+        home = self._unit(change).station_id if self._before.units else change.unit_id
+        if home in self._closed:
+            raise InputError(f"{change}: expected a unit that would stay, got one of {home}, which closes")
+        if self._before.units:
+            del self._units[change.unit_id]
+        else:
+            self._take(change)
+
+    def _add(self, change: Add) -> None:
+        kinds = _kinds(self._before)
+        if change.kind not in kinds:
+            raise InputError(f"{change}: {expected_one_of('kind of units that incidents need', kinds, change.kind)}")
+        station_id = self._place(change)
+        if not self._before.units:
+            self._trucks[station_id] += 1
+            return
+        number = 1
+        while (unit_id := f"{change.kind}-new-{number}") in self._units:
+            number += 1
+        self._units[unit_id] = Unit(unit_id, station_id, change.kind)
+
+    def _checked(self) -> City:
+        """The city, once it is known to have units of every kind that it needs."""
+        city, words = self._before, " ".join(map(str, self._changes))
+        left = Counter(unit.kind for unit in self._units.values()) or Counter({ONLY_KIND: self._trucks.total()})
+        for kind in _kinds(city):
+            if not left[kind]:
+                raise InputError(f"{words}: expected {article(kind)} {kind} to be left in {city.name}, got none")
+        factor = next((one.factor for one in self._changes if isinstance(one, Load)), 1.0)
+        stations = self._left_stations()
+        found = replace(
+            city,
+            stations=tuple(stations),
+            units=tuple(self._units.values()),
+            demand=tuple(replace(one, incidents_per_day=factor * one.incidents_per_day) for one in city.demand),
+        )
+        has_aprons = bool(self._aprons) and all(one.node_id in self._aprons for one in city.stations)
+        return with_aprons(found, start_minutes(city)) if self._new and has_aprons else found
+
+    def _left_stations(self) -> list[Station]:
+        """The stations after the changes: not those that lost their last unit."""
+        homes = Counter(unit.station_id for unit in self._units.values()) if self._before.units else self._trucks
+        had_none = {one.station_id for one in self._before.stations if one.trucks == 0}
+        return [
+            replace(one, trucks=0 if self._before.units else homes[one.station_id])
+            for one in self._stations.values()
+            if homes[one.station_id] or one.station_id in had_none - self._closed
+        ]
+
+
+def changed_kinds(before: City, after: City) -> tuple[str, ...]:
+    """The kinds that see another city; an InputError if no kind that incidents need does."""
+    found = []
+    for kind in before.kinds:
+        old, new = before.of_kind(kind), after.of_kind(kind)
+        if (old.stations, old.units, old.demand) != (new.stations, new.units, new.demand):
+            found.append(kind)
+    if not found:
+        raise InputError(f"nothing changes: incidents need only {', '.join(before.kinds)}, and of these none changes")
+    return tuple(found)
+
+
+def change_words(before: City, after: City) -> list[str]:
+    """What changes, one sentence for each: who comes, who goes, which stations open and close."""
+    old, new = ({one.station_id: one for one in city.stations} for city in (before, after))
+
+    def place(station_id: str) -> str:
+        station = new.get(station_id) or old[station_id]
+        return f"{station_id} ({station.name})" if station.name and station.name != station_id else station_id
+
+    lines = [f"Station {place(one)} closes." for one in old if one not in new]
+    lines += [f"A station opens at node {_road_node(after, new[one])}: {place(one)}." for one in new if one not in old]
+    homes = {unit.unit_id: unit for unit in before.units}
+    now = {unit.unit_id: unit for unit in after.units}
+    for unit_id, unit in homes.items():
+        if unit_id not in now:
+            lines.append(f"{unit_id} ({unit.kind}) of {place(unit.station_id)} goes.")
+        elif now[unit_id].station_id != unit.station_id:
+            lines.append(
+                f"{unit_id} ({unit.kind}) moves from {place(unit.station_id)} to {place(now[unit_id].station_id)}."
+            )
+    lines += [
+        f"{one} ({unit.kind}) comes to {place(unit.station_id)}." for one, unit in now.items() if one not in homes
+    ]
+    for one in dict.fromkeys([*old, *new]) if not before.units else ():
+        trucks = [stations[one].trucks if one in stations else 0 for stations in (old, new)]
+        if trucks[0] != trucks[1]:
+            lines.append(f"{place(one)} has {counted(trucks[1], 'truck')} instead of {trucks[0]}.")
+    factor = after.incidents_per_day / before.incidents_per_day
+    if abs(factor - 1.0) > 1e-9:
+        lines.append(f"There are {factor:g} times as many incidents: {after.incidents_per_day:.4g} a day.")
+    return lines
+
+
+def _road_node(city: City, station: Station) -> str:
+    """The node of the road that a station stands at."""
+    return apron_nodes(city).get(station.node_id, station.node_id)

@@ -1,0 +1,261 @@
+"""What changes of a department do, kind by kind: exactly where the states allow it, else simulated (see `paired.py`).
+
+**Exact.** Policies are solved and evaluated in both cities. With both numbers proven to lie in [l, u] and [l', u'], the
+difference is proven to lie in [l' - u, u' - l].
+
+Trucks from outside come as far after the changes as before (see `outside.py`).
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from runcard.city.model import LATE, City
+from runcard.mdp.problem import MINUTES, P_LATE
+from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
+from runcard.outputs.map import policies_to_draw
+from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
+from runcard.outputs.team_shares import TeamShares, exact_shares
+from runcard.outputs.whatif.areas import area_effects
+from runcard.outputs.whatif.changes import Change, apply_changes, change_words, changed_kinds
+from runcard.outputs.whatif.outside import same_outside
+from runcard.outputs.whatif.paired import SimulatedCity, paired_effect, rules_of
+from runcard.outputs.whatif.result import (
+    BeforeAfter,
+    Effect,
+    KindEffect,
+    PointMeans,
+    PolicyEffect,
+    StandardEffect,
+    UnitEffect,
+    no_change,
+    point_interval,
+    proven_change,
+)
+from runcard.policy.solve import check_size, policy_name
+from runcard.policy.solve_options import DEFAULTS, SolveOptions
+from runcard.simulate.result import Interval
+
+CLOSEST: Final = "closest-first"
+INCIDENTS: Final = 200_000
+"""Simulated in each city under each policy, where nothing else is said."""
+
+
+def find_effect(
+    city: City,
+    changes: Sequence[Change],
+    *,
+    policy: str | None = None,
+    period: str | None = None,
+    incidents: int | None = None,
+    seed: int = 1,
+    options: SolveOptions = DEFAULTS,
+    steps: Steps = NO_STEPS,
+) -> Effect:
+    """What changes of a city change under a policy, the best one that the size allows if none is named.
+
+    Rates are the means of the week, or those of one `period`. `incidents` are simulated in each city where there are
+    too many states; if they are given, all kinds are simulated.
+    """
+    began = time.perf_counter()
+    name = None if policy is None else policy_name(policy)
+    before, after = city, apply_changes(city, changes)
+    before, after = (one.of_week if period is None else one.in_period(period) for one in (before, after))
+    changed = changed_kinds(before, after)
+    found = {}
+    for kind in before.kinds:
+        named = steps if len(before.kinds) == 1 else NamedSteps(steps, kind)
+        old = before.of_kind(kind)
+        new = same_outside(old, after.of_kind(kind)) if kind in changed else old
+        work = _Work(kind, old, new, _names(old, new, name), seed, options, named)
+        exact = incidents is None and all(policies_to_draw(one, [])[1] for one in (old, new))
+        found[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
+    simulated = any(not one.exact for one in found.values())
+    notes = []
+    if any(standard.weight != 1.0 for standard in city.standards):
+        notes.append("Missed standards count with their weights.")
+    if city.objective != LATE:
+        notes.append("The objective of the city counts minutes, so units are not sent for the fewest misses alone.")
+    if city.periods:
+        notes.append("Rates are the means of the week." if period is None else f"Rates are those of {period}.")
+    return Effect(
+        before=before,
+        after=after,
+        changes=tuple(change_words(before, after)),
+        kinds=found,
+        areas=area_effects(before, after, found),
+        seconds=time.perf_counter() - began,
+        incidents=(incidents or INCIDENTS) if simulated else None,
+        notes=tuple(notes),
+    )
+
+
+def _names(before: City, after: City, name: str | None) -> tuple[str, str]:
+    """The recommended policy of a kind, and closest-first."""
+    quick = all(policies_to_draw(one, [])[1] for one in (before, after))
+    if name is not None:
+        for one in (before, after):
+            check_size([station.trucks for station in one.stations], [name], kind="" if one.is_plain else one.kinds[0])
+    return name or ("optimal" if quick else "one-step-mean-field"), CLOSEST
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What one kind of units needs to know."""
+
+    kind: str
+    before: City
+    after: City
+    """As the kind sees it; the same city, if nothing changes for it."""
+    names: tuple[str, str]
+    seed: int
+    options: SolveOptions
+    steps: Steps
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything changes for this kind."""
+        return self.before is not self.after
+
+    def _cities(self) -> list[tuple[City, Steps]]:
+        """The cities to solve: one, if nothing changes."""
+        if not self.changed:
+            return [(self.before, self.steps)]
+        return [(self.before, NamedSteps(self.steps, "before")), (self.after, NamedSteps(self.steps, "after"))]
+
+    def _effect(
+        self,
+        policies: Sequence[PolicyEffect],
+        busy: Sequence[Mapping[str, float]],
+        points: Sequence[PointMeans],
+        *,
+        exact: bool,
+        converged: bool = True,
+    ) -> KindEffect:
+        return KindEffect(
+            kind=self.kind,
+            changed=self.changed,
+            exact=exact,
+            before=self.before,
+            after=self.after,
+            policies=tuple(policies),
+            units=_units(self.kind, self.before, self.after, busy[0], busy[-1]),
+            points=(points[0], points[-1]),
+            converged=converged,
+        )
+
+    def exactly(self) -> KindEffect:
+        """The effect, proven."""
+        names = list(dict.fromkeys(self.names))
+        found, points = [], []
+        for city, steps in self._cities():
+            compared = compare_policies(city, names, self.options, kind=self.kind, steps=steps)
+            best = compared.results[0]
+            steps.begin("areas")
+            points.append(_means(exact_shares(best.policy, best.evaluation, threads=self.options.threads)))
+            found.append(compared)
+        busy = [_busy_of(one) for one in found]
+        policies = [_proven_effect(name, found[0], found[-1]) for name in self.names]
+        return self._effect(policies, busy, points, exact=True, converged=not any(one.failed for one in found))
+
+    def simulated(self, incidents: int) -> KindEffect:
+        """The effect, over so many incidents that need this kind."""
+        runs, points = [], []
+        for city, steps in self._cities():
+            run = SimulatedCity(city, self.names, self.options, steps)
+            run.simulate(incidents, self.seed, like=self.before)
+            runs.append(run)
+            points.append(_means(run.shares(self.names[0])))
+        policies = [paired_effect(name, runs[0], runs[-1]) for name in self.names]
+        return self._effect(policies, [one.busy(self.names[0]) for one in runs], points, exact=False)
+
+
+def _means(shares: TeamShares) -> PointMeans:
+    """What each demand point gets."""
+    problem = shares.problem
+    return PointMeans(
+        missed=shares.mean(problem.measures[P_LATE]),
+        minutes=shares.mean(problem.measures[MINUTES]),
+        closest=tuple(problem.station_ids[i] for i in problem.order[:, 0].tolist()),
+    )
+
+
+def _units(
+    kind: str, before: City, after: City, busy_before: Mapping[str, float], busy_after: Mapping[str, float]
+) -> tuple[UnitEffect, ...]:
+    """How busy each unit is, by how busy the units of its station are."""
+    homes = [
+        {unit.unit_id: unit.station_id for unit in city.units}
+        or {one.station_id: one.station_id for one in city.stations}
+        for city in (before, after)
+    ]
+    found = []
+    for unit_id in dict.fromkeys([*homes[0], *homes[1]]):
+        old, new = (one.get(unit_id) for one in homes)
+        busy = (None if old is None else busy_before[old], None if new is None else busy_after[new])
+        found.append(UnitEffect(unit_id, kind, old, new, *busy))
+    return tuple(found)
+
+
+def _busy_of(comparison: Comparison) -> dict[str, float]:
+    """The part of the time that a unit of each station is busy under the first policy."""
+    busy = comparison.results[0].evaluation.busy_fractions.tolist()
+    return dict(zip(comparison.problem.station_ids, busy, strict=True))
+
+
+def _proven_effect(name: str, before: Comparison, after: Comparison) -> PolicyEffect:
+    """What changes between two comparisons; if they are the same one, nothing does."""
+    results = [one.result(name) for one in (before, after)]
+    same = before is after
+
+    def change(numbers: Sequence[Interval]) -> BeforeAfter:
+        return no_change(numbers[0]) if same else proven_change(*numbers)
+
+    def both(numbers: Sequence[Interval | None]) -> BeforeAfter | None:
+        known = [one for one in numbers if one is not None]
+        return change(known) if len(known) == len(numbers) else None
+
+    last = [one.evaluation.last_minutes for one in results]
+    missed = [_missed(result, of) for result, of in zip(results, (before, after), strict=True)]
+    minutes = [_minutes(result, missed[0]) for result in results]
+    return PolicyEffect(
+        name=name,
+        missed=change([Interval(one.evaluation.late_fraction, one.lower, one.upper) for one in results]),
+        first_minutes=change([point_interval(one.evaluation.mean_response_minutes) for one in results]),
+        last_minutes=None if None in last else change([point_interval(one) for one in last]),
+        standards=tuple(
+            StandardEffect(rule.standard, both(late), both(times))
+            for rule, late, times in zip(
+                rules_of(before.city, before.problem),
+                zip(*missed, strict=True),
+                zip(*minutes, strict=True),
+                strict=True,
+            )
+        ),
+    )
+
+
+def _missed(result: ComparedPolicy, comparison: Comparison) -> list[Interval | None]:
+    """How often each standard, or each rule of a city without standards, is missed; None if there are no incidents."""
+    if result.standards:
+        return [
+            None
+            if one.miss_fraction is None or one.lower is None or one.upper is None
+            else Interval(one.miss_fraction, one.lower, one.upper)
+            for one in result.standards
+        ]
+    if not result.late_by_rule:
+        return [Interval(result.evaluation.late_fraction, result.lower, result.upper)]
+    rules = rules_of(comparison.city, comparison.problem)
+    found = [result.late_by_rule.get(rule.standard.rule) for rule in rules]
+    return [None if one is None else point_interval(one) for one in found]
+
+
+def _minutes(result: ComparedPolicy, missed: Sequence[Interval | None]) -> list[Interval | None]:
+    """The mean minutes of the arrival that each standard is about, if that is known."""
+    if result.standards:
+        found = [one.mean_minutes for one in result.standards]
+    else:
+        found = [result.evaluation.mean_response_minutes if len(missed) == 1 else None] * len(missed)
+    return [None if one is None else point_interval(one) for one in found]

@@ -1,0 +1,128 @@
+"""The map of a what-if: who gains, who loses, and what areas got before and after (layers as in `page/map.js`).
+
+Changes are in seven classes around "about the same", whose limits are steps of 1, 2, 5, 10, ... below the largest
+change. Blue is a gain, hatched orange a loss.
+"""
+
+from collections.abc import Sequence
+from math import floor, log10
+from typing import Any, Final
+
+from runcard.city.model import City
+from runcard.outputs.page.colours import Classes, classes_of, diverging, sequential
+from runcard.outputs.page.ground import ground_of
+from runcard.outputs.whatif.result import AreaEffect, Effect
+from runcard.outputs.whatif.words import closest_words, misses, signed, unit_word
+
+LADDER: Final = (1.0, 2.0, 5.0)
+
+
+def map_data(effect: Effect) -> dict[str, Any]:
+    """All that the map shows, ready for JSON."""
+    what = misses(effect.before)
+    units = " or ".join(unit_word(kind) for kind in effect.changed_kinds)
+    ground = ground_of(effect.after)
+    ground["stations"] = _stations(effect, ground["stations"])
+    missed = [100.0 * area.more_missed for area in effect.areas]
+    minutes = [area.minutes_after - area.minutes_before for area in effect.areas]
+    both = [100.0 * one for area in effect.areas for one in (area.missed_before, area.missed_after)]
+    levels = classes_of(both, num=6, label=lambda limit: f"{limit:.6g}")
+    layers = [
+        _changes(effect, "change", f"Change in {what} per 100 incidents", missed, ("fewer", "more")),
+        _changes(effect, "minutes", f"Change in minutes to the first {units}", minutes, ("quicker", "slower")),
+        _level(effect, "before", f"{what.capitalize()} per 100 incidents, before", levels, "missed_before"),
+        _level(effect, "after", f"{what.capitalize()} per 100 incidents, after", levels, "missed_after"),
+    ]
+    note = "Blue: the area gains. Hatched orange: it loses. Areas without a colour had too few incidents to tell."
+    return {"ground": ground, "layers": layers, "note": note}
+
+
+def _stations(effect: Effect, after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The stations of both cities; the names of new, changed and closed ones say so."""
+    old = {one["id"]: one for one in ground_of(effect.before)["stations"]}
+    new = {one["id"]: one for one in after}
+    found = []
+    for station_id in dict.fromkeys([*old, *new]):
+        one = dict(new.get(station_id) or old[station_id])
+        if station_id not in new:
+            one["name"] = f"{one['name']}: closed"
+        elif station_id not in old:
+            one["name"] = f"{one['name']}: new"
+        elif one["units"] != old[station_id]["units"]:
+            one["name"] = f"{one['name']}: units change"
+        found.append(one)
+    return found
+
+
+def station_lines(before: City, after: City) -> dict[str, list[str]]:
+    """What happens at each station that changes, for its label on the map."""
+    homes = [{unit.unit_id: unit.station_id for unit in city.units} for city in (before, after)]
+    lines: dict[str, list[str]] = {}
+    for unit_id in dict.fromkeys([*homes[0], *homes[1]]):
+        old, new = (one.get(unit_id) for one in homes)
+        if old == new:
+            continue
+        if old is not None:
+            lines.setdefault(old, []).append(f"{unit_id} {'goes' if new is None else f'moves to {new}'}")
+        if new is not None:
+            lines.setdefault(new, []).append(f"{unit_id} {'is new' if old is None else f'comes from {old}'}")
+    trucks = [{one.station_id: one.trucks for one in city.stations} for city in (before, after)]
+    for station_id in dict.fromkeys([*trucks[0], *trucks[1]]) if not before.units else ():
+        old_trucks, new_trucks = (one.get(station_id, 0) for one in trucks)
+        if old_trucks != new_trucks:
+            lines.setdefault(station_id, []).append(f"{new_trucks} trucks instead of {old_trucks}")
+    return lines
+
+
+def _lines(effect: Effect, area: AreaEffect) -> list[str]:
+    """What the label of an area says."""
+    what = misses(effect.before)
+    return [
+        f"Area {area.name or area.node_id}",
+        f"{what} per 100 incidents: {100.0 * area.missed_before:.1f} before, {100.0 * area.missed_after:.1f} after "
+        f"({signed(100.0 * area.more_missed, 1)})",
+        f"first {' or '.join(map(unit_word, effect.changed_kinds))}: {area.minutes_before:.2f} min before, "
+        f"{area.minutes_after:.2f} after",
+        f"closest station: {closest_words(area)}",
+        f"{area.incidents_after:.3g} incidents a day: {signed(area.more_per_year, 1)} {what} a year",
+    ]
+
+
+def change_classes(values: Sequence[float], words: tuple[str, str]) -> Classes:
+    """Seven classes around 0 for changes, with `words` for less and more."""
+    largest = max((abs(value) for value in values), default=0.0)
+    if largest == 0.0:
+        return Classes((), ("no change",))
+    power = floor(log10(largest))
+    steps = [one * 10.0**place for place in range(power - 2, power + 1) for one in LADDER]
+    limits = [float(f"{step:.6g}") for step in steps if step <= largest * (1.0 + 1e-9)][-3:]
+    low, middle, high = (f"{limit:g}" for limit in limits)
+    less, more = words
+    down = (f"at least {high} {less}", f"{middle} to {high} {less}", f"{low} to {middle} {less}")
+    up = (f"{low} to {middle} {more}", f"{middle} to {high} {more}", f"at least {high} {more}")
+    return Classes((*(-limit for limit in reversed(limits)), *limits), (*down, f"within {low}: about the same", *up))
+
+
+def _changes(
+    effect: Effect, layer_id: str, title: str, values: Sequence[float], words: tuple[str, str]
+) -> dict[str, Any]:
+    classes = change_classes(values, words)
+    swatches = diverging(len(classes))
+    numbers = [classes.of(value) for value in values]
+    return _layer(effect, layer_id, title, classes.legend(swatches), numbers)
+
+
+def _level(effect: Effect, layer_id: str, title: str, classes: Classes, field: str) -> dict[str, Any]:
+    numbers = [classes.of(100.0 * getattr(area, field)) for area in effect.areas]
+    return _layer(effect, layer_id, title, classes.legend(sequential(len(classes))), numbers)
+
+
+def _layer(
+    effect: Effect, layer_id: str, title: str, legend: list[dict[str, str]], numbers: Sequence[int]
+) -> dict[str, Any]:
+    areas = {
+        area.node_id: {"class": number, "lines": _lines(effect, area), "mark": ""}
+        for area, number in zip(effect.areas, numbers, strict=True)
+    }
+    stations = station_lines(effect.before, effect.after)
+    return {"id": layer_id, "title": title, "legend": legend, "areas": areas, "outlined": [], "stations": stations}

@@ -1,0 +1,96 @@
+"""Where one more unit should stand, in words of the trade: the same on the terminal and on the page."""
+
+from runcard.city.model import LATE
+from runcard.outputs.whatif.places import OneMore, Place
+from runcard.outputs.whatif.words import misses, signed, unit_word, whole
+from runcard.outputs.words import article, counted
+
+MOST_TIES = 5
+
+
+def place_words(found: OneMore, place: Place) -> str:
+    """A place with its name: station 3 (Oak Street), node n7, 2.5 min from station 3."""
+    if place.station_id is not None:
+        name = next(one.name for one in found.city.stations if one.station_id == place.station_id)
+        return f"station {place.station_id}" + (f" ({name})" if name and name != place.station_id else "")
+    name = next(one.name for one in found.city.nodes if one.node_id == place.node_id)
+    near = f", {place.near_minutes:.1f} min from station {place.near_station}" if place.near_station else ""
+    return f"node {place.node_id}" + (f" ({name})" if name and name != place.node_id else "") + near
+
+
+def fewer_a_year(found: OneMore, place: Place) -> float:
+    """How many standards a year fewer are missed with the unit at one of the best places."""
+    assert place.misses is not None
+    assert found.base.misses is not None
+    return found.per_year(found.base.misses - place.misses)
+
+
+def year_span(found: OneMore, place: Place) -> str:
+    """Where the change a year lies, if missed standards are what is made smallest; empty if it shows no width."""
+    if found.city.objective != LATE or place.change_lower is None or place.change_upper is None:
+        return ""
+    ends = [signed(found.per_year(end), 1) for end in (place.change_lower, place.change_upper)]
+    return "" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def headline(found: OneMore) -> str:
+    """The best place, in a sentence."""
+    best, base, unit = found.places[0], found.base, unit_word(found.kind)
+    assert best.misses is not None
+    assert base.misses is not None
+    numbers = [found.per_year(one) for one in (base.misses, best.misses)]
+    decimals = 0 if abs(numbers[0] - numbers[1]) >= 100.0 else 1
+    before, after = (whole(one, decimals) for one in numbers)
+    fewer = whole(round(numbers[0], decimals) - round(numbers[1], decimals), decimals)
+    return (
+        f"One more {unit} does most at {place_words(found, best)}: {fewer} fewer {misses(found.city)} a year, "
+        f"{after} instead of {before}. The first {unit} is there after {best.mean_response_minutes:.2f} min instead of "
+        f"{base.mean_response_minutes:.2f}."
+    )
+
+
+def proof_words(found: OneMore) -> str:
+    """How sure that is, in a few sentences."""
+    counts, looked, unit = found.counts, _looked_at(found), unit_word(found.kind)
+    if found.simulated:
+        words = (
+            f"This is not proven: there are too many states to calculate. {looked} got a first guess, and the best "
+            f"{counts['solved']} were simulated with the same incidents as the department as it is; the closest "
+            f"{unit}s go in both. Intervals are at 95 %."
+        )
+    elif found.certified:
+        others = f", and a proven bound rules the other {counts['ruled_out']:,} out of the best {found.top}"
+        words = (
+            f"This is proven. {looked} were looked at, each with the best way to send {unit}s there is: "
+            f"{counts['solved']} were calculated to the end{others if counts['ruled_out'] else ''}."
+        )
+    else:
+        left = f" {counts['guessed']:,} places only got a first guess." if counts["guessed"] else ""
+        words = f"This is not proven to be the best. {looked} were looked at, {counts['solved']} calculated.{left}"
+    return " ".join([words, *_notes(found)])
+
+
+def _looked_at(found: OneMore) -> str:
+    num_stations = sum(one.station_id is not None for one in found.places)
+    if not found.anywhere:
+        return f"All {counted(num_stations, 'station')}"
+    which = "nodes with incidents" if found.thinned else "other nodes of the roads"
+    return f"All {counted(num_stations, 'station')} and {len(found.places) - num_stations:,} {which}"
+
+
+def _notes(found: OneMore) -> list[str]:
+    notes = []
+    if found.ties:
+        named = ", ".join(place_words(found, one) for one in found.ties[:MOST_TIES])
+        more = f" and {len(found.ties) - MOST_TIES} more" if len(found.ties) > MOST_TIES else ""
+        notes.append(f"Not told apart from the best one: {named}{more}.")
+    if found.city.periods:
+        which = "the means of the week" if found.period is None else f"those of {found.period}"
+        notes.append(f"Rates are {which}.")
+    return notes
+
+
+def see_more(found: OneMore) -> str:
+    """What to do next."""
+    best, kind = found.places[0], unit_word(found.kind)
+    return f"To see {article(kind)} {kind} there in full: runcard whatif CITY --add {kind}@{best.place}"

@@ -1,0 +1,76 @@
+"""The page of a what-if: one HTML file that needs no network. Short words first, then tables, the map, and details."""
+
+from importlib.resources import files
+from typing import Final
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from runcard.outputs.page.parts import embedded, page_parts
+from runcard.outputs.whatif.layers import map_data
+from runcard.outputs.whatif.result import AreaEffect, Effect, UnitEffect
+from runcard.outputs.whatif.words import (
+    arrival_lines,
+    closest_words,
+    headline,
+    method,
+    misses,
+    policy_words,
+    signed,
+    span,
+    standard_words,
+    unit_word,
+)
+
+MOST_AREAS: Final = 10
+"""That gain, and that lose, in a table."""
+LEAST_CHANGE: Final = {True: 5e-4, False: 2e-3}
+"""Changes of missed standards per incident that are worth a row: 0.05 per 100, or 0.2 if they are simulated."""
+
+
+def whatif_page(effect: Effect) -> str:
+    """The text of the page."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string((files("runcard.outputs.whatif") / "page.html").read_text("utf-8"))
+    parts = page_parts()
+    losers, gainers = losing_and_gaining(effect)
+    return template.render(
+        effect=effect,
+        what=misses(effect.before),
+        plain=not effect.before.standards,
+        headline=headline(effect),
+        headline_closest=headline(effect, 1),
+        arrivals=arrival_lines(effect),
+        method=method(effect),
+        policy_words=policy_words(effect),
+        tables={"losers": losers, "gainers": gainers},
+        units=changed_units(effect),
+        style=Markup(parts.style),
+        script=Markup(parts.script),
+        data=Markup(embedded(map_data(effect))),
+        signed=signed,
+        span=span,
+        closest_words=closest_words,
+        standard_words=standard_words,
+        unit_word=unit_word,
+    )
+
+
+def losing_and_gaining(effect: Effect, most: int = MOST_AREAS) -> tuple[list[AreaEffect], list[AreaEffect]]:
+    """The areas that lose the most in a year, and those that gain the most; small changes are none."""
+    ranked = [area for area in effect.ranked_areas() if abs(area.more_missed) >= LEAST_CHANGE[effect.exact]]
+    losers = [area for area in ranked if area.more_missed > 0.0]
+    gainers = [area for area in reversed(ranked) if area.more_missed < 0.0]
+    return losers[:most], gainers[:most]
+
+
+def changed_units(effect: Effect, most: int | None = None) -> list[UnitEffect]:
+    """The units of the kinds that change: those that come, go or move, then by how much their work changes."""
+
+    def size(unit: UnitEffect) -> float:
+        if unit.busy_before is None or unit.busy_after is None or unit.station_before != unit.station_after:
+            return 2.0
+        return abs(unit.busy_after - unit.busy_before)
+
+    found = sorted((unit for unit in effect.units if unit.kind in effect.changed_kinds), key=lambda one: -size(one))
+    return found[:most]

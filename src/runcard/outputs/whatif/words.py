@@ -1,0 +1,133 @@
+"""What changes mean in words of the trade, the same on the terminal and on the page."""
+
+from math import isfinite, isnan
+from typing import Final
+
+from runcard.city.conditions import ONLY_KIND
+from runcard.city.model import City, Standard
+from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
+from runcard.outputs.words import article
+from runcard.simulate.result import Interval
+
+SAME: Final = 5e-7
+"""Differences of a fraction that no reader could see, and that are within what proofs leave open."""
+
+
+def signed(number: float, decimals: int) -> str:
+    """A difference with its sign, and no -0.00."""
+    rounded = round(number, decimals) + 0.0
+    return f"{rounded:+.{decimals}f}" if rounded else f"{0:.{decimals}f}"
+
+
+def whole(number: float, decimals: int = 0) -> str:
+    """A number as people count, with commas."""
+    return f"{round(number, decimals) + 0.0:,.{decimals}f}"
+
+
+def span(interval: Interval, times: float, decimals: int, *, sign: bool = False) -> str:
+    """Where a number lies, times a factor; empty where nothing is known of its error, or it has none."""
+    if not (isfinite(interval.low) and isfinite(interval.high)):
+        return ""
+    ends = [
+        f"{times * end:.{decimals}f}" if not sign else signed(times * end, decimals)
+        for end in (interval.low, interval.high)
+    ]
+    return "" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def misses(city: City) -> str:
+    """What is counted: missed standards, or late incidents where there is one standard for all."""
+    return "missed standards" if city.standards else "late incidents"
+
+
+def closest_words(area: AreaEffect) -> str:
+    """The station that is closest to an area, before and after."""
+    return ", then ".join(dict.fromkeys((area.closest_before, area.closest_after)))
+
+
+def unit_word(kind: str) -> str:
+    """What a unit of a kind is called."""
+    return kind if kind != ONLY_KIND else "truck"
+
+
+def headline(effect: Effect, number: int = 0) -> str:
+    """The change in a year, in a sentence."""
+    change, what = effect.per_year(number), misses(effect.before)
+    difference = change.difference
+    decimals = 0 if max(abs(difference.low), abs(difference.high)) >= 100.0 else 1
+    before, after, least, most = (
+        whole(one, decimals) for one in (change.before.mean, change.after.mean, difference.low, difference.high)
+    )
+    if max(abs(difference.low), abs(difference.high)) <= SAME * max(1.0, change.before.mean):
+        return f"As many {what} as before: {before} a year."
+    instead = f"{after} a year instead of {before}"
+    if difference.low <= 0.0 <= difference.high:
+        return f"No clear change: between {least.lstrip('-')} fewer and {most} more {what} a year ({instead})."
+    more, ends = "more", [least, most]
+    if difference.mean < 0.0:
+        more, ends = "fewer", [most.lstrip("-"), least.lstrip("-")]
+    between = "" if ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
+    # Of the numbers as they are shown, so that a reader can take one from the other.
+    shown = abs(round(change.after.mean, decimals) - round(change.before.mean, decimals))
+    return f"{whole(shown, decimals)} {more} {what} a year{between}: {instead}."
+
+
+def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
+    """For each kind that changes: when its first unit is there, and the last one where several go."""
+    lines = []
+    for one in effect.kinds.values():
+        if not one.changed:
+            continue
+        policy, unit = one.policies[number], unit_word(one.kind)
+        line = f"The first {unit} is there after {_instead(policy.first_minutes)} on average"
+        if policy.last_minutes is not None and sends_several(one):
+            line += f", the last one after {_instead(policy.last_minutes)}"
+        lines.append(f"{line}.")
+    return lines
+
+
+def sends_several(one: KindEffect) -> bool:
+    """Whether several units of a kind go to some incident."""
+    return any(one.before.trucks_for(point) > 1 for point in one.before.demand)
+
+
+def _instead(change: BeforeAfter) -> str:
+    before, after = f"{change.before.mean:.2f}", f"{change.after.mean:.2f}"
+    if before == after and isnan(change.difference.low):
+        return f"{after} min, as before"
+    seconds = 60.0 * change.difference.mean
+    longer = "longer" if seconds > 0.0 else "shorter"
+    if before == after:
+        return f"{after} min, {abs(seconds):.1f} s {longer}"
+    return f"{after} min instead of {before}"
+
+
+def method(effect: Effect) -> str:
+    """How the numbers were found, in a sentence or two."""
+    of_kinds = [kind for kind, one in effect.kinds.items() if not one.exact]
+    if not of_kinds:
+        return "All of it is calculated, not simulated: the intervals are proven."
+    whose = "" if len(of_kinds) == len(effect.kinds) else f" for the kind {', '.join(of_kinds)}"
+    words = (
+        f"There are too many states to calculate{whose}: {effect.incidents:,} incidents were simulated, the same ones "
+        "before and after, at the same moments. Intervals are at 95 %."
+    )
+    return words + (" Those of the other kinds are proven." if whose else "")
+
+
+def policy_words(effect: Effect) -> str:
+    """Who decides which units go, before and after."""
+    rules = {one.policies[0].name: None for one in effect.kinds.values()}
+    named = [f"{kind}: {one.policies[0].name}" for kind, one in effect.kinds.items()]
+    rule = ", ".join(named) if len(rules) > 1 else next(iter(rules))
+    return f"The rule that sends units ({rule}) is worked out anew after the changes; closest-first stands beside it."
+
+
+def standard_words(standard: Standard, *, plain: bool) -> str:
+    """A standard as a person reads it: fire: 1 of 2 engines in 6 min."""
+    unit = unit_word(standard.kind)
+    units = unit if standard.trucks == 1 else f"{unit}s"
+    which = f"{article(unit)} {unit}" if standard.trucks == 1 else f"{standard.arrivals} of {standard.trucks} {units}"
+    weight = f" (weight {standard.weight:g})" if standard.weight != 1.0 else ""
+    words = f"{which} in {standard.target_minutes:g} min{weight}"
+    return words if plain or not standard.type else f"{standard.type}: {words}"

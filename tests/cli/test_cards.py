@@ -1,0 +1,130 @@
+"""Tests of `runcard cards`, and of `runcard decide` with the file that it writes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.departments import random_department
+from tests.weeks import with_days
+
+from runcard.city import write_city
+from runcard.outputs.department_file import load_department
+from runcard.policy.department import Department
+
+
+@pytest.fixture(scope="module")
+def department_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The policy file of a small department."""
+    from runcard.cli import main
+
+    folder = tmp_path_factory.mktemp("department")
+    write_city(random_department(3), folder / "city")
+    assert main(["solve", str(folder / "city"), "-o", str(folder / "town.policy")]) == 0
+    return folder / "town.policy"
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "pdf"])
+def test_cards_are_written_and_summed_up(run: Run, department_file: Path, tmp_path: Path, ending: str) -> None:
+    """Each format is written; the summary counts cards and departures and says what depth is worth."""
+    ran = run("cards", department_file, "-o", tmp_path / f"cards.{ending}", "--depth", 2)
+    assert ran.code == 0, ran.err
+    assert (tmp_path / f"cards.{ending}").stat().st_size > 0
+    text = " ".join(ran.out.split())
+    assert "depart from closest-first with every unit idle" in text
+    assert "response, min" in text
+    assert "fixed order of units" in text
+    assert "Wrote" in text
+
+
+def test_a_file_of_cards_decides(run: Run, department_file: Path, tmp_path: Path) -> None:
+    """`decide` with the CSV file sends what it sends with the policy file, where a card has a line for it."""
+    path = tmp_path / "cards.csv"
+    assert run("cards", department_file, "-o", path).code == 0
+    department: Department = load_department(department_file)
+    fleet = department.fleets[0]
+    area, of_type = fleet.problem.point_ids[0], fleet.types[0]
+    question = ("--at", area, "--type", of_type, "--busy", "none", "--json")
+    by_cards, by_policy = (json.loads(run("decide", one, *question).out) for one in (path, department_file))
+    assert sorted(by_cards["team"]) == sorted(by_policy["team"])
+    assert by_cards["kinds"][0]["line"] == 1
+    ran = run("decide", path, "--at", area, "--type", of_type, "--idle", "none")
+    assert ran.out.startswith("Send ")
+    assert "no line of the card fits" in ran.out
+
+
+def test_cards_know_the_hour(run: Run, tmp_path: Path) -> None:
+    """A file with periods has cards for each, of which --period chooses; `decide` needs the time."""
+    city = write_city(with_days(random_department(3)), tmp_path / "city")
+    assert run("solve", city, "-o", tmp_path / "week.policy").code == 0
+    path = tmp_path / "cards.csv"
+    assert run("cards", tmp_path / "week.policy", "-o", path, "--depth", 1).code == 0
+    area = path.read_text(encoding="utf-8-sig").splitlines()[1].split(",")[2:4]
+    question = ("--at", area[0], "--type", "fire", "--busy", "none")
+    assert "say with --time" in run("decide", path, *question).err
+    ran = run("decide", path, *question, "--time", "tue 14:00", "--json")
+    assert json.loads(ran.out)["period"] == "day"
+    assert run("cards", tmp_path / "week.policy", "-o", path, "--period", "night").code == 0
+    assert "expected a time in one of its periods" in run("decide", path, *question, "--time", "tue 14:00").err
+
+
+def test_a_plain_city_has_cards(run: Run, policy_file: Path, tmp_path: Path) -> None:
+    """Without a roster stations stand for trucks."""
+    path = tmp_path / "cards.csv"
+    assert run("cards", policy_file, "-o", path).code == 0
+    ran = run("decide", path, "--at", "n5", "--idle", "s0,s2", "--json")
+    assert sorted(json.loads(ran.out)["team"]) == ["s0", "s2"]
+
+
+def test_a_large_department_is_measured_when_asked(
+    run: Run, department_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where measuring takes long, it is left out and said so; --measure does it, by simulation if it must."""
+    monkeypatch.setattr("runcard.outputs.cards.depth.QUICK_WORK", 0)
+    monkeypatch.setattr("runcard.outputs.cards.depth.EXACT_WORK", 0)
+    ran = run("cards", department_file, "-o", tmp_path / "cards.csv")
+    assert "was not measured: --measure does it" in " ".join(ran.out.split())
+    ran = run("cards", department_file, "-o", tmp_path / "cards.xlsx", "--measure", "--incidents", 4000, "--seed", 2)
+    assert ran.code == 0
+    assert "simulated" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("-o", "cards.doc"), "expected cards to end in .csv, .xlsx, .pdf"),
+        (("-o", "missing/cards.csv"), "expected an existing folder"),
+        (("-o", "cards.csv", "--depth", "0"), "expected a whole number from 1 to 16"),
+        (("-o", "cards.csv", "--kind", "boat"), "expected a kind of units"),
+        (("-o", "cards.csv", "--type", "flood"), "expected a type of incident"),
+        (("-o", "cards.csv", "--period", "day"), "expected no period"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    run: Run,
+    department_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    words: str,
+) -> None:
+    """A wrong name, depth, kind, type or period ends with exit code 2 and says what was expected."""
+    monkeypatch.chdir(tmp_path)
+    ran = run("cards", department_file, *arguments)
+    assert ran.code == 2
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--at-xy", "0,0"), ("--at", "n1", "--from", "E1=n2"), ("--at", "n1", "--city", "city")]
+)
+def test_options_that_cards_have_no_answer_to_are_refused(
+    run: Run, department_file: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """Addresses, moved units and a city to compare with are for policy files."""
+    path = tmp_path / "cards.csv"
+    assert run("cards", department_file, "-o", path).code == 0
+    ran = run("decide", path, *arguments, "--busy", "none")
+    assert ran.code == 2
+    assert f"expected no {arguments[-2]}" in ran.err

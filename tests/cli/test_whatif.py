@@ -1,0 +1,102 @@
+"""`runcard whatif`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from runcard.city import demo_city, read_city, write_city
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the built-in town."""
+    return write_city(demo_city(), tmp_path_factory.mktemp("town") / "city")
+
+
+def test_it_says_what_changes_first(run, town: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The changes, the change in a year, response times beside it, every standard, areas and units."""
+    monkeypatch.setenv("COLUMNS", "160")
+    ran = run("whatif", town, "--close", "quayside", "--add", "engine@old-a4")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[1] == "- Station quayside (Quayside) closes."
+    assert "more missed standards a year" in ran.out
+    assert "The first engine is there after" in ran.out
+    for words in ("1 of 2 engines in 6 min", "Areas that lose", "Areas that gain", "engine-new-1", "proven"):
+        assert words in ran.out
+
+
+def test_json_has_all_of_it(run, town: Path) -> None:
+    """Nothing but JSON is printed; the parts are there, and the numbers of the sum agree."""
+    ran = run("whatif", town, "--remove", "E06,E07", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    found = json.loads(ran.out)
+    assert found["exact"] is True
+    assert [one["name"] for one in found["policies"]] == ["optimal", "closest-first"]
+    missed = found["policies"][0]["missed"]
+    assert missed["after"]["mean"] - missed["before"]["mean"] == pytest.approx(missed["difference"]["mean"])
+    assert missed["difference"]["low"] <= missed["difference"]["mean"] <= missed["difference"]["high"]
+    assert {one["kind"]: one["changed"] for one in found["kinds"]} == {"engine": True, "ladder": False}
+    gone = [one["unit_id"] for one in found["units"] if one["station_after"] is None]
+    assert gone == ["E06", "E07"]
+    assert len(found["areas"]) == len({point.node_id for point in demo_city().demand})
+
+
+def test_the_changed_city_is_written_and_read_again(run, town: Path, tmp_path: Path) -> None:
+    """Going on from it: `compare` says of it what the what-if said."""
+    folder, page = tmp_path / "changed", tmp_path / "page.html"
+    ran = run("whatif", town, "--move", "E01:old-a4", "--write-city", folder, "-o", page, "--json")
+    assert ran.code == 0
+    after = json.loads(ran.out)["policies"][0]["missed"]["after"]["mean"]
+    assert [unit.station_id for unit in read_city(folder).units if unit.unit_id == "E01"] == ["at-old-a4"]
+    compared = json.loads(run("compare", folder, "--policies", "optimal", "--json").out)
+    assert compared["policies"][0]["late_fraction"] == pytest.approx(after, rel=1e-8)
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_city_without_a_roster_is_simulated_if_asked(run, grid_folder: Path) -> None:
+    """Trucks of stations move; the intervals are those of the simulation."""
+    station = read_city(grid_folder).stations[0].station_id
+    node = read_city(grid_folder).nodes[9].node_id
+    ran = run("whatif", grid_folder, "--move", f"{station}:{node}", "--incidents", 2000, "--seed", 3, "--json")
+    found = json.loads(ran.out)
+    assert (found["exact"], found["incidents"]) == (False, 2000)
+    missed = found["policies"][0]["missed"]["difference"]
+    assert missed["low"] < missed["high"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "nothing changes: expected --add KIND@PLACE"),
+        (["--close", "nowhere"], "expected a station ("),
+        (["--remove", "E99"], "did you mean E09?"),
+        (["--load", "many"], "--load"),
+        (["--add", "engine@central", "-o", "page.pdf"], "expected a name that ends in .html"),
+        (["--add", "engine@central", "-o", "nowhere/page.html"], "expected an existing folder to write to"),
+        (["--add", "engine@central", "--policy", "best"], "expected a policy, one of"),
+        (["--add", "engine@central", "--period", "night"], "expected no period"),
+        (["--add", "engine@central", "--write-city", "."], "expected an empty or new folder"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(run, town: Path, tmp_path: Path, monkeypatch, options, words: str) -> None:
+    """Exit code 2, one line, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("mine")
+    ran = run("whatif", town, *options)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert words in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_an_interrupt_leaves_nothing_behind(run, town: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while the page is made: neither page nor city nor draft."""
+
+    def interrupt(_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("runcard.outputs.whatif.page.whatif_page", interrupt)
+    ran = run("whatif", town, "--remove", "E06", "-o", tmp_path / "page.html", "--write-city", tmp_path / "city")
+    assert ran.code == 130
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,128 @@
+"""Every number of a report is that of a comparison or a simulation."""
+
+import numpy as np
+import pytest
+
+from runcard.city import City
+from runcard.outputs.department_comparison import compare_department
+from runcard.outputs.report.findings import Report
+from runcard.outputs.report.solved import (
+    CARD,
+    CLOSEST,
+    FEWEST_INCIDENTS,
+    MEAN_FIELD,
+    MOST_INCIDENTS,
+    OPTIMAL,
+    RECOMMENDED,
+    Effort,
+    incidents_for,
+    is_small,
+    policy_for,
+    solved_city,
+)
+from runcard.policy.department import solve_department
+from runcard.simulate.department import simulate_department
+
+NAMES = (CLOSEST, CARD, RECOMMENDED)
+
+
+def test_exact_numbers_are_those_of_a_comparison(town: City, report: Report) -> None:
+    """Misses and bounds, every standard, minutes and percentiles, and the work of every station."""
+    expected = compare_department(town, (CLOSEST, CARD, OPTIMAL))
+    assert report.solved.exact
+    assert report.solved.incidents is None
+    for number, (own, other) in enumerate(zip(report.solved.results, expected.results, strict=True)):
+        assert (own.missed.mean, own.missed.low, own.missed.high) == (other.missed, other.lower, other.upper)
+        assert own.mean_minutes == expected.mean_minutes(number)
+        assert own.gain.low <= own.gain.mean <= own.gain.high
+        assert own.gain.mean == pytest.approx(other.improvement_over_first, abs=1e-12)
+        for found, standard in zip(own.standards, other.standards, strict=True):
+            assert found.missed is not None
+            assert found.missed.mean == standard.miss_fraction
+            assert (found.missed.low, found.missed.high) == (standard.lower, standard.upper)
+            assert found.minutes == standard.mean_minutes
+        for kind, found_kind in own.kinds.items():
+            evaluation = expected.kinds[kind].results[number].evaluation
+            assert found_kind.mean_minutes == evaluation.mean_response_minutes
+            assert found_kind.p90_minutes == evaluation.p90_minutes["first"]
+            assert np.array_equal(found_kind.busy_fractions, evaluation.busy_fractions)
+
+
+def test_calls_a_day_add_up_to_what_is_sent(town: City, report: Report) -> None:
+    """Over all units of a kind, and with what comes from outside: as many as incidents ask for."""
+    expected = compare_department(town, (CLOSEST,))
+    for kind, result in report.solved.results[0].kinds.items():
+        seen, evaluation = town.of_kind(kind), expected.kinds[kind].results[0].evaluation
+        asked = sum(point.incidents_per_day * seen.trucks_for(point) for point in seen.demand)
+        trucks = np.array([station.trucks for station in seen.stations])
+        sent = float((result.calls_per_day * trucks).sum())
+        assert sent == pytest.approx((1.0 - evaluation.outside_share) * asked, rel=1e-6)
+
+
+def test_simulated_numbers_are_those_of_a_simulation(simulated: City) -> None:
+    """Misses, gains, standards, minutes and work, over the same incidents with the same seed."""
+    found = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort(incidents=3_000, seed=5), with_shares=True)
+    departments = [solve_department(simulated, name) for name in (CLOSEST, MEAN_FIELD)]
+    expected = simulate_department(simulated, departments, incidents=3_000, seed=5)
+    assert not found.exact
+    assert found.incidents == 3_000
+    assert found.last.gain == expected.improvement(1)
+    assert found.last.fewer == expected.fewer_missed(1)
+    for number, own in enumerate(found.results):
+        assert own.missed == expected.missed(number)
+        assert [(one.standard, one.missed) for one in own.standards] == list(expected.standards(number))
+        for kind, one in own.kinds.items():
+            policy = expected.kinds[kind].policies[number]
+            assert one.mean_minutes == policy.minutes("first_mean").mean
+            assert one.p90_minutes == policy.minutes("first_p90").mean
+            assert sorted(one.busy_fractions) == pytest.approx(sorted(policy.busy_fractions))  # one unit a station
+
+
+def test_simulated_numbers_agree_with_exact_ones(simulated: City, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closest-first exactly lies in the intervals of its simulation, three times as wide; minutes are within 2 %."""
+    found = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort(incidents=40_000), with_shares=True).results[0]
+    monkeypatch.undo()
+    exact = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort()).results[0]
+    assert abs(found.missed.mean - exact.missed.mean) < 3.0 * found.missed.half
+    for own, other in zip(found.standards, exact.standards, strict=True):
+        assert own.missed is not None
+        assert other.missed is not None
+        assert abs(own.missed.mean - other.missed.mean) < 3.0 * own.missed.half
+        assert own.minutes == pytest.approx(other.minutes, rel=0.02)
+    for kind, one in found.kinds.items():
+        assert one.calls_per_day == pytest.approx(exact.kinds[kind].calls_per_day, rel=0.05)
+
+
+def test_the_change_of_a_standard_is_paired(simulated: City) -> None:
+    """Its mean is the difference of both fractions, and its interval is narrower than theirs together."""
+    found = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort(incidents=20_000))
+    for before, after in zip(found.results[0].standards, found.last.standards, strict=True):
+        assert before.missed is not None
+        assert after.missed is not None
+        assert after.fewer is not None
+        assert after.fewer.mean == pytest.approx(before.missed.mean - after.missed.mean, abs=1e-12)
+        assert after.fewer.half < before.missed.half + after.missed.half
+
+
+def test_the_recommended_policy_depends_on_size(town: City, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind that is small enough gets the optimum, another one the mean field, and other names stay."""
+    engine, ladder = town.of_kind("engine"), town.of_kind("ladder")
+    assert policy_for(engine, RECOMMENDED) == OPTIMAL
+    states = 2.0**8 * 3.0
+    monkeypatch.setattr("runcard.outputs.report.solved.EXACT_WORK", states * len(engine.demand) * 81 - 1)
+    assert not is_small(engine)
+    assert is_small(ladder)
+    assert policy_for(engine, RECOMMENDED) == MEAN_FIELD
+    assert policy_for(engine, CARD) == CARD
+
+
+def test_fewer_incidents_where_decisions_take_long(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The most with few teams, in proportion with more, and never next to none."""
+    problems = report.solved.problems
+    num_teams = problems["engine"].num_teams
+    assert num_teams > problems["ladder"].num_teams
+    assert incidents_for(problems) == MOST_INCIDENTS
+    monkeypatch.setattr("runcard.outputs.report.solved.FEW_TEAMS", num_teams / 4)
+    assert incidents_for(problems) == MOST_INCIDENTS // 4
+    monkeypatch.setattr("runcard.outputs.report.solved.FEW_TEAMS", 1e-9)
+    assert incidents_for(problems) == FEWEST_INCIDENTS

@@ -1,0 +1,133 @@
+"""The sentences of a report, checked against made-up and real findings."""
+
+from dataclasses import replace
+
+import pytest
+
+from runcard.city.model import Objective, Standard
+from runcard.outputs.report.answers import FarUnit
+from runcard.outputs.report.findings import Report
+from runcard.outputs.report.sensitivity import Row
+from runcard.outputs.report.solved import per_year
+from runcard.outputs.report.words import (
+    and_list,
+    left_out,
+    number_words,
+    percent_words,
+    rule_words,
+    summary,
+    survival,
+    verdict,
+)
+from runcard.simulate.result import Interval
+
+
+def with_gain(report: Report, gain: Interval, *, exact: bool = False) -> Report:
+    """A report with another gain."""
+    fewer = Interval(*(report.solved.results[0].missed.mean * part for part in (gain.mean, gain.low, gain.high)))
+    last = replace(report.solved.last, gain=gain, fewer=fewer)
+    results = (*report.solved.results[:-1], last)
+    return replace(report, solved=replace(report.solved, results=results, exact=exact, incidents=1000))
+
+
+def test_the_summary_has_the_numbers_that_matter(report: Report) -> None:
+    """Units, incidents a day, misses a year today and with the recommended dispatch, and the mean response."""
+    text = " ".join(summary(report))
+    first, last = report.solved.results[0], report.solved.last
+    assert "10 engines and 2 ladders at 9 stations, and 36.8 incidents a day" in text
+    assert f"{per_year(first.missed.mean, report.city):,.0f} a year" in text
+    assert f"{number_words(per_year(last.fewer.mean, report.city))} missed standards a year fewer" in text
+    assert f"{60 * (first.mean_minutes - last.mean_minutes):.1f} seconds sooner" in text
+    assert percent_words(last.gain.mean) in text
+
+
+def test_standards_that_get_worse_are_named(report: Report) -> None:
+    """The optimum of the town gives up some of the second engines for the first ones, and the summary says so."""
+    (line,) = (one for one in summary(report) if "Not every standard" in one)
+    worse = [
+        after.standard
+        for before, after in zip(report.solved.results[0].standards, report.solved.last.standards, strict=True)
+        if before.missed and after.missed and after.missed.mean > before.missed.mean + 5e-4
+    ]
+    assert worse
+    for standard in worse:
+        assert rule_words(standard) in line
+
+
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        (Interval(0.05, 0.02, 0.08), "95 % sure: from 2.00 % fewer to 8.00 % fewer"),
+        (Interval(0.001, -0.01, 0.012), "no better than closest first"),
+        (Interval(-0.02, -0.03, -0.01), "do not use it"),
+    ],
+)
+def test_a_policy_that_is_not_better_is_not_praised(report: Report, gain: Interval, words: str) -> None:
+    """An interval on both sides of 0 is no gain, and one below it a loss."""
+    assert any(words in line for line in summary(with_gain(report, gain)))
+
+
+def test_an_absurd_unit_is_named(report: Report) -> None:
+    """With its area, both stations and both times, and with how many more there are."""
+    node = report.city.demand[0].node_id
+    far = FarUnit(
+        kind="engine", node_id=node, type="fire", station=1, minutes=12.0, closest=0, closest_minutes=2.0,
+        target_minutes=6.0,
+    )  # fmt: skip
+    (line,) = (one for one in summary(replace(report, far=(far,) * 6)) if "far away" in one)
+    assert "12.00 min instead of" in line
+    assert "and 2 more" in line
+    assert any("Nothing looks absurd" in one for one in summary(report))
+
+
+def test_another_objective_is_said(report: Report) -> None:
+    """Where minutes are made smallest, misses are told, but not as the aim."""
+    city = replace(report.city, objective=Objective("minutes"))
+    text = " ".join(summary(replace(report, solved=replace(report.solved, city=city))))
+    assert "asks for the shortest mean response" in text
+
+
+def test_policies_that_are_not_solved_are_named(report: Report) -> None:
+    """Not converging is never silent."""
+    assert any(
+        "optimal (engine)" in one
+        for one in summary(replace(report, solved=replace(report.solved, failed=("optimal (engine)",))))
+    )
+
+
+def test_survival_is_told_in_a_sentence(report: Report) -> None:
+    """All better; some not; none at all."""
+    better, unclear = (
+        with_gain(report, gain).solved.last for gain in (Interval(0.1, 0.05, 0.15), Interval(0.0, -0.1, 0.1))
+    )
+    first = report.solved.results[0]
+
+    def rows(*found: bool) -> list[Row]:
+        return [
+            Row(about="load", words=f"change {n}", closest=first, recommended=better if one else unclear)
+            for n, one in enumerate(found)
+        ]
+
+    assert "every one" in survival(rows(True, True))
+    assert survival(rows(True, False, True)).endswith("with: change 1.")
+    assert "none in any" in survival(rows(False, False))
+    assert survival(rows(False, True)).endswith("with: change 1.")
+
+
+def test_where_the_shared_delay_comes_from_is_said(report: Report) -> None:
+    """Fitted, with its interval, if the fit says so; else a guess, also if the file of the fit is damaged."""
+    fit = {"numbers": [{"name": "shared_delay", "value": 0.1, "low": 0.02, "high": 0.2}]}
+    assert any("between 0.02 and 0.2" in line for line in left_out(replace(report, fit=fit)))
+    for damaged in (None, {}, {"numbers": 3}, {"numbers": [{"name": "shared_delay", "low": "x"}]}):
+        assert any("a guess" in line for line in left_out(replace(report, fit=damaged)))
+
+
+def test_small_words() -> None:
+    """Lists, percentages, numbers, standards and verdicts."""
+    assert and_list(["a"]) == "a"
+    assert and_list(["a", "b", "c"]) == "a, b and c"
+    assert (percent_words(0.1234), percent_words(0.01234)) == ("12.3 %", "1.23 %")
+    assert (number_words(1234.5), number_words(-0.0), number_words(3.14159)) == ("1,234", "0", "3.14")
+    assert rule_words(Standard("fire", "engine", 2, 2, 10.0)) == "fire: second of 2 engines in 10 min"
+    assert rule_words(Standard("", "truck", 1, 1, 6.5)) == "first truck in 6.5 min"
+    assert verdict(Interval(0.1, 0.0, 0.2)) == "no clear difference"

@@ -1,0 +1,221 @@
+"""What changes change: against fresh comparisons, against reason, and against a simulation."""
+
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.departments import random_department
+from tests.town import plain_town
+from tests.weeks import with_days
+
+from runcard.city import City, Objective, demo_city, generate_grid, read_city, write_city
+from runcard.errors import InputError
+from runcard.outputs.compare import compare_policies
+from runcard.outputs.department_comparison import compare_department
+from runcard.outputs.whatif.changes import Add, Change, Close, Load, Move, Remove, apply_changes
+from runcard.outputs.whatif.effect import find_effect
+from runcard.outputs.whatif.outside import city_to_write
+from runcard.outputs.whatif.result import DAYS_PER_YEAR, Effect
+from runcard.policy.solve_options import DEFAULTS
+
+
+def test_before_and_after_are_what_compare_says_of_both_cities(tmp_path: Path) -> None:
+    """The changed city, written and read again: every standard, the sum, minutes and busy units, and proven bounds."""
+    city = demo_city()
+    changes: list[Change] = [Move("E01", "old-a4"), Close("quayside"), Add("ladder", "eastgate"), Load(1.3)]
+    effect = find_effect(city, changes)
+    written = read_city(write_city(city_to_write(city, apply_changes(city, changes)), tmp_path / "city"))
+    fresh = [compare_department(one, ["optimal", "closest-first"]) for one in (city, written)]
+    for number in (0, 1):
+        before, after = (one.results[number] for one in fresh)
+        found = effect.missed(number)
+        assert (found.before.mean, found.after.mean) == pytest.approx((before.missed, after.missed), rel=1e-8)
+        assert found.difference.low <= after.upper - before.lower
+        assert found.difference.high >= after.lower - before.upper
+        assert found.difference.high - found.difference.low < 1e-7
+        per_day = [one.missed * own.city.incidents_per_day for one, own in zip((before, after), fresh, strict=True)]
+        assert effect.per_year(number).difference.mean == pytest.approx(DAYS_PER_YEAR * (per_day[1] - per_day[0]))
+        for one, old, new in zip(effect.standards(number), before.standards, after.standards, strict=True):
+            assert one.standard == old.standard == new.standard
+            assert one.missed is not None
+            assert (one.missed.before.mean, one.missed.after.mean) == pytest.approx(
+                (old.miss_fraction, new.miss_fraction)
+            )
+            assert one.minutes is not None
+            assert (one.minutes.before.mean, one.minutes.after.mean) == pytest.approx(
+                (old.mean_minutes, new.mean_minutes)
+            )
+    for kind, own in effect.kinds.items():
+        results = [one.kinds[kind].results[0].evaluation for one in fresh]
+        minutes = own.policies[0].first_minutes
+        assert minutes.before.mean == pytest.approx(results[0].mean_response_minutes)
+        assert minutes.after.mean == pytest.approx(results[1].mean_response_minutes)
+        busy = dict(zip(fresh[1].kinds[kind].problem.station_ids, results[1].busy_fractions, strict=True))
+        for unit in own.units:
+            assert unit.station_after is None or unit.busy_after == pytest.approx(busy[unit.station_after])
+
+
+def test_a_plain_city_is_compared_by_its_late_fraction(tmp_path: Path) -> None:
+    """A truck that moves in a city without a roster, against a fresh comparison of the city written and read."""
+    city = plain_town()
+    node = next(point.node_id for point in city.demand if point.node_id not in {one.node_id for one in city.stations})
+    changes = [Move(city.stations[0].station_id, node)]
+    effect = find_effect(city, changes)
+    written = read_city(write_city(city_to_write(city, apply_changes(city, changes)), tmp_path / "city"))
+    fresh = compare_policies(written, ["optimal"]).results[0].evaluation
+    assert effect.missed(0).after.mean == pytest.approx(fresh.late_fraction, rel=1e-8)
+    assert effect.first_minutes(0).after.mean == pytest.approx(fresh.mean_response_minutes)
+    assert isnan(effect.first_minutes(0).after.low)
+    assert effect.exact
+    (standard,) = effect.standards(0)
+    assert standard.missed == effect.missed(0)
+
+
+def test_a_kind_that_does_not_change_is_not_solved_again() -> None:
+    """Its difference is exactly 0, and the sum changes by the other kind alone."""
+    effect = find_effect(demo_city(), [Remove("E06")])
+    engine, ladder = effect.kinds["engine"], effect.kinds["ladder"]
+    assert (engine.changed, ladder.changed) == (True, False)
+    assert ladder.before is ladder.after
+    nothing = ladder.policies[0].missed
+    assert nothing.before == nothing.after
+    assert (nothing.difference.low, nothing.difference.high) == (0.0, 0.0)
+    share = engine.before.incidents_per_day / effect.before.incidents_per_day
+    assert effect.missed(0).difference.mean == pytest.approx(share * engine.policies[0].missed.difference.mean)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_unit_less_never_helps_and_one_more_never_hurts(seed: int) -> None:
+    """Of the optimum, in random departments of two kinds: whichever station closes, wherever a unit comes."""
+    city, rng = random_department(seed), np.random.default_rng(seed)
+    more = Add(str(rng.choice(["engine", "ladder"])), str(rng.choice([node.node_id for node in city.nodes])))
+    gained = find_effect(city, [more]).missed(0).difference
+    assert gained.low <= 0.0
+    assert gained.mean <= 1e-9
+    for station in city.stations:
+        left = {unit.kind for unit in city.units if unit.station_id != station.station_id}
+        if left < set(city.kinds):  # the last unit of a kind
+            with pytest.raises(InputError, match="to be left"):
+                find_effect(city, [Close(station.station_id)])
+            continue
+        lost = find_effect(city, [Close(station.station_id)]).missed(0).difference
+        assert lost.high >= 0.0
+        assert lost.mean >= -1e-9
+
+
+def test_outside_help_is_no_slower_because_of_a_far_new_station() -> None:
+    """A city that does not say how far outside is: a truck more at its far end still does no harm."""
+    city = generate_grid(side=6, num_stations=2, load=0.6, seed=3)
+    middle = min(city.nodes, key=lambda node: abs(node.x_coord - 2.5) + abs(node.y_coord - 2.5)).node_id
+    changes: list[Change] = [Move(one.station_id, middle) for one in city.stations if one.node_id != middle]
+    central = apply_changes(city, changes[:1])
+    corner = max(central.nodes, key=lambda node: abs(node.x_coord - 2.5) + abs(node.y_coord - 2.5)).node_id
+    assert find_effect(central, [Add("truck", corner)]).missed(0).difference.mean <= 1e-9
+
+
+def _areas_add_up(effect: Effect, rel: float) -> None:
+    rates = sum(area.incidents_after for area in effect.areas)
+    for when in ("before", "after"):
+        total = sum(getattr(area, f"missed_{when}") * area.incidents_after for area in effect.areas) / rates
+        assert total == pytest.approx(getattr(effect.missed(0), when).mean, rel=rel)
+
+
+def test_areas_add_up_to_the_city() -> None:
+    """Weighed by their incidents, what areas miss is what the city misses, and in a year they add up, too."""
+    effect = find_effect(demo_city(), [Close("quayside"), Load(1.2)])
+    _areas_add_up(effect, 1e-7)
+    total = sum(area.more_per_year for area in effect.areas)
+    assert total == pytest.approx(effect.per_year(0).difference.mean, rel=1e-6)
+    ranked = [area.more_per_year for area in effect.ranked_areas()]
+    assert ranked == sorted(ranked, reverse=True)
+
+
+SIMULATED: list[tuple[City, list[Change]]] = [
+    (demo_city(), [Close("quayside")]),
+    (demo_city(), [Add("engine", "old-a4"), Move("T01", "westend")]),
+    (generate_grid(side=5, num_stations=5, load=0.3, seed=4), [Load(1.2)]),
+]
+
+
+@pytest.mark.parametrize("case", range(len(SIMULATED)))
+def test_a_simulated_effect_agrees_with_the_exact_one(case: int) -> None:
+    """Over three seeds: differences of the sum and of minutes lie in their intervals, but for one of twenty-odd."""
+    city, changes = SIMULATED[case]
+    exact = find_effect(city, changes)
+    outside = 0
+    for seed in (1, 2, 3):
+        found = find_effect(city, changes, incidents=30_000, seed=seed)
+        assert not found.exact
+        for number in (0, 1):
+            for of in ("missed", "per_year", "first_minutes"):
+                inside, truth = getattr(found, of)(number).difference, getattr(exact, of)(number).difference.mean
+                outside += not inside.low <= truth <= inside.high
+                assert abs(inside.mean - truth) < 3.0 * inside.half
+        for one, other in zip(found.standards(0), exact.standards(0), strict=True):
+            assert one.missed is not None
+            assert other.missed is not None
+            assert abs(one.missed.difference.mean - other.missed.difference.mean) <= 3.0 * one.missed.difference.half
+    assert outside <= 3
+    _areas_add_up(found, 0.05)
+
+
+@pytest.mark.parametrize("change", [Remove("E06"), Add("engine", "old-a4"), Load(1.1)], ids=str)
+def test_common_draws_make_the_interval_of_a_difference_narrow(change: Change) -> None:
+    """Half as wide as that of two runs with nothing in common, and a quarter of what counting misses would give."""
+    incidents = 30_000
+    effect = find_effect(demo_city(), [change], incidents=incidents).kinds["engine"]
+    missed = effect.policies[0].missed
+    assert 2.0 * missed.difference.half < np.hypot(missed.before.half, missed.after.half)
+    chance = missed.after.mean
+    counted = 1.96 * np.sqrt(2.0 * chance * (1.0 - chance) / incidents)
+    assert 4.0 * missed.difference.half < counted
+
+
+def test_the_same_seed_gives_the_same_effect() -> None:
+    """Whatever the number of threads; another seed gives another one."""
+    changes = [Close("quayside")]
+    found = [
+        find_effect(demo_city(), changes, incidents=2_000, seed=seed, options=replace(DEFAULTS, threads=threads))
+        for seed, threads in ((7, 1), (7, 3), (8, 1))
+    ]
+    assert found[0].missed(0) == found[1].missed(0)
+    assert found[0].missed(0) != found[2].missed(0)
+
+
+def test_a_policy_can_be_named_and_a_period_chosen() -> None:
+    """Its name stands in the effect; in a city with periods the rates are the means of the week, or of a period."""
+    effect = find_effect(demo_city(), [Remove("E06")], policy="OSI")
+    assert effect.names == ("one-step", "closest-first")
+    week = with_days(demo_city())
+    name = week.periods[0].name
+    found = [find_effect(week, [Remove("E06")], period=period) for period in (None, name)]
+    assert found[0].notes[-1] == "Rates are the means of the week."
+    assert found[1].notes[-1] == f"Rates are those of {name}."
+    assert found[1].before.incidents_per_day == pytest.approx(week.in_period(name).incidents_per_day)
+
+
+@pytest.mark.slow
+def test_a_large_department_is_simulated_with_the_heuristic_for_such() -> None:
+    """With too many states to list nobody has to ask for it, and a closed station does harm, clearly."""
+    city = generate_grid(side=6, num_stations=28, load=0.3, seed=6)
+    effect = find_effect(city, [Close(one.station_id) for one in city.stations[:3]], incidents=4_000)
+    assert effect.names == ("one-step-mean-field", "closest-first")
+    assert not effect.exact
+    assert effect.missed(0).difference.low > 0.0
+    assert len([unit for unit in effect.units if unit.station_after is None]) == 3
+
+
+def test_closest_first_can_be_the_policy_itself() -> None:
+    """Then both policies are the same, exactly and simulated."""
+    for incidents in (None, 2_000):
+        effect = find_effect(plain_town(), [Load(1.5)], policy="CF", incidents=incidents)
+        assert effect.names == ("closest-first", "closest-first")
+        assert effect.missed(0) == effect.missed(1)
+
+
+def test_an_objective_of_minutes_is_said() -> None:
+    """Because fewer misses are then not all that units are sent for."""
+    city = replace(plain_town(), objective=Objective("minutes"))
+    assert "counts minutes" in find_effect(city, [Load(1.5)]).notes[0]

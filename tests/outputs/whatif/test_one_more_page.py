@@ -1,0 +1,89 @@
+"""The words, the map and the page of where one more unit should stand."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from runcard.city import City, demo_city, generate_grid
+from runcard.outputs.whatif.one_more import rank_one_more
+from runcard.outputs.whatif.one_more_page import one_more_layer, one_more_page, saved_a_year
+from runcard.outputs.whatif.one_more_words import headline, place_words, proof_words, see_more
+from runcard.outputs.whatif.places import OneMore
+
+
+@pytest.fixture(scope="module")
+def found() -> OneMore:
+    """A grid of 25 nodes, all ranked."""
+    return rank_one_more(generate_grid(side=5, num_stations=3, load=0.1, seed=4, gamma=0.35), anywhere=True, top=3)
+
+
+def test_every_area_has_a_class_and_says_what_is_proven(found: OneMore) -> None:
+    """Each demand node is coloured; ranks stand on the best; what is ruled out says at most how much it gains."""
+    layer = one_more_layer(found)
+    assert set(layer["areas"]) == {point.node_id for point in found.city.demand}
+    assert all(0 <= area["class"] < len(layer["legend"]) for area in layer["areas"].values())
+    marks = {area["mark"]: node for node, area in layer["areas"].items() if area["mark"]}
+    assert marks == {str(rank): place.node_id for rank, place in enumerate(found.best, start=1)}
+    for place in found.places:
+        words = " ".join(layer["areas"][place.node_id]["lines"])
+        assert ("at most" in words) == (place.pruned_by is not None)
+    assert set(layer["stations"]) == {station.station_id for station in found.city.stations}
+    json.dumps(layer, allow_nan=False)
+
+
+def test_what_is_not_solved_never_looks_better_than_the_best(found: OneMore) -> None:
+    """A place that is ruled out is shown with no more gain than the last of the best, and within its bounds."""
+    least = min(saved_a_year(found, place) for place in found.best)
+    for place in found.places:
+        if place.pruned_by is not None:
+            assert saved_a_year(found, place) <= least
+            assert place.lower is not None
+            assert place.upper is not None
+            assert place.lower <= found.about(place) <= place.upper
+
+
+def test_words_name_the_place_the_gain_and_the_proof(found: OneMore) -> None:
+    """The sentence has misses and minutes side by side; the proof says how many places there were."""
+    line = headline(found)
+    assert place_words(found, found.places[0]) in line
+    assert "fewer late incidents a year" in line
+    assert "min instead of" in line
+    assert proof_words(found).startswith("This is proven. All 3 stations and 22 other nodes of the roads")
+    assert see_more(found).endswith(f"--add truck@{found.places[0].place}")
+
+
+def test_a_simulated_answer_says_that_it_is_not_proven() -> None:
+    """And how it was found, in a department with kinds."""
+    found = rank_one_more(demo_city(), "engine", top=2, incidents=2000)
+    words = proof_words(found)
+    assert words.startswith("This is not proven")
+    assert "the closest engines go in both" in words
+    assert "95 %" in words
+
+
+def hostile_city() -> City:
+    """A city whose names try to break out of the page."""
+    city = generate_grid(side=3, num_stations=2, load=0.1, seed=1)
+    evil = "</script><script>alert(1)</script><b>&"
+    stations = tuple(replace(one, name=evil) for one in city.stations)
+    return replace(city, name=evil, stations=stations, nodes=tuple(replace(one, name=evil) for one in city.nodes))
+
+
+def test_hostile_names_stay_text() -> None:
+    """Names with markup appear escaped, in the page and in its data."""
+    page = one_more_page(rank_one_more(hostile_city(), anywhere=True, top=2))
+    assert "<script>alert" not in page
+    assert "&lt;/script&gt;" in page
+
+
+def test_the_document_is_json_with_every_place(found: OneMore) -> None:
+    """All places with their bounds; misses by year; what was solved, ruled out and guessed adds up."""
+    document = json.loads(json.dumps(found.document(), allow_nan=False))
+    assert len(document["places"]) == 25
+    assert document["solved"] + document["ruled_out"] + document["guessed"] == 25
+    assert document["certified"] is True
+    first = document["places"][0]
+    yearly = first["misses"] * document["incidents_per_day"] * 365.25
+    assert first["misses_per_year"] == pytest.approx(yearly)
+    assert all(one["lower"] <= one["upper"] for one in document["places"])
