@@ -18,7 +18,7 @@ help: ## Say what there is
 
 setup: $(READY) ## Create .venv with everything in it
 
-demo: $(FRESH) ## Solve the built-in city: a table, a map and the gain of the best dispatch
+demo: $(FRESH) ## Solve the built-in city: a table, maps and a report to open in a browser
 	@$(BIN)/runcard demo
 
 test: lint types browser $(FRESH) ## Lint, types and the whole test suite

@@ -156,7 +156,7 @@ def test_the_demo_runs_in_an_empty_environment(plain_install: Path, tmp_path: Pa
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "runcard-demo"
-    assert {"city", "optimal.policy"} <= {entry.name for entry in folder.iterdir()}
+    assert {"cards.csv", "city", "optimal.policy", "report.html"} == {entry.name for entry in folder.iterdir()}
     assert read_city(folder / "city") == demo_city()
     assert "pip install 'runcard[report]'" in done.stdout
     assert "internal" not in done.stderr

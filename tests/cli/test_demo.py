@@ -17,7 +17,15 @@ def test_the_demo_writes_a_map_and_files_to_try(run, tmp_path: Path, monkeypatch
     assert "optimal" in ran.out
     folder = tmp_path / "runcard-demo"
     maps = [f"map-{kind}.{ending}" for kind in ("engine", "ladder") for ending in ("png", "svg")]
-    assert sorted(entry.name for entry in folder.iterdir()) == ["city", *maps, "optimal.policy"]
+    assert sorted(entry.name for entry in folder.iterdir()) == [
+        "cards.csv",
+        "city",
+        *maps,
+        "optimal.policy",
+        "report.html",
+    ]
+    assert f"{Path('runcard-demo', 'report.html')}: open it in a browser" in ran.out
+    assert "Two Bridges" in (folder / "report.html").read_text(encoding="utf-8")
     assert (folder / "map-engine.png").read_bytes().startswith(b"\x89PNG")
     assert read_city(folder / "city") == demo_city()
     commands = [shlex.split(line) for line in ran.out.split("Try next:")[1].splitlines() if line.strip()]
@@ -29,11 +37,11 @@ def test_the_demo_writes_a_map_and_files_to_try(run, tmp_path: Path, monkeypatch
 def test_without_matplotlib_the_demo_writes_all_but_pictures(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A plain install writes the city and the policy file, and a sentence names the extra that draws maps."""
+    """A plain install writes the city, its policy, cards and report; a sentence names the extra that draws maps."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     ran = run("demo", "-o", tmp_path)
     assert (ran.code, ran.err) == (0, "")
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["city", "optimal.policy"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["cards.csv", "city", "optimal.policy", "report.html"]
     (said,) = [line for line in ran.out.splitlines() if "needs matplotlib" in line]
     assert said.endswith("pip install 'runcard[report]'")
     assert "runcard map" not in ran.out  # it could not be drawn

@@ -1,4 +1,4 @@
-"""`runcard demo`: the built-in city solved, compared and drawn, with files to try the other commands on."""
+"""`runcard demo`: the built-in city solved, compared, drawn and reported, with files to try the other commands on."""
 
 import shutil
 import sys
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def demo(
-    output: Annotated[Path, path_option("FOLDER", "Where the maps and the city are written.", "--output", "-o")] = Path(
-        "runcard-demo"
-    ),
+    output: Annotated[
+        Path, path_option("FOLDER", "Where the report, the maps and the city are written.", "--output", "-o")
+    ] = Path("runcard-demo"),
 ) -> None:
-    """Solve the built-in city and draw its maps.
+    """Solve the built-in city, draw its maps and write its report and run cards.
 
     The folder also gets the city and its policy file, to try the other commands on.
     """
@@ -28,9 +28,12 @@ def demo(
     from runcard.cli.progress import Report
     from runcard.cli.show_department import print_department
     from runcard.cli.terminal import make_console
+    from runcard.outputs.cards.book import make_book
+    from runcard.outputs.cards.write import write_cards
     from runcard.outputs.compare import DEFAULT_POLICIES
     from runcard.outputs.department_comparison import compare_department
     from runcard.outputs.department_file import save_department
+    from runcard.outputs.report import write_report
     from runcard.policy.department import department_of
     from runcard.policy.solve_options import SolveOptions
 
@@ -46,10 +49,13 @@ def demo(
     print_department(comparison)
     folder, file, maps, lacking = output / "city", output / "optimal.policy", list[Path](), ""
     with Report() as report:
-        report.begin("drawing the maps")
+        report.begin("the report, the cards and the maps")
         optimal = {kind: one.result("optimal").policy for kind, one in comparison.kinds.items()}
         write_city(city, folder, overwrite=True)
-        save_department(department_of(city, optimal), file)
+        department = department_of(city, optimal)
+        save_department(department, file)
+        cards = write_cards(make_book(department), (), output / "cards.csv")
+        page = write_report(city, output / "report.html", comparison=comparison)
         try:
             maps = _draw_maps(comparison, output)
         except MissingExtraError as error:  # a plain install shows everything else
@@ -65,7 +71,8 @@ def demo(
     if maps:
         picture = str(output / "fixed-card.png")
         commands.append(("map", str(folder), "--policies", "fixed-card", "--kind", "engine", "-o", picture))
-    written, lines = [f"  {one}" for one in (*maps, folder, file)], [f"  {join([program, *one])}" for one in commands]
+    lines = [f"  {join([program, *one])}" for one in commands]
+    written = [f"  {page}: open it in a browser", *(f"  {one}" for one in (cards, *maps, folder, file))]
     written += [lacking] if lacking else []
     console.print("Written:", *written, "", "Try next:", *lines, sep="\n", soft_wrap=True)
 
