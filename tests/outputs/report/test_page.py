@@ -213,3 +213,18 @@ class TestInBrowser:
         assert opened.page.evaluate("window.hacked") is None
         assert HOSTILE in opened.page.inner_text("h1")
         opened.check()
+
+
+def test_the_page_says_what_cards_keep_of_the_gain() -> None:
+    """Cards of no line are a fixed order, closest-first keeps nothing and the optimum all; all of it is on the page."""
+    report = find(generate_grid(side=4, num_stations=4, load=0.3, seed=2), Effort())
+    (table,) = report.depths
+    costs = [row.missed.mean for row in table.rows]
+    assert costs[0] == pytest.approx(report.solved.results[0].missed.mean, rel=1e-9)
+    assert costs[-1] == pytest.approx(report.solved.last.missed.mean, rel=1e-9)
+    for row, cost in zip(table.rows, costs, strict=True):
+        assert row.kept is not None
+        assert row.kept.mean == pytest.approx((costs[0] - cost) / (costs[0] - costs[-1]), abs=1e-6)
+    text = Parts(report_page(report)).text
+    assert table.words in text
+    assert all(row.name in text for row in table.rows)

@@ -8,10 +8,13 @@ import numpy as np
 
 from runcard.city.model import City
 from runcard.errors import InputError
+from runcard.outputs.cards.book import make_book
+from runcard.outputs.cards.depth import DEPTHS, DepthTable, is_quick, measure_depths
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.report.answers import Answer, FarUnit, answers_of, far_units
 from runcard.outputs.report.sensitivity import Row, sensitivity
 from runcard.outputs.report.solved import CARD, CLOSEST, RECOMMENDED, Effort, Solved, of_comparison, solved_city
+from runcard.policy.department import department_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,8 @@ class Report:
     rows: tuple[Row, ...]
     """The city as it is, then changed; () if not asked for."""
     seed: int
+    depths: tuple[DepthTable, ...] = ()
+    """By kind: what run cards of some depth keep of the gain; () where that takes long."""
     fit: Mapping[str, Any] | None = None
     """What a fit wrote beside the city, if it is fitted."""
 
@@ -76,6 +81,7 @@ def find(
             )
         solved = of_comparison(comparison, effort, with_shares=True)
     rows = () if quick else sensitivity(given, solved, effort)
+    depths = () if quick else _depths(solved, effort)
     answers = {}
     for kind, policy in solved.policies[-1].items():
         effort.steps.begin(f"{kind}: who goes to each area")
@@ -88,8 +94,21 @@ def find(
         far=tuple(one for kind, own in answers.items() for one in far_units(solved, kind, own)),
         rows=rows,
         seed=effort.seed,
+        depths=depths,
         fit=fit,
     )
+
+
+def _depths(solved: Solved, effort: Effort) -> tuple[DepthTable, ...]:
+    """What cards keep of the gain, for a city that is small enough to say it in a few seconds."""
+    policies = solved.policies[-1]
+    if not solved.exact or set(policies) != set(solved.city.sent_kinds):
+        return ()
+    department = department_of(solved.city, policies)
+    if not is_quick(department):
+        return ()
+    book = make_book(department, depth_to_measure=DEPTHS[-1], options=effort.options, steps=effort.steps)
+    return measure_depths(book, threads=effort.options.threads, steps=effort.steps)
 
 
 def _stations(solved: Solved, kind: str) -> list[StationUnits]:
