@@ -27,7 +27,21 @@ def with_boats(city: City) -> City:
     )
 
 
+def in_one_place(city: City) -> City:
+    """The city with two stations, and all its incidents, at two nodes in the same place."""
+    one, other, *rest = city.nodes
+    other = replace(other, x_coord=one.x_coord, y_coord=one.y_coord)
+    here = zip(city.stations, (one, other), strict=True)
+    return replace(
+        city,
+        nodes=(one, other, *rest),
+        stations=tuple(replace(station, node_id=node.node_id) for station, node in here),
+        demand=tuple(point for point in city.demand if point.node_id in (one.node_id, other.node_id)),
+    )
+
+
 CITIES = {
+    "two nodes in one place": lambda: in_one_place(generate_grid(side=2, num_stations=2, load=0.2, seed=1)),
     "weights and several standards": lambda: random_department(4),
     "minutes": lambda: replace(random_department(1), objective=Objective("minutes")),
     "both": lambda: replace(random_department(2), objective=Objective("late+minutes", 0.05)),
