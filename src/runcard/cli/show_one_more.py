@@ -20,7 +20,7 @@ from runcard.outputs.whatif.words import misses, signed, unit_word
 def print_one_more(found: OneMore) -> None:
     """Print where one more unit should stand."""
     console = make_console()
-    console.print(city_line(found.city), style="bold")
+    console.print(city_line(found.city_of_period), style="bold")
     console.print()
     console.print(headline(found), style="bold", soft_wrap=True)
     console.print(proof_words(found), soft_wrap=True)

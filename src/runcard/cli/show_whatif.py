@@ -10,6 +10,7 @@ from runcard.cli.visible import visible
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect
 from runcard.outputs.whatif.words import (
+    a_year,
     arrival_lines,
     closest_words,
     headline,
@@ -44,7 +45,7 @@ def print_effect(effect: Effect) -> None:
     losers, gainers = losing_and_gaining(effect, MOST_ROWS)
     for title, areas in (("Areas that lose", losers), ("Areas that gain", gainers)):
         if areas:
-            console.print(f"{title}, per 100 incidents and in a year:", style="bold")
+            console.print(f"{title}, per 100 incidents, and the change {a_year(effect.period)}:", style="bold")
             console.print(area_table(effect, areas))
     console.print("How much of the time units are busy, %, the most changed first:", style="bold")
     console.print(unit_table(effect))

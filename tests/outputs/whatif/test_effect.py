@@ -18,6 +18,7 @@ from runcard.outputs.whatif.changes import Add, Change, Close, Load, Move, Remov
 from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.outside import city_to_write
 from runcard.outputs.whatif.result import DAYS_PER_YEAR, Effect
+from runcard.outputs.whatif.words import headline
 from runcard.policy.solve_options import DEFAULTS
 
 
@@ -192,8 +193,23 @@ def test_a_policy_can_be_named_and_a_period_chosen() -> None:
     name = week.periods[0].name
     found = [find_effect(week, [Remove("E06")], period=period) for period in (None, name)]
     assert found[0].notes[-1] == "Rates are the means of the week."
-    assert found[1].notes[-1] == f"Rates are those of {name}."
+    assert found[1].notes[-1].startswith(f"Rates are those of {name}, and of a year only its hours count: ")
     assert found[1].before.incidents_per_day == pytest.approx(week.in_period(name).incidents_per_day)
+
+
+def test_a_year_of_a_period_has_only_its_hours() -> None:
+    """That part of a year that it has of a week; and the incidents of all periods make those of a year."""
+    week, incidents = with_days(plain_town()), 0.0
+    for period in week.periods:
+        effect = find_effect(week, [Load(1.5)], period=period.name)
+        rate, missed = effect.before.incidents_per_day, effect.missed(0)
+        year = rate * 365.25 * len(period.hours) / 168
+        assert effect.per_year(0).before.mean == pytest.approx(year * missed.before.mean)
+        assert sum(area.more_per_year for area in effect.areas) == pytest.approx(effect.per_year(0).difference.mean)
+        assert f"more late incidents in the hours of {period.name}, a year" in headline(effect)
+        assert effect.document()["period"] == period.name
+        incidents += year
+    assert incidents == pytest.approx(365.25 * week.incidents_per_day)
 
 
 @pytest.mark.slow

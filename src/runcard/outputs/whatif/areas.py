@@ -13,7 +13,9 @@ from runcard.city.model import City
 from runcard.outputs.whatif.result import AreaEffect, KindEffect
 
 
-def area_effects(before: City, after: City, kinds: Mapping[str, KindEffect]) -> tuple[AreaEffect, ...]:
+def area_effects(
+    before: City, after: City, kinds: Mapping[str, KindEffect], *, days_per_year: float
+) -> tuple[AreaEffect, ...]:
     """What changes in each area with incidents; where a simulation saw none, nothing is known and it is left out."""
     rates, rates_before = defaultdict[str, float](float), defaultdict[str, float](float)
     for old, new in zip(before.demand, after.demand, strict=True):
@@ -54,6 +56,7 @@ def area_effects(before: City, after: City, kinds: Mapping[str, KindEffect]) -> 
             minutes_after=of_minutes[1],
             closest_before=closest[node_id][0],
             closest_after=closest[node_id][1],
+            days_per_year=days_per_year,
         )
         found.append(area)
     return tuple(found)

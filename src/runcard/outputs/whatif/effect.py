@@ -29,10 +29,12 @@ from runcard.outputs.whatif.result import (
     PolicyEffect,
     StandardEffect,
     UnitEffect,
+    days_per_year,
     no_change,
     point_interval,
     proven_change,
 )
+from runcard.outputs.whatif.words import rate_words
 from runcard.policy.solve import check_size, policy_name
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.simulate.result import Interval
@@ -62,6 +64,7 @@ def find_effect(
     name = None if policy is None else policy_name(policy)
     before, after = city, apply_changes(city, changes)
     before, after = (one.of_week if period is None else one.in_period(period) for one in (before, after))
+    of_period = None if period is None else city.period(period)
     changed = changed_kinds(before, after)
     found = {}
     for kind in before.kinds:
@@ -78,16 +81,17 @@ def find_effect(
     if city.objective != LATE:
         notes.append("The objective of the city counts minutes, so units are not sent for the fewest misses alone.")
     if city.periods:
-        notes.append("Rates are the means of the week." if period is None else f"Rates are those of {period}.")
+        notes.append(rate_words(of_period))
     return Effect(
         before=before,
         after=after,
         changes=tuple(change_words(before, after)),
         kinds=found,
-        areas=area_effects(before, after, found),
+        areas=area_effects(before, after, found, days_per_year=days_per_year(of_period)),
         seconds=time.perf_counter() - began,
         incidents=(incidents or INCIDENTS) if simulated else None,
         notes=tuple(notes),
+        period=of_period,
     )
 
 

@@ -12,7 +12,7 @@ from runcard.city.model import City
 from runcard.outputs.page.colours import Classes, classes_of, diverging, sequential
 from runcard.outputs.page.ground import ground_of
 from runcard.outputs.whatif.result import AreaEffect, Effect
-from runcard.outputs.whatif.words import closest_words, misses, signed, unit_word
+from runcard.outputs.whatif.words import a_year, closest_words, misses, signed, unit_word
 
 LADDER: Final = (1.0, 2.0, 5.0)
 
@@ -84,7 +84,7 @@ def _lines(effect: Effect, area: AreaEffect) -> list[str]:
         f"first {' or '.join(map(unit_word, effect.changed_kinds))}: {area.minutes_before:.2f} min before, "
         f"{area.minutes_after:.2f} after",
         f"closest station: {closest_words(area)}",
-        f"{area.incidents_after:.3g} incidents a day: {signed(area.more_per_year, 1)} {what} a year",
+        f"{area.incidents_after:.3g} incidents a day: {signed(area.more_per_year, 1)} {what} {a_year(effect.period)}",
     ]
 
 

@@ -23,7 +23,7 @@ from runcard.outputs.whatif.one_more_words import (
     year_span,
 )
 from runcard.outputs.whatif.places import OneMore, Place
-from runcard.outputs.whatif.words import misses, signed, unit_word
+from runcard.outputs.whatif.words import a_year, misses, signed, unit_word
 
 
 def one_more_layer(found: OneMore) -> dict[str, Any]:
@@ -32,7 +32,8 @@ def one_more_layer(found: OneMore) -> dict[str, Any]:
     known = {place.node_id: place for place in reversed(found.places) if place.node_id in areas}
     saved = {node_id: saved_a_year(found, place) for node_id, place in known.items()}
     of_late = found.city.objective == LATE
-    unit = f"fewer {misses(found.city)} a year" if of_late else "a year less of what is minimised"
+    yearly = a_year(found.of_period)
+    unit = f"fewer {misses(found.city)} {yearly}" if of_late else f"{yearly} less of what is minimised"
     classes = classes_of(list(saved.values()), num=6, label=lambda limit: f"{limit:.6g}")
     ranks = {place.node_id: number for number, place in enumerate(found.best, start=1)}
     return {

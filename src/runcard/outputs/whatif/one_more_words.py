@@ -1,8 +1,10 @@
 """Where one more unit should stand, in words of the trade: the same on the terminal and on the page."""
 
+from shlex import join
+
 from runcard.city.model import LATE
 from runcard.outputs.whatif.places import OneMore, Place
-from runcard.outputs.whatif.words import misses, signed, unit_word, whole
+from runcard.outputs.whatif.words import a_year, misses, rate_words, signed, unit_word, whole
 from runcard.outputs.words import article, counted
 
 MOST_TIES = 5
@@ -43,7 +45,8 @@ def headline(found: OneMore) -> str:
     before, after = (whole(one, decimals) for one in numbers)
     fewer = whole(round(numbers[0], decimals) - round(numbers[1], decimals), decimals)
     return (
-        f"One more {unit} does most at {place_words(found, best)}: {fewer} fewer {misses(found.city)} a year, "
+        f"One more {unit} does most at {place_words(found, best)}: {fewer} fewer {misses(found.city)} "
+        f"{a_year(found.of_period)}, "
         f"{after} instead of {before}. The first {unit} is there after {best.mean_response_minutes:.2f} min instead of "
         f"{base.mean_response_minutes:.2f}."
     )
@@ -85,12 +88,12 @@ def _notes(found: OneMore) -> list[str]:
         more = f" and {len(found.ties) - MOST_TIES} more" if len(found.ties) > MOST_TIES else ""
         notes.append(f"Not told apart from the best one: {named}{more}.")
     if found.city.periods:
-        which = "the means of the week" if found.period is None else f"those of {found.period}"
-        notes.append(f"Rates are {which}.")
+        notes.append(rate_words(found.of_period))
     return notes
 
 
 def see_more(found: OneMore) -> str:
     """What to do next."""
     best, kind = found.places[0], unit_word(found.kind)
-    return f"To see {article(kind)} {kind} there in full: runcard whatif CITY --add {kind}@{best.place}"
+    words = ["--add", f"{kind}@{best.place}", *([] if found.period is None else ["--period", found.period])]
+    return f"To see {article(kind)} {kind} there in full: runcard whatif CITY {join(words)}"

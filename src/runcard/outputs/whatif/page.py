@@ -10,6 +10,7 @@ from runcard.outputs.page.parts import embedded, page_parts
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.result import AreaEffect, Effect, UnitEffect
 from runcard.outputs.whatif.words import (
+    a_year,
     arrival_lines,
     closest_words,
     headline,
@@ -37,6 +38,7 @@ def whatif_page(effect: Effect) -> str:
     return template.render(
         effect=effect,
         what=misses(effect.before),
+        yearly=a_year(effect.period),
         plain=not effect.before.standards,
         headline=headline(effect),
         headline_closest=headline(effect, 1),

@@ -1,11 +1,11 @@
 """Places for one more unit, and what it achieves there."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from runcard.city.model import City
-
-DAYS_PER_YEAR: Final = 365.25
+from runcard.city.periods import Period
+from runcard.outputs.whatif.result import days_per_year
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +113,19 @@ class OneMore:
         low, high = (cost if end is None else end for end in (place.lower, place.upper))
         return min(max(cost, low), high)
 
+    @property
+    def of_period(self) -> Period | None:
+        """The period, with its hours."""
+        return None if self.period is None else self.city.period(self.period)
+
+    @property
+    def city_of_period(self) -> City:
+        """The city with the rates that count; with its periods, if those are their means."""
+        return self.city if self.period is None else self.city.in_period(self.period)
+
     def per_year(self, per_incident: float) -> float:
-        """What a number per incident makes in a year."""
-        return per_incident * self.incidents_per_day * DAYS_PER_YEAR
+        """What a number per incident makes in a year, or in its hours of the period."""
+        return per_incident * self.incidents_per_day * days_per_year(self.of_period)
 
     def document(self) -> dict[str, Any]:
         """The content as plain values, for JSON."""
@@ -128,6 +138,7 @@ class OneMore:
             "certified": self.certified,
             "simulated": self.simulated,
             "incidents_per_day": self.incidents_per_day,
+            "days_per_year": days_per_year(self.of_period),
             "base": self._entry(self.base),
             "places": [self._entry(place) for place in self.places],
             "ties": [place.place for place in self.ties],

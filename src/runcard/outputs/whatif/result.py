@@ -14,11 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City, Standard
+from runcard.city.periods import Period
 from runcard.outputs.simulate import interval_values
 from runcard.simulate.result import Interval
 
 DAYS_PER_YEAR: Final = 365.25
 NOTHING: Final = Interval(0.0, 0.0, 0.0)
+
+
+def days_per_year(period: Period | None) -> float:
+    """The days of a year; of a period, as many days as it has hours in a year."""
+    return DAYS_PER_YEAR if period is None else DAYS_PER_YEAR * period.part_of_week
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +157,8 @@ class AreaEffect:
     closest_before: str
     """The closest station with units of the first kind that changes."""
     closest_after: str
+    days_per_year: float = DAYS_PER_YEAR
+    """Fewer, where only the hours of a period count."""
 
     @property
     def more_missed(self) -> float:
@@ -161,7 +169,13 @@ class AreaEffect:
     def more_per_year(self) -> float:
         """How many more standards are missed in a year."""
         before, after = self.incidents_before * self.missed_before, self.incidents_after * self.missed_after
-        return DAYS_PER_YEAR * (after - before)
+        return self.days_per_year * (after - before)
+
+    def document(self) -> dict[str, Any]:
+        """The same as plain values, ready for JSON."""
+        own = asdict(self)
+        del own["days_per_year"]  # that of all areas
+        return own | {"more_missed_per_year": self.more_per_year}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,6 +192,13 @@ class Effect:
     incidents: int | None
     """How many were simulated in each city; None if nothing had to be."""
     notes: tuple[str, ...] = ()
+    period: Period | None = None
+    """The period whose rates count; None: the means of the week, or the city has none."""
+
+    @property
+    def days_per_year(self) -> float:
+        """The days of a year, or the hours of the period in days."""
+        return days_per_year(self.period)
 
     @property
     def exact(self) -> bool:
@@ -206,10 +227,10 @@ class Effect:
         return _sum_of(parts)
 
     def per_year(self, number: int) -> BeforeAfter:
-        """The weighted sum of missed standards of all kinds in a year, under a policy."""
+        """The weighted sum of missed standards of all kinds in a year, or in its hours of the period."""
         parts = [
             (
-                tuple(DAYS_PER_YEAR * city.incidents_per_day for city in (one.before, one.after)),
+                tuple(self.days_per_year * city.incidents_per_day for city in (one.before, one.after)),
                 one.policies[number].missed,
             )
             for one in self.kinds.values()
@@ -269,13 +290,15 @@ class Effect:
         return {
             "city": self.before.name,
             "changes": list(self.changes),
+            "period": None if self.period is None else self.period.name,
+            "days_per_year": self.days_per_year,
             "exact": self.exact,
             "incidents": self.incidents,
             "seconds": self.seconds,
             "policies": policies,
             "kinds": kinds,
             "units": [asdict(unit) for unit in self.units],
-            "areas": [asdict(area) | {"more_missed_per_year": area.more_per_year} for area in self.ranked_areas()],
+            "areas": [area.document() for area in self.ranked_areas()],
             "notes": list(self.notes),
         }
 

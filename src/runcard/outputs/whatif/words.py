@@ -5,6 +5,7 @@ from typing import Final
 
 from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City, Standard
+from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
 from runcard.outputs.words import article
 from runcard.simulate.result import Interval
@@ -40,6 +41,21 @@ def misses(city: City) -> str:
     return "missed standards" if city.standards else "late incidents"
 
 
+def a_year(period: Period | None) -> str:
+    """In what time something is counted: a year, or those hours of it that are in a period."""
+    return "a year" if period is None else f"in the hours of {period.name}, a year"
+
+
+def rate_words(period: Period | None) -> str:
+    """Which rates count in a city with periods, and which hours of a year."""
+    if period is None:
+        return "Rates are the means of the week."
+    return (
+        f"Rates are those of {period.name}, and of a year only its hours count: {len(period.hours)} of "
+        f"{HOURS_PER_WEEK} a week."
+    )
+
+
 def closest_words(area: AreaEffect) -> str:
     """The station that is closest to an area, before and after."""
     return ", then ".join(dict.fromkeys((area.closest_before, area.closest_after)))
@@ -52,24 +68,24 @@ def unit_word(kind: str) -> str:
 
 def headline(effect: Effect, number: int = 0) -> str:
     """The change in a year, in a sentence."""
-    change, what = effect.per_year(number), misses(effect.before)
+    change, what, yearly = effect.per_year(number), misses(effect.before), a_year(effect.period)
     difference = change.difference
     decimals = 0 if max(abs(difference.low), abs(difference.high)) >= 100.0 else 1
     before, after, least, most = (
         whole(one, decimals) for one in (change.before.mean, change.after.mean, difference.low, difference.high)
     )
     if max(abs(difference.low), abs(difference.high)) <= SAME * max(1.0, change.before.mean):
-        return f"As many {what} as before: {before} a year."
-    instead = f"{after} a year instead of {before}"
+        return f"As many {what} as before: {before} {yearly}."
+    instead = f"{after} instead of {before}"
     if difference.low <= 0.0 <= difference.high:
-        return f"No clear change: between {least.lstrip('-')} fewer and {most} more {what} a year ({instead})."
+        return f"No clear change: between {least.lstrip('-')} fewer and {most} more {what} {yearly} ({instead})."
     more, ends = "more", [least, most]
     if difference.mean < 0.0:
         more, ends = "fewer", [most.lstrip("-"), least.lstrip("-")]
     between = "" if ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
     # Of the numbers as they are shown, so that a reader can take one from the other.
     shown = abs(round(change.after.mean, decimals) - round(change.before.mean, decimals))
-    return f"{whole(shown, decimals)} {more} {what} a year{between}: {instead}."
+    return f"{whole(shown, decimals)} {more} {what} {yearly}{between}: {instead}."
 
 
 def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
