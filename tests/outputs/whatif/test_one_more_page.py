@@ -57,7 +57,9 @@ def test_a_simulated_answer_says_that_it_is_not_proven() -> None:
     """And how it was found, in a department with kinds."""
     found = rank_one_more(demo_city(), "engine", top=2, incidents=2000)
     words = proof_words(found)
-    assert words.startswith("This is not proven")
+    assert words.startswith("This is not proven: it is simulated, as asked for.")
+    assert "too many states" not in words
+    assert "too many states" in proof_words(replace(found, asked_to_simulate=False))
     assert "the closest engines go in both" in words
     assert "95 %" in words
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.browser import OpenPage
+from tests.town import plain_town
 
 from runcard.city import City, demo_city
 from runcard.outputs.page.colours import diverging, lightness
@@ -15,7 +16,7 @@ from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import change_classes, map_data, station_lines
 from runcard.outputs.whatif.page import losing_and_gaining, whatif_page
 from runcard.outputs.whatif.result import BeforeAfter, Effect
-from runcard.outputs.whatif.words import headline, signed, span
+from runcard.outputs.whatif.words import headline, method, signed, span
 from runcard.simulate.result import Interval
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>{{ 7*7 }}"
@@ -126,6 +127,13 @@ def test_numbers_are_written_with_signs_and_ranges() -> None:
     assert span(Interval(0.1, 0.05, 0.15), 100.0, 1) == "5.0 to 15.0"
     assert span(Interval(0.1, 0.1, 0.1), 100.0, 1) == ""
     assert span(Interval(0.1, float("nan"), float("nan")), 100.0, 1) == ""
+
+
+def test_the_method_says_why_it_is_simulated() -> None:
+    """Because somebody asked for it, or because there are too many states."""
+    asked = find_effect(plain_town(), [Load(1.2)], incidents=1000)
+    assert method(asked).startswith("As asked for: 1,000 incidents were simulated")
+    assert method(replace(asked, asked_to_simulate=False)).startswith("There are too many states to calculate: 1,000")
 
 
 @pytest.mark.parametrize(

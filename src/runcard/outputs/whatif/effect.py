@@ -90,6 +90,7 @@ def find_effect(
         areas=area_effects(before, after, found, days_per_year=days_per_year(of_period)),
         seconds=time.perf_counter() - began,
         incidents=(incidents or INCIDENTS) if simulated else None,
+        asked_to_simulate=incidents is not None,
         notes=tuple(notes),
         period=of_period,
     )

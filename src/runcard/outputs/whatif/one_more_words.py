@@ -56,10 +56,11 @@ def proof_words(found: OneMore) -> str:
     """How sure that is, in a few sentences."""
     counts, looked, unit = found.counts, _looked_at(found), unit_word(found.kind)
     if found.simulated:
+        why = "it is simulated, as asked for" if found.asked_to_simulate else "there are too many states to calculate"
         words = (
-            f"This is not proven: there are too many states to calculate. {looked} got a first guess, and the best "
-            f"{counts['solved']} were simulated with the same incidents as the department as it is; the closest "
-            f"{unit}s go in both. Intervals are at 95 %."
+            f"This is not proven: {why}. {looked} got a first guess, and the best {counts['solved']} were simulated "
+            f"with the same incidents as the department as it is; the closest {unit}s go in both. Intervals are at "
+            "95 %."
         )
     elif found.certified:
         others = f", and a proven bound rules the other {counts['ruled_out']:,} out of the best {found.top}"

@@ -73,6 +73,8 @@ class OneMore:
     """Whether the best `top` are proven to be the best: every other place is solved, or ruled out by a bound."""
     simulated: bool
     """Whether bounds are 95 % intervals of a simulation, under closest-first, and not proven."""
+    asked_to_simulate: bool
+    """Else it was simulated, if it was, because there are too many states."""
     period: str | None
     """The period of the week whose rates count; None: the means of the week, or the city has none."""
     seconds: float

@@ -190,7 +190,9 @@ class Effect:
     areas: tuple[AreaEffect, ...]
     seconds: float
     incidents: int | None
-    """How many were simulated in each city; None if nothing had to be."""
+    """How many were simulated in each city; None if nothing was."""
+    asked_to_simulate: bool = False
+    """Else it was simulated, if it was, because there are too many states."""
     notes: tuple[str, ...] = ()
     period: Period | None = None
     """The period whose rates count; None: the means of the week, or the city has none."""

@@ -124,9 +124,10 @@ def method(effect: Effect) -> str:
     if not of_kinds:
         return "All of it is calculated, not simulated: the intervals are proven."
     whose = "" if len(of_kinds) == len(effect.kinds) else f" for the kind {', '.join(of_kinds)}"
+    why = "As asked for" if effect.asked_to_simulate else f"There are too many states to calculate{whose}"
     words = (
-        f"There are too many states to calculate{whose}: {effect.incidents:,} incidents were simulated, the same ones "
-        "before and after, at the same moments. Intervals are at 95 %."
+        f"{why}: {effect.incidents:,} incidents were simulated, the same ones before and after, at the same moments. "
+        "Intervals are at 95 %."
     )
     return words + (" Those of the other kinds are proven." if whose else "")
 
