@@ -149,7 +149,7 @@ def test_the_method_says_why_it_is_simulated() -> None:
     ],
 )
 def test_the_headline_says_more_fewer_or_not_clear(difference: tuple[float, float, float], words: str) -> None:
-    """By where the interval of the change lies; its numbers can be taken from one another."""
+    """By where the interval of the change lies."""
     before, after = (Interval(mean, mean, mean) for mean in (1000.0, 1000.0 + difference[0]))
     change = BeforeAfter(before, after, Interval(*difference))
     effect: Any = SimpleNamespace(per_year=lambda _: change, before=demo_city(), period=None)

@@ -15,14 +15,19 @@ SAME: Final = 5e-7
 
 
 def signed(number: float, decimals: int) -> str:
-    """A difference with its sign, and no -0.00."""
+    """A difference with its sign and with commas, and no -0.00."""
     rounded = round(number, decimals) + 0.0
-    return f"{rounded:+.{decimals}f}" if rounded else f"{0:.{decimals}f}"
+    return f"{rounded:+,.{decimals}f}" if rounded else f"{0:.{decimals}f}"
 
 
 def whole(number: float, decimals: int = 0) -> str:
     """A number as people count, with commas."""
     return f"{round(number, decimals) + 0.0:,.{decimals}f}"
+
+
+def year_decimals(*changes: float) -> int:
+    """The decimals of changes in a year, the same wherever one of them is shown: none if one is 100 or more."""
+    return 0 if max(map(abs, changes), default=0.0) >= 100.0 else 1
 
 
 def span(interval: Interval, times: float, decimals: int, *, sign: bool = False) -> str:
@@ -70,7 +75,7 @@ def headline(effect: Effect, number: int = 0) -> str:
     """The change in a year, in a sentence."""
     change, what, yearly = effect.per_year(number), misses(effect.before), a_year(effect.period)
     difference = change.difference
-    decimals = 0 if max(abs(difference.low), abs(difference.high)) >= 100.0 else 1
+    decimals = year_decimals(difference.low, difference.high)
     before, after, least, most = (
         whole(one, decimals) for one in (change.before.mean, change.after.mean, difference.low, difference.high)
     )
@@ -83,9 +88,8 @@ def headline(effect: Effect, number: int = 0) -> str:
     if difference.mean < 0.0:
         more, ends = "fewer", [most.lstrip("-"), least.lstrip("-")]
     between = "" if ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
-    # Of the numbers as they are shown, so that a reader can take one from the other.
-    shown = abs(round(change.after.mean, decimals) - round(change.before.mean, decimals))
-    return f"{whole(shown, decimals)} {more} {what} {yearly}{between}: {instead}."
+    # The change itself is rounded, as in every table, and not taken from the rounded numbers before and after.
+    return f"{whole(abs(difference.mean), decimals)} {more} {what} {yearly}{between}: {instead}."
 
 
 def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
