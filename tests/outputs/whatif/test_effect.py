@@ -106,6 +106,36 @@ def test_a_unit_less_never_helps_and_one_more_never_hurts(seed: int) -> None:
         assert lost.mean >= -1e-9
 
 
+def with_classes() -> City:
+    """A town without standards, with incidents of three classes."""
+    city = plain_town()
+    slow = (replace(point, trucks=2, arrivals=2, target_minutes=9.0) for point in city.demand[::2])
+    quick = (replace(point, trucks=1, arrivals=1, target_minutes=3.0) for point in city.demand[1::2])
+    return replace(city, demand=(*city.demand, *slow, *quick))
+
+
+def test_every_class_has_a_proven_interval_and_its_minutes() -> None:
+    """Exactly, where the city has no standards; a simulation agrees, and the late fraction is their mean."""
+    city, changes = with_classes(), [Load(1.5)]
+    exact, simulated = find_effect(city, changes), find_effect(city, changes, incidents=30_000)
+    assert len(exact.standards(0)) == 3
+    for one, other in zip(exact.standards(0), simulated.standards(0), strict=True):
+        assert one.missed is not None
+        assert other.missed is not None
+        assert one.missed.difference.low <= one.missed.difference.mean <= one.missed.difference.high
+        assert one.missed.difference.half < 1e-6
+        assert abs(one.missed.difference.mean - other.missed.difference.mean) <= 3.0 * other.missed.difference.half
+        assert one.minutes is not None
+        assert other.minutes is not None
+        assert one.minutes.after.mean == pytest.approx(other.minutes.after.mean, rel=0.02)
+    rates = [
+        sum(point.incidents_per_day for point in city.demand if city.rule_of(point) == one.standard.rule)
+        for one in exact.standards(0)
+    ]
+    parts = [rate * one.missed.before.mean for rate, one in zip(rates, exact.standards(0), strict=True) if one.missed]
+    assert sum(parts) / sum(rates) == pytest.approx(exact.missed(0).before.mean)
+
+
 def test_outside_help_is_no_slower_because_of_a_far_new_station() -> None:
     """A city that does not say how far outside is: a truck more at its far end still does no harm."""
     city = generate_grid(side=6, num_stations=2, load=0.6, seed=3)

@@ -10,6 +10,7 @@ from `team_shares.py`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import inf, prod
 from typing import Final
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from runcard.city.model import City, Standard
 from runcard.mdp.from_city import with_rates_of
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.standards import standard_tables
+from runcard.mdp.standards import rule_tables, standard_tables
 from runcard.outputs.compare import Comparison, StandardResult, compare_policies
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
@@ -166,8 +167,10 @@ def solved_city(
 
 
 def _asks_for_last(city: City) -> bool:
-    """Whether a standard is about the last of several units."""
-    return any(1 < one.arrivals == one.trucks for one in city.standards)
+    """Whether a standard, or one of several rules of a city without any, is about the last of several units."""
+    counted = city.standards or {one for point in city.demand for one in city.standards_of(point)}
+    several = bool(city.standards) or len(counted) > 1
+    return several and any(1 < one.arrivals == one.trucks for one in counted)
 
 
 def _compared(city: City, kind: str, names: tuple[str, ...], problem: DispatchProblem, effort: Effort) -> Comparison:
@@ -183,8 +186,8 @@ def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shar
     for number, result in enumerate(comparison.results):
         missed = Interval(result.missed, result.lower, result.upper)
         first = found[0].missed if found else missed
-        before = comparison.results[0].standards
-        standards = tuple(_exact_standard(*pair) for pair in zip(before, result.standards, strict=True))
+        pairs = zip(*(_counted(comparison, one) for one in (0, number)), strict=True)
+        standards = tuple(_exact_standard(*pair) for pair in pairs)
         found.append(
             Result(
                 name=result.name,
@@ -214,6 +217,12 @@ def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shar
         city=comparison.city, exact=True, incidents=None, policies=policies, results=tuple(found), shares=tuple(shares),
         failed=tuple(comparison.failed),
     )  # fmt: skip
+
+
+def _counted(comparison: DepartmentComparison, number: int) -> tuple[StandardResult, ...]:
+    """How often each standard is missed, or each rule of a city without standards that has several."""
+    of_kinds = (one.results[number].rules for one in comparison.kinds.values())
+    return comparison.results[number].standards or tuple(chain.from_iterable(of_kinds))
 
 
 def _exact_standard(before: StandardResult, after: StandardResult) -> StandardFinding:
@@ -323,7 +332,7 @@ def _simulated_result(
             minutes=minutes[standard.kind].get(standard),
             fewer=_fewer_of_standard(simulation, standard, number),
         )
-        for standard, missed in (simulation.standards(number) if city.standards else ())
+        for standard, missed in _simulated_standards(city, simulation, number)
     )
     return Result(
         name=simulation.names[number],
@@ -334,6 +343,14 @@ def _simulated_result(
         standards=standards,
         kinds=kinds,
     )
+
+
+def _simulated_standards(
+    city: City, simulation: DepartmentSimulation, number: int
+) -> tuple[tuple[Standard, Interval], ...]:
+    """How often each standard is missed, or each rule of a city without standards that has several."""
+    found = simulation.standards(number)
+    return found if city.standards or len(found) > 1 else ()
 
 
 def _fewer_of_standard(simulation: DepartmentSimulation, standard: Standard, number: int) -> Interval | None:
@@ -353,7 +370,9 @@ def _minutes_of_standards(city: City, kind: str, shares: TeamShares | None) -> d
     if shares is None:
         return {}
     rates, found = shares.problem.incidents_per_day, {}
-    for standard, tables in standard_tables(city.of_kind(kind), shares.problem).items():
+    seen_city = city.of_kind(kind)
+    every = standard_tables(seen_city, shares.problem) | rule_tables(seen_city, shares.problem)
+    for standard, tables in every.items():
         if tables.minutes is not None:  # divided by the share of its type already
             means = shares.mean(tables.minutes)
             seen = np.isfinite(means)

@@ -222,8 +222,7 @@ def _proven_effect(name: str, before: Comparison, after: Comparison) -> PolicyEf
         return change(known) if len(known) == len(numbers) else None
 
     last = [one.evaluation.last_minutes for one in results]
-    missed = [_missed(result, of) for result, of in zip(results, (before, after), strict=True)]
-    minutes = [_minutes(result, missed[0]) for result in results]
+    missed, minutes = [_missed(one) for one in results], [_minutes(one) for one in results]
     return PolicyEffect(
         name=name,
         missed=change([Interval(one.evaluation.late_fraction, one.lower, one.upper) for one in results]),
@@ -241,26 +240,21 @@ def _proven_effect(name: str, before: Comparison, after: Comparison) -> PolicyEf
     )
 
 
-def _missed(result: ComparedPolicy, comparison: Comparison) -> list[Interval | None]:
+def _missed(result: ComparedPolicy) -> list[Interval | None]:
     """How often each standard, or each rule of a city without standards, is missed; None if there are no incidents."""
-    if result.standards:
-        return [
-            None
-            if one.miss_fraction is None or one.lower is None or one.upper is None
-            else Interval(one.miss_fraction, one.lower, one.upper)
-            for one in result.standards
-        ]
-    if not result.late_by_rule:
+    counted = result.standards or result.rules
+    if not counted:
         return [Interval(result.evaluation.late_fraction, result.lower, result.upper)]
-    rules = rules_of(comparison.city, comparison.problem)
-    found = [result.late_by_rule.get(rule.standard.rule) for rule in rules]
-    return [None if one is None else point_interval(one) for one in found]
+    return [
+        None
+        if one.miss_fraction is None or one.lower is None or one.upper is None
+        else Interval(one.miss_fraction, one.lower, one.upper)
+        for one in counted
+    ]
 
 
-def _minutes(result: ComparedPolicy, missed: Sequence[Interval | None]) -> list[Interval | None]:
+def _minutes(result: ComparedPolicy) -> list[Interval | None]:
     """The mean minutes of the arrival that each standard is about, if that is known."""
-    if result.standards:
-        found = [one.mean_minutes for one in result.standards]
-    else:
-        found = [result.evaluation.mean_response_minutes if len(missed) == 1 else None] * len(missed)
+    counted = result.standards or result.rules
+    found = [one.mean_minutes for one in counted] if counted else [result.evaluation.mean_response_minutes]
     return [None if one is None else point_interval(one) for one in found]
