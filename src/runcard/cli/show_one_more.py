@@ -5,6 +5,7 @@ from rich.text import Text
 from runcard.city.model import LATE
 from runcard.cli.tables import SplitTable, city_line
 from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
 from runcard.outputs.whatif.one_more_words import (
     change_a_year,
     headline,
@@ -50,7 +51,8 @@ def place_table(found: OneMore) -> SplitTable:
         between = year_span(found, place)
         shorter = 60.0 * (base.mean_response_minutes - place.mean_response_minutes)
         cells: list[str | Text] = [
-            place_words(found, place),
+            # Beside the first line of a number that has its interval in a second one.
+            Text(visible(place_words(found, place)) + ("\n" if between else "")),
             misses_per_100(found, place),
             Text(change_a_year(found, place) + (f"\n{between}" if between else "")),
             f"{place.mean_response_minutes:.2f}",

@@ -8,7 +8,7 @@ Trucks from outside come as far after the changes as before (see `outside.py`).
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from runcard.city.model import LATE, City
@@ -171,7 +171,7 @@ class _Work:
             run = SimulatedCity(city, self.names, self.options, steps)
             run.simulate(incidents, self.seed, like=self.before)
             runs.append(run)
-            points.append(_means(run.shares(self.names[0])))
+            points.append(replace(_means(run.shares(self.names[0])), batches=run.missed_at_points()))
         policies = [paired_effect(name, runs[0], runs[-1]) for name in self.names]
         return self._effect(policies, [one.busy(self.names[0]) for one in runs], points, exact=False)
 

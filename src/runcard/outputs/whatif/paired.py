@@ -87,6 +87,7 @@ class SimulatedCity:
         departments = {name: department_of(city, {self._kind: one}) for name, one in self._policies.items()}
         self._keeper = ShareKeeper(city, departments)
         self._sums: dict[tuple[str, int, int], tuple[float, float]] = {}
+        self._of_points: dict[int, Sums] = {}
         self._found: Simulation | None = None
         measures = self.problem.measures
         everywhere = np.ones(self.problem.num_points, np.bool_)
@@ -121,6 +122,11 @@ class SimulatedCity:
         if not len(records):
             return
         _, points, teams = self._keeper.who_went(name, records)
+        if name == self._names[0]:
+            chances = self.problem.measures[P_LATE][teams, points]
+            num = self.problem.num_points
+            sums, seen = (np.bincount(points, own, num).astype(np.float64) for own in (chances, np.ones(len(points))))
+            self._of_points[batch] = sums, seen
         for number, (table, here) in enumerate(self._measures):
             own = here[points]
             self._sums[name, number, batch] = float(table[teams[own], points[own]].sum()), float(own.sum())
@@ -155,6 +161,13 @@ class SimulatedCity:
             return None
         before = sum(rule.minutes is not None for rule in self.rules[:number])
         return self._of_batches(name, self._first_rule + len(self.rules) + before)
+
+    def missed_at_points(self) -> Sums:
+        """[batch, J] what the first policy misses at each demand point."""
+        sums, seen = np.zeros((2, 1 + max(self._of_points), self.problem.num_points))
+        for batch, own in self._of_points.items():
+            sums[batch], seen[batch] = own
+        return sums, seen
 
     @property
     def simulation(self) -> Simulation:

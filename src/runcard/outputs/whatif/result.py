@@ -119,6 +119,8 @@ class PointMeans:
     """Until the first unit is there."""
     closest: tuple[str, ...]
     """The station with a unit of the kind that has the shortest drive there."""
+    batches: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    """[batch, J] the sum of missed standards, and the incidents, in each batch of a simulation; None if calculated."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -159,11 +161,26 @@ class AreaEffect:
     closest_after: str
     days_per_year: float = DAYS_PER_YEAR
     """Fewer, where only the hours of a period count."""
+    half: float = 0.0
+    """Half of the 95 % interval of `more_missed`; 0 if it is calculated, inf where too few incidents were simulated."""
+    half_per_year: float = 0.0
+    """The same of `more_per_year`."""
 
     @property
     def more_missed(self) -> float:
         """By how much more standards are missed per incident."""
         return self.missed_after - self.missed_before
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is certain that more, or fewer, standards are missed."""
+        return abs(self.more_missed) > self.half
+
+    @property
+    def per_year(self) -> Interval:
+        """How many more standards are missed in a year, with its interval."""
+        more = self.more_per_year
+        return Interval(more, more - self.half_per_year, more + self.half_per_year)
 
     @property
     def more_per_year(self) -> float:
@@ -174,8 +191,11 @@ class AreaEffect:
     def document(self) -> dict[str, Any]:
         """The same as plain values, ready for JSON."""
         own = asdict(self)
-        del own["days_per_year"]  # that of all areas
-        return own | {"more_missed_per_year": self.more_per_year}
+        for name in ("days_per_year", "half", "half_per_year"):  # the first is that of all areas
+            del own[name]
+        year = interval_values(self.per_year)
+        ends = {f"more_missed_per_year_{end}": year[end] for end in ("low", "high")}
+        return own | {"more_missed_per_year": self.more_per_year} | ends
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -136,6 +136,16 @@ def method(effect: Effect) -> str:
     return words + (" Those of the other kinds are proven." if whose else "")
 
 
+def area_words(effect: Effect) -> str:
+    """How sure the changes of areas are; empty if they are calculated."""
+    if effect.exact:
+        return ""
+    return (
+        f"Changes of areas are estimates from the {effect.incidents:,} simulated incidents, each with its own interval "
+        "at 95 %. Areas whose change may be noise are not listed. With many areas, a few that are may still be noise."
+    )
+
+
 def policy_words(effect: Effect) -> str:
     """Who decides which units go, before and after."""
     rules = {one.policies[0].name: None for one in effect.kinds.values()}
