@@ -11,6 +11,7 @@ from tests.town import plain_town
 from tests.weeks import with_days
 
 from runcard.city import City, Objective, demo_city, generate_grid, read_city, write_city
+from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
 from runcard.outputs.compare import compare_policies
 from runcard.outputs.department_comparison import compare_department
@@ -19,7 +20,7 @@ from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.outside import city_to_write
 from runcard.outputs.whatif.page import losing_and_gaining
-from runcard.outputs.whatif.result import DAYS_PER_YEAR, Effect
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import headline
 from runcard.policy.solve_options import DEFAULTS
 

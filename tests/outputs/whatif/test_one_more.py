@@ -11,6 +11,7 @@ from tests.weeks import with_days
 
 import runcard
 from runcard.city import City, Objective, demo_city, generate_grid
+from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
@@ -21,7 +22,6 @@ from runcard.outputs.whatif.changes import Add
 from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.one_more import rank_one_more
 from runcard.outputs.whatif.places import OneMore
-from runcard.outputs.whatif.result import DAYS_PER_YEAR
 
 ROUNDING = 1e-8
 
