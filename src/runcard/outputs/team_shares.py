@@ -121,8 +121,9 @@ class ShareKeeper:
         self._problems = {
             (name, fleet.kind): fleet.problem for name, department in departments.items() for fleet in department.fleets
         }
-        self._points = {kind: _numbers_of_points(city, kind) for kind in city.kinds}
-        self._stations = {kind: _numbers_of_stations(city, kind) for kind in city.kinds}
+        cities = {kind: city.of_kind(kind) for kind in city.kinds}
+        self._points = {kind: _numbers_of_points(city, seen) for kind, seen in cities.items()}
+        self._stations = {kind: _numbers_of_stations(city, seen) for kind, seen in cities.items()}
         self._counts: dict[tuple[str, str], dict[int, int]] = {key: {} for key in self._problems}
         """By name and kind: how often each pair of a demand point and a team was seen, as point × teams + team."""
 
@@ -161,14 +162,14 @@ class ShareKeeper:
         return found
 
 
-def _numbers_of_points(city: City, kind: str) -> NDArray[np.int64]:
-    """[rows of demand.csv] the number of each demand point among those that need a kind; -1 if it does not."""
-    types = {standard.type for standard in city.of_kind(kind).standards}
+def _numbers_of_points(city: City, seen: City) -> NDArray[np.int64]:
+    """[rows of demand.csv] the number of each demand point among those that a kind sees; -1 if it does not."""
+    types = {standard.type for standard in seen.standards}
     own = np.array([not types or point.type in types for point in city.demand])
     return np.where(own, np.cumsum(own) - 1, -1)
 
 
-def _numbers_of_stations(city: City, kind: str) -> NDArray[np.int64]:
+def _numbers_of_stations(city: City, seen: City) -> NDArray[np.int64]:
     """[stations] the number of each station among those of a kind; -1 if it has none."""
-    own = {station.station_id: number for number, station in enumerate(city.of_kind(kind).stations)}
+    own = {station.station_id: number for number, station in enumerate(seen.stations)}
     return np.array([own.get(station.station_id, -1) for station in city.stations], np.int64)
