@@ -5,6 +5,7 @@ import pytest
 
 from runcard.city import City
 from runcard.outputs.department_comparison import compare_department
+from runcard.outputs.policy_choice import is_small
 from runcard.outputs.report.findings import Report
 from runcard.outputs.report.solved import (
     CARD,
@@ -16,7 +17,6 @@ from runcard.outputs.report.solved import (
     RECOMMENDED,
     Effort,
     incidents_for,
-    is_small,
     policy_for,
     solved_city,
 )
@@ -130,7 +130,7 @@ def test_the_recommended_policy_depends_on_size(town: City, monkeypatch: pytest.
     engine, ladder = town.of_kind("engine"), town.of_kind("ladder")
     assert policy_for(engine, RECOMMENDED) == OPTIMAL
     states = 2.0**8 * 3.0
-    monkeypatch.setattr("runcard.outputs.report.solved.EXACT_WORK", states * len(engine.demand) * 81 - 1)
+    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", states * len(engine.demand) * 81 - 1)
     assert not is_small(engine)
     assert is_small(ladder)
     assert policy_for(engine, RECOMMENDED) == MEAN_FIELD
