@@ -44,7 +44,7 @@ CITIES = {
 def test_a_report_of_an_odd_city(name: str, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is made, and speaks of no number that is none."""
     if not exact:
-        monkeypatch.setattr("runcard.outputs.report.solved.EXACT_WORK", 0.0)
+        monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
     city = CITIES[name]()
     report = find(city, Effort(incidents=400), quick=not (exact and city.periods))
     page = report_page(report)
