@@ -21,7 +21,7 @@ def report(
         int | None,
         whole_option(
             "Incidents to simulate for each policy, where the city is too large to be solved exactly; as many as take "
-            "some ten seconds if left out.",
+            "some seconds if left out.",
             least=100,
             most=10**8,
         ),

@@ -10,7 +10,7 @@ from tests.weeks import with_days
 
 from runcard import demo_city
 from runcard.errors import InputError, MissingExtraError
-from runcard.outputs.cards.about import MARK
+from runcard.outputs.cards.about import MARK, RULE
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import columns_of
 from runcard.outputs.cards.depth import measure_depths
@@ -103,6 +103,14 @@ def test_every_card_is_in_print() -> None:
         first = " + ".join(card.lines[0].units) + (f" {MARK}" if card.lines[0].departs else "")
         assert first in words
     assert sum(row.starts_area for one in districts for row in one.rows) == 105
+
+
+def test_every_page_has_the_whole_rule(book: CardBook) -> None:
+    """Whoever holds only one page of a district can follow its cards: every sentence of the rule is on it."""
+    demo = make_book(solve_department(demo_city(), "closest-first"), depth=2)
+    for page in (*texts_of(book), *texts_of(demo)):
+        words = " ".join(" ".join(page).split())
+        assert all(sentence in words for sentence in RULE)
 
 
 def test_each_period_has_pages() -> None:

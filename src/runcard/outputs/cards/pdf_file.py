@@ -10,11 +10,18 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from runcard.outputs.cards.about import MARK, about_lines, depth_cells, depth_headings, title_of
+from runcard.outputs.cards.about import MARK, RULE, about_lines, depth_cells, depth_headings, title_of
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.depth import DepthTable
 from runcard.outputs.cards.district_map import DistrictMaps
-from runcard.outputs.cards.print_rows import District, PrintRow, districts_of, headings_of, standard_lines
+from runcard.outputs.cards.print_rows import (
+    MOST_ALTERNATES,
+    District,
+    PrintRow,
+    districts_of,
+    headings_of,
+    standard_lines,
+)
 from runcard.outputs.files import write_whole
 from runcard.outputs.map import INK, METADATA, STYLE
 from runcard.outputs.words import counted
@@ -166,7 +173,19 @@ def _heading(page: _Page, book: CardBook, district: District, *, continued: bool
     words += f", {district.period}" if district.period else ""
     words += " (continued)" if continued else ""
     page.write(MARGIN, 0.4, words, _fitting(words, PAGE[0] - 2 * MARGIN, 20.0), fontweight="bold")
-    return 0.9
+    if not continued:
+        return 0.9
+    page.write(MARGIN, 0.85, textwrap.fill(_how_to_read(book), 175), 8.5)
+    return 1.45
+
+
+def _how_to_read(book: CardBook) -> str:
+    """What whoever holds only this page must know."""
+    more = " Cards have more lines than are printed: see the .csv or .xlsx file." * (book.depth > 1 + MOST_ALTERNATES)
+    return (
+        f"{' '.join(RULE)} That order is on the right, units of one house with a slash between.{more} The chance is "
+        "that of line 1 to meet each standard, in the order of the first page."
+    )
 
 
 def _beside_map(page: _Page, book: CardBook, district: District, maps: DistrictMaps, top: float) -> None:
@@ -180,13 +199,8 @@ def _beside_map(page: _Page, book: CardBook, district: District, maps: DistrictM
         departing,
     ]
     page.write(x, top + 0.05, "\n".join(lines), 11.5)
-    rule = (
-        "Go down the lines: the first line whose units are all free goes. If no line fits, send the first free units "
-        "of the order on the right, and call outside help for those still missing. The chance is that of line 1 to "
-        "meet each standard, in the order of the first page."
-    )
-    page.write(x, top + 1.0, textwrap.fill(rule, 68), 10.5)
-    page.write(x, top + 2.1, textwrap.fill(maps.legend, 68), 9.5)
+    page.write(x, top + 0.8, textwrap.fill(_how_to_read(book), 70), 10.0)
+    page.write(x, top + 2.25, textwrap.fill(maps.legend, 68), 9.5)
 
 
 def _table(page: _Page, book: CardBook, rows: Sequence[PrintRow], top: float) -> None:

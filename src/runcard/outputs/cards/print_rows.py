@@ -4,7 +4,7 @@ Cards of one area and kind that say the same for several types of incidents are 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -108,16 +108,31 @@ def _alike(cards: Iterable[Card]) -> list[list[Card]]:
 def _cells(book: CardBook, alike: list[Card]) -> Iterable[PrintCell]:
     """The cells of a row after that of the area."""
     card = alike[0]
-    names = [one.type or (f"class {one.incident_class}" if one.incident_class else "any") for one in alike]
-    yield PrintCell(text=", ".join(names))
+    yield PrintCell(text=incidents_of(alike))
     yield PrintCell(text=card.kind)
     yield _line(card.lines[0])
     yield PrintCell(text=" / ".join(_percent(met) for met in card.lines[0].meets))
     for number in range(1, 1 + min(MOST_ALTERNATES, book.depth - 1)):
         yield _line(card.lines[number]) if number < len(card.lines) else PrintCell(text="")
-    units = [unit for house in card.houses for unit in house]
-    more = " ..." if len(units) > MOST_IN_ORDER else ""
-    yield PrintCell(text=", ".join(units[:MOST_IN_ORDER]) + more)
+    yield PrintCell(text=_order(card))
+
+
+def incidents_of(alike: Sequence[Card]) -> str:
+    """What cards of one area are for: types, or classes and what tells them from others (class 1, 2: fire, alarm)."""
+    names = ", ".join(dict.fromkeys(one.type or one.class_name or "any" for one in alike))
+    numbers = ", ".join(str(one.incident_class) for one in alike if one.incident_class)
+    return f"class {numbers}: {names}" if numbers else names
+
+
+def _order(card: Card) -> str:
+    """The first units of the fallback order, those of one house together: E01/E02, E05 ..."""
+    houses, num_units = list[str](), 0
+    for house in card.houses:
+        if num_units >= MOST_IN_ORDER:
+            return f"{', '.join(houses)} ..."
+        houses.append("/".join(house))
+        num_units += len(house)
+    return ", ".join(houses)
 
 
 def _line(line: Line) -> PrintCell:

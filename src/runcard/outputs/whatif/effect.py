@@ -13,6 +13,7 @@ from typing import Final
 
 from runcard.city.model import LATE, City
 from runcard.mdp.problem import MINUTES, P_LATE
+from runcard.outputs.chances import rules_of
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
 from runcard.outputs.policy_choice import is_small
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
@@ -20,7 +21,7 @@ from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.outputs.whatif.areas import area_effects
 from runcard.outputs.whatif.changes import Change, apply_changes, change_words, changed_kinds
 from runcard.outputs.whatif.outside import same_outside
-from runcard.outputs.whatif.paired import SimulatedCity, paired_effect, rules_of
+from runcard.outputs.whatif.paired import SimulatedCity, paired_effect
 from runcard.outputs.whatif.result import (
     BeforeAfter,
     Effect,
