@@ -268,13 +268,13 @@ def test_a_year_of_a_period_has_only_its_hours() -> None:
     for period in week.periods:
         effect = find_effect(week, [Load(1.5)], period=period.name)
         rate, missed = effect.before.incidents_per_day, effect.missed(0)
-        year = rate * 365.25 * len(period.hours) / 168
+        year = rate * DAYS_PER_YEAR * len(period.hours) / 168
         assert effect.per_year(0).before.mean == pytest.approx(year * missed.before.mean)
         assert sum(area.more_per_year for area in effect.areas) == pytest.approx(effect.per_year(0).difference.mean)
         assert f"more late incidents in the hours of {period.name}, a year" in headline(effect)
         assert effect.document()["period"] == period.name
         incidents += year
-    assert incidents == pytest.approx(365.25 * week.incidents_per_day)
+    assert incidents == pytest.approx(DAYS_PER_YEAR * week.incidents_per_day)
 
 
 @pytest.mark.slow

@@ -125,7 +125,7 @@ def test_a_period_counts_its_own_rates_and_hours() -> None:
     effect = find_effect(week, [Add("truck", found.best[0].place)], period="day")
     assert found.best[0].change is not None
     assert found.per_year(found.best[0].change) == pytest.approx(effect.per_year(0).difference.mean, rel=1e-5)
-    assert found.document()["days_per_year"] == pytest.approx(365.25 * 105 / 168)
+    assert found.document()["days_per_year"] == pytest.approx(DAYS_PER_YEAR * 105 / 168)
 
 
 def test_one_more_unit_never_does_harm() -> None:
