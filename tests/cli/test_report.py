@@ -49,6 +49,16 @@ def test_bad_input_is_a_sentence(run: Run, grid_folder: Path, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_is_no_page_is_not_replaced(run: Run, grid_folder: Path, tmp_path: Path) -> None:
+    """A policy file that is named by mistake stays as it was; the sentence is that of `whatif`."""
+    victim = tmp_path / "victim.policy"
+    victim.write_text("mine")
+    ran = run("report", grid_folder, "-o", victim, "--quick")
+    assert (ran.code, ran.out) == (2, "")
+    assert "expected a name that ends in .html, got 'victim.policy'" in ran.err
+    assert victim.read_text() == "mine"
+
+
 def test_ctrl_c_leaves_no_half_file(
     run: Run, grid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

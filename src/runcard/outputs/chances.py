@@ -70,6 +70,7 @@ class ChanceKeeper:
         self.rules = {kind: rules_of(city.of_kind(kind), problems[kind]) for kind in city.kinds}
         self._tables = {kind: self._tables_of(problems[kind], rules) for kind, rules in self.rules.items()}
         self._sums: dict[tuple[str, str, str], dict[int, tuple[float, float]]] = defaultdict(dict)
+        self._at_points: dict[tuple[str, str], dict[int, Sums]] = defaultdict(dict)
         self._num_batches = 0
 
     @staticmethod
@@ -92,6 +93,9 @@ class ChanceKeeper:
         if not len(records):
             return
         kind, points, teams = self._shares.count(name, records)
+        late, num = self._tables[kind][P_LATE][0], len(self._tables[kind][P_LATE][1])
+        chances, seen = (np.bincount(points, own, num) for own in (late[teams, points], np.ones(len(points))))
+        self._at_points[name, kind][batch] = chances.astype(np.float64), seen.astype(np.float64)
         for which, (table, here) in self._tables[kind].items():
             own = here[points]
             self._sums[name, kind, which][batch] = float(table[teams[own], points[own]].sum()), float(own.sum())
@@ -106,6 +110,13 @@ class ChanceKeeper:
     def missed(self, name: str, kind: str) -> Sums:
         """The weighted sum of missed standards."""
         return self._of_batches(name, kind, P_LATE)
+
+    def missed_at_points(self, name: str, kind: str) -> Sums:
+        """[batch, J] the same at each demand point."""
+        found = np.zeros((2, self._num_batches, len(self._tables[kind][P_LATE][1])))
+        for batch, own in self._at_points[name, kind].items():
+            found[:, batch] = own
+        return found[0], found[1]
 
     def first_minutes(self, name: str, kind: str) -> Sums:
         """The minutes until the first unit is there."""

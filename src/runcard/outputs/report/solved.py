@@ -10,6 +10,7 @@ lies in [1 - u / l₀, 1 - l / u₀].
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from math import inf
 from typing import Final
 
@@ -163,8 +164,10 @@ def solved_city(
 
 
 def _asks_for_last(city: City) -> bool:
-    """Whether a standard is about the last of several units."""
-    return any(1 < one.arrivals == one.trucks for one in city.standards)
+    """Whether a standard, or one of several rules of a city without any, is about the last of several units."""
+    counted = city.standards or {one for point in city.demand for one in city.standards_of(point)}
+    several = bool(city.standards) or len(counted) > 1
+    return several and any(1 < one.arrivals == one.trucks for one in counted)
 
 
 def _compared(city: City, kind: str, names: tuple[str, ...], problem: DispatchProblem, effort: Effort) -> Comparison:
@@ -180,8 +183,8 @@ def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shar
     for number, result in enumerate(comparison.results):
         missed = Interval(result.missed, result.lower, result.upper)
         first = found[0].missed if found else missed
-        before = comparison.results[0].standards
-        standards = tuple(_exact_standard(*pair) for pair in zip(before, result.standards, strict=True))
+        pairs = zip(*(_counted(comparison, one) for one in (0, number)), strict=True)
+        standards = tuple(_exact_standard(*pair) for pair in pairs)
         found.append(
             Result(
                 name=result.name,
@@ -211,6 +214,12 @@ def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shar
         city=comparison.city, exact=True, incidents=None, policies=policies, results=tuple(found), shares=tuple(shares),
         failed=tuple(comparison.failed),
     )  # fmt: skip
+
+
+def _counted(comparison: DepartmentComparison, number: int) -> tuple[StandardResult, ...]:
+    """How often each standard is missed, or each rule of a city without standards that has several."""
+    of_kinds = (one.results[number].rules for one in comparison.kinds.values())
+    return comparison.results[number].standards or tuple(chain.from_iterable(of_kinds))
 
 
 def _exact_standard(before: StandardResult, after: StandardResult) -> StandardFinding:
@@ -335,9 +344,12 @@ def _missed(simulation: DepartmentSimulation, keeper: ChanceKeeper, name: str) -
 
 
 def _simulated_standards(city: City, keeper: ChanceKeeper, first: str, name: str) -> tuple[StandardFinding, ...]:
-    """How often each standard is missed under a policy, and how much less often than under the first one."""
-    found = {}
-    for kind, rules in keeper.rules.items() if city.standards else ():
+    """How often each standard is missed under a policy, and how much less often than under the first one.
+
+    Of a city without standards that has several rules: each of these.
+    """
+    found, several = {}, bool(city.standards) or any(len(rules) > 1 for rules in keeper.rules.values())
+    for kind, rules in keeper.rules.items() if several else ():
         for number, rule in enumerate(rules):
             before, own = (keeper.standard(one, kind, number) for one in (first, name))
             seen, minutes = own[1].any(), keeper.standard_minutes(name, kind, number)
@@ -347,7 +359,7 @@ def _simulated_standards(city: City, keeper: ChanceKeeper, first: str, name: str
                 minutes=ratio_interval(*minutes).mean if seen and minutes is not None else None,
                 fewer=ratio_interval(before[0] - own[0], own[1]) if seen else None,
             )
-    return tuple(found[one] for one in city.standards if one in found)
+    return tuple(found[one] for one in city.standards or found if one in found)
 
 
 def quicker(effort: Effort, incidents: int | None, part: float) -> Effort:

@@ -95,6 +95,10 @@ class SimulatedCity:
         """The minutes of the arrival that one of its rules is about, if they are known."""
         return self._keeper.standard_minutes(name, self._kind, number)
 
+    def missed_at_points(self) -> Sums:
+        """[batch, J] what the first policy misses at each demand point."""
+        return self._keeper.missed_at_points(self._names[0], self._kind)
+
     @property
     def simulation(self) -> Simulation:
         """What the simulation found itself."""
