@@ -67,6 +67,12 @@ def test_a_policy_that_is_not_better_is_not_praised(report: Report, gain: Interv
     assert any(words in line for line in summary(with_gain(report, gain)))
 
 
+def test_a_gain_that_is_small_is_called_so(report: Report) -> None:
+    """Nobody changes how units are sent for a thousandth; a gain of a few per cent is not called little."""
+    assert "That is little" in " ".join(summary(with_gain(report, Interval(0.001, 0.0005, 0.0015))))
+    assert "That is little" not in " ".join(summary(with_gain(report, Interval(0.05, 0.04, 0.06))))
+
+
 def test_an_absurd_unit_is_named(report: Report) -> None:
     """With its area, both stations and both times, and with how many more there are."""
     node = report.city.demand[0].node_id

@@ -18,6 +18,8 @@ ORDINALS: Final = ("first", "second", "third", "fourth")
 NOTICED: Final = 0.0005
 """A standard that is missed more often by less than this is not worth a sentence."""
 MOST_NAMED: Final = 4
+LITTLE: Final = 0.01
+"""A gain that is no reason to send other units than the closest."""
 
 
 def and_list(words: Sequence[str]) -> str:
@@ -173,9 +175,10 @@ def _recommended(report: "Report") -> str:
             f"{number_words(abs(year))} {missed_noun(city)} {'fewer' if year >= 0.0 else 'more'} a year."
         )
     if found == "better":
+        little = " That is little: the closest unit is as good as any rule here." if last.gain.mean < LITTLE else ""
         return (
             f"The recommended dispatch has {number_words(year)} {missed_noun(city)} a year fewer, "
-            f"{percent_words(last.gain.mean)} of them{between}, and {response}."
+            f"{percent_words(last.gain.mean)} of them{between}, and {response}.{little}"
         )
     if found == "worse":
         return f"The recommended dispatch is worse than closest first{between}: do not use it."
