@@ -69,17 +69,28 @@ class DepthTable:
     def words(self) -> str:
         """What the table says, in a sentence or two."""
         fixed, *cards = (row for row in self.rows if row.depth is not None)
-        if fixed.kept is None or not cards or cards[-1].kept is None:
+        shown = next((row for row in cards if row.depth == 4), cards[-1] if cards else fixed)
+        if fixed.kept is None or shown.kept is None or not cards:
             return f"{self.kind}: {self.policy} does not gain enough over closest-first to say what cards keep of it."
-        shown = next((row for row in cards if row.depth == 4), cards[-1])
-        assert shown.kept is not None
+        lines = counted(int(shown.depth or 0), "line")
         found = (
             f"{self.kind}: of what {self.policy} gains over closest-first, a fixed order of units keeps "
-            f"{_percent(fixed.kept)}, and cards of {counted(int(shown.depth or 0), 'line')} keep "
-            f"{_percent(shown.kept)}."
+            f"{_percent(fixed.kept)}{_response(fixed)}, and cards of {lines} keep {_percent(shown.kept)}"
+            f"{_response(shown)}{_against(self.rows[0], self.rows[-1], self.policy)}."
         )
         rest = " The rest takes a dispatch system that looks at which units are free."
         return found + (rest if shown.kept.mean < ALL_OF_IT else "")
+
+
+def _response(row: DepthRow) -> str:
+    return "" if row.minutes is None else f" at a mean response of {row.minutes:.2f} min"
+
+
+def _against(closest: DepthRow, best: DepthRow, policy: str) -> str:
+    """The mean responses at both ends, so that a gain that costs minutes is seen as such."""
+    if closest.minutes is None or best.minutes is None:
+        return ""
+    return f" (closest-first: {closest.minutes:.2f} min, {policy}: {best.minutes:.2f} min)"
 
 
 def _percent(part: Interval) -> str:
