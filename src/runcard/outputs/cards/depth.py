@@ -33,7 +33,9 @@ EXACT_WORK: Final = 1 << 26
 """States times demand points, of a kind in all periods, up to which cards are evaluated exactly."""
 ALL_OF_IT: Final = 0.995
 QUICK_WORK: Final = 1 << 24
-"""The same of all kinds, up to which that takes a few seconds: cards are then measured without being asked for it."""
+"""The same of all kinds, up to which that takes a few seconds."""
+AT_ONCE_WORK: Final = 1 << 22
+"""The same, up to which `runcard cards` measures without being asked for it: that takes no longer than the cards."""
 INCIDENTS: Final = 200_000
 """Of a simulation, where nothing else is said."""
 
@@ -98,11 +100,11 @@ def _percent(part: Interval) -> str:
     return f"{100.0 * part.mean:.0f} %{more}"
 
 
-def is_quick(held: Department | Week, kind: str | None = None) -> bool:
-    """Whether the depths of the cards of a policy file, or of one kind, can be measured in a few seconds."""
+def is_quick(held: Department | Week, kind: str | None = None, *, work: int = QUICK_WORK) -> bool:
+    """Whether the depths of the cards of a policy file, or of one kind, can be measured with so much work."""
     departments = [held] if isinstance(held, Department) else list(held.departments.values())
     fleets = [fleet for one in departments for fleet in one.fleets if kind in (None, fleet.kind)]
-    return sum(fleet.problem.num_states * fleet.problem.num_points for fleet in fleets) <= QUICK_WORK
+    return sum(fleet.problem.num_states * fleet.problem.num_points for fleet in fleets) <= work
 
 
 def is_exact(book: CardBook, kind: str) -> bool:
