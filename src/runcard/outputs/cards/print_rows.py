@@ -108,16 +108,24 @@ def _alike(cards: Iterable[Card]) -> list[list[Card]]:
 def _cells(book: CardBook, alike: list[Card]) -> Iterable[PrintCell]:
     """The cells of a row after that of the area."""
     card = alike[0]
-    names = [one.type or (f"class {one.incident_class}" if one.incident_class else "any") for one in alike]
-    yield PrintCell(text=", ".join(names))
+    yield PrintCell(text=", ".join(one.incident for one in alike))
     yield PrintCell(text=card.kind)
     yield _line(card.lines[0])
     yield PrintCell(text=" / ".join(_percent(met) for met in card.lines[0].meets))
     for number in range(1, 1 + min(MOST_ALTERNATES, book.depth - 1)):
         yield _line(card.lines[number]) if number < len(card.lines) else PrintCell(text="")
-    units = [unit for house in card.houses for unit in house]
-    more = " ..." if len(units) > MOST_IN_ORDER else ""
-    yield PrintCell(text=", ".join(units[:MOST_IN_ORDER]) + more)
+    yield PrintCell(text=_order(card))
+
+
+def _order(card: Card) -> str:
+    """The first units of the fallback order, those of one house together: E01/E02, E05 ..."""
+    houses, num_units = list[str](), 0
+    for house in card.houses:
+        if num_units >= MOST_IN_ORDER:
+            return f"{', '.join(houses)} ..."
+        houses.append("/".join(house))
+        num_units += len(house)
+    return ", ".join(houses)
 
 
 def _line(line: Line) -> PrintCell:
