@@ -166,7 +166,8 @@ class Layers:
                 "mean_minutes": link.mean_minutes,
                 "length_m": link.length_m,
             }
-            yield _feature(_line(line), properties)
+            if (geometry := _line(line)) is not None:  # the start of a drive, before a station, has no length
+                yield _feature(geometry, properties)
 
     def _routes(self) -> Iterator[Feature]:
         """The route of each unit to each area that it goes to, for whatever type of incident."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.city.model import LATE, City, Objective
+from runcard.city.model import DAYS_PER_YEAR, LATE, City, Objective
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.errors import InputError
 from runcard.mdp.problem import LAST_MINUTES, MINUTES
@@ -29,7 +29,6 @@ from runcard.policy.run_card import RunCards, make_run_cards
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.week import Week
 
-DAYS_PER_YEAR: Final = 365.0
 DEPTH: Final = 4
 """Lines of a card where nothing else is said."""
 
