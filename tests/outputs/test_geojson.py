@@ -14,7 +14,7 @@ from tests.departments import random_department
 
 from runcard.city import City, Driving, generate_grid
 from runcard.city.aprons import with_aprons
-from runcard.errors import InputError, RuncardError
+from runcard.errors import InputError
 from runcard.mdp.problem import MINUTES
 from runcard.outputs.geojson import Layers, write_geojson
 from runcard.policy.department import Department, solve_department
@@ -227,7 +227,7 @@ def test_nothing_is_written_if_something_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="expected a folder"):
         write_geojson(city, tmp_path / "file")
-    with pytest.raises(RuncardError, match="could not be made"):
+    with pytest.raises(InputError, match="expected an existing folder to make it in"):
         write_geojson(city, tmp_path / "missing" / "out")
 
 

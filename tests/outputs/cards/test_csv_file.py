@@ -18,6 +18,7 @@ from runcard.errors import InputError
 from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
+from runcard.outputs.cards.print_rows import incidents_of
 from runcard.outputs.department_answer import decided
 from runcard.policy.department import Department, solve_department
 from runcard.policy.week import solve_week
@@ -298,13 +299,14 @@ def test_classes_are_told_apart(labels: bool, tmp_path: Path) -> None:
     assert [card.incident_class for card in own] == [1, 2, 3]
     assert [card.type for card in own] == (["fire", "medical", "fire"] if labels else ["", "", ""])
     assert ["in 5 min" in own[0].class_name, "1 of 1 in 9 min" in own[1].class_name] == [True, True]
-    assert own[1].incident == ("class 2: medical" if labels else "class 2: 1 of 1 in 9 min")
+    assert incidents_of(own[1:2]) == ("class 2: medical" if labels else "class 2: 1 of 1 in 9 min")
     file = read_cards(write_cards_csv(book, tmp_path / "cards.csv"))
     for number in (1, 2, 3):
         answer = decide_by_cards(file, node, busy="none", incident_class=number)
         wanted = decided(department, node, None, busy="none", incident_class=number)
         assert sorted(answer.kinds[0].units) == sorted(wanted.units)
         assert answer.document()["class"] == number
+        assert f"to {node} ({own[number - 1].type or f'class {number}'})." in answer.headline
     several = r"several classes; choose one with --class: 1 \(.*in 5 min\), 2 \(.*1 of 1 in 9 min\), 3"
     with pytest.raises(InputError, match=several):
         decide_by_cards(file, node, busy="none")

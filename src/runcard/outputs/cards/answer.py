@@ -48,7 +48,8 @@ class CardAnswer:
     @property
     def headline(self) -> str:
         """What to do, in one sentence."""
-        place = self.key.area + (f" ({self.key.type})" if self.key.type else "")
+        what = self.key.type or (f"class {self.key.incident_class}" if self.key.incident_class else "")
+        place = self.key.area + (f" ({what})" if what else "")
         if len(self.kinds) == 1:
             return f"Send {team_words(self.kinds[0].units)} to {place}."
         teams = [f"{team_words(one.units)} ({one.kind})" for one in self.kinds]

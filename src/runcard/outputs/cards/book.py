@@ -82,13 +82,6 @@ class Card:
     """The units of each house, in the order in which they go where no line fits."""
 
     @property
-    def incident(self) -> str:
-        """What it is for, in words: its type, or its class and what tells that from others."""
-        if not self.incident_class:
-            return self.type or "any"
-        return f"class {self.incident_class}: {self.type or self.class_name}"
-
-    @property
     def departs(self) -> bool:
         """Whether closest-first would send others with every unit idle."""
         return self.lines[0].departs

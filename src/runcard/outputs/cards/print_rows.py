@@ -4,7 +4,7 @@ Cards of one area and kind that say the same for several types of incidents are 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -108,13 +108,20 @@ def _alike(cards: Iterable[Card]) -> list[list[Card]]:
 def _cells(book: CardBook, alike: list[Card]) -> Iterable[PrintCell]:
     """The cells of a row after that of the area."""
     card = alike[0]
-    yield PrintCell(text=", ".join(one.incident for one in alike))
+    yield PrintCell(text=incidents_of(alike))
     yield PrintCell(text=card.kind)
     yield _line(card.lines[0])
     yield PrintCell(text=" / ".join(_percent(met) for met in card.lines[0].meets))
     for number in range(1, 1 + min(MOST_ALTERNATES, book.depth - 1)):
         yield _line(card.lines[number]) if number < len(card.lines) else PrintCell(text="")
     yield PrintCell(text=_order(card))
+
+
+def incidents_of(alike: Sequence[Card]) -> str:
+    """What cards of one area are for: types, or classes and what tells them from others (class 1, 2: fire, alarm)."""
+    names = ", ".join(dict.fromkeys(one.type or one.class_name or "any" for one in alike))
+    numbers = ", ".join(str(one.incident_class) for one in alike if one.incident_class)
+    return f"class {numbers}: {names}" if numbers else names
 
 
 def _order(card: Card) -> str:
