@@ -156,7 +156,8 @@ def faults_with(**changes: Any) -> tuple[str, ...]:
         ),
         (
             {"stations": (Station("s,t", "a", 1),)},
-            "stations[0]: expected station_id not empty, without commas, and not one of outside, all, none, got 's,t'",
+            "stations[0]: expected station_id not empty, without commas, control characters or spaces around it, and "
+            "not one of outside, all, none, got 's,t'",
         ),
         (
             {"nodes": (Node("a", 0.0, 0.0), Node("b", 1.0, 0.0), Node(" c", 2.0, 0.0))},

@@ -139,6 +139,15 @@ def test_settings_by_kind_cannot_be_changed_from_outside() -> None:
     assert city.of_kind("engine").busy_minutes == 40.0
 
 
+@pytest.mark.parametrize("wrong", ["E\x001", "E\n1", "E\u202e1", " E1"])
+def test_what_is_wrong_with_a_unit_id_is_said(wrong: str) -> None:
+    """An id that is refused for a control character or a space is not said to have commas only."""
+    city = grid_department(side=3, engines=3, ladders=1)
+    units = (replace(city.units[0], unit_id=wrong), *city.units[1:])
+    with pytest.raises(CityError, match="unit_id not empty, without commas, control characters or spaces around it"):
+        replace(city, units=units)
+
+
 @pytest.mark.parametrize("wrong", ["ladder/truck", "mean_minutes", "a" * 61, "a,b"])
 def test_a_kind_can_name_a_file_and_a_key(wrong: str) -> None:
     """A kind that could not be in the name of a map, or beside the keys of turnout, is refused."""

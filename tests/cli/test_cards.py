@@ -116,6 +116,46 @@ def test_mistakes_are_one_sentence(
     assert ran.err.count("\n") == 1
 
 
+def test_the_policy_file_is_not_overwritten(
+    run: Run, department_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy file that is called .csv is not the file to write its cards to, by whatever path it is named."""
+    monkeypatch.chdir(tmp_path)
+    content = department_file.read_bytes()
+    Path("town.csv").write_bytes(content)
+    Path("link.csv").symlink_to("town.csv")
+    for output in ("town.csv", tmp_path / "town.csv", "link.csv"):
+        ran = run("cards", "town.csv", "-o", output)
+        assert (ran.code, ran.out) == (2, "")
+        assert "expected another file to write than the policy file itself" in ran.err
+    assert Path("town.csv").read_bytes() == content
+
+
+def test_what_is_no_policy_file_is_called_so(run: Run, department_file: Path, tmp_path: Path) -> None:
+    """Run cards and tables of a city, which are sound, are not called damaged; run cards are read as .csv only."""
+    city = department_file.parent / "city"
+    for ending in ("csv", "xlsx", "pdf"):
+        assert run("cards", department_file, "-o", tmp_path / f"c.{ending}", "--depth", 1).code == 0
+    question = ("--at", "n1", "--busy", "none")
+    for arguments in (
+        ("decide", tmp_path / "c.xlsx", *question),
+        ("decide", tmp_path / "c.pdf", *question),
+        ("cards", tmp_path / "c.csv", "-o", tmp_path / "d.csv"),
+        ("cards", city / "demand.csv", "-o", tmp_path / "d.csv"),
+        ("geojson", tmp_path / "c.csv", "-o", tmp_path / "out"),
+        ("geojson", city / "city.toml", "-o", tmp_path / "out"),
+    ):
+        ran = run(*arguments)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+        assert f"{arguments[1]}: expected a policy file, as runcard solve writes it, found a file of another" in ran.err
+        assert ("runcard decide reads the .csv file" in ran.err) == (arguments[1].suffix != ".toml")
+    (tmp_path / "folder.csv").mkdir()
+    for name, words in (("missing.csv", "got none"), ("folder.csv", "got a folder")):
+        ran = run("decide", tmp_path / name, *question)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"{name}: expected a file of run cards, {words}" in ran.err
+
+
 @pytest.mark.parametrize(
     "arguments", [("--at-xy", "0,0"), ("--at", "n1", "--from", "E1=n2"), ("--at", "n1", "--city", "city")]
 )

@@ -88,4 +88,7 @@ def test_what_cannot_be_used_is_said_in_a_line(
     ran = run("geojson", file, "-o", file)
     assert ran.code == 2
     assert "expected a folder to write to, got a file" in ran.err
+    ran = run("geojson", file, "-o", tmp_path / "none" / "out")
+    assert ran.code == 2
+    assert "expected an existing folder to make it in, got none" in ran.err
     assert not (tmp_path / "out").exists()

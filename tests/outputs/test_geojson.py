@@ -13,7 +13,8 @@ import shapely
 from tests.departments import random_department
 
 from runcard.city import City, Driving, generate_grid
-from runcard.errors import InputError, RuncardError
+from runcard.city.aprons import with_aprons
+from runcard.errors import InputError
 from runcard.mdp.problem import MINUTES
 from runcard.outputs.geojson import Layers, write_geojson
 from runcard.policy.department import Department, solve_department
@@ -226,5 +227,14 @@ def test_nothing_is_written_if_something_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="expected a folder"):
         write_geojson(city, tmp_path / "file")
-    with pytest.raises(RuncardError, match="could not be made"):
+    with pytest.raises(InputError, match="expected an existing folder to make it in"):
         write_geojson(city, tmp_path / "missing" / "out")
+
+
+def test_the_start_of_a_drive_is_no_road(tmp_path: Path) -> None:
+    """Aprons have no length, so that no map can draw them: every road of the file has a line."""
+    city = with_aprons(on_earth(generate_grid(side=4, num_stations=3, load=0.1, seed=1)), 1.5)
+    write_geojson(city, tmp_path)
+    roads = read(tmp_path)["roads"]
+    assert len(roads) == len(city.links) - 3
+    assert not roads.geometry.isna().any()

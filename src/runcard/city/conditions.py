@@ -148,12 +148,13 @@ _ID: Final = Condition(
 )
 _ID_IN_LISTS: Final = Condition(
     str,
-    f"not empty, without commas, and not one of {', '.join(RESERVED_IDS)}",
+    f"not empty, without commas, control characters or spaces around it, and not one of {', '.join(RESERVED_IDS)}",
     lambda value: _ID.holds(value) and "," not in value and value not in RESERVED_IDS,
 )
 _KIND: Final = Condition(
     str,
-    "not empty, of at most 60 characters, without commas or slashes, and no key of [turnout]",
+    "not empty, of at most 60 characters, without commas, slashes, control characters or spaces around it, and no "
+    "key of [turnout]",
     lambda value: _ID.holds(value) and len(value) <= 60 and not set(value) & set(",/\\") and value not in _TURNOUT_KEYS,
 )
 REFERENCE: Final = Condition(str, "to be a known node", lambda value: True)

@@ -19,6 +19,7 @@ from runcard.city.periods import Period, hour_of_week, scaled_rate
 from runcard.errors import InputError
 
 MINUTES_PER_DAY: Final = 1440.0
+DAYS_PER_YEAR: Final = 365.0
 QUIET_RATE: Final = 1e-9
 """Incidents a day that are next to none."""
 

@@ -38,6 +38,7 @@ def cards(
     """
     from runcard.cli.progress import Report
     from runcard.cli.show_cards import print_cards
+    from runcard.errors import InputError
     from runcard.outputs.cards.book import make_book
     from runcard.outputs.cards.depth import AT_ONCE_WORK, DEPTHS, is_quick, measure_depths
     from runcard.outputs.cards.write import check_cards_file, write_cards
@@ -45,6 +46,8 @@ def cards(
     from runcard.policy.solve_options import SolveOptions
 
     check_cards_file(output)
+    if output.resolve() == file.resolve():
+        raise InputError(f"{output}: expected another file to write than the policy file itself")
     with Report() as report:
         held = load_held(file)
         check_cards_file(output, held)

@@ -30,10 +30,9 @@ def demo(
     from runcard.cli.terminal import make_console
     from runcard.outputs.cards.book import make_book
     from runcard.outputs.cards.write import write_cards
-    from runcard.outputs.compare import DEFAULT_POLICIES
     from runcard.outputs.department_comparison import compare_department
     from runcard.outputs.department_file import save_department
-    from runcard.outputs.report import write_report
+    from runcard.outputs.report import REPORTED, write_report
     from runcard.policy.department import department_of
     from runcard.policy.solve_options import SolveOptions
 
@@ -45,7 +44,7 @@ def demo(
     console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.")
     console.print()
     with Report() as report:
-        comparison = compare_department(city, DEFAULT_POLICIES, SolveOptions(progress=report.bounds), steps=report)
+        comparison = compare_department(city, REPORTED, SolveOptions(progress=report.bounds), steps=report)
     print_department(comparison)
     folder, file, maps, lacking = output / "city", output / "optimal.policy", list[Path](), ""
     with Report() as report:
@@ -55,7 +54,10 @@ def demo(
         department = department_of(city, optimal)
         save_department(department, file)
         cards = write_cards(make_book(department), (), output / "cards.csv")
-        page = write_report(city, output / "report.html", comparison=comparison)
+        page = output / "report.html"
+        write_report(
+            city, page, comparison=comparison, command=join(["runcard", "report", str(folder), "-o", str(page)])
+        )
         try:
             maps = _draw_maps(comparison, output)
         except MissingExtraError as error:  # a plain install shows everything else

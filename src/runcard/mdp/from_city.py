@@ -95,7 +95,7 @@ def _class_names(city: City) -> tuple[str, ...]:
     """What tells the incidents of each demand point apart; nothing where every node has one class of them."""
     if len({point.node_id for point in city.demand}) == len(city.demand):
         return ()
-    names = (point.name or (point.type if city.standards else "") for point in city.demand)
+    names = (point.name or point.type for point in city.demand)
     rules = map(city.rule_of, city.demand)
     return tuple(f"{name}, {rule}" if name else rule for name, rule in zip(names, rules, strict=True))
 

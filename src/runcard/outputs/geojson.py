@@ -166,7 +166,8 @@ class Layers:
                 "mean_minutes": link.mean_minutes,
                 "length_m": link.length_m,
             }
-            yield _feature(_line(line), properties)
+            if (geometry := _line(line)) is not None:  # the start of a drive, before a station, has no length
+                yield _feature(geometry, properties)
 
     def _routes(self) -> Iterator[Feature]:
         """The route of each unit to each area that it goes to, for whatever type of incident."""
@@ -304,15 +305,22 @@ def _feature(geometry: dict[str, Any] | None, properties: dict[str, Any]) -> Fea
     return {"type": "Feature", "properties": properties, "geometry": geometry}
 
 
+def check_output_folder(folder: Path) -> None:
+    """Raise an InputError if the folder is not there and could not be made."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder to write to, got a file")
+    if not folder.exists() and not folder.parent.is_dir():
+        raise InputError(f"{folder}: expected an existing folder to make it in, got none")
+
+
 def write_geojson(city: City, folder: Path, department: Department | None = None) -> list[Path]:
     """The files that now hold the documents; everything is made before anything is written."""
     check_lonlat(city)
+    check_output_folder(folder)
     contents = {
         folder / f"{name}{ENDING}": json.dumps(document, allow_nan=False).encode()
         for name, document in Layers(city, department).documents().items()
     }
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder to write to, got a file")
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:

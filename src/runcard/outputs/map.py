@@ -9,7 +9,7 @@ unless the city has another objective.
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
-from math import ceil, inf, prod, sqrt
+from math import ceil, inf, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +21,7 @@ from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import borders, box_around, free_spot, territories
 from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
+from runcard.outputs.policy_choice import exact_work
 from runcard.outputs.words import article
 from runcard.policy.base import Policy
 
@@ -53,14 +54,13 @@ NAME_INCHES, BAR_INCHES = 2.0, 1.3
 ROW_INCHES: Final = (0.17, 0.4)
 """The smallest and the largest height of a bar with its name."""
 EXACT_WORK: Final = 2e11
-"""States × demand points × stations²: about that of 20 trucks and 400 demand points, some 20 seconds of work. A map
-of a larger city is not solved exactly unless somebody asks for it."""
+"""About that of 20 trucks and 400 demand points, some 20 seconds of work. A map of a larger city is not solved exactly
+unless somebody asks for it."""
 
 
 def policies_to_draw(city: City, asked: Sequence[str]) -> tuple[list[str], bool]:
     """The policies of a map, chosen if none is asked for, and whether the city is small enough to evaluate them."""
-    num_states = prod(station.trucks + 1 for station in city.stations)
-    exact = num_states * len(city.demand) * len(city.stations) ** 2 <= EXACT_WORK
+    exact = exact_work(city) <= EXACT_WORK
     return list(asked) or ["closest-first", "optimal" if exact else "one-step-mean-field"], exact
 
 

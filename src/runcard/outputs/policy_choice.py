@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +19,21 @@ from runcard.policy.solve import LABELS, RECIPES, check_horizon, check_size, pol
 from runcard.policy.solve_options import SolveOptions
 
 FILE_ENDING: Final = ".policy"
+SMALL_WORK: Final = 5e10
+"""Of `exact_work`: that of about 18 trucks and 400 demand points, some seconds. A report solves a dozen such cities."""
 OF_WEEK: Final = "/week"
 """Behind the name of a policy: solved once, at the mean rates of the week, in a city with periods."""
+
+
+def exact_work(city: City) -> float:
+    """The work of solving a city of one kind exactly: states × demand points × stations²."""
+    num_states = prod(station.trucks + 1 for station in city.stations)
+    return float(num_states) * len(city.demand) * len(city.stations) ** 2
+
+
+def is_small(city: City) -> bool:
+    """Whether a city of one kind is solved exactly where nobody says which policy is wanted: `optimal` is then best."""
+    return exact_work(city) <= SMALL_WORK
 
 
 @dataclass(frozen=True, kw_only=True)

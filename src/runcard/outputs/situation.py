@@ -36,9 +36,14 @@ def class_words(problem: DispatchProblem, point: int) -> str:
 
 
 def _class_facts(problem: DispatchProblem, point: int) -> str:
-    trucks, rate = int(problem.trucks_needed[point]), float(problem.incidents_per_day[point])
-    name = problem.class_names[point] if problem.class_names else f"needs {counted(trucks, 'truck')}"
-    return f"{name}, {incidents_a_day(rate, digits=6)}"
+    return f"{class_name(problem, point)}, {incidents_a_day(float(problem.incidents_per_day[point]), digits=6)}"
+
+
+def class_name(problem: DispatchProblem, point: int) -> str:
+    """What tells the incidents of a demand point from others of its node, in words."""
+    if problem.class_names:
+        return problem.class_names[point]
+    return f"needs {counted(int(problem.trucks_needed[point]), 'truck')}"
 
 
 def idle_trucks(problem: DispatchProblem, words: str, *, what: str = "idle") -> NDArray[np.int64]:

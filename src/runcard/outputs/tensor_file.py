@@ -26,6 +26,8 @@ from runcard.errors import PolicyFileError
 
 MOST_COPIED: Final = 256 * 2**20
 MOST_HEADER: Final = 64 * 2**20
+OF_CARDS: Final = (".csv", ".xlsx", ".pdf")
+"""Endings of run cards, which are no policy files."""
 
 DTYPES: Final = {
     "F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
@@ -52,6 +54,9 @@ def write_tensors(path: Path, words: Mapping[str, str], arrays: Mapping[str, NDA
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The words of a file under `__metadata__`, and its arrays, which cannot be written to."""
     content = _content(path)
+    if content[8:9].tobytes() not in (b"{", b""):
+        hint = "; of run cards, runcard decide reads the .csv file" * (path.suffix.lower() in OF_CARDS)
+        raise PolicyFileError(f"expected a policy file, as runcard solve writes it, found a file of another kind{hint}")
     length = int.from_bytes(content[:8].tobytes(), "little")
     if len(content) < 8 or length > len(content) - 8:
         raise PolicyFileError("damaged or cut short: it ends before its header does")

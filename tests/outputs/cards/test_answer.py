@@ -1,14 +1,16 @@
 """Tests of decisions from a file of run cards: what is asked for wrongly, and what is said."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from runcard import demo_city
 from runcard.errors import InputError
 from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import make_book
-from runcard.outputs.cards.csv_file import CardFile, read_cards, write_cards_csv
+from runcard.outputs.cards.csv_file import CardFile, FileCard, read_cards, write_cards_csv
 from runcard.policy.department import solve_department
 
 
@@ -42,6 +44,43 @@ def test_a_unit_of_the_same_house_stands_in(file: CardFile) -> None:
     without = decide_by_cards(file, "old-d2", "fire", busy=first).kinds[0]
     assert without.line == everything.line == 1
     assert without.units == tuple(second if unit == first else unit for unit in everything.units)
+
+
+def test_the_unit_that_a_line_names_goes(file: CardFile) -> None:
+    """A line that was edited to name the second unit of a house sends it while it is free, else its house-mate."""
+    key, card = next((key, card) for key, card in file.cards.items() if key[1:] == ("old-d2", "medical", 0, "engine"))
+    number, (first, second) = next((n, house) for n, house in enumerate(card.houses) if len(house) == 2)
+    edited = replace(card, lines=((number,),), units=((second,),), busy=("",))
+    other = replace(file, cards=dict(file.cards) | {key: edited})
+    for busy, wanted in (("none", second), (first, second), (second, first)):
+        assert decide_by_cards(other, "old-d2", "medical", busy=busy).kinds[0].units == (wanted,)
+
+
+def followed(card: FileCard, free: set[str]) -> list[str]:
+    """Who goes by the words of the rule: the first line that fits with stand-ins, else the order."""
+    house_of = {unit: house for house in card.houses for unit in house}
+    for line in card.units:
+        going: list[str] = []
+        for unit in line:
+            mates = [one for one in house_of[unit] if one in free and one not in line and one not in going]
+            going += [unit] if unit in free else mates[:1]
+        if len(going) == card.needed:
+            return going
+    order = [unit for house in card.houses for unit in house if unit in free]
+    return [*order, *["outside"] * card.needed][: card.needed]
+
+
+def test_the_words_of_the_rule_give_the_decision(file: CardFile) -> None:
+    """Whoever follows the sentences on a page, unit by unit, sends what `decide` sends, with any units out."""
+    rng, keys = np.random.default_rng(1), list(file.cards)
+    for _ in range(400):
+        key = keys[int(rng.integers(len(keys)))]
+        card = file.cards[key]
+        units = [unit for house in card.houses for unit in house]
+        free = {unit for unit in units if rng.random() < 0.7}
+        answer = decide_by_cards(file, key.area, key.type, idle=",".join(free) or "none")
+        (sent,) = (one for one in answer.kinds if one.kind == key.kind)
+        assert sorted(sent.units) == sorted(followed(card, free))
 
 
 def test_what_is_said(file: CardFile) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from runcard.errors import InputError
 from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
+from runcard.outputs.cards.print_rows import incidents_of
+from runcard.outputs.department_answer import decided
 from runcard.policy.department import Department, solve_department
 from runcard.policy.week import solve_week
 
@@ -209,6 +212,109 @@ def test_what_cannot_be_followed_is_refused(old: str, new: str, words: str, text
     assert old in text
     with pytest.raises(InputError, match=words):
         read_text(text.replace(old, new, 1), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"),
+    [
+        (
+            ("old-a1", "fire", "ladder", None),
+            r"column kinds: .* for old-a1, fire, which are engine, got 'engine, ladder'",
+        ),
+        (("old-a1", "fire", "engine", None), r"column kinds: .* for old-a1, fire, which are ladder, got"),
+        (
+            ("old-a1", "fire", "engine", "2"),
+            r"column lines: expected 1, the lines that are there of old-a1, fire, engine, got 2",
+        ),
+        (("old-a1", "fire", "engine", "1"), r"column line: expected line 1 of old-a1, fire, engine, got none"),
+        ((None, "fire", "ladder", None), r"column kinds: .* which are engine, got 'engine, ladder'"),
+    ],
+)
+def test_deleted_rows_are_noticed(gone: tuple[str | None, ...], words: str, text: str, tmp_path: Path) -> None:
+    """A file without the rows of a kind, of one area or of all, or without a line of a card, does not decide."""
+    head, *rows = list(csv.reader(io.StringIO(text, newline="")))
+    places = [head.index(name) for name in ("area", "type", "kind", "line")]
+    left = [row for row in rows if not all(one in (None, row[place]) for one, place in zip(gone, places, strict=True))]
+    assert len(left) < len(rows)
+    edited = io.StringIO(newline="")
+    csv.writer(edited).writerows([head, *left])
+    with pytest.raises(InputError, match=words):
+        read_text(edited.getvalue(), tmp_path)
+
+
+def test_a_card_may_lose_a_line_on_purpose(text: str, tmp_path: Path) -> None:
+    """Whoever deletes a line and says so in `lines` is followed."""
+    head, first, _, *rest = text.split("\r\n")
+    assert ',2,"engine, ladder",' in first
+    shorter = first.replace(',2,"engine, ladder",', ',1,"engine, ladder",')
+    file = read_text("\r\n".join([head, shorter, *rest]), tmp_path)
+    assert {len(card.lines) for card in file.cards.values()} == {1, 2}  # type: ignore[attr-defined]
+
+
+def test_numbers_may_have_a_decimal(text: str, tmp_path: Path) -> None:
+    """A spreadsheet that writes line 1 as 1.0 has not changed it."""
+    edited = text.replace(",engine,1,", ",engine,1.0,").replace(",ladder,2,", ',ladder,"2,00",')
+    assert read_text(edited, tmp_path).cards == read_text(text, tmp_path).cards  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=r"column line: expected a whole number from 1 on, got '1.5'"):
+        read_text(text.replace(",engine,1,", ",engine,1.5,"), tmp_path)
+
+
+def test_what_is_no_file_of_cards_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file, a folder, a pipe and a file that is too large are refused before anything is read."""
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "large.csv").write_text("area,kind\n")
+    monkeypatch.setattr("runcard.outputs.cards.csv_file.MOST_BYTES", 4)
+    for name, words in (
+        ("missing.csv", "expected a file of run cards, got none"),
+        ("folder.csv", "expected a file of run cards, got a folder"),
+        ("pipe.csv", "expected a file of run cards, got a device or a pipe"),
+        ("large.csv", "expected a file of cards of at most"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read_cards(tmp_path / name)
+
+
+def with_classes(*, labels: bool) -> City:
+    """A city without standards in which a node has three classes of incidents, with labels or without."""
+    city = plain_town()
+    first = city.demand[0]
+    more = (
+        replace(first, type="fire" if labels else "", target_minutes=5.0),
+        replace(first, type="medical" if labels else "", trucks=1, arrivals=1, target_minutes=9.0),
+        replace(first, type="fire" if labels else "", target_minutes=12.0),
+    )
+    return replace(city, demand=(*more, *city.demand[1:]))
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_classes_are_told_apart(labels: bool, tmp_path: Path) -> None:
+    """Where rows of demand.csv are classes, cards have their labels, numbers and words, and decide by the number as the
+    policy does."""
+    city = with_classes(labels=labels)
+    node = city.demand[0].node_id
+    department = solve_department(city)
+    book = make_book(department, depth=2)
+    own = [card for card in book.cards if card.area == node]
+    assert [card.incident_class for card in own] == [1, 2, 3]
+    assert [card.type for card in own] == (["fire", "medical", "fire"] if labels else ["", "", ""])
+    assert ["in 5 min" in own[0].class_name, "1 of 1 in 9 min" in own[1].class_name] == [True, True]
+    assert incidents_of(own[1:2]) == ("class 2: medical" if labels else "class 2: 1 of 1 in 9 min")
+    file = read_cards(write_cards_csv(book, tmp_path / "cards.csv"))
+    for number in (1, 2, 3):
+        answer = decide_by_cards(file, node, busy="none", incident_class=number)
+        wanted = decided(department, node, None, busy="none", incident_class=number)
+        assert sorted(answer.kinds[0].units) == sorted(wanted.units)
+        assert answer.document()["class"] == number
+        assert f"to {node} ({own[number - 1].type or f'class {number}'})." in answer.headline
+    several = r"several classes; choose one with --class: 1 \(.*in 5 min\), 2 \(.*1 of 1 in 9 min\), 3"
+    with pytest.raises(InputError, match=several):
+        decide_by_cards(file, node, busy="none")
+    if labels:
+        assert decide_by_cards(file, node, "medical", busy="none").key.incident_class == 2
+        assert {card.incident_class for card in make_book(department, depth=1, incident_type="fire").cards} == {1, 3}
+        with pytest.raises(InputError, match=r"choose one with --class: 1 .*3"):
+            decide_by_cards(file, node, "fire", busy="none")
 
 
 def test_dropped_zeros_are_refused(text: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.weeks import with_days
 from runcard import demo_city, dispatch_problem, solve
 from runcard.city import generate_grid
 from runcard.errors import InputError, MissingExtraError
-from runcard.outputs.cards.about import MARK
+from runcard.outputs.cards.about import MARK, RULE
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import columns_of
 from runcard.outputs.cards.depth import measure_depths
@@ -150,7 +150,7 @@ def test_a_page_has_what_the_first_page_explains(town: CardBook) -> None:
     for cell, other in zip(cells[5:8], card.lines[1:], strict=True):
         assert cell.startswith(" + ".join(other.units))
         assert cell.endswith(f"({' '.join(other.busy)})")
-    assert cells[-1].split() == [unit for house in card.houses for unit in house]
+    assert cells[-1].split() == ["/".join(house) for house in card.houses]
 
 
 def test_areas_with_one_card_share_a_row(town: CardBook) -> None:
@@ -184,6 +184,14 @@ def test_a_long_fallback_order_says_where_it_ends() -> None:
     assert len(order.split()) == 13
     assert order.endswith("…")
     assert any("the first 12 units are printed" in " ".join(page.texts) for page in pages_of(book, ()))
+
+
+def test_every_page_has_the_whole_rule(book: CardBook) -> None:
+    """Whoever holds only one page of a district can follow its cards: every sentence of the rule is on it."""
+    demo = make_book(solve_department(demo_city(), "closest-first"), depth=2)
+    for page in (*texts_of(book), *texts_of(demo)):
+        words = " ".join(" ".join(page).split())
+        assert all(sentence in words for sentence in RULE)
 
 
 def test_each_period_has_pages() -> None:

@@ -150,15 +150,15 @@ def test_names_stay_text(hostile_page: str) -> None:
 
 def test_a_comparison_is_not_made_again(tmp_path: Path, town: City, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its policies are those of the table; another one is refused."""
-    comparison = compare_department(town, ("closest-first", "one-step", "optimal"))
+    comparison = compare_department(town, ("closest-first", "fixed-card", "optimal"))
     monkeypatch.setattr("runcard.outputs.report.findings.solved_city", None)
     file = write_report(town, tmp_path / "report.html", comparison=comparison, quick=True)
     text = Parts(file.read_text(encoding="utf-8")).text
-    assert "One-step" in text
+    assert "Fixed list" in text
     year = per_year(comparison.results[0].missed, town)
     assert f"{year:,.0f} a year" in text
     wrong = compare_department(town, ("optimal", "closest-first"))
-    with pytest.raises(InputError, match="begins with closest-first"):
+    with pytest.raises(InputError, match="closest-first, fixed-card, optimal, got"):
         write_report(town, tmp_path / "report.html", comparison=wrong)
 
 
@@ -228,3 +228,17 @@ def test_the_page_says_what_cards_keep_of_the_gain() -> None:
     text = Parts(report_page(report)).text
     assert table.words in text
     assert all(row.name in text for row in table.rows)
+
+
+def test_a_bad_fit_is_said_first_and_beside_the_log(report: Report) -> None:
+    """What a fit found wrong is in the summary and listed, and the log's misses stand beside those of the model."""
+    late = {"type": "fire", "kind": "engine", "arrivals": 1, "target_minutes": 6.0}
+    late |= {"observed": 0.041, "low": 0.02, "high": 0.07, "predicted": 0.202}
+    fit = {"goodness": {"faults": [f"Routes explain little. {HOSTILE}"], "late": [late, {"type": "fire"}, 7]}}
+    page = Parts(report_page(replace(report, fit=fit)))
+    assert "the fit is bad in 1 way" in page.text
+    assert f"Routes explain little. {HOSTILE}" in page.text
+    for shown in ("fire: first engine in 6 min", "4.10 %", "2.00 to 7.00 %", "20.2 %"):
+        assert shown in page.text
+    for other in (None, {}, {"goodness": "damaged"}, {"goodness": {"faults": 3, "late": None}}):
+        assert "Does it agree with the log?" not in Parts(report_page(replace(report, fit=other))).text

@@ -84,6 +84,6 @@ def test_the_document_is_json_with_every_place(found: OneMore) -> None:
     assert document["solved"] + document["ruled_out"] + document["guessed"] == 25
     assert document["certified"] is True
     first = document["places"][0]
-    yearly = first["misses"] * document["incidents_per_day"] * 365.25
+    yearly = first["misses"] * document["incidents_per_day"] * 365.0
     assert first["misses_per_year"] == pytest.approx(yearly)
     assert all(one["lower"] <= one["upper"] for one in document["places"])

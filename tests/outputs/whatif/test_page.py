@@ -80,12 +80,18 @@ def test_every_area_is_in_every_layer(effect: Effect) -> None:
         "quayside": ["E06 goes"],
         "at-old-a4": ["engine-new-1 is new"],
     }
-    names = {one["id"]: one["name"] for one in data["ground"]["stations"]}
-    assert (names["quayside"], names["at-old-a4"], names["central"]) == (
-        "Quayside: closed",
-        "Old Town A4: new",
-        "Central",
-    )
+    states = {one["id"]: one.get("state") for one in data["ground"]["stations"]}
+    assert (states["quayside"], states["at-old-a4"], states["central"]) == ("closed", "new", None)
+
+
+def test_areas_that_say_nothing_do_not_look_unchanged(effect: Effect) -> None:
+    """An area without incidents has a hatch and words of its own, not the white of "about the same"."""
+    first, *others = effect.areas
+    for layer in map_data(replace(effect, areas=tuple(others)))["layers"]:
+        own = layer["legend"][layer["areas"][first.node_id]["class"]]
+        assert own["label"] == "too few incidents to tell"
+        assert own["hatch"] == "."
+        assert layer["areas"][others[0].node_id]["class"] < len(layer["legend"]) - 1
 
 
 def test_losers_are_hatched_and_both_sides_differ_in_lightness_from_the_middle(effect: Effect) -> None:

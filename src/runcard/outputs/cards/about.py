@@ -8,8 +8,8 @@ MARK = "◆"
 """Beside what departs from closest-first."""
 
 RULE = (
-    "Go down the lines of the card. The first line whose units are all free goes.",
-    "If a unit of a line is out and its house has another free unit of the same kind, that unit stands in for it.",
+    "Go down the lines of the card. The first line that fits goes: each of its units is free, or its house has another "
+    "free unit of the same kind, not on that line, which stands in for it.",
     "If no line fits, send the first free units in the fallback order, and call outside help for those still missing.",
 )
 

@@ -48,7 +48,8 @@ class CardAnswer:
     @property
     def headline(self) -> str:
         """What to do, in one sentence."""
-        place = self.key.area + (f" ({self.key.type})" if self.key.type else "")
+        what = self.key.type or (f"class {self.key.incident_class}" if self.key.incident_class else "")
+        place = self.key.area + (f" ({what})" if what else "")
         if len(self.kinds) == 1:
             return f"Send {team_words(self.kinds[0].units)} to {place}."
         teams = [f"{team_words(one.units)} ({one.kind})" for one in self.kinds]
@@ -113,21 +114,24 @@ def _cards_of(
     found = {key: card for key, card in cards.items() if key.area == area}
     if not found:
         raise InputError(expected_one_of("place with a card", (key.area for key in cards), area))
-    types = list(dict.fromkeys(key.type for key in found))
-    if incident_type is None and len(types) > 1:
+    if incident_type is not None:
+        types = list(dict.fromkeys(key.type for key in found))
+        found = {key: card for key, card in found.items() if key.type == incident_type}
+        if not found:
+            one = expected_one_of("type of incident", types, incident_type)
+            raise InputError(f"area {area}: {'this file has no types' if types == [''] else one}")
+    if incident_class is not None:  # an area with one class has no number for it
+        found = {key: card for key, card in found.items() if (key.incident_class or 1) == incident_class}
+        if not found:
+            raise InputError(f"area {area}: expected a class of its cards, got --class {incident_class}")
+    choices = sorted({(key.incident_class, key.type, card.class_name) for key, card in found.items()})
+    if len(choices) == 1:
+        return found
+    if choices[0][0] == 0:
+        types = list(dict.fromkeys(key.type for key in found))
         raise InputError(f"area {area} has cards for several types; choose one with --type: {', '.join(types)}")
-    wanted = types[0] if incident_type is None else incident_type
-    if wanted not in types:
-        has = "this file has no types" if types == [""] else expected_one_of("type of incident", types, wanted)
-        raise InputError(f"area {area}: {has}")
-    found = {key: card for key, card in found.items() if key.type == wanted}
-    classes = sorted({key.incident_class for key in found})
-    if incident_class is None and len(classes) > 1:
-        raise InputError(f"area {area} has cards for several classes of incidents: choose one with --class")
-    number = classes[0] if incident_class is None or (classes == [0] and incident_class == 1) else incident_class
-    if number not in classes:
-        raise InputError(f"area {area}: expected a class of its cards, got --class {incident_class}")
-    return {key: card for key, card in found.items() if key.incident_class == number}
+    words = ", ".join(f"{number} ({name or of_type})" for number, of_type, name in choices)
+    raise InputError(f"area {area} has cards for several classes; choose one with --class: {words}")
 
 
 def _free(capacity: Mapping[str, int], idle: str | None, busy: str | None) -> Counter[str]:
@@ -149,10 +153,19 @@ def _free(capacity: Mapping[str, int], idle: str | None, busy: str | None) -> Co
 
 
 def _sent(kind: str, card: FileCard, free: Mapping[str, int]) -> KindSent:
-    """What a card sends with these units idle: of each house the first idle ones."""
+    """What a card sends with these units idle: those that its line names, and for one that is out a unit of its house.
+
+    In the fallback order, of each house the first idle ones.
+    """
     there = [_idle_of(house, free) for house in card.houses]
     line, numbers = sent_by_card(card.lines, range(len(card.houses)), [len(units) for units in there], card.needed)
-    units = [there[number].pop(0) for number in numbers]
+    units = [""] * len(numbers) if line is None else list(card.units[line])
+    for place, number in enumerate(numbers):
+        if units[place] in there[number]:
+            there[number].remove(units[place])
+        else:
+            units[place] = ""
+    units = [unit or there[number].pop(0) for unit, number in zip(units, numbers, strict=True)]
     units += [OUTSIDE_ID] * (card.needed - len(units))
     made = "" if line is None else card.busy[line]
     return KindSent(kind=kind, units=tuple(units), line=None if line is None else line + 1, busy=made)

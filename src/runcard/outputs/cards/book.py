@@ -7,7 +7,7 @@ in every house, as is usual, that is: a line fits if its units are idle.
 What a line gains over closest-first, in the state that it was made for, is the difference of cost now + price.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.city.model import LATE, City, Objective
+from runcard.city.model import DAYS_PER_YEAR, LATE, City, Objective
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.errors import InputError
 from runcard.mdp.problem import LAST_MINUTES, MINUTES
+from runcard.outputs.situation import class_name
 from runcard.outputs.steps import NO_STEPS, Steps
 from runcard.outputs.words import expected_one_of
 from runcard.policy.department import Department, Fleet
@@ -28,7 +29,6 @@ from runcard.policy.run_card import RunCards, make_run_cards
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.week import Week
 
-DAYS_PER_YEAR: Final = 365.0
 DEPTH: Final = 4
 """Lines of a card where nothing else is said."""
 
@@ -71,6 +71,8 @@ class Card:
     type: str
     incident_class: int
     """From 1, where an area has several classes of incidents without types; else 0."""
+    class_name: str = ""
+    """What tells the class from others, in words, where there are several: Fire, 2 of 2 in 8 min."""
     kind: str
     incidents_per_year: float
     standards: tuple[str, ...]
@@ -146,10 +148,11 @@ def make_book(
     kinds = [fleet.kind for fleet in first.fleets]
     if kind is not None and kind not in kinds:
         raise InputError(expected_one_of("kind of units", kinds, kind))
-    if incident_type is not None and incident_type not in first.types:
-        raise InputError(_wrong_type(first, incident_type))
     periods = held.periods if isinstance(held, Week) else ()
     city = None if first.ground is None else first.ground.city
+    types = first.types or _labels(city)
+    if incident_type is not None and incident_type not in types:
+        raise InputError(_wrong_type(types, incident_type))
     cards, sets, fleets = list[Card](), dict[str, dict[str, RunCards]](), dict[str, dict[str, Fleet]]()
     for name, department in departments.items():
         districts, share = _districts(department), _share(periods, name)
@@ -184,10 +187,15 @@ def _departments(held: Department | Week, period: str | None) -> dict[str, Depar
     return {"": held}
 
 
-def _wrong_type(department: Department, incident_type: str) -> str:
-    if not department.types:
+def _labels(city: City | None) -> tuple[str, ...]:
+    """What demand.csv calls the incidents of a city without standards."""
+    return () if city is None else tuple(dict.fromkeys(point.type.strip() for point in city.demand if point.type))
+
+
+def _wrong_type(types: Collection[str], incident_type: str) -> str:
+    if not types:
         return f"expected no type of incident: this city has none, got {incident_type!r}"
-    return expected_one_of("type of incident", department.types, incident_type)
+    return expected_one_of("type of incident", types, incident_type)
 
 
 def _share(periods: Iterable[Period], name: str) -> float:
@@ -230,21 +238,22 @@ class _Maker:
 
     def cards(self, districts: Mapping[str, str], incident_type: str | None) -> Iterator[Card]:
         """The cards of every demand point, in their order; rows that only add up to one rate are one card."""
-        problem, types = self.fleet.problem, self.fleet.types
+        problem = self.fleet.problem
         keys = self._keys()
         rates: dict[tuple[str, str, int], float] = {}
         for key, rate in zip(keys, problem.incidents_per_day.tolist(), strict=True):
             rates[key] = rates.get(key, 0.0) + rate
         seen = set[tuple[str, str, int]]()
         for point, key in enumerate(keys):
-            if key in seen or incident_type not in (None, types[point]):
+            if key in seen or incident_type not in (None, key[1]):
                 continue
             seen.add(key)
             area, of_type, number = key
             houses = tuple(self._homes[i] for i in self.made.order[point].tolist())
             yield Card(
                 period=self.period, area=area, area_name=self._names.get(area, ""), district=districts[area],
-                type=of_type, incident_class=number, kind=self.fleet.kind,
+                type=of_type, incident_class=number, class_name=class_name(problem, point) if number else "",
+                kind=self.fleet.kind,
                 incidents_per_year=DAYS_PER_YEAR * self.share * rates[key], standards=self._standards(point),
                 lines=tuple(self._lines(point)), houses=houses,
             )  # fmt: skip
@@ -254,12 +263,13 @@ class _Maker:
         point_ids, types = self.fleet.problem.point_ids, self.fleet.types
         if self.fleet.standards:
             return [(area, of_type, 0) for area, of_type in zip(point_ids, types, strict=True)]
+        labels = [""] * len(point_ids) if self._seen is None else [one.type.strip() for one in self._seen.demand]
         counts = dict[str, int]()
         keys = []
-        for area in point_ids:
+        for area, label in zip(point_ids, labels, strict=True):
             counts[area] = counts.get(area, 0) + 1
-            keys.append((area, "", counts[area]))
-        return [(area, "", number if counts[area] > 1 else 0) for area, _, number in keys]
+            keys.append((area, label, counts[area]))
+        return [(area, label, number if counts[area] > 1 else 0) for area, label, number in keys]
 
     def _standards(self, point: int) -> tuple[str, ...]:
         """The standards of a demand point in words."""

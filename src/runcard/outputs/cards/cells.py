@@ -6,6 +6,7 @@ split cells at, gets an apostrophe before it; reading takes it away again. Numbe
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from runcard.errors import InputError
@@ -35,9 +36,12 @@ def plain_text(cell: str) -> str:
 def checked_ids(ids: Iterable[str]) -> None:
     """Raise an InputError if a unit could not be told from a list of units."""
     for one in ids:
+        if one != one.strip():
+            raise InputError(f"unit {one!r}: expected an id without spaces around it")
         for mark in (BETWEEN_UNITS, BETWEEN_HOUSES, WITHIN_HOUSE, BETWEEN_BUSY):
-            if mark in one or one != one.strip():
-                raise InputError(f"unit {one!r}: expected an id without {mark!r}, which stands between units on cards")
+            if mark in f" {one} ":  # "E1 +" has the mark, too, as soon as another unit follows
+                where = f"without {mark.strip()!r} as a word of its own"
+                raise InputError(f"unit {one!r}: expected an id {where}, which stands between units on cards")
 
 
 def units_cell(units: Sequence[str]) -> str:
@@ -45,6 +49,7 @@ def units_cell(units: Sequence[str]) -> str:
     return BETWEEN_UNITS.join(units)
 
 
+@lru_cache(maxsize=4096)
 def units_of(text: str) -> tuple[str, ...]:
     """The units of such a cell."""
     return tuple(one.strip() for one in text.split(BETWEEN_UNITS)) if text.strip() else ()
@@ -55,6 +60,7 @@ def houses_cell(houses: Sequence[Sequence[str]]) -> str:
     return BETWEEN_HOUSES.join(WITHIN_HOUSE.join(units) for units in houses)
 
 
+@lru_cache(maxsize=4096)  # a file has the same cell on many rows
 def houses_of(text: str) -> tuple[tuple[str, ...], ...]:
     """The units of each house of such a cell."""
     return tuple(

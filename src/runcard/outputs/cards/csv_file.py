@@ -5,11 +5,13 @@ Rows end with CRLF and text is quoted where it must be, as RFC 4180 wants it. No
 
 Whoever opens the file in a spreadsheet and saves it may change it: the delimiter becomes a semicolon, rows are sorted,
 columns are added, ids such as 007 lose their zeros. It is read again if what it says is still sound, and refused with
-its row and column if not. Columns that a decision does not need are not read.
+its row and column if not. Columns that a decision does not need are not read. So that a deleted row is noticed, each
+says how many lines its card has and which kinds go to the incident.
 """
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,9 +35,14 @@ from runcard.outputs.files import write_whole
 
 CARDS_ENDING: Final = ".csv"
 ENCODING: Final = "utf-8-sig"
-MOST_BYTES: Final = 256 * 2**20
-NEEDED: Final = ("area", "kind", "line", "units", "fallback_order")
+MOST_BYTES: Final = 64 * 2**20
+NEEDED: Final = ("area", "kind", "line", "units", "lines", "kinds", "fallback_order")
 """Columns without which nothing can be decided."""
+READ: Final = (*NEEDED, "period", "hours", "type", "class", "class_name", "when_busy")
+
+BETWEEN_KINDS: Final = ", "
+
+_WHOLE: Final = re.compile("([0-9]{1,6})([.,]0+)?")
 
 Cell = str | int | float | None
 
@@ -45,9 +52,9 @@ def columns_of(book: CardBook) -> list[str]:
     standards = [name for n in range(1, book.num_standards + 1) for name in (f"standard_{n}", f"meets_{n}")]
     return [
         *(["period", "hours"] if book.periods else []), "area", "area_name", "district", "type",
-        *(["class"] if any(card.incident_class for card in book.cards) else []), "kind", "line", "units", "when_busy",
-        *standards, "first_minutes", "last_minutes", "departs", "closest_first", "gain_per_1000",
-        "incidents_per_year", "fallback_order",
+        *(["class", "class_name"] if any(card.incident_class for card in book.cards) else []),
+        "kind", "line", "units", "when_busy", *standards, "first_minutes", "last_minutes", "departs", "closest_first",
+        "gain_per_1000", "incidents_per_year", "lines", "kinds", "fallback_order",
     ]  # fmt: skip
 
 
@@ -55,9 +62,14 @@ def rows_of(book: CardBook) -> Iterator[dict[str, Cell]]:
     """The cells of each line by column: texts as they are, numbers rounded to what a reader needs."""
     hours = {one.name: one.words for one in book.periods}
     checked_ids({unit for card in book.cards for house in card.houses for unit in house})
+    kinds: dict[tuple[str, str, str, int], list[str]] = {}
     for card in book.cards:
+        kinds.setdefault((card.period, card.area, card.type, card.incident_class), []).append(card.kind)
+    for card in book.cards:
+        sent = kinds[card.period, card.area, card.type, card.incident_class]
+        of_card: dict[str, Cell] = {"hours": hours.get(card.period, ""), "kinds": BETWEEN_KINDS.join(sent)}
         for number, line in enumerate(card.lines, start=1):
-            yield _row(card, number, line) | {"hours": hours.get(card.period, "")}
+            yield _row(card, number, line) | of_card
 
 
 def _row(card: Card, number: int, line: Line) -> dict[str, Cell]:
@@ -71,6 +83,7 @@ def _row(card: Card, number: int, line: Line) -> dict[str, Cell]:
         "district": card.district,
         "type": card.type,
         "class": card.incident_class or None,
+        "class_name": card.class_name,
         "kind": card.kind,
         "line": number,
         "units": units_cell(line.units),
@@ -82,6 +95,7 @@ def _row(card: Card, number: int, line: Line) -> dict[str, Cell]:
         "closest_first": units_cell(line.closest),
         "gain_per_1000": round(1000.0 * line.gain, 3) + 0.0,
         "incidents_per_year": round(card.incidents_per_year, 2),
+        "lines": len(card.lines),
         "fallback_order": houses_cell(card.houses),
     }
 
@@ -114,10 +128,14 @@ class FileCard:
     houses: tuple[tuple[str, ...], ...]
     lines: tuple[tuple[int, ...], ...]
     """By line: the house of each unit, by its place in `houses`."""
+    units: tuple[tuple[str, ...], ...]
+    """By line: the units that it names, in the same order."""
     busy: tuple[str, ...]
     """By line: the busy units of the state that it was made for, in words."""
     needed: int
     """The units that go, those from outside among them."""
+    class_name: str = ""
+    """What tells its class of incidents from others, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +171,7 @@ def read_cards(path: Path) -> CardFile:
         if number in by_key.setdefault(key, {}):
             raise table.fault(row, "line", f"expected each line once, got {number} again for {_words(key)}")
         by_key[key][number] = row, cells
+    _check_kinds(table, by_key)
     homes: dict[tuple[str, str], frozenset[tuple[str, ...]]] = {}
     cards = {}
     for key, lines in by_key.items():
@@ -164,32 +183,73 @@ def read_cards(path: Path) -> CardFile:
 
 
 def _read_table(path: Path) -> _Table:
-    if path.stat().st_size > MOST_BYTES:
-        raise InputError(f"{path}: expected a file of cards of at most {MOST_BYTES:,} bytes")
-    try:
-        text = path.read_bytes().decode(ENCODING)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: expected UTF-8 text: save it as CSV UTF-8 in the spreadsheet ({error})") from error
-    first = text.split("\n", 1)[0]
+    content = _content(path)
+    first = content.split(b"\n", 1)[0].decode(ENCODING, "replace")
     delimiter = max(",;\t", key=first.count)
+    known: dict[str, str] = {}  # most cells are there many times: made plain once, and held once
     rows: list[tuple[int, dict[str, str]]] = []
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        text = io.TextIOWrapper(io.BytesIO(content), ENCODING, newline="")
+        reader = csv.reader(text, delimiter=delimiter, strict=True)
         columns = [name.strip() for name in next(reader, [])]
+        for name in NEEDED:
+            if columns.count(name) != 1:
+                found = ", ".join(columns)
+                raise InputError(f"{path}: expected a column {name} once, as runcard cards writes it, got {found:.200}")
+        places = [(name, columns.index(name)) for name in READ if name in columns]
         for number, row in enumerate(reader, start=2):
-            if any(cell.strip() for cell in row):
-                if len(row) > len(columns):
-                    raise InputError(f"{path} row {number}: expected {len(columns)} columns, got {len(row)}")
-                cells = [*row, *[""] * (len(columns) - len(row))]
-                rows.append((number, {n: plain_text(c).strip() for n, c in zip(columns, cells, strict=True)}))
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) > len(columns):
+                raise InputError(f"{path} row {number}: expected {len(columns)} columns, got {len(row)}")
+            row += [""] * (len(columns) - len(row))
+            rows.append((number, {name: _plain(row[place], known) for name, place in places}))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expected UTF-8 text: save it as CSV UTF-8 in the spreadsheet") from error
     except csv.Error as error:
         raise InputError(f"{path}: expected a CSV file of run cards: {error}") from error
-    for name in NEEDED:
-        if columns.count(name) != 1:
-            raise InputError(f"{path}: expected a column {name} once, as runcard cards writes it, got {columns}"[:300])
     if not rows:
         raise InputError(f"{path}: expected run cards, got no rows")
     return _Table(str(path), columns, rows)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a plain file; an InputError if there is none, or if it is too large."""
+    try:
+        if not path.is_file():
+            found = "a folder" if path.is_dir() else "a device or a pipe" if path.exists() else "none"
+            raise InputError(f"{path}: expected a file of run cards, got {found}")
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(
+                f"{path}: expected a file of cards of at most {MOST_BYTES >> 20} MiB: write fewer with --type, --kind, "
+                "--period or --depth, or decide by the policy file"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: could not be read: {error.strerror or error}") from error
+
+
+def _plain(cell: str, known: dict[str, str]) -> str:
+    """The text of a cell, the same object each time."""
+    found = known.get(cell)
+    if found is None:
+        found = known[cell] = plain_text(cell).strip()
+    return found
+
+
+def _check_kinds(table: _Table, cards: Mapping[CardKey, Mapping[int, tuple[int, Mapping[str, str]]]]) -> None:
+    """Raise an InputError if an incident has not a card of each kind that goes to it: some of its rows are gone."""
+    found: dict[CardKey, list[str]] = {}
+    for key in cards:
+        found.setdefault(key._replace(kind=""), []).append(key.kind)
+    for key, lines in cards.items():
+        kinds = found[key._replace(kind="")]
+        for row, cells in lines.values():
+            listed = [one.strip() for one in cells["kinds"].split(BETWEEN_KINDS.strip())]
+            if sorted(listed) != sorted(kinds):
+                place = _words(key._replace(kind=""))
+                words = f"expected the kinds of the cards for {place}, which are {BETWEEN_KINDS.join(kinds)}"
+                raise table.fault(row, "kinds", f"{words}, got {cells['kinds']!r:.60}")
 
 
 def _key(table: _Table, row: int, cells: Mapping[str, str]) -> CardKey:
@@ -204,9 +264,11 @@ def _words(key: CardKey) -> str:
 
 
 def _whole(table: _Table, row: int, column: str, text: str) -> int:
-    if not text.isdecimal() or not 1 <= len(text) <= 6 or int(text) < 1:
+    """A whole number from 1 on; some spreadsheets write 1.0."""
+    found = _WHOLE.fullmatch(text)
+    if found is None or int(found[1]) < 1:
         raise table.fault(row, column, f"expected a whole number from 1 on, got {text!r:.60}")
-    return int(text)
+    return int(found[1])
 
 
 def _card(table: _Table, key: CardKey, lines: Mapping[int, tuple[int, Mapping[str, str]]]) -> FileCard:
@@ -219,11 +281,15 @@ def _card(table: _Table, key: CardKey, lines: Mapping[int, tuple[int, Mapping[st
         found = "an empty cell" if not houses else f"{several or ''!r} in two houses"
         raise table.fault(row, "fallback_order", f"expected every unit once, as E01 > E02 / E03, got {found}")
     home = {unit: number for number, house in enumerate(houses) for unit in house}
-    found_lines, busy, needed = [], [], len(units_of(cells["units"]))
-    for number in range(1, len(lines) + 1):
+    teams, found_lines, busy, needed = [], [], [], len(units_of(cells["units"]))
+    num_lines = _whole(table, row, "lines", cells["lines"])
+    for number in range(1, max(num_lines, *lines) + 1):
         if number not in lines:
             raise table.fault(row, "line", f"expected line {number} of {_words(key)}, got none")
         row, cells = lines[number]
+        if _whole(table, row, "lines", cells["lines"]) != len(lines):
+            found = f"the lines that are there of {_words(key)}"
+            raise table.fault(row, "lines", f"expected {len(lines)}, {found}, got {cells['lines']}")
         if houses_of(cells["fallback_order"]) != houses:
             raise table.fault(row, "fallback_order", f"expected that of line 1 of {_words(key)}")
         units = units_of(cells["units"])
@@ -233,9 +299,13 @@ def _card(table: _Table, key: CardKey, lines: Mapping[int, tuple[int, Mapping[st
                 raise table.fault(row, "units", f"expected {known}, each once, got {unit!r:.60}")
         if not units or len(units) != needed:
             raise table.fault(row, "units", f"expected {max(needed, 1)} units as on line 1, got {len(units)}")
-        found_lines.append(tuple(home[unit] for unit in units if unit != OUTSIDE_ID))
+        teams.append(tuple(unit for unit in units if unit != OUTSIDE_ID))
+        found_lines.append(tuple(home[unit] for unit in teams[-1]))
         busy.append(cells.get("when_busy", ""))
-    return FileCard(houses=houses, lines=tuple(found_lines), busy=tuple(busy), needed=needed)
+    return FileCard(
+        houses=houses, lines=tuple(found_lines), units=tuple(teams), busy=tuple(busy), needed=needed,
+        class_name=cells.get("class_name", ""),
+    )  # fmt: skip
 
 
 def _periods(table: _Table, hours: Mapping[str, str]) -> tuple[Period, ...]:

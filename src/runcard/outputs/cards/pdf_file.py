@@ -9,12 +9,19 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from runcard.outputs.cards.about import MARK, about_lines, depth_cells, depth_headings, title_of
+from runcard.outputs.cards.about import MARK, RULE, about_lines, depth_cells, depth_headings, title_of
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.depth import DepthTable
 from runcard.outputs.cards.district_map import DistrictMaps
 from runcard.outputs.cards.print_page import INSIDE, MARGIN, PAGE, POINTS, PrintPage, fitting
-from runcard.outputs.cards.print_rows import SHOWN_IN_ORDER, District, districts_of, headings_of, standard_lines
+from runcard.outputs.cards.print_rows import (
+    MOST_ALTERNATES,
+    SHOWN_IN_ORDER,
+    District,
+    districts_of,
+    headings_of,
+    standard_lines,
+)
 from runcard.outputs.cards.print_table import LARGEST, Table, draw_table, laid_out
 from runcard.outputs.files import write_whole
 from runcard.outputs.map import METADATA, STYLE
@@ -26,7 +33,7 @@ BOTTOM: Final = 0.36
 MAP_WIDTH: Final = 4.2
 MAP_HEIGHTS: Final = (1.9, 3.1)
 """Of the map of a district: the smallest, and the largest where there is room."""
-HEADING: Final = 0.42
+HEADING: Final = 0.85
 """Of the further pages of a district."""
 
 
@@ -105,6 +112,7 @@ def _district_pages(book: CardBook, district: District, maps: DistrictMaps) -> I
             top = TOP + 0.1 + _top_of_district(page, book, district, maps, table)
         else:
             page.write(MARGIN, TOP, f"{_title(book, district)} (continued)", 14.0, bold=True)
+            page.fill(MARGIN, TOP + 0.3, INSIDE, _rule(book), 7.6)
             top = TOP + HEADING
         draw_table(page, table, number, district.rows, top, PAGE[1] - BOTTOM - top)
         whole = f", page {number + 1} of {len(table.pages)}" if len(table.pages) > 1 else ""
@@ -137,6 +145,12 @@ def _top_of_district(page: PrintPage, book: CardBook, district: District, maps: 
     return height
 
 
+def _rule(book: CardBook) -> str:
+    """How whoever holds only this page follows a card."""
+    more = " Cards have more lines than are printed: see the .csv or .xlsx file." * (book.depth > 1 + MOST_ALTERNATES)
+    return f"{' '.join(RULE)} That order is on the right, units of one house with a slash between.{more}"
+
+
 def _to_know(book: CardBook, district: District) -> Iterator[str]:
     """What is to be known to use the cards of a district."""
     yearly = f"{district.incidents_per_year:,.0f} incidents a year" + (" in this period" if district.period else "")
@@ -145,10 +159,7 @@ def _to_know(book: CardBook, district: District) -> Iterator[str]:
         f"{counted(len(district.areas), 'area')}, {yearly}. {MARK} and bold: not what closest-first sends ({departing} "
         "on line 1)."
     )
-    yield (
-        "Go down the lines: the first line whose units are all free goes. If no line fits, send the first free units "
-        "of the order on the right, and call outside help for those still missing."
-    )
+    yield _rule(book)
     yield (
         "The chance is that of line 1 to meet each standard, in the order of the first page; the minutes are mean ones "
         f"until its first and last unit are there; the gain is in {book.counted} per 1,000 incidents. In brackets: who "

@@ -8,6 +8,7 @@ most of them. A text breaks at its blanks only, not at the wide ones that hold a
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from runcard.outputs.cards.about import MARK
@@ -178,17 +179,33 @@ def _numbers(numbers: Sequence[int]) -> str:
 def _cells(book: CardBook, group: Sequence[Card], num_types: int | None = None) -> Iterable[PrintCell]:
     """The cells of a row after that of the area, of cards that say the same; the first ones have all their types."""
     card, firsts = group[0], [one.lines[0] for one in group]
-    names = [one.type or (f"class {one.incident_class}" if one.incident_class else "any") for one in group[:num_types]]
-    yield PrintCell(text=f"{', '.join(names)}: {card.kind}")
+    types = group[:num_types]
+    yield PrintCell(text=f"{incidents_of(types)}: {card.kind}")
     yield _line(card.lines[0])
     chances = (_from_to([line.meets[n] for line in firsts], _percent) for n in range(len(card.standards)))
-    yield PrintCell(text=f"{HOLD}/ ".join(chances) if len(group) > len(names) else f"{HOLD}/{HOLD}".join(chances))
+    yield PrintCell(text=f"{HOLD}/ ".join(chances) if len(group) > len(types) else f"{HOLD}/{HOLD}".join(chances))
     yield PrintCell(text=_minutes(firsts))
     yield PrintCell(text=_from_to([line.gain for line in firsts], _per_thousand) if card.departs else "")
     for number in range(1, 1 + _num_alternates(book)):
         yield _line(card.lines[number]) if number < len(card.lines) else PrintCell(text="")
-    units = [_held(unit) for house in card.houses for unit in house]
-    yield PrintCell(text=" ".join(units if len(units) <= MOST_IN_ORDER else [*units[:SHOWN_IN_ORDER], "…"]))
+    yield PrintCell(text=_order(card))
+
+
+def incidents_of(alike: Sequence[Card]) -> str:
+    """What cards of one area are for: types, or classes and what tells them from others (class 1, 2: fire, alarm)."""
+    names = ", ".join(dict.fromkeys(one.type or one.class_name or "any" for one in alike))
+    numbers = ", ".join(str(one.incident_class) for one in alike if one.incident_class)
+    return f"class {numbers}: {names}" if numbers else names
+
+
+def _order(card: Card) -> str:
+    """The fallback order, or its first units where there are many, those of one house together: E01/E02 E05."""
+    houses = [_held("/".join(house)) for house in card.houses]
+    if sum(len(house) for house in card.houses) <= MOST_IN_ORDER:
+        return " ".join(houses)
+    ends = accumulate(len(house) for house in card.houses)
+    shown = next(number for number, end in enumerate(ends, start=1) if end >= SHOWN_IN_ORDER)
+    return " ".join([*houses[:shown], "…"])
 
 
 def _line(line: Line) -> PrintCell:

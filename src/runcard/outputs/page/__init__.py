@@ -5,7 +5,8 @@ A page puts `page_parts().style` inside <style>, `page_parts().script` inside <s
 
     {"ground": ground_of(city), "layers": [layer, ...], "note": "a sentence below the legend"}
 
-and each layer, one of which is shown at a time,
+where a station of the ground may have a `state`: "new", "closed" or "changed"; and each layer, one of which is shown at
+a time,
 
     {"id": "miss", "title": "Chance that the first engine is late",
      "legend": [{"colour": "#FFF7D3", "hatch": "", "label": "under 2 %"}, ...],     without a label: not listed

@@ -243,14 +243,19 @@
   function addStations(view, place) {
     const shortName = shortNames(view.data.ground.stations);
     for (const station of view.data.ground.stations) {
-      const icon = make("div", "rc-station");
+      const icon = make("div", `rc-station rc-is-${station.state || "there"}`);
       make("span", "rc-dot", undefined, icon);
-      const name = make("span", "rc-name", shortName(station), icon);
+      const name = make("span", "rc-name", shortName(station) + stateWords(station), icon);
       const at = place(station.x, station.y);
       const marker = L.marker(at, { icon: L.divIcon({ html: icon, className: "rc-pin", iconSize: [0, 0] }) });
       marker.addTo(view.map);
       view.stations.push({ station, marker, name, at, element: marker.getElement() });
     }
+  }
+
+  function stateWords(station) {
+    const words = { closed: "closed", new: "new", changed: "units change" }[station.state];
+    return words ? `: ${words}` : "";
   }
 
   function shortNames(stations) {
@@ -269,7 +274,7 @@
     station.units.forEach((unit) => counts.set(`${unit.kind} ${unit.id}`, (counts.get(`${unit.kind} ${unit.id}`) || 0) + 1));
     const units = [...counts].map(([name, count]) => (count > 1 ? `${count} × ${name}` : name));
     const more = (view.layer.stations || {})[station.id] || [];
-    return [`Station ${station.name}`, units.join(", "), ...more].filter(Boolean);
+    return [`Station ${station.name}${stateWords(station)}`, units.join(", "), ...more].filter(Boolean);
   }
 
   function areaLines(view, area) {
@@ -297,7 +302,10 @@
   function placeNames(view) {
     const spots = view.stations.map((one) => view.map.latLngToLayerPoint(one.at));
     const boxes = spots.map(({ x, y }) => [x - 6, y - 6, x + 6, y + 6]);
-    view.stations.forEach((one, number) => {
+    // Stations that change have room for their names first.
+    const inOrder = [...view.stations.keys()].sort((a, b) => !view.stations[a].station.state - !view.stations[b].station.state);
+    inOrder.forEach((number) => {
+      const one = view.stations[number];
       const wide = textWidth(view, one.name.textContent, "600 12px system-ui, sans-serif") + 8;
       const { x, y } = spots[number];
       const sides = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,9 +13,21 @@ from runcard.outputs.cards.depth import DEPTHS, DepthTable, is_quick, measure_de
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.report.answers import Answer, FarUnit, answers_of, far_units
 from runcard.outputs.report.sensitivity import Row, sensitivity
-from runcard.outputs.report.solved import CARD, CLOSEST, RECOMMENDED, Effort, Solved, of_comparison, solved_city
+from runcard.outputs.report.solved import (
+    CARD,
+    CLOSEST,
+    OPTIMAL,
+    RECOMMENDED,
+    Effort,
+    Solved,
+    of_comparison,
+    solved_city,
+)
 from runcard.policy.department import department_of
 from runcard.policy.fixed_card import FixedCard
+
+REPORTED: Final = (CLOSEST, CARD, OPTIMAL)
+"""The policies of an exact comparison that a report takes over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +87,10 @@ def find(
     if comparison is None:
         solved = solved_city(given.of_week, (CLOSEST, CARD, RECOMMENDED), effort, with_shares=True)
     else:
-        if comparison.names[0] != CLOSEST or len(comparison.names) < 2 or comparison.city != given.of_week:
+        if tuple(comparison.names) != REPORTED or comparison.city != given.of_week:
             raise InputError(
-                f"{given.name}: expected a comparison of this city that begins with {CLOSEST} and ends with the "
-                f"recommended policy, got one of {comparison.city.name} with {', '.join(comparison.names)}"
+                f"{given.name}: expected a comparison of this city with {', '.join(REPORTED)}, got one of "
+                f"{comparison.city.name} with {', '.join(comparison.names)}"
             )
         solved = of_comparison(comparison, effort, with_shares=True)
     rows = () if quick else sensitivity(given, solved, effort)

@@ -45,9 +45,9 @@ def write_report(
 ) -> Path:
     """The file that now holds the report of a city.
 
-    An exact `comparison` of the city, which begins with closest-first and ends with the recommended policy, is not made
-    again. `incidents` are simulated for each policy where the city is too large to be solved exactly. A
-    `quick` report leaves out what changes if the city is different. `fit` is what a fit wrote beside the city.
+    An exact `comparison` of the city, of the policies `REPORTED`, is not made again. `incidents` are simulated for each
+    policy where the city is too large to be solved exactly. A `quick` report leaves out what changes if the city is
+    different. `fit` is what a fit wrote beside the city.
     """
     file = Path(path)
     check_output_file(file)
@@ -81,7 +81,6 @@ def report_page(report: Report, *, command: str = "") -> str:
         most_price=max((one.price for one in report.stations), default=0.0),
         most_busy=max((max(one.busy_fractions) for one in report.stations), default=0.0),
         bar=_bar,
-        widest=max((one.missed.half for one in results), default=0.0),
         settings=_settings(report),
         command=command,
         version=version("runcard"),

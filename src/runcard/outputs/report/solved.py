@@ -1,8 +1,8 @@
 """What policies do in one city, the same numbers whether every state is solved or incidents are simulated.
 
-A kind is small if states × demand points × stations² is at most `EXACT_WORK`: then `optimal` is solved, else
-`one-step-mean-field`. Where every kind is small, all numbers are exact and their intervals proven; else all are
-simulated over the same incidents, with 95 % intervals. A gain is 1 - m / m₀, with m₀ what closest-first misses. Of
+If a kind is small (`policy_choice.is_small`), `optimal` is solved, else `one-step-mean-field`. Where every kind is
+small, all numbers are exact and their intervals proven; else all are simulated over the same incidents, with 95 %
+intervals. A gain is 1 - m / m₀, with m₀ what closest-first misses. Of
 proven bounds m in [l, u] and m₀ in [l₀, u₀] it lies in [1 - u / l₀, 1 - l / u₀]. Standards are missed at a known mean
 rate of each demand point, so the mean minutes of a type are Σ_j λ_j m_j / Σ_j λ_j over its demand points j, with m_j
 from `team_shares.py`.
@@ -10,18 +10,19 @@ from `team_shares.py`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf, prod
+from math import inf
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.model import City, Standard
+from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.mdp.from_city import with_rates_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.standards import standard_tables
 from runcard.outputs.compare import Comparison, StandardResult, compare_policies
 from runcard.outputs.department_comparison import DepartmentComparison
+from runcard.outputs.policy_choice import is_small
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.outputs.team_shares import ShareKeeper, TeamShares, exact_shares
 from runcard.policy.base import Policy
@@ -38,8 +39,6 @@ OPTIMAL: Final = "optimal"
 MEAN_FIELD: Final = "one-step-mean-field"
 RECOMMENDED: Final = "recommended"
 """The best policy that each kind is small enough for."""
-EXACT_WORK: Final = 5e10
-"""About that of 18 trucks and 400 demand points, some seconds of work; a report solves about a dozen cities."""
 MOST_INCIDENTS: Final = 120_000
 FEWEST_INCIDENTS: Final = 4_000
 FEW_TEAMS: Final = 64
@@ -126,12 +125,6 @@ class Solved:
     def problems(self) -> dict[str, DispatchProblem]:
         """The problem of each kind."""
         return {kind: policy.problem for kind, policy in self.policies[0].items()}
-
-
-def is_small(city: City) -> bool:
-    """Whether a city of one kind is small enough to be solved exactly, a dozen times."""
-    num_states = prod(station.trucks + 1 for station in city.stations)
-    return num_states * len(city.demand) * len(city.stations) ** 2 <= EXACT_WORK
 
 
 def policy_for(city: City, name: str) -> str:
@@ -368,4 +361,4 @@ def quicker(effort: Effort, incidents: int | None, part: float) -> Effort:
 
 def per_year(per_incident: float, city: City) -> float:
     """What happens a year, given how often it happens for each incident of a city."""
-    return 365.0 * per_incident * city.incidents_per_day
+    return DAYS_PER_YEAR * per_incident * city.incidents_per_day

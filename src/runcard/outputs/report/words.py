@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
-from runcard.city.model import City, Standard
+from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.outputs.report.solved import CARD, CLOSEST, Result, per_year
 from runcard.outputs.words import counted, incidents_a_day
 from runcard.simulate.result import Interval
@@ -84,6 +84,7 @@ def summary(report: "Report") -> list[str]:
     """The sentences that matter, the most important first."""
     return [
         _facts(report.city),
+        *_bad_fit(report),
         _today(report),
         _recommended(report),
         *_card(report),
@@ -103,6 +104,41 @@ def _facts(city: City) -> str:
     )
 
 
+def _bad_fit(report: "Report") -> list[str]:
+    """Whether the city was fitted to a log that it does not agree with."""
+    faults = fit_faults(report)
+    if not faults:
+        return []
+    return [
+        "Read the numbers with care: the city was fitted to a log, and the fit is bad in "
+        f"{counted(len(faults), 'way')} (“Does it agree with the log?”)."
+    ]
+
+
+def fit_faults(report: "Report") -> list[str]:
+    """In which ways the fit is bad, as the fit says it."""
+    goodness = (report.fit or {}).get("goodness")
+    faults = goodness.get("faults") if isinstance(goodness, dict) else None
+    return [one for one in faults if isinstance(one, str)] if isinstance(faults, list) else []
+
+
+def in_the_log(report: "Report") -> list[tuple[str, str, str, str]]:
+    """Each standard that the log says something about: its words, how often it was missed, the interval, the model."""
+    goodness = (report.fit or {}).get("goodness")
+    late = goodness.get("late") if isinstance(goodness, dict) else None
+    found = []
+    for one in late if isinstance(late, list) else ():
+        try:
+            arrivals, target_minutes = int(one["arrivals"]), float(one["target_minutes"])
+            standard = Standard(str(one["type"]), str(one["kind"]), arrivals, arrivals, target_minutes)
+            shares = [float(one[key]) for key in ("observed", "low", "high", "predicted")]
+        except (KeyError, TypeError, ValueError):
+            continue
+        missed, low, high, model = map(percent_words, shares)
+        found.append((rule_words(standard), missed, f"{low.removesuffix(' %')} to {high}", model))
+    return found
+
+
 def _today(report: "Report") -> str:
     """What sending the closest units does."""
     city, first = report.city, report.solved.results[0]
@@ -112,8 +148,8 @@ def _today(report: "Report") -> str:
         minutes = minutes_words(first.mean_minutes)
     weighted = " (counted with their weights)" if any(one.weight != 1.0 for one in city.standards) else ""
     return (
-        f"If the closest units always go, there are {number_words(year / 365.0)} {missed_noun(city)}{weighted} a day, "
-        f"{number_words(year)} a year, and the first unit is there after {minutes} on average."
+        f"If the closest units always go, there are {number_words(year / DAYS_PER_YEAR)} {missed_noun(city)}{weighted} "
+        f"a day, {number_words(year)} a year, and the first unit is there after {minutes} on average."
     )
 
 
@@ -144,8 +180,8 @@ def _recommended(report: "Report") -> str:
     if found == "worse":
         return f"The recommended dispatch is worse than closest first{between}: do not use it."
     return (
-        f"The recommended dispatch is no better than closest first{between or ': they miss the same'}: looking further "
-        f"than the closest unit brings nothing that can be told from chance here; {response}."
+        f"The recommended dispatch is no better than closest first{between or ': they miss the same'}: stay with the "
+        f"closest unit. Looking further brings nothing that can be told from chance here; {response}."
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from runcard.city.model import LATE, City
 from runcard.mdp.problem import MINUTES, P_LATE
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
-from runcard.outputs.map import policies_to_draw
+from runcard.outputs.policy_choice import is_small
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
 from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.outputs.whatif.areas import area_effects
@@ -69,7 +69,7 @@ def find_effect(
         old = before.of_kind(kind)
         new = same_outside(old, after.of_kind(kind)) if kind in changed else old
         work = _Work(kind, old, new, _names(old, new, name), seed, options, named)
-        exact = incidents is None and all(policies_to_draw(one, [])[1] for one in (old, new))
+        exact = incidents is None and all(is_small(one) for one in (old, new))
         found[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
     simulated = any(not one.exact for one in found.values())
     notes = []
@@ -93,7 +93,7 @@ def find_effect(
 
 def _names(before: City, after: City, name: str | None) -> tuple[str, str]:
     """The recommended policy of a kind, and closest-first."""
-    quick = all(policies_to_draw(one, [])[1] for one in (before, after))
+    quick = all(is_small(one) for one in (before, after))
     if name is not None:
         for one in (before, after):
             check_size([station.trucks for station in one.stations], [name], kind="" if one.is_plain else one.kinds[0])

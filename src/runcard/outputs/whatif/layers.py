@@ -15,6 +15,7 @@ from runcard.outputs.whatif.result import AreaEffect, Effect
 from runcard.outputs.whatif.words import closest_words, misses, signed, unit_word
 
 LADDER: Final = (1.0, 2.0, 5.0)
+UNKNOWN: Final = "too few incidents to tell"
 
 
 def map_data(effect: Effect) -> dict[str, Any]:
@@ -33,23 +34,35 @@ def map_data(effect: Effect) -> dict[str, Any]:
         _level(effect, "before", f"{what.capitalize()} per 100 incidents, before", levels, "missed_before"),
         _level(effect, "after", f"{what.capitalize()} per 100 incidents, after", levels, "missed_after"),
     ]
-    note = "Blue: the area gains. Hatched orange: it loses. Areas without a colour had too few incidents to tell."
+    _add_unknown([one["id"] for one in ground["areas"]], layers)
+    note = "Blue: the area gains. Hatched orange: it loses."
     return {"ground": ground, "layers": layers, "note": note}
 
 
+def _add_unknown(node_ids: Sequence[str], layers: Sequence[dict[str, Any]]) -> None:
+    """Give the areas that say nothing a class of their own, so that no print takes them for "about the same"."""
+    for layer in layers:
+        unknown = [node_id for node_id in node_ids if node_id not in layer["areas"]]
+        if unknown:
+            layer["legend"].append({"colour": "#FFFFFF", "hatch": ".", "label": UNKNOWN})
+        for node_id in unknown:
+            lines = [f"Area {node_id}", UNKNOWN]
+            layer["areas"][node_id] = {"class": len(layer["legend"]) - 1, "lines": lines, "mark": ""}
+
+
 def _stations(effect: Effect, after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The stations of both cities; the names of new, changed and closed ones say so."""
+    """The stations of both cities; new, changed and closed ones have a `state`."""
     old = {one["id"]: one for one in ground_of(effect.before)["stations"]}
     new = {one["id"]: one for one in after}
     found = []
     for station_id in dict.fromkeys([*old, *new]):
         one = dict(new.get(station_id) or old[station_id])
         if station_id not in new:
-            one["name"] = f"{one['name']}: closed"
+            one["state"] = "closed"
         elif station_id not in old:
-            one["name"] = f"{one['name']}: new"
+            one["state"] = "new"
         elif one["units"] != old[station_id]["units"]:
-            one["name"] = f"{one['name']}: units change"
+            one["state"] = "changed"
         found.append(one)
     return found
 

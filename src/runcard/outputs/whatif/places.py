@@ -1,11 +1,9 @@
 """Places for one more unit, and what it achieves there."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
-from runcard.city.model import City
-
-DAYS_PER_YEAR: Final = 365.25
+from runcard.city.model import DAYS_PER_YEAR, City
 
 
 @dataclass(frozen=True, kw_only=True)

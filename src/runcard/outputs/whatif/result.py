@@ -13,11 +13,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.model import City, Standard
+from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.outputs.simulate import interval_values
 from runcard.simulate.result import Interval
 
-DAYS_PER_YEAR: Final = 365.25
 NOTHING: Final = Interval(0.0, 0.0, 0.0)
 
 
