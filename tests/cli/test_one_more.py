@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.town import plain_town
+from tests.weeks import with_days
 
 from runcard.city import demo_city, write_city
+from runcard.outputs.words import incidents_a_day
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +43,17 @@ def test_json_has_every_place_and_the_page_is_written(run, town: Path, tmp_path:
     text = page.read_text()
     assert "where should one more ladder stand?" in text
     assert 'src="http' not in text
+
+
+def test_a_period_goes_through_to_the_next_command(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The header has its incidents a day, sentences name its hours, and the command at the end names it."""
+    monkeypatch.setenv("COLUMNS", "200")
+    week = with_days(plain_town())
+    ran = run("whatif", write_city(week, tmp_path / "week"), "--one-more", "truck", "--top", "1", "--period", "day")
+    assert (ran.code, ran.err) == (0, "")
+    assert incidents_a_day(week.in_period("day").incidents_per_day) in ran.out.splitlines()[0]
+    assert "fewer late incidents in the hours of day, a year" in ran.out
+    assert ran.out.splitlines()[-1].endswith(" --period day")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_a_report_is_written(run: Run, grid_folder: Path, tmp_path: Path) -> Non
 
 def test_one_kind_and_few_incidents(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the units of a kind, simulated with the seed and the incidents that are asked for."""
-    monkeypatch.setattr("runcard.outputs.report.solved.EXACT_WORK", 0.0)
+    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
     folder = write_city(grid_department(side=3, engines=3, ladders=2), tmp_path / "city")
     path = tmp_path / "report.html"
     ran = run("report", folder, "-o", path, "--kind", "engine", "--incidents", 500, "--seed", 7, "--quick")
@@ -47,6 +47,16 @@ def test_bad_input_is_a_sentence(run: Run, grid_folder: Path, tmp_path: Path) ->
         assert ran.code == 2
         assert len(ran.err.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_page_is_not_replaced(run: Run, grid_folder: Path, tmp_path: Path) -> None:
+    """A policy file that is named by mistake stays as it was; the sentence is that of `whatif`."""
+    victim = tmp_path / "victim.policy"
+    victim.write_text("mine")
+    ran = run("report", grid_folder, "-o", victim, "--quick")
+    assert (ran.code, ran.out) == (2, "")
+    assert "expected a name that ends in .html, got 'victim.policy'" in ran.err
+    assert victim.read_text() == "mine"
 
 
 def test_ctrl_c_leaves_no_half_file(

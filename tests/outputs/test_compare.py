@@ -143,7 +143,7 @@ def test_late_fractions_by_rule(objective: Objective) -> None:
     for result in compare_policies(city, ["closest-first", "optimal"]).results:
         problem, evaluation = result.policy.problem, result.evaluation
         assert list(result.late_by_rule) == [f"1 of 2 in {city.target_minutes:g} min", "2 of 3 in 9 min"]
-        for rule, late in result.late_by_rule.items():
+        for one, (rule, late) in zip(result.rules, result.late_by_rule.items(), strict=True):
             points = [j for j, point in enumerate(city.demand) if city.rule_of(point) == rule]
             expected = 0.0
             for f, idle in enumerate(np.ndindex(*(problem.trucks + 1))):
@@ -151,6 +151,11 @@ def test_late_fractions_by_rule(objective: Objective) -> None:
                     decision = result.policy.decide(np.array(idle), j)
                     expected += evaluation.probability[f] * problem.incidents_per_day[j] * decision.p_late
             assert late == pytest.approx(expected / problem.incidents_per_day[points].sum(), rel=1e-7)
+            assert one.lower is not None
+            assert one.upper is not None
+            assert one.lower - 1e-12 <= expected / problem.incidents_per_day[points].sum() <= one.upper + 1e-12
+            assert one.upper - one.lower < 1e-6
+            assert one.mean_minutes is not None or "2 of 3" in rule
 
 
 def test_one_rule_is_not_told_apart(grid: City) -> None:

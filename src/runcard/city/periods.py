@@ -57,6 +57,11 @@ class Period:
         return float(self.rates[incident_type] if isinstance(self.rates, Mapping) else self.rates)
 
     @property
+    def part_of_week(self) -> float:
+        """The part of all hours that are in it."""
+        return len(self.hours) / HOURS_PER_WEEK
+
+    @property
     def words(self) -> str:
         """Its hours in words: mon-fri 7-22, sat 0-24."""
         return ", ".join(format_hours(self.hours))

@@ -93,6 +93,12 @@ def moved_of(texts: Sequence[str]) -> dict[str, Place]:
     return found
 
 
+def check_page_name(output: Path) -> None:
+    """Raise unless the name of a page says that it is one: so no city, log or policy file is replaced by mistake."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter(f"expected a name that ends in .html, got {output.name!r}", param_hint="'-o'")
+
+
 def words_of(text: str) -> list[str]:
     """The words between commas."""
     return [word.strip() for word in text.split(",") if word.strip()]

@@ -8,20 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from runcard.cli.parameters import CityFolder, Seed, Threads, option, path_option, whole_option
+from runcard.cli.parameters import CityFolder, Seed, Threads, check_page_name, option, path_option, whole_option
 
 FIT_FILE = "fit.json"
 
 
 def report(
     city: CityFolder,
-    output: Annotated[Path, path_option("FILE", "The page to write.", "--output", "-o")] = Path("report.html"),
+    output: Annotated[Path, path_option("FILE", "The page to write: .html.", "--output", "-o")] = Path("report.html"),
     kind: Annotated[str | None, option("KIND", "Only this kind of units.")] = None,
     incidents: Annotated[
         int | None,
         whole_option(
             "Incidents to simulate for each policy, where the city is too large to be solved exactly; as many as take "
-            "some ten seconds if left out.",
+            "some seconds if left out.",
             least=100,
             most=10**8,
         ),
@@ -43,6 +43,7 @@ def report(
     from runcard.outputs.report import write_report
     from runcard.policy.solve_options import SolveOptions
 
+    check_page_name(output)
     check_output_file(output)
     given = read_city(city)
     given = given if kind is None else given.of_kind(kind)

@@ -5,22 +5,24 @@ from rich.text import Text
 from runcard.city.model import LATE
 from runcard.cli.tables import SplitTable, city_line
 from runcard.cli.terminal import make_console
+from runcard.cli.visible import visible
 from runcard.outputs.whatif.one_more_words import (
-    fewer_a_year,
+    change_a_year,
     headline,
+    misses_per_100,
     place_words,
     proof_words,
     see_more,
     year_span,
 )
 from runcard.outputs.whatif.places import OneMore
-from runcard.outputs.whatif.words import misses, signed, unit_word
+from runcard.outputs.whatif.words import misses, unit_word
 
 
 def print_one_more(found: OneMore) -> None:
     """Print where one more unit should stand."""
     console = make_console()
-    console.print(city_line(found.city), style="bold")
+    console.print(city_line(found.city_of_period), style="bold")
     console.print()
     console.print(headline(found), style="bold", soft_wrap=True)
     console.print(proof_words(found), soft_wrap=True)
@@ -42,22 +44,21 @@ def place_table(found: OneMore) -> SplitTable:
     other = found.city.objective != LATE
     headings += ["what is\nminimised"] if other else []
     base = found.base
-    assert base.misses is not None
     assert base.mean_response_minutes is not None
     rows: list[list[str | Text]] = []
     for place in found.best:
-        assert place.misses is not None
         assert place.mean_response_minutes is not None
         between = year_span(found, place)
         shorter = 60.0 * (base.mean_response_minutes - place.mean_response_minutes)
         cells: list[str | Text] = [
-            place_words(found, place),
-            f"{100.0 * place.misses:.4g}",
-            Text(signed(-fewer_a_year(found, place), 1) + (f"\n{between}" if between else "")),
+            # Beside the first line of a number that has its interval in a second one.
+            Text(visible(place_words(found, place)) + ("\n" if between else "")),
+            misses_per_100(found, place),
+            Text(change_a_year(found, place) + (f"\n{between}" if between else "")),
             f"{place.mean_response_minutes:.2f}",
-            f"{shorter:.1f}",
+            f"{round(shorter, 1) + 0.0:.1f}",
         ]
-        rows.append(cells + ([f"{place.cost:.6g}"] if other else []))
-    foot: list[str | Text] = ["as it is", f"{100.0 * base.misses:.4g}", "", f"{base.mean_response_minutes:.2f}", ""]
-    rows.append(foot + ([f"{base.cost:.6g}"] if other else []))
+        rows.append(cells + ([f"{place.cost:.5f}"] if other else []))
+    foot: list[str | Text] = ["as it is", misses_per_100(found, base), "", f"{base.mean_response_minutes:.2f}", ""]
+    rows.append(foot + ([f"{base.cost:.5f}"] if other else []))
     return SplitTable(headings, rows, has_foot=True)

@@ -10,6 +10,8 @@ from runcard.cli.visible import visible
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect
 from runcard.outputs.whatif.words import (
+    a_year,
+    area_words,
     arrival_lines,
     closest_words,
     headline,
@@ -44,8 +46,11 @@ def print_effect(effect: Effect) -> None:
     losers, gainers = losing_and_gaining(effect, MOST_ROWS)
     for title, areas in (("Areas that lose", losers), ("Areas that gain", gainers)):
         if areas:
-            console.print(f"{title}, per 100 incidents and in a year:", style="bold")
+            console.print(f"{title}, per 100 incidents, and the change {a_year(effect.period)}:", style="bold")
             console.print(area_table(effect, areas))
+    if not effect.exact:
+        console.print(area_words(effect), soft_wrap=True)
+        console.print()
     console.print("How much of the time units are busy, %, the most changed first:", style="bold")
     console.print(unit_table(effect))
 
@@ -57,6 +62,11 @@ def _cells(change: BeforeAfter | None, times: float) -> list[str | Text]:
     between = span(change.difference, times, 2, sign=True)
     cell = Text(signed(times * change.difference.mean, 2) + (f"\n{between}" if between else ""))
     return [f"{times * change.before.mean:.2f}", f"{times * change.after.mean:.2f}", cell]
+
+
+def _beside(name: str, between: str) -> Text:
+    """The name of a row, beside the first line of a number that has its interval in a second one."""
+    return Text(visible(name) + ("\n" if between else ""))
 
 
 def standard_table(effect: Effect) -> SplitTable:
@@ -80,15 +90,15 @@ def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> SplitTable:
     """What some areas get before and after."""
     what = misses(effect.before).replace(" ", "\n")
     headings = ["area", "closest\nstation", f"{what}\nbefore", "after", "minutes\nbefore", "after", "change\na year"]
-    rows = [
+    rows: list[list[str | Text]] = [
         [
-            area.name or area.node_id,
+            _beside(area.name or area.node_id, span(area.per_year, 1.0, 1, sign=True)),
             closest_words(area),
             f"{100.0 * area.missed_before:.1f}",
             f"{100.0 * area.missed_after:.1f}",
             f"{area.minutes_before:.2f}",
             f"{area.minutes_after:.2f}",
-            signed(area.more_per_year, 1),
+            Text("\n".join(filter(None, (signed(area.more_per_year, 1), span(area.per_year, 1.0, 1, sign=True))))),
         ]
         for area in areas
     ]

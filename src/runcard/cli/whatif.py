@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runcard.cli.parameters import AsJson, CityFolder, Seed, Threads, Tolerance, option, path_option, whole_option
+from runcard.cli.parameters import (
+    AsJson,
+    CityFolder,
+    Seed,
+    Threads,
+    Tolerance,
+    check_page_name,
+    option,
+    path_option,
+    whole_option,
+)
 from runcard.errors import InputError, NotConvergedError
 
 if TYPE_CHECKING:
@@ -77,8 +87,7 @@ def whatif(
 
     options = SolveOptions(tolerance=tolerance, threads=threads)
     if output is not None:
-        if output.suffix.lower() not in (".html", ".htm"):
-            raise typer.BadParameter(f"expected a name that ends in .html, got {output.name!r}", param_hint="'-o'")
+        check_page_name(output)
         check_output_file(output)
     given = files.read_city(city)
     if one_more is not None:

@@ -33,12 +33,35 @@ def standard_tables(city: City, problem: DispatchProblem) -> dict[Standard, Stan
         share = problem.incidents_per_day[here].sum() / problem.total_incidents_per_day
         missed = problem.missed(number[standard.type])
         number[standard.type] += 1
-        last = standard.arrivals == standard.trucks
-        name = MINUTES if standard.arrivals == 1 else LAST_MINUTES if last else ""
-        found[standard] = StandardTables(
-            _scaled(missed, here, float(share)), _scaled(problem.measures.get(name), here, float(share))
+        minutes = problem.measures.get(_arrival(standard))
+        found[standard] = StandardTables(_scaled(missed, here, float(share)), _scaled(minutes, here, float(share)))
+    return found
+
+
+def rule_tables(city: City, problem: DispatchProblem) -> dict[Standard, StandardTables]:
+    """The same for a city of one kind without standards: of each rule by which its incidents are in time, if several.
+
+    A rule is the standard of the first demand point that has it (see `City.rule_of`).
+    """
+    rules = np.array([city.rule_of(point) for point in city.demand])
+    first = {city.rule_of(point): city.standards_of(point)[0] for point in reversed(city.demand)}
+    if city.standards or len(first) == 1:
+        return {}
+    found = {}
+    for rule in dict.fromkeys(rules.tolist()):
+        here = rules == rule
+        share = float(problem.incidents_per_day[here].sum() / problem.total_incidents_per_day)
+        minutes = problem.measures.get(_arrival(first[rule]))
+        found[first[rule]] = StandardTables(
+            _scaled(problem.measures[P_LATE], here, share), _scaled(minutes, here, share)
         )
     return found
+
+
+def _arrival(standard: Standard) -> str:
+    """The measure with the minutes of the arrival that a standard is about; "" if there is none."""
+    last = standard.arrivals == standard.trucks
+    return MINUTES if standard.arrivals == 1 else LAST_MINUTES if last else ""
 
 
 def _scaled(table: NDArray[np.float64] | None, here: NDArray[np.bool_], share: float) -> NDArray[np.float64] | None:

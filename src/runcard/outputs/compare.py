@@ -2,19 +2,16 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import LATE, City, Standard
 from runcard.errors import RuncardError
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.memory import check_states
-from runcard.mdp.problem import P_LATE, DispatchProblem
-from runcard.mdp.standards import StandardTables, standard_error, standard_tables
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.standards import StandardTables, rule_tables, standard_error, standard_tables
 from runcard.outputs.policy_choice import PolicyChoice, check_week, policy_choices
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
@@ -68,12 +65,17 @@ class ComparedPolicy:
     """Time to solve and evaluate."""
     gap_to_optimum: float | None = None
     """Its mean cost is at most this part above the optimum; None where `optimal` was not asked for."""
-    late_by_rule: Mapping[str, float] = field(default_factory=dict)
-    """The late fraction of the incidents of each rule (see `City.rule_of`), where there are several."""
     standards: tuple[StandardResult, ...] = ()
     """How often each standard is missed, where the city has any."""
+    rules: tuple[StandardResult, ...] = ()
+    """The same of each rule by which incidents are in time, where a city without standards has several."""
     of_other_rates: bool = False
     """Whether the policy was made for other rates than it was evaluated at."""
+
+    @property
+    def late_by_rule(self) -> dict[str, float]:
+        """The late fraction of the incidents of each rule (see `City.rule_of`), where there are several."""
+        return {one.standard.rule: one.miss_fraction for one in self.rules if one.miss_fraction is not None}
 
     @property
     def is_optimum(self) -> bool:
@@ -146,7 +148,9 @@ class Comparison:
         columns = zip(self.problem.station_ids, shares, busy, strict=True)
         stations = [{"station_id": one, "dispatch_share": share, "busy_fraction": part} for one, share, part in columns]
         own = {"gap_to_optimum": result.gap_to_optimum, "stations": stations, "outside_share": evaluation.outside_share}
-        by_rule = {"late_by_rule": dict(result.late_by_rule)} if result.late_by_rule else {}
+        by_rule: dict[str, Any] = {}
+        if result.rules:
+            by_rule = {"late_by_rule": result.late_by_rule, "rules": [one.document() for one in result.rules]}
         if result.standards:
             own["standards"] = [one.document() for one in result.standards]
         return result.entry(with_cost=self.problem.objective != LATE) | own | by_rule
@@ -177,7 +181,7 @@ def compare_policies(
     check_states((station.trucks for station in city.stations), kind="" if city.is_plain else kind)
     problem = city_problem(city, arrivals=True, steps=steps) if problem is None else problem
     tables = standard_tables(city, problem)
-    late_of_rules = {} if tables else _late_of_rules(city, problem)
+    rules = rule_tables(city, problem)
     load_kernels(problem, [choice.name_for(kind) for choice in choices])
     results: list[ComparedPolicy] = []
     for choice in choices:
@@ -189,8 +193,8 @@ def compare_policies(
             kind=kind,
             first=first,
             steps=steps,
-            late_of_rules=late_of_rules,
             standards=tables,
+            rules=rules,
             ready=(ready or {}).get(choice.label),
         )
         results.append(one)
@@ -198,20 +202,6 @@ def compare_policies(
     if lower > 0.0:
         results = [replace(result, gap_to_optimum=max(0.0, result.cost_upper / lower - 1.0)) for result in results]
     return Comparison(city=city, problem=problem, results=tuple(results))
-
-
-def _late_of_rules(city: City, problem: DispatchProblem) -> dict[str, NDArray[np.float64]]:
-    """[T, J] for each rule by which incidents are in time, if there are several: a measure of its late incidents.
-
-    It is scaled so that its mean over all incidents is the late fraction of those of the rule.
-    """
-    rules = np.array([city.rule_of(point) for point in city.demand])
-    found = {}
-    for rule in dict.fromkeys(rules.tolist()) if len(set(rules.tolist())) > 1 else ():
-        share = problem.incidents_per_day[rules == rule].sum() / problem.total_incidents_per_day
-        if share > 0.0:
-            found[rule] = np.where(rules == rule, problem.measures[P_LATE] / share, 0.0)
-    return found
 
 
 def solved_result(
@@ -223,8 +213,8 @@ def solved_result(
     first: Evaluation | None = None,
     steps: Steps = NO_STEPS,
     words: str = "",
-    late_of_rules: Mapping[str, NDArray[np.float64]] | None = None,
     standards: Mapping[Standard, StandardTables] | None = None,
+    rules: Mapping[Standard, StandardTables] | None = None,
     ready: Policy | None = None,
 ) -> ComparedPolicy:
     """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself.
@@ -235,13 +225,14 @@ def solved_result(
     steps.begin(f"{choice.label}{words}")
     policy = choice.policy(problem, options, kind) if ready is None else ready
     steps.begin(f"{choice.label}{words}, evaluated")
-    tables = dict(enumerate((standards or {}).values()))
+    counted = [*(standards or {}).items(), *(rules or {}).items()]
+    tables = {number: table for number, (_, table) in enumerate(counted)}
     of_standards = {f"missed {number}": one.missed for number, one in tables.items() if one.missed is not None}
     minutes = {f"minutes {number}": one.minutes for number, one in tables.items() if one.minutes is not None}
     evaluation = evaluate(
         policy,
         problem=problem,
-        measures={**(late_of_rules or {}), **of_standards, **minutes},
+        measures={**of_standards, **minutes},
         proven=tuple(of_standards),
         errors=dict.fromkeys(of_standards, standard_error(problem)),
         threads=options.threads,
@@ -260,6 +251,7 @@ def solved_result(
         converged = converged and ready.certificate.converged
     cost_lower, cost_upper = min(max(lower, 0.0), cost), max(upper, cost)
     of_late = problem.objective == LATE
+    missed = tuple(_missed(one, number, evaluation) for number, (one, _) in enumerate(counted))
     late_before = (first or evaluation).late_fraction
     return ComparedPolicy(
         choice=choice,
@@ -272,8 +264,8 @@ def solved_result(
         improvement_over_first=1.0 - evaluation.late_fraction / late_before if late_before > 0.0 else 0.0,
         converged=converged,
         seconds=seconds,
-        late_by_rule={rule: evaluation.measures[rule].mean for rule in late_of_rules or ()},
-        standards=tuple(_missed(one, number, evaluation) for number, one in enumerate(standards or ())),
+        standards=missed[: len(standards or ())],
+        rules=missed[len(standards or ()) :],
         of_other_rates=ready is not None,
     )
 

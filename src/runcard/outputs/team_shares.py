@@ -121,22 +121,28 @@ class ShareKeeper:
         self._problems = {
             (name, fleet.kind): fleet.problem for name, department in departments.items() for fleet in department.fleets
         }
-        self._points = {kind: _numbers_of_points(city, kind) for kind in city.kinds}
-        self._stations = {kind: _numbers_of_stations(city, kind) for kind in city.kinds}
-        self._counts: dict[tuple[str, str], dict[tuple[int, int], int]] = {key: {} for key in self._problems}
+        cities = {kind: city.of_kind(kind) for kind in city.kinds}
+        self._points = {kind: _numbers_of_points(city, seen) for kind, seen in cities.items()}
+        self._stations = {kind: _numbers_of_stations(city, seen) for kind, seen in cities.items()}
+        self._counts: dict[tuple[str, str], dict[int, int]] = {key: {} for key in self._problems}
+        """By name and kind: how often each pair of a demand point and a team was seen, as point × teams + team."""
 
     def keep(self, name: str, _: int, records: NDArray[np.void]) -> None:
         """Count the records of a batch."""
-        if not len(records):
-            return
-        kind, points, teams = self.who_went(name, records)
-        counts = self._counts[name, kind]
-        pairs, number = np.unique(np.column_stack([points, teams]), axis=0, return_counts=True)
-        for (point, team), seen in zip(pairs.tolist(), number.tolist(), strict=True):
-            counts[point, team] = counts.get((point, team), 0) + seen
+        if len(records):
+            self.count(name, records)
 
-    def who_went(self, name: str, records: NDArray[np.void]) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
-        """The kind of some records, at least one, and of each its demand point and its team in the problem."""
+    def count(self, name: str, records: NDArray[np.void]) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+        """Count some records, at least one; says their kind, and of each its demand point and its team."""
+        kind, points, teams = self._who_went(name, records)
+        counts, num_teams = self._counts[name, kind], self._problems[name, kind].num_teams
+        pairs, number = np.unique(points * num_teams + teams, return_counts=True)
+        for pair, seen in zip(pairs.tolist(), number.tolist(), strict=True):
+            counts[pair] = counts.get(pair, 0) + seen
+        return kind, points, teams
+
+    def _who_went(self, name: str, records: NDArray[np.void]) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+        """The kind of some records, and of each its demand point and its team in the problem."""
         kind = self._kinds[int(records["kind"][0])]
         problem = self._problems[name, kind]
         sent = records["stations"][:, : problem.teams.max_size]
@@ -147,24 +153,23 @@ class ShareKeeper:
         """What was counted, by name and kind."""
         found: dict[str, dict[str, TeamShares]] = {}
         for (name, kind), counts in self._counts.items():
-            pairs = sorted(counts)
-            point, team = (np.array([pair[place] for pair in pairs], np.int64) for place in (0, 1))
-            seen = np.array([counts[pair] for pair in pairs], np.float64)
-            problem = self._problems[name, kind]
+            problem, pairs = self._problems[name, kind], np.array(sorted(counts), np.int64)
+            point, team = np.divmod(pairs, problem.num_teams)
+            seen = np.array([counts[pair] for pair in pairs.tolist()], np.float64)
             share = seen / np.bincount(point, seen, problem.num_points)[point]
             own = TeamShares(problem=problem, point=point, team=team, share=share, exact=False)
             found.setdefault(name, {})[kind] = own
         return found
 
 
-def _numbers_of_points(city: City, kind: str) -> NDArray[np.int64]:
-    """[rows of demand.csv] the number of each demand point among those that need a kind; -1 if it does not."""
-    types = {standard.type for standard in city.of_kind(kind).standards}
+def _numbers_of_points(city: City, seen: City) -> NDArray[np.int64]:
+    """[rows of demand.csv] the number of each demand point among those that a kind sees; -1 if it does not."""
+    types = {standard.type for standard in seen.standards}
     own = np.array([not types or point.type in types for point in city.demand])
     return np.where(own, np.cumsum(own) - 1, -1)
 
 
-def _numbers_of_stations(city: City, kind: str) -> NDArray[np.int64]:
+def _numbers_of_stations(city: City, seen: City) -> NDArray[np.int64]:
     """[stations] the number of each station among those of a kind; -1 if it has none."""
-    own = {station.station_id: number for number, station in enumerate(city.of_kind(kind).stations)}
+    own = {station.station_id: number for number, station in enumerate(seen.stations)}
     return np.array([own.get(station.station_id, -1) for station in city.stations], np.int64)

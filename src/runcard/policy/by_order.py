@@ -5,6 +5,7 @@ Its prices, which it does not look at, come from the values of following it: wha
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +37,38 @@ def read_prices(problem: DispatchProblem, stored: Stored) -> Values | FactoredVa
     return FactoredValues.from_arrays(problem, stored.arrays)
 
 
+@dataclass(frozen=True, eq=False)
+class LaterPrices:
+    """Prices of the mean field of an order, found when somebody asks for one: often nobody does."""
+
+    problem: DispatchProblem
+    order: NDArray[np.int64]
+    threads: int | None = None
+
+    @cached_property
+    def _values(self) -> FactoredValues:
+        return MeanField(self.problem, self.order).values(threads=self.threads)
+
+    @property
+    def by_state(self) -> None:
+        """There are none."""
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a policy file holds."""
+        return self._values.to_arrays()
+
+    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The prices of teams."""
+        return self._values.prices(idle, teams)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OrderPolicy(PricedPolicy):
     """The policy that sends the idle trucks that come first in `order` [J, I]."""
 
     name: str
     order: NDArray[np.int64]
-    values: Values | FactoredValues
+    values: Values | FactoredValues | LaterPrices
     """Where its prices come from."""
     certificate: Certificate | None
     reason: str = "is the closest"

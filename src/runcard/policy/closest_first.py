@@ -10,7 +10,7 @@ from runcard.mdp.chain import PolicyValue, chain_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.policy.base import Recipe, Stored
-from runcard.policy.by_order import OrderPolicy, read_prices, solved_prices
+from runcard.policy.by_order import LaterPrices, OrderPolicy, read_prices, solved_prices
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 NAME = "closest-first"
@@ -30,16 +30,14 @@ def closest_first_value(problem: DispatchProblem, options: SolveOptions = DEFAUL
 
 def solve_closest_first(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> OrderPolicy:
     """Closest-first with its exact values, or with those of the mean field where there are many states."""
-    if problem.num_states > EXACT_STATES:
-        return quick_closest_first(problem, options)
-    solved = closest_first_value(problem, options)
+    solved = None if problem.num_states > EXACT_STATES else closest_first_value(problem, options)
     values, certificate = solved_prices(problem, problem.order, solved, options.threads)
     return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=certificate)
 
 
 def quick_closest_first(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> OrderPolicy:
-    """Closest-first with the prices of the mean field, for whoever only wants to know who goes."""
-    values, _ = solved_prices(problem, problem.order, None, options.threads)
+    """Closest-first for whoever only wants to know who goes: prices come from the mean field, if one is asked for."""
+    values = LaterPrices(problem, problem.order, options.threads)
     return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=None)
 
 

@@ -29,7 +29,7 @@ from runcard.mdp.chain import PolicyValue
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy.base import Recipe, Stored
-from runcard.policy.by_order import OrderPolicy, read_prices, solved_prices
+from runcard.policy.by_order import LaterPrices, OrderPolicy, read_prices, solved_prices
 from runcard.policy.card_models import CardModel, ExactCard, IndependentCard, num_sums
 from runcard.policy.closest_first import EXACT_STATES, closest_first_value
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
@@ -120,6 +120,13 @@ def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS)
     order, solved, finished = find_order(problem, options)
     values, certificate = solved_prices(problem, order, solved, options.threads)
     return FixedCard(problem=problem, order=order, values=values, certificate=certificate, finished=finished)
+
+
+def quick_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> FixedCard:
+    """The same card for whoever only wants to know who goes: prices come from the mean field, if one is asked for."""
+    order, _, finished = find_order(problem, options)
+    values = LaterPrices(problem, order, options.threads)
+    return FixedCard(problem=problem, order=order, values=values, certificate=None, finished=finished)
 
 
 def find_order(

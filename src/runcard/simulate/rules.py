@@ -85,7 +85,7 @@ def array_rule(policy: AnyPolicy, decisions: float = inf) -> AnyRule | None:
     by_order, needs_states = kind == BY_ORDER, kind in (BY_VALUE, BY_TABLE)
 
     def array(found: NDArray[Any] | None, of: type, dimensions: int = 1) -> NDArray[Any]:
-        return np.empty((0,) * dimensions, of) if found is None else np.ascontiguousarray(found)
+        return _read_only(np.empty((0,) * dimensions, of) if found is None else found)
 
     return ArrayRule(
         kind,
@@ -96,11 +96,11 @@ def array_rule(policy: AnyPolicy, decisions: float = inf) -> AnyRule | None:
         array(None if by_order else np.array(problem.teams.stations), np.int32, 2),
         array(np.array(problem.layout.offset) if needs_states else None, np.int64),
         array(None if by_order else np.array(problem.teams.first_of_size), np.int64),
-        array(known, np.int16, 2),
+        np.empty((0, 0), np.int16) if known is None else known,
         array(np.array(problem.teams.masks) if needs_states else None, np.uint64),
         array(np.array(problem.teams.bits) if needs_states else None, np.int64),
         array(np.array(problem.teams.first_bit) if needs_states else None, np.int64),
-        np.empty(0, np.int64),
+        array(None, np.int64),
         problem.num_points,
         0 if bulk.value is None else len(bulk.value),
     )
@@ -117,14 +117,21 @@ def _hourly_rule(policy: HourlyPolicy, decisions: float) -> ArrayRule | HourlyAh
         return None
     known = np.concatenate([part.known for part in found], axis=1)
     return found[0]._replace(
-        order=np.concatenate([part.order for part in found]),
-        value=np.concatenate([part.value for part in found]),
+        order=_read_only(np.concatenate([part.order for part in found])),
+        value=_read_only(np.concatenate([part.value for part in found])),
         # The lines of cards stand below one another, the columns of tables side by side.
-        table=np.concatenate([part.table for part in found], axis=0 if found[0].kind == BY_CARD else 1),
-        cost=np.concatenate([part.cost for part in found]),
+        table=_read_only(np.concatenate([part.table for part in found], axis=0 if found[0].kind == BY_CARD else 1)),
+        cost=_read_only(np.concatenate([part.cost for part in found])),
         known=known if known.size <= MOST_REMEMBERED else known[:0].copy(),
-        period=policy.of_hour,
+        period=_read_only(policy.of_hour),
     )
+
+
+def _read_only(found: NDArray[Any]) -> NDArray[Any]:
+    """An array as kernels want it; if some could be written to and some not, kernels would be compiled twice."""
+    one = np.ascontiguousarray(found).view()
+    one.flags.writeable = False
+    return one
 
 
 def check_policy(city: City, scenario: Scenario, policy: AnyPolicy, name: str, *, other_city: bool) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from runcard.city import City
 from runcard.outputs.department_comparison import compare_department
+from runcard.outputs.policy_choice import is_small
 from runcard.outputs.report.findings import Report
 from runcard.outputs.report.solved import (
     CARD,
@@ -16,7 +17,6 @@ from runcard.outputs.report.solved import (
     RECOMMENDED,
     Effort,
     incidents_for,
-    is_small,
     policy_for,
     solved_city,
 )
@@ -60,34 +60,55 @@ def test_calls_a_day_add_up_to_what_is_sent(town: City, report: Report) -> None:
 
 
 def test_simulated_numbers_are_those_of_a_simulation(simulated: City) -> None:
-    """Misses, gains, standards, minutes and work, over the same incidents with the same seed."""
-    found = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort(incidents=3_000, seed=5), with_shares=True)
+    """Over the same incidents, what is counted lies around the chances of those who went, which vary less."""
+    found = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort(incidents=6_000, seed=5))
     departments = [solve_department(simulated, name) for name in (CLOSEST, MEAN_FIELD)]
-    expected = simulate_department(simulated, departments, incidents=3_000, seed=5)
+    counted = simulate_department(simulated, departments, incidents=6_000, seed=5)
     assert not found.exact
-    assert found.incidents == 3_000
-    assert found.last.gain == expected.improvement(1)
-    assert found.last.fewer == expected.fewer_missed(1)
+    assert found.incidents == 6_000
+    assert abs(found.last.gain.mean - counted.improvement(1).mean) < 1.5 * counted.improvement(1).half
+    assert found.last.gain.half < 0.9 * counted.improvement(1).half
+    assert found.last.fewer.half < 0.9 * counted.fewer_missed(1).half
     for number, own in enumerate(found.results):
-        assert own.missed == expected.missed(number)
-        assert [(one.standard, one.missed) for one in own.standards] == list(expected.standards(number))
-        for kind, one in own.kinds.items():
-            policy = expected.kinds[kind].policies[number]
-            assert one.mean_minutes == policy.minutes("first_mean").mean
-            assert one.p90_minutes == policy.minutes("first_p90").mean
-            assert sorted(one.busy_fractions) == pytest.approx(sorted(policy.busy_fractions))  # one unit a station
+        assert abs(own.missed.mean - counted.missed(number).mean) < 1.5 * counted.missed(number).half
+        for one, (standard, missed) in zip(own.standards, counted.standards(number), strict=True):
+            assert one.standard == standard
+            assert one.missed is not None
+            assert abs(one.missed.mean - missed.mean) < 1.5 * missed.half
+        for kind, of_kind in own.kinds.items():
+            policy = counted.kinds[kind].policies[number]
+            minutes = policy.minutes("first_mean")
+            assert abs(of_kind.mean_minutes - minutes.mean) < 1.5 * minutes.half
+            assert of_kind.p90_minutes == policy.minutes("first_p90").mean
+            assert sorted(of_kind.busy_fractions) == pytest.approx(sorted(policy.busy_fractions))  # one a station
+
+
+def test_table_and_map_agree(simulated: City) -> None:
+    """What a standard misses is the mean over demand points of what the map says, by how often each had incidents."""
+    found = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort(incidents=3_000), with_shares=True)
+    for result, shares in zip(found.results, found.shares, strict=True):
+        for one in result.standards:
+            seen, of_kind = simulated.of_kind(one.standard.kind), shares[one.standard.kind]
+            own = [standard for standard in seen.standards if standard.type == one.standard.type]
+            here = np.array([point.type == one.standard.type for point in seen.demand])
+            chances = of_kind.mean(of_kind.problem.missed(own.index(one.standard)))[here]
+            rates = of_kind.problem.incidents_per_day[here]
+            known = np.isfinite(chances)
+            assert one.missed is not None
+            mean = float((rates[known] * chances[known]).sum() / rates[known].sum())
+            assert mean == pytest.approx(one.missed.mean, abs=2.0 * one.missed.half)
 
 
 def test_simulated_numbers_agree_with_exact_ones(simulated: City, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closest-first exactly lies in the intervals of its simulation, three times as wide; minutes are within 2 %."""
+    """Closest-first exactly lies in its intervals, made 1.5 times as wide (99.7 %); minutes are within 2 %."""
     found = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort(incidents=40_000), with_shares=True).results[0]
     monkeypatch.undo()
     exact = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort()).results[0]
-    assert abs(found.missed.mean - exact.missed.mean) < 3.0 * found.missed.half
+    assert abs(found.missed.mean - exact.missed.mean) < 1.5 * found.missed.half
     for own, other in zip(found.standards, exact.standards, strict=True):
         assert own.missed is not None
         assert other.missed is not None
-        assert abs(own.missed.mean - other.missed.mean) < 3.0 * own.missed.half
+        assert abs(own.missed.mean - other.missed.mean) < 1.5 * own.missed.half
         assert own.minutes == pytest.approx(other.minutes, rel=0.02)
     for kind, one in found.kinds.items():
         assert one.calls_per_day == pytest.approx(exact.kinds[kind].calls_per_day, rel=0.05)
@@ -109,7 +130,7 @@ def test_the_recommended_policy_depends_on_size(town: City, monkeypatch: pytest.
     engine, ladder = town.of_kind("engine"), town.of_kind("ladder")
     assert policy_for(engine, RECOMMENDED) == OPTIMAL
     states = 2.0**8 * 3.0
-    monkeypatch.setattr("runcard.outputs.report.solved.EXACT_WORK", states * len(engine.demand) * 81 - 1)
+    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", states * len(engine.demand) * 81 - 1)
     assert not is_small(engine)
     assert is_small(ladder)
     assert policy_for(engine, RECOMMENDED) == MEAN_FIELD

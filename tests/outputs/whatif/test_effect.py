@@ -11,13 +11,17 @@ from tests.town import plain_town
 from tests.weeks import with_days
 
 from runcard.city import City, Objective, demo_city, generate_grid, read_city, write_city
+from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
 from runcard.outputs.compare import compare_policies
 from runcard.outputs.department_comparison import compare_department
 from runcard.outputs.whatif.changes import Add, Change, Close, Load, Move, Remove, apply_changes
 from runcard.outputs.whatif.effect import find_effect
+from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.outside import city_to_write
-from runcard.outputs.whatif.result import DAYS_PER_YEAR, Effect
+from runcard.outputs.whatif.page import losing_and_gaining
+from runcard.outputs.whatif.result import Effect
+from runcard.outputs.whatif.words import headline
 from runcard.policy.solve_options import DEFAULTS
 
 
@@ -105,6 +109,36 @@ def test_a_unit_less_never_helps_and_one_more_never_hurts(seed: int) -> None:
         assert lost.mean >= -1e-9
 
 
+def with_classes() -> City:
+    """A town without standards, with incidents of three classes."""
+    city = plain_town()
+    slow = (replace(point, trucks=2, arrivals=2, target_minutes=9.0) for point in city.demand[::2])
+    quick = (replace(point, trucks=1, arrivals=1, target_minutes=3.0) for point in city.demand[1::2])
+    return replace(city, demand=(*city.demand, *slow, *quick))
+
+
+def test_every_class_has_a_proven_interval_and_its_minutes() -> None:
+    """Exactly, where the city has no standards; a simulation agrees, and the late fraction is their mean."""
+    city, changes = with_classes(), [Load(1.5)]
+    exact, simulated = find_effect(city, changes), find_effect(city, changes, incidents=30_000)
+    assert len(exact.standards(0)) == 3
+    for one, other in zip(exact.standards(0), simulated.standards(0), strict=True):
+        assert one.missed is not None
+        assert other.missed is not None
+        assert one.missed.difference.low <= one.missed.difference.mean <= one.missed.difference.high
+        assert one.missed.difference.half < 1e-6
+        assert abs(one.missed.difference.mean - other.missed.difference.mean) <= 3.0 * other.missed.difference.half
+        assert one.minutes is not None
+        assert other.minutes is not None
+        assert one.minutes.after.mean == pytest.approx(other.minutes.after.mean, rel=0.02)
+    rates = [
+        sum(point.incidents_per_day for point in city.demand if city.rule_of(point) == one.standard.rule)
+        for one in exact.standards(0)
+    ]
+    parts = [rate * one.missed.before.mean for rate, one in zip(rates, exact.standards(0), strict=True) if one.missed]
+    assert sum(parts) / sum(rates) == pytest.approx(exact.missed(0).before.mean)
+
+
 def test_outside_help_is_no_slower_because_of_a_far_new_station() -> None:
     """A city that does not say how far outside is: a truck more at its far end still does no harm."""
     city = generate_grid(side=6, num_stations=2, load=0.6, seed=3)
@@ -161,6 +195,38 @@ def test_a_simulated_effect_agrees_with_the_exact_one(case: int) -> None:
     _areas_add_up(found, 0.05)
 
 
+@pytest.mark.parametrize("case", range(len(SIMULATED)))
+@pytest.mark.parametrize("incidents", [5_000, 30_000])
+def test_intervals_of_areas_hold_the_exact_changes(case: int, incidents: int) -> None:
+    """Nine in ten or more over three seeds, per incident and in a year; what is calculated has no width."""
+    city, changes = SIMULATED[case]
+    exact = {area.node_id: area for area in find_effect(city, changes).areas}
+    inside, in_a_year = [], []
+    areas = [area for seed in (11, 12, 13) for area in find_effect(city, changes, incidents=incidents, seed=seed).areas]
+    for area in areas:
+        truth = exact[area.node_id]
+        assert truth.half == truth.half_per_year == 0.0
+        if np.isfinite(area.half):
+            inside.append(abs(area.more_missed - truth.more_missed) <= area.half)
+            in_a_year.append(area.per_year.low <= truth.more_per_year <= area.per_year.high)
+    assert len(inside) >= 60
+    assert min(np.mean(inside), np.mean(in_a_year)) >= 0.9  # areas share their noise, so they miss together
+
+
+def test_areas_whose_change_may_be_noise_are_not_listed() -> None:
+    """In a short simulation few areas have a clear change; those that are seen too seldom have none, and say so."""
+    effect = find_effect(demo_city(), [Add("engine", "old-a4")], incidents=1_000)
+    losers, gainers = losing_and_gaining(effect, 1000)
+    assert all(area.is_clear for area in (*losers, *gainers))
+    unclear = [area for area in effect.areas if not area.is_clear and abs(area.more_missed) > 2e-3]
+    assert unclear
+    labels = map_data(effect)["layers"][0]["areas"]
+    assert all(labels[area.node_id]["lines"][-1].startswith("no clear change") for area in unclear)
+    seldom = [area for area in effect.areas if np.isinf(area.half)]
+    assert seldom
+    assert all(area.document()["more_missed_per_year_low"] is None for area in seldom)
+
+
 @pytest.mark.parametrize("change", [Remove("E06"), Add("engine", "old-a4"), Load(1.1)], ids=str)
 def test_common_draws_make_the_interval_of_a_difference_narrow(change: Change) -> None:
     """Half as wide as that of two runs with nothing in common, and a quarter of what counting misses would give."""
@@ -192,8 +258,23 @@ def test_a_policy_can_be_named_and_a_period_chosen() -> None:
     name = week.periods[0].name
     found = [find_effect(week, [Remove("E06")], period=period) for period in (None, name)]
     assert found[0].notes[-1] == "Rates are the means of the week."
-    assert found[1].notes[-1] == f"Rates are those of {name}."
+    assert found[1].notes[-1].startswith(f"Rates are those of {name}, and of a year only its hours count: ")
     assert found[1].before.incidents_per_day == pytest.approx(week.in_period(name).incidents_per_day)
+
+
+def test_a_year_of_a_period_has_only_its_hours() -> None:
+    """That part of a year that it has of a week; and the incidents of all periods make those of a year."""
+    week, incidents = with_days(plain_town()), 0.0
+    for period in week.periods:
+        effect = find_effect(week, [Load(1.5)], period=period.name)
+        rate, missed = effect.before.incidents_per_day, effect.missed(0)
+        year = rate * DAYS_PER_YEAR * len(period.hours) / 168
+        assert effect.per_year(0).before.mean == pytest.approx(year * missed.before.mean)
+        assert sum(area.more_per_year for area in effect.areas) == pytest.approx(effect.per_year(0).difference.mean)
+        assert f"more late incidents in the hours of {period.name}, a year" in headline(effect)
+        assert effect.document()["period"] == period.name
+        incidents += year
+    assert incidents == pytest.approx(DAYS_PER_YEAR * week.incidents_per_day)
 
 
 @pytest.mark.slow

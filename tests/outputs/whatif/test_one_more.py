@@ -6,10 +6,12 @@ from functools import partial
 import numpy as np
 import pytest
 from tests.departments import random_department
+from tests.town import plain_town
 from tests.weeks import with_days
 
 import runcard
 from runcard.city import City, Objective, demo_city, generate_grid
+from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
@@ -19,7 +21,7 @@ from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
 from runcard.outputs.whatif.changes import Add
 from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.one_more import rank_one_more
-from runcard.outputs.whatif.places import DAYS_PER_YEAR, OneMore
+from runcard.outputs.whatif.places import OneMore
 
 ROUNDING = 1e-8
 
@@ -114,6 +116,16 @@ def test_the_best_place_is_what_whatif_says_of_it() -> None:
     assert best.change_lower is not None
     assert best.change_upper is not None
     assert best.change_lower <= effect.missed.difference.mean <= best.change_upper
+
+
+def test_a_period_counts_its_own_rates_and_hours() -> None:
+    """What `whatif --add` says of a period is what the ranking says of it, in a year, too."""
+    week = with_days(plain_town())
+    found = rank_one_more(week, top=1, period="day")
+    effect = find_effect(week, [Add("truck", found.best[0].place)], period="day")
+    assert found.best[0].change is not None
+    assert found.per_year(found.best[0].change) == pytest.approx(effect.per_year(0).difference.mean, rel=1e-5)
+    assert found.document()["days_per_year"] == pytest.approx(DAYS_PER_YEAR * 105 / 168)
 
 
 def test_one_more_unit_never_does_harm() -> None:

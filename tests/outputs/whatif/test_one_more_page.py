@@ -2,14 +2,26 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from runcard.city import City, demo_city, generate_grid
 from runcard.outputs.whatif.one_more import rank_one_more
 from runcard.outputs.whatif.one_more_page import one_more_layer, one_more_page, saved_a_year
-from runcard.outputs.whatif.one_more_words import headline, place_words, proof_words, see_more
+from runcard.outputs.whatif.one_more_words import (
+    change_a_year,
+    headline,
+    misses_per_100,
+    place_words,
+    proof_words,
+    see_more,
+)
 from runcard.outputs.whatif.places import OneMore
+from runcard.outputs.whatif.result import BeforeAfter
+from runcard.outputs.whatif.words import headline as effect_headline
+from runcard.simulate.result import Interval
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +65,42 @@ def test_words_name_the_place_the_gain_and_the_proof(found: OneMore) -> None:
     assert see_more(found).endswith(f"--add truck@{found.places[0].place}")
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "fewer"), [(31.16, 28.54, "2.6"), (114.87, 112.24, "2.6"), (1458.4, 1200.6, "258")]
+)
+def test_a_change_reads_the_same_wherever_it_stands(found: OneMore, before: float, after: float, fewer: str) -> None:
+    """It is rounded itself, also where the rounded numbers before and after differ by another one."""
+    per_year = found.per_year(1.0)
+    best, base = replace(found.best[0], misses=after / per_year), replace(found.base, misses=before / per_year)
+    shown = replace(found, base=base, places=(best,), top=1)
+    assert f": {fewer} fewer late incidents a year" in headline(shown)
+    assert change_a_year(shown, best) == f"-{fewer}"
+    numbers = [Interval(number, number, number) for number in (before, after, after - before)]
+    effect: Any = SimpleNamespace(per_year=lambda _: BeforeAfter(*numbers), before=found.city, period=None)
+    assert effect_headline(effect).startswith(f"{fewer} fewer late incidents a year")
+
+
+def test_every_place_has_as_many_decimals(found: OneMore) -> None:
+    """Of misses per 100, with the zeros at the end; the smallest has three digits."""
+    shares = (0.312, 0.3214, 0.08423)
+    places = tuple(replace(place, misses=share) for place, share in zip(found.best, shares, strict=True))
+    shown = replace(found, places=places, base=replace(found.base, misses=0.5))
+    assert [misses_per_100(shown, place) for place in (*places, shown.base)] == ["31.20", "32.14", "8.42", "50.00"]
+
+
+def test_one_station_is_the_only_one() -> None:
+    """And not all of them."""
+    found = rank_one_more(generate_grid(side=3, num_stations=1, load=0.2, seed=1), top=1)
+    assert proof_words(found).startswith("This is proven. The only station was looked at")
+
+
 def test_a_simulated_answer_says_that_it_is_not_proven() -> None:
     """And how it was found, in a department with kinds."""
     found = rank_one_more(demo_city(), "engine", top=2, incidents=2000)
     words = proof_words(found)
-    assert words.startswith("This is not proven")
+    assert words.startswith("This is not proven: it is simulated, as asked for.")
+    assert "too many states" not in words
+    assert "too many states" in proof_words(replace(found, asked_to_simulate=False))
     assert "the closest engines go in both" in words
     assert "95 %" in words
 

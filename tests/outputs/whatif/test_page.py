@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.browser import OpenPage
+from tests.town import plain_town
 
 from runcard.city import City, demo_city
 from runcard.outputs.page.colours import diverging, lightness
@@ -15,7 +16,7 @@ from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import change_classes, map_data, station_lines
 from runcard.outputs.whatif.page import losing_and_gaining, whatif_page
 from runcard.outputs.whatif.result import BeforeAfter, Effect
-from runcard.outputs.whatif.words import headline, signed, span
+from runcard.outputs.whatif.words import headline, method, signed, span
 from runcard.simulate.result import Interval
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>{{ 7*7 }}"
@@ -134,21 +135,28 @@ def test_numbers_are_written_with_signs_and_ranges() -> None:
     assert span(Interval(0.1, float("nan"), float("nan")), 100.0, 1) == ""
 
 
+def test_the_method_says_why_it_is_simulated() -> None:
+    """Because somebody asked for it, or because there are too many states."""
+    asked = find_effect(plain_town(), [Load(1.2)], incidents=1000)
+    assert method(asked).startswith("As asked for: 1,000 incidents were simulated")
+    assert method(replace(asked, asked_to_simulate=False)).startswith("There are too many states to calculate: 1,000")
+
+
 @pytest.mark.parametrize(
     ("difference", "words"),
     [
         (
             (20.2, -10.0, 50.4),
-            "No clear change: between 10.0 fewer and 50.4 more missed standards a year (1,020.2 a year",
+            "No clear change: between 10.0 fewer and 50.4 more missed standards a year (1,020.2 instead",
         ),
-        ((200.4, 150.0, 250.0), "200 more missed standards a year (150 to 250): 1,200 a year instead of 1,000."),
-        ((-20.4, -25.5, -15.0), "20.4 fewer missed standards a year (15.0 to 25.5): 979.6 a year instead of 1,000.0."),
+        ((200.4, 150.0, 250.0), "200 more missed standards a year (150 to 250): 1,200 instead of 1,000."),
+        ((-20.4, -25.5, -15.0), "20.4 fewer missed standards a year (15.0 to 25.5): 979.6 instead of 1,000.0."),
         ((0.0, 0.0, 0.0), "As many missed standards as before: 1,000.0 a year."),
     ],
 )
 def test_the_headline_says_more_fewer_or_not_clear(difference: tuple[float, float, float], words: str) -> None:
-    """By where the interval of the change lies; its numbers can be taken from one another."""
+    """By where the interval of the change lies."""
     before, after = (Interval(mean, mean, mean) for mean in (1000.0, 1000.0 + difference[0]))
     change = BeforeAfter(before, after, Interval(*difference))
-    effect: Any = SimpleNamespace(per_year=lambda _: change, before=demo_city())
+    effect: Any = SimpleNamespace(per_year=lambda _: change, before=demo_city(), period=None)
     assert headline(effect).startswith(words)

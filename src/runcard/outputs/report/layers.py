@@ -147,10 +147,10 @@ def team_layer(own: KindMap) -> Layer:
         for point in ground.points
     )
     colours = area_colours(ground, [Panel("", "", 0, owners, ())])
-    used = list(dict.fromkeys(colours[i] for i in sorted({i for i in owners if i >= 0})))
-    units = {
-        colour: [own.unit((i,))[0] for i in sorted(set(owners)) if i >= 0 and colours[i] == colour] for colour in used
-    }
+    # Of every node: one that lies in the place of another has no cell of its own.
+    first_due = sorted({answer.team[0] for answer in shown.values() if answer.team})
+    used = list(dict.fromkeys(colours[i] for i in first_due))
+    units = {colour: [own.unit((i,))[0] for i in first_due if colours[i] == colour] for colour in used}
     areas = {
         node: {
             "class": used.index(colours[answer.team[0]]),

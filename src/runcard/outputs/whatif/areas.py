@@ -2,18 +2,86 @@
 
 With m_k(j) the weighted sum of standards that kind k misses at demand point j, and λ_j its rate, an area, that is a
 node, misses Σ_k Σ_j λ_j m_k(j) / Σ_j λ_j per incident. Response minutes are the mean over the kinds that change.
+
+Of simulated kinds the change has a 95 % interval. With x_b and n_b the sum of misses and the incidents of an area in
+batch b, n̄ the mean of n_b and R = Σx / Σn, before, and primed after, it is that of the mean over batches of
+
+    f' (x'_b - R' n'_b) / n̄' - f (x_b - R n_b) / n̄
+
+with f = f' = λ_k / λ for the change per incident, and f = λ_k, f' = λ'_k for that in a day. Changes of few incidents
+are rare and large, and what is rare may not have been seen: without more, 65 to 98 % of such intervals held the truth.
+So one miss, f' w / Σn with w the largest weight of a standard, is added to each half. With seeds that had no part in
+this choice 94 to 100 % then did, in five changes of two cities, with 5,000 and with 30,000 incidents. Intervals of
+kinds are added end by end. Where fewer than `FEWEST` incidents were seen, nothing is known.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping
+from math import inf
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.outputs.whatif.result import AreaEffect, KindEffect
+from runcard.simulate.result import interval_of
+
+FEWEST: Final = 30
 
 
-def area_effects(before: City, after: City, kinds: Mapping[str, KindEffect]) -> tuple[AreaEffect, ...]:
+class Noise(NamedTuple):
+    """Half of the 95 % intervals of the change in an area, per incident and in a day."""
+
+    per_incident: float = 0.0
+    per_day: float = 0.0
+
+    def plus(self, other: "Noise") -> "Noise":
+        """Both together, on the safe side."""
+        return Noise(self.per_incident + other.per_incident, self.per_day + other.per_day)
+
+
+def noise_of(one: KindEffect, rates: Mapping[str, float]) -> dict[str, Noise]:
+    """What a simulation leaves open of the change of each area by one kind; `rates` are those of the areas after."""
+    sums = [points.batches for points in one.points]
+    if not one.changed or sums[0] is None or sums[1] is None:
+        return {}
+    nodes = {node_id: n for n, node_id in enumerate(dict.fromkeys(point.node_id for point in one.after.demand))}
+    place = np.array([nodes[point.node_id] for point in one.after.demand])
+    # The same batches before and after; a last one may be missing where it had no incidents.
+    num = min(len(own[0]) for own in (sums[0], sums[1]))
+    parts, per_day, seen = [], [], np.full(len(nodes), np.inf)
+    for city, (missed, incidents) in ((one.before, sums[0]), (one.after, sums[1])):
+        above, below = (_by_area(own[:num], place, len(nodes)) for own in (missed, incidents))
+        total = below.sum(axis=0)
+        seen = np.minimum(seen, total)
+        safe = np.maximum(total, 1.0)
+        parts.append((above - above.sum(axis=0) / safe * below) * num / safe)
+        per_day.append(np.bincount(place, [point.incidents_per_day for point in city.demand], len(nodes)))
+    found, largest = {}, max((standard.weight for standard in one.after.standards), default=1.0)
+    for node_id, n in nodes.items():
+        if rates[node_id] <= 0.0:
+            continue
+        if seen[n] < FEWEST:
+            found[node_id] = Noise(inf, inf)
+            continue
+        old, new = parts[0][:, n], parts[1][:, n]
+        rate, miss = float(per_day[1][n]), largest / float(seen[n])
+        half, in_a_day = interval_of(new - old).half, interval_of(rate * new - float(per_day[0][n]) * old).half
+        found[node_id] = Noise(rate / rates[node_id] * (half + miss), in_a_day + rate * miss)
+    return found
+
+
+def _by_area(values: NDArray[np.float64], place: NDArray[np.int64], num_areas: int) -> NDArray[np.float64]:
+    """[batch, area] the sums of numbers [batch, J]."""
+    found = np.zeros((num_areas, len(values)))
+    np.add.at(found, place, values.T)
+    return found.T
+
+
+def area_effects(
+    before: City, after: City, kinds: Mapping[str, KindEffect], *, days_per_year: float
+) -> tuple[AreaEffect, ...]:
     """What changes in each area with incidents; where a simulation saw none, nothing is known and it is left out."""
     rates, rates_before = defaultdict[str, float](float), defaultdict[str, float](float)
     for old, new in zip(before.demand, after.demand, strict=True):
@@ -24,7 +92,10 @@ def area_effects(before: City, after: City, kinds: Mapping[str, KindEffect]) -> 
         defaultdict[str, list[float]](lambda: [0.0] * 3),
     )
     closest: dict[str, tuple[str, str]] = {}
+    noise = defaultdict[str, Noise](Noise)
     for one in kinds.values():
+        for node_id, own_noise in noise_of(one, rates).items():
+            noise[node_id] = noise[node_id].plus(own_noise)
         known = np.logical_not(np.isnan(one.points[0].missed) | np.isnan(one.points[1].missed))
         for j in np.flatnonzero(known).tolist():
             node_id, rate = one.after.demand[j].node_id, one.after.demand[j].incidents_per_day
@@ -54,6 +125,9 @@ def area_effects(before: City, after: City, kinds: Mapping[str, KindEffect]) -> 
             minutes_after=of_minutes[1],
             closest_before=closest[node_id][0],
             closest_after=closest[node_id][1],
+            days_per_year=days_per_year,
+            half=noise[node_id].per_incident,
+            half_per_year=days_per_year * noise[node_id].per_day,
         )
         found.append(area)
     return tuple(found)

@@ -8,11 +8,12 @@ Trucks from outside come as far after the changes as before (see `outside.py`).
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from runcard.city.model import LATE, City
 from runcard.mdp.problem import MINUTES, P_LATE
+from runcard.outputs.chances import rules_of
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
 from runcard.outputs.policy_choice import is_small
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
@@ -20,7 +21,7 @@ from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.outputs.whatif.areas import area_effects
 from runcard.outputs.whatif.changes import Change, apply_changes, change_words, changed_kinds
 from runcard.outputs.whatif.outside import same_outside
-from runcard.outputs.whatif.paired import SimulatedCity, paired_effect, rules_of
+from runcard.outputs.whatif.paired import SimulatedCity, paired_effect
 from runcard.outputs.whatif.result import (
     BeforeAfter,
     Effect,
@@ -29,10 +30,12 @@ from runcard.outputs.whatif.result import (
     PolicyEffect,
     StandardEffect,
     UnitEffect,
+    days_per_year,
     no_change,
     point_interval,
     proven_change,
 )
+from runcard.outputs.whatif.words import rate_words
 from runcard.policy.solve import check_size, policy_name
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.simulate.result import Interval
@@ -62,6 +65,7 @@ def find_effect(
     name = None if policy is None else policy_name(policy)
     before, after = city, apply_changes(city, changes)
     before, after = (one.of_week if period is None else one.in_period(period) for one in (before, after))
+    of_period = None if period is None else city.period(period)
     changed = changed_kinds(before, after)
     found = {}
     for kind in before.kinds:
@@ -78,16 +82,18 @@ def find_effect(
     if city.objective != LATE:
         notes.append("The objective of the city counts minutes, so units are not sent for the fewest misses alone.")
     if city.periods:
-        notes.append("Rates are the means of the week." if period is None else f"Rates are those of {period}.")
+        notes.append(rate_words(of_period))
     return Effect(
         before=before,
         after=after,
         changes=tuple(change_words(before, after)),
         kinds=found,
-        areas=area_effects(before, after, found),
+        areas=area_effects(before, after, found, days_per_year=days_per_year(of_period)),
         seconds=time.perf_counter() - began,
         incidents=(incidents or INCIDENTS) if simulated else None,
+        asked_to_simulate=incidents is not None,
         notes=tuple(notes),
+        period=of_period,
     )
 
 
@@ -166,7 +172,7 @@ class _Work:
             run = SimulatedCity(city, self.names, self.options, steps)
             run.simulate(incidents, self.seed, like=self.before)
             runs.append(run)
-            points.append(_means(run.shares(self.names[0])))
+            points.append(replace(_means(run.shares(self.names[0])), batches=run.missed_at_points()))
         policies = [paired_effect(name, runs[0], runs[-1]) for name in self.names]
         return self._effect(policies, [one.busy(self.names[0]) for one in runs], points, exact=False)
 
@@ -217,8 +223,7 @@ def _proven_effect(name: str, before: Comparison, after: Comparison) -> PolicyEf
         return change(known) if len(known) == len(numbers) else None
 
     last = [one.evaluation.last_minutes for one in results]
-    missed = [_missed(result, of) for result, of in zip(results, (before, after), strict=True)]
-    minutes = [_minutes(result, missed[0]) for result in results]
+    missed, minutes = [_missed(one) for one in results], [_minutes(one) for one in results]
     return PolicyEffect(
         name=name,
         missed=change([Interval(one.evaluation.late_fraction, one.lower, one.upper) for one in results]),
@@ -236,26 +241,21 @@ def _proven_effect(name: str, before: Comparison, after: Comparison) -> PolicyEf
     )
 
 
-def _missed(result: ComparedPolicy, comparison: Comparison) -> list[Interval | None]:
+def _missed(result: ComparedPolicy) -> list[Interval | None]:
     """How often each standard, or each rule of a city without standards, is missed; None if there are no incidents."""
-    if result.standards:
-        return [
-            None
-            if one.miss_fraction is None or one.lower is None or one.upper is None
-            else Interval(one.miss_fraction, one.lower, one.upper)
-            for one in result.standards
-        ]
-    if not result.late_by_rule:
+    counted = result.standards or result.rules
+    if not counted:
         return [Interval(result.evaluation.late_fraction, result.lower, result.upper)]
-    rules = rules_of(comparison.city, comparison.problem)
-    found = [result.late_by_rule.get(rule.standard.rule) for rule in rules]
-    return [None if one is None else point_interval(one) for one in found]
+    return [
+        None
+        if one.miss_fraction is None or one.lower is None or one.upper is None
+        else Interval(one.miss_fraction, one.lower, one.upper)
+        for one in counted
+    ]
 
 
-def _minutes(result: ComparedPolicy, missed: Sequence[Interval | None]) -> list[Interval | None]:
+def _minutes(result: ComparedPolicy) -> list[Interval | None]:
     """The mean minutes of the arrival that each standard is about, if that is known."""
-    if result.standards:
-        found = [one.mean_minutes for one in result.standards]
-    else:
-        found = [result.evaluation.mean_response_minutes if len(missed) == 1 else None] * len(missed)
+    counted = result.standards or result.rules
+    found = [one.mean_minutes for one in counted] if counted else [result.evaluation.mean_response_minutes]
     return [None if one is None else point_interval(one) for one in found]

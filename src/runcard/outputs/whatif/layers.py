@@ -12,7 +12,7 @@ from runcard.city.model import City
 from runcard.outputs.page.colours import Classes, classes_of, diverging, sequential
 from runcard.outputs.page.ground import ground_of
 from runcard.outputs.whatif.result import AreaEffect, Effect
-from runcard.outputs.whatif.words import closest_words, misses, signed, unit_word
+from runcard.outputs.whatif.words import a_year, closest_words, misses, signed, span, unit_word
 
 LADDER: Final = (1.0, 2.0, 5.0)
 UNKNOWN: Final = "too few incidents to tell"
@@ -89,7 +89,8 @@ def station_lines(before: City, after: City) -> dict[str, list[str]]:
 
 def _lines(effect: Effect, area: AreaEffect) -> list[str]:
     """What the label of an area says."""
-    what = misses(effect.before)
+    what, between = misses(effect.before), span(area.per_year, 1.0, 1, sign=True)
+    noise = f"95 % sure: {between}" if between else "too few simulated incidents to be sure"
     return [
         f"Area {area.name or area.node_id}",
         f"{what} per 100 incidents: {100.0 * area.missed_before:.1f} before, {100.0 * area.missed_after:.1f} after "
@@ -97,7 +98,8 @@ def _lines(effect: Effect, area: AreaEffect) -> list[str]:
         f"first {' or '.join(map(unit_word, effect.changed_kinds))}: {area.minutes_before:.2f} min before, "
         f"{area.minutes_after:.2f} after",
         f"closest station: {closest_words(area)}",
-        f"{area.incidents_after:.3g} incidents a day: {signed(area.more_per_year, 1)} {what} a year",
+        f"{area.incidents_after:.3g} incidents a day: {signed(area.more_per_year, 1)} {what} {a_year(effect.period)}",
+        *([] if area.half == 0.0 else [noise if area.is_clear else f"no clear change; {noise}"]),
     ]
 
 
@@ -120,9 +122,13 @@ def _changes(
     effect: Effect, layer_id: str, title: str, values: Sequence[float], words: tuple[str, str]
 ) -> dict[str, Any]:
     classes = change_classes(values, words)
-    swatches = diverging(len(classes))
-    numbers = [classes.of(value) for value in values]
-    return _layer(effect, layer_id, title, classes.legend(swatches), numbers)
+    legend = classes.legend(diverging(len(classes)))
+    clear = [area.is_clear or layer_id != "change" for area in effect.areas]
+    if not all(clear) and not effect.exact and len(legend) > 1:
+        legend[classes.of(0.0)]["label"] += ", or not clear"
+    # An area whose change may be noise has the colour of no change.
+    numbers = [classes.of(value if sure else 0.0) for value, sure in zip(values, clear, strict=True)]
+    return _layer(effect, layer_id, title, legend, numbers)
 
 
 def _level(effect: Effect, layer_id: str, title: str, classes: Classes, field: str) -> dict[str, Any]:

@@ -78,6 +78,7 @@ def rank_one_more(
         thinned=thinned,
         certified=certified,
         simulated=simulated,
+        asked_to_simulate=incidents is not None,
         period=period,
         seconds=time.perf_counter() - began,
     )

@@ -15,15 +15,17 @@ from runcard.outputs.page.colours import classes_of, sequential
 from runcard.outputs.page.ground import ground_of
 from runcard.outputs.page.parts import embedded, page_parts
 from runcard.outputs.whatif.one_more_words import (
-    fewer_a_year,
+    change_a_year,
+    decimals_a_year,
     headline,
+    misses_per_100,
     place_words,
     proof_words,
     see_more,
     year_span,
 )
 from runcard.outputs.whatif.places import OneMore, Place
-from runcard.outputs.whatif.words import misses, signed, unit_word
+from runcard.outputs.whatif.words import a_year, misses, unit_word, whole
 
 
 def one_more_layer(found: OneMore) -> dict[str, Any]:
@@ -32,7 +34,8 @@ def one_more_layer(found: OneMore) -> dict[str, Any]:
     known = {place.node_id: place for place in reversed(found.places) if place.node_id in areas}
     saved = {node_id: saved_a_year(found, place) for node_id, place in known.items()}
     of_late = found.city.objective == LATE
-    unit = f"fewer {misses(found.city)} a year" if of_late else "a year less of what is minimised"
+    yearly = a_year(found.of_period)
+    unit = f"fewer {misses(found.city)} {yearly}" if of_late else f"{yearly} less of what is minimised"
     classes = classes_of(list(saved.values()), num=6, label=lambda limit: f"{limit:.6g}")
     ranks = {place.node_id: number for number, place in enumerate(found.best, start=1)}
     return {
@@ -63,10 +66,12 @@ def saved_a_year(found: OneMore, place: Place) -> float:
 def _lines(found: OneMore, place: Place, unit: str) -> list[str]:
     """What the label of a place says."""
     about = "" if place.cost is not None else "about "
-    lines = [place_words(found, place), f"{about}{saved_a_year(found, place):.1f} {unit}"]
+    decimals = decimals_a_year(found)
+    lines = [place_words(found, place), f"{about}{whole(saved_a_year(found, place), decimals)} {unit}"]
     if place.lower is not None and place.pruned_by is not None:
         assert found.base.cost is not None
-        lines.append(f"proven: at most {found.per_year(found.base.cost - place.lower):.1f}")
+        most = whole(found.per_year(found.base.cost - place.lower), decimals)
+        lines.append(f"proven: at most {most}")
     if place.mean_response_minutes is not None:
         lines.append(f"first {unit_word(found.kind)} there after {place.mean_response_minutes:.2f} min")
     return lines
@@ -87,9 +92,9 @@ def one_more_page(found: OneMore) -> str:
         what=misses(found.city),
         unit=unit_word(found.kind),
         place_words=place_words,
-        fewer_a_year=fewer_a_year,
+        change_a_year=change_a_year,
+        misses_per_100=misses_per_100,
         year_span=year_span,
-        signed=signed,
         style=Markup(parts.style),
         script=Markup(parts.script),
         data=Markup(embedded(data)),

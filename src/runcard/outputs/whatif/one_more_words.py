@@ -1,9 +1,11 @@
 """Where one more unit should stand, in words of the trade: the same on the terminal and on the page."""
 
+from shlex import join
+
 from runcard.city.model import LATE
 from runcard.outputs.whatif.places import OneMore, Place
-from runcard.outputs.whatif.words import misses, signed, unit_word, whole
-from runcard.outputs.words import article, counted
+from runcard.outputs.whatif.words import a_year, misses, rate_words, signed, unit_word, whole, year_decimals
+from runcard.outputs.words import article, counted, decimals_of
 
 MOST_TIES = 5
 
@@ -25,11 +27,29 @@ def fewer_a_year(found: OneMore, place: Place) -> float:
     return found.per_year(found.base.misses - place.misses)
 
 
+def decimals_a_year(found: OneMore) -> int:
+    """The decimals of the changes a year of the best places."""
+    return year_decimals(*(fewer_a_year(found, place) for place in found.best))
+
+
+def change_a_year(found: OneMore, place: Place) -> str:
+    """The change in missed standards a year with the unit at one of the best places, with its sign."""
+    return signed(-fewer_a_year(found, place), decimals_a_year(found))
+
+
+def misses_per_100(found: OneMore, place: Place) -> str:
+    """The misses per 100 incidents, with as many decimals for each place."""
+    known = [one.misses for one in (found.base, *found.best) if one.misses]
+    assert place.misses is not None
+    return f"{100.0 * place.misses:.{decimals_of(min(known, default=0.0), significant=3)}f}"
+
+
 def year_span(found: OneMore, place: Place) -> str:
     """Where the change a year lies, if missed standards are what is made smallest; empty if it shows no width."""
     if found.city.objective != LATE or place.change_lower is None or place.change_upper is None:
         return ""
-    ends = [signed(found.per_year(end), 1) for end in (place.change_lower, place.change_upper)]
+    decimals = decimals_a_year(found)
+    ends = [signed(found.per_year(end), decimals) for end in (place.change_lower, place.change_upper)]
     return "" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
@@ -38,44 +58,54 @@ def headline(found: OneMore) -> str:
     best, base, unit = found.places[0], found.base, unit_word(found.kind)
     assert best.misses is not None
     assert base.misses is not None
-    numbers = [found.per_year(one) for one in (base.misses, best.misses)]
-    decimals = 0 if abs(numbers[0] - numbers[1]) >= 100.0 else 1
-    before, after = (whole(one, decimals) for one in numbers)
-    fewer = whole(round(numbers[0], decimals) - round(numbers[1], decimals), decimals)
+    decimals = decimals_a_year(found)
+    before, after = (whole(found.per_year(one), decimals) for one in (base.misses, best.misses))
+    fewer = whole(fewer_a_year(found, best), decimals)
     return (
-        f"One more {unit} does most at {place_words(found, best)}: {fewer} fewer {misses(found.city)} a year, "
-        f"{after} instead of {before}. The first {unit} is there after {best.mean_response_minutes:.2f} min instead of "
-        f"{base.mean_response_minutes:.2f}."
+        f"One more {unit} does most at {place_words(found, best)}: {fewer} fewer {misses(found.city)} "
+        f"{a_year(found.of_period)}, {after} instead of {before}. The first {unit} is there after "
+        f"{best.mean_response_minutes:.2f} min instead of {base.mean_response_minutes:.2f}."
     )
 
 
 def proof_words(found: OneMore) -> str:
     """How sure that is, in a few sentences."""
     counts, looked, unit = found.counts, _looked_at(found), unit_word(found.kind)
+    were, solved = _were(len(found.places)), f"{counts['solved']:,} {_were(counts['solved'])}"
     if found.simulated:
+        why = "it is simulated, as asked for" if found.asked_to_simulate else "there are too many states to calculate"
         words = (
-            f"This is not proven: there are too many states to calculate. {looked} got a first guess, and the best "
-            f"{counts['solved']} were simulated with the same incidents as the department as it is; the closest "
-            f"{unit}s go in both. Intervals are at 95 %."
+            f"This is not proven: {why}. {looked} got a first guess, and the best {solved} simulated with the "
+            f"same incidents as the department as it is; the closest {unit}s go in both. Intervals are at 95 %."
         )
     elif found.certified:
         others = f", and a proven bound rules the other {counts['ruled_out']:,} out of the best {found.top}"
         words = (
-            f"This is proven. {looked} were looked at, each with the best way to send {unit}s there is: "
-            f"{counts['solved']} were calculated to the end{others if counts['ruled_out'] else ''}."
+            f"This is proven. {looked} {were} looked at, each with the best way to send {unit}s there is: "
+            f"{solved} calculated to the end{others if counts['ruled_out'] else ''}."
         )
     else:
         left = f" {counts['guessed']:,} places only got a first guess." if counts["guessed"] else ""
-        words = f"This is not proven to be the best. {looked} were looked at, {counts['solved']} calculated.{left}"
+        words = f"This is not proven to be the best. {looked} {were} looked at, {counts['solved']} calculated.{left}"
     return " ".join([words, *_notes(found)])
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 def _looked_at(found: OneMore) -> str:
     num_stations = sum(one.station_id is not None for one in found.places)
+    stations = f"All {num_stations:,} stations" if num_stations > 1 else "The only station"
     if not found.anywhere:
-        return f"All {counted(num_stations, 'station')}"
-    which = "nodes with incidents" if found.thinned else "other nodes of the roads"
-    return f"All {counted(num_stations, 'station')} and {len(found.places) - num_stations:,} {which}"
+        return stations
+    others = len(found.places) - num_stations
+    nodes = (
+        f"{counted(others, 'node')} with incidents"
+        if found.thinned
+        else f"{counted(others, 'other node')} of the roads"
+    )
+    return f"{stations} and {nodes}"
 
 
 def _notes(found: OneMore) -> list[str]:
@@ -85,12 +115,12 @@ def _notes(found: OneMore) -> list[str]:
         more = f" and {len(found.ties) - MOST_TIES} more" if len(found.ties) > MOST_TIES else ""
         notes.append(f"Not told apart from the best one: {named}{more}.")
     if found.city.periods:
-        which = "the means of the week" if found.period is None else f"those of {found.period}"
-        notes.append(f"Rates are {which}.")
+        notes.append(rate_words(found.of_period))
     return notes
 
 
 def see_more(found: OneMore) -> str:
     """What to do next."""
     best, kind = found.places[0], unit_word(found.kind)
-    return f"To see {article(kind)} {kind} there in full: runcard whatif CITY --add {kind}@{best.place}"
+    words = ["--add", f"{kind}@{best.place}", *([] if found.period is None else ["--period", found.period])]
+    return f"To see {article(kind)} {kind} there in full: runcard whatif CITY {join(words)}"

@@ -10,6 +10,8 @@ from runcard.outputs.page.parts import embedded, page_parts
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.result import AreaEffect, Effect, UnitEffect
 from runcard.outputs.whatif.words import (
+    a_year,
+    area_words,
     arrival_lines,
     closest_words,
     headline,
@@ -37,6 +39,8 @@ def whatif_page(effect: Effect) -> str:
     return template.render(
         effect=effect,
         what=misses(effect.before),
+        yearly=a_year(effect.period),
+        area_words=area_words(effect),
         plain=not effect.before.standards,
         headline=headline(effect),
         headline_closest=headline(effect, 1),
@@ -57,8 +61,9 @@ def whatif_page(effect: Effect) -> str:
 
 
 def losing_and_gaining(effect: Effect, most: int = MOST_AREAS) -> tuple[list[AreaEffect], list[AreaEffect]]:
-    """The areas that lose the most in a year, and those that gain the most; small changes are none."""
-    ranked = [area for area in effect.ranked_areas() if abs(area.more_missed) >= LEAST_CHANGE[effect.exact]]
+    """The areas that lose the most in a year, and those that gain the most, where that is clear and not small."""
+    least = LEAST_CHANGE[effect.exact]
+    ranked = [area for area in effect.ranked_areas() if abs(area.more_missed) >= least and area.is_clear]
     losers = [area for area in ranked if area.more_missed > 0.0]
     gainers = [area for area in reversed(ranked) if area.more_missed < 0.0]
     return losers[:most], gainers[:most]

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runcard.city.model import DAYS_PER_YEAR, City
+from runcard.city.model import City
+from runcard.city.periods import Period
+from runcard.outputs.whatif.result import days_per_year
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +73,8 @@ class OneMore:
     """Whether the best `top` are proven to be the best: every other place is solved, or ruled out by a bound."""
     simulated: bool
     """Whether bounds are 95 % intervals of a simulation, under closest-first, and not proven."""
+    asked_to_simulate: bool
+    """Else it was simulated, if it was, because there are too many states."""
     period: str | None
     """The period of the week whose rates count; None: the means of the week, or the city has none."""
     seconds: float
@@ -111,9 +115,19 @@ class OneMore:
         low, high = (cost if end is None else end for end in (place.lower, place.upper))
         return min(max(cost, low), high)
 
+    @property
+    def of_period(self) -> Period | None:
+        """The period, with its hours."""
+        return None if self.period is None else self.city.period(self.period)
+
+    @property
+    def city_of_period(self) -> City:
+        """The city with the rates that count; with its periods, if those are their means."""
+        return self.city if self.period is None else self.city.in_period(self.period)
+
     def per_year(self, per_incident: float) -> float:
-        """What a number per incident makes in a year."""
-        return per_incident * self.incidents_per_day * DAYS_PER_YEAR
+        """What a number per incident makes in a year, or in its hours of the period."""
+        return per_incident * self.incidents_per_day * days_per_year(self.of_period)
 
     def document(self) -> dict[str, Any]:
         """The content as plain values, for JSON."""
@@ -126,6 +140,7 @@ class OneMore:
             "certified": self.certified,
             "simulated": self.simulated,
             "incidents_per_day": self.incidents_per_day,
+            "days_per_year": days_per_year(self.of_period),
             "base": self._entry(self.base),
             "places": [self._entry(place) for place in self.places],
             "ties": [place.place for place in self.ties],

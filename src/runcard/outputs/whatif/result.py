@@ -14,10 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
+from runcard.city.periods import Period
 from runcard.outputs.simulate import interval_values
 from runcard.simulate.result import Interval
 
 NOTHING: Final = Interval(0.0, 0.0, 0.0)
+
+
+def days_per_year(period: Period | None) -> float:
+    """The days of a year; of a period, as many days as it has hours in a year."""
+    return DAYS_PER_YEAR if period is None else DAYS_PER_YEAR * period.part_of_week
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,8 @@ class PointMeans:
     """Until the first unit is there."""
     closest: tuple[str, ...]
     """The station with a unit of the kind that has the shortest drive there."""
+    batches: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    """[batch, J] the sum of missed standards, and the incidents, in each batch of a simulation; None if calculated."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -150,6 +158,12 @@ class AreaEffect:
     closest_before: str
     """The closest station with units of the first kind that changes."""
     closest_after: str
+    days_per_year: float = DAYS_PER_YEAR
+    """Fewer, where only the hours of a period count."""
+    half: float = 0.0
+    """Half of the 95 % interval of `more_missed`; 0 if it is calculated, inf where too few incidents were simulated."""
+    half_per_year: float = 0.0
+    """The same of `more_per_year`."""
 
     @property
     def more_missed(self) -> float:
@@ -157,10 +171,30 @@ class AreaEffect:
         return self.missed_after - self.missed_before
 
     @property
+    def is_clear(self) -> bool:
+        """Whether it is certain that more, or fewer, standards are missed."""
+        return abs(self.more_missed) > self.half
+
+    @property
+    def per_year(self) -> Interval:
+        """How many more standards are missed in a year, with its interval."""
+        more = self.more_per_year
+        return Interval(more, more - self.half_per_year, more + self.half_per_year)
+
+    @property
     def more_per_year(self) -> float:
         """How many more standards are missed in a year."""
         before, after = self.incidents_before * self.missed_before, self.incidents_after * self.missed_after
-        return DAYS_PER_YEAR * (after - before)
+        return self.days_per_year * (after - before)
+
+    def document(self) -> dict[str, Any]:
+        """The same as plain values, ready for JSON."""
+        own = asdict(self)
+        for name in ("days_per_year", "half", "half_per_year"):  # the first is that of all areas
+            del own[name]
+        year = interval_values(self.per_year)
+        ends = {f"more_missed_per_year_{end}": year[end] for end in ("low", "high")}
+        return own | {"more_missed_per_year": self.more_per_year} | ends
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -175,8 +209,17 @@ class Effect:
     areas: tuple[AreaEffect, ...]
     seconds: float
     incidents: int | None
-    """How many were simulated in each city; None if nothing had to be."""
+    """How many were simulated in each city; None if nothing was."""
+    asked_to_simulate: bool = False
+    """Else it was simulated, if it was, because there are too many states."""
     notes: tuple[str, ...] = ()
+    period: Period | None = None
+    """The period whose rates count; None: the means of the week, or the city has none."""
+
+    @property
+    def days_per_year(self) -> float:
+        """The days of a year, or the hours of the period in days."""
+        return days_per_year(self.period)
 
     @property
     def exact(self) -> bool:
@@ -205,10 +248,10 @@ class Effect:
         return _sum_of(parts)
 
     def per_year(self, number: int) -> BeforeAfter:
-        """The weighted sum of missed standards of all kinds in a year, under a policy."""
+        """The weighted sum of missed standards of all kinds in a year, or in its hours of the period."""
         parts = [
             (
-                tuple(DAYS_PER_YEAR * city.incidents_per_day for city in (one.before, one.after)),
+                tuple(self.days_per_year * city.incidents_per_day for city in (one.before, one.after)),
                 one.policies[number].missed,
             )
             for one in self.kinds.values()
@@ -268,13 +311,15 @@ class Effect:
         return {
             "city": self.before.name,
             "changes": list(self.changes),
+            "period": None if self.period is None else self.period.name,
+            "days_per_year": self.days_per_year,
             "exact": self.exact,
             "incidents": self.incidents,
             "seconds": self.seconds,
             "policies": policies,
             "kinds": kinds,
             "units": [asdict(unit) for unit in self.units],
-            "areas": [asdict(area) | {"more_missed_per_year": area.more_per_year} for area in self.ranked_areas()],
+            "areas": [area.document() for area in self.ranked_areas()],
             "notes": list(self.notes),
         }
 

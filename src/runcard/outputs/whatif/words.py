@@ -5,6 +5,7 @@ from typing import Final
 
 from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City, Standard
+from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
 from runcard.outputs.words import article
 from runcard.simulate.result import Interval
@@ -14,14 +15,19 @@ SAME: Final = 5e-7
 
 
 def signed(number: float, decimals: int) -> str:
-    """A difference with its sign, and no -0.00."""
+    """A difference with its sign and with commas, and no -0.00."""
     rounded = round(number, decimals) + 0.0
-    return f"{rounded:+.{decimals}f}" if rounded else f"{0:.{decimals}f}"
+    return f"{rounded:+,.{decimals}f}" if rounded else f"{0:.{decimals}f}"
 
 
 def whole(number: float, decimals: int = 0) -> str:
     """A number as people count, with commas."""
     return f"{round(number, decimals) + 0.0:,.{decimals}f}"
+
+
+def year_decimals(*changes: float) -> int:
+    """The decimals of changes in a year, the same wherever one of them is shown: none if one is 100 or more."""
+    return 0 if max(map(abs, changes), default=0.0) >= 100.0 else 1
 
 
 def span(interval: Interval, times: float, decimals: int, *, sign: bool = False) -> str:
@@ -40,6 +46,21 @@ def misses(city: City) -> str:
     return "missed standards" if city.standards else "late incidents"
 
 
+def a_year(period: Period | None) -> str:
+    """In what time something is counted: a year, or those hours of it that are in a period."""
+    return "a year" if period is None else f"in the hours of {period.name}, a year"
+
+
+def rate_words(period: Period | None) -> str:
+    """Which rates count in a city with periods, and which hours of a year."""
+    if period is None:
+        return "Rates are the means of the week."
+    return (
+        f"Rates are those of {period.name}, and of a year only its hours count: {len(period.hours)} of "
+        f"{HOURS_PER_WEEK} a week."
+    )
+
+
 def closest_words(area: AreaEffect) -> str:
     """The station that is closest to an area, before and after."""
     return ", then ".join(dict.fromkeys((area.closest_before, area.closest_after)))
@@ -52,24 +73,23 @@ def unit_word(kind: str) -> str:
 
 def headline(effect: Effect, number: int = 0) -> str:
     """The change in a year, in a sentence."""
-    change, what = effect.per_year(number), misses(effect.before)
+    change, what, yearly = effect.per_year(number), misses(effect.before), a_year(effect.period)
     difference = change.difference
-    decimals = 0 if max(abs(difference.low), abs(difference.high)) >= 100.0 else 1
+    decimals = year_decimals(difference.low, difference.high)
     before, after, least, most = (
         whole(one, decimals) for one in (change.before.mean, change.after.mean, difference.low, difference.high)
     )
     if max(abs(difference.low), abs(difference.high)) <= SAME * max(1.0, change.before.mean):
-        return f"As many {what} as before: {before} a year."
-    instead = f"{after} a year instead of {before}"
+        return f"As many {what} as before: {before} {yearly}."
+    instead = f"{after} instead of {before}"
     if difference.low <= 0.0 <= difference.high:
-        return f"No clear change: between {least.lstrip('-')} fewer and {most} more {what} a year ({instead})."
+        return f"No clear change: between {least.lstrip('-')} fewer and {most} more {what} {yearly} ({instead})."
     more, ends = "more", [least, most]
     if difference.mean < 0.0:
         more, ends = "fewer", [most.lstrip("-"), least.lstrip("-")]
     between = "" if ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
-    # Of the numbers as they are shown, so that a reader can take one from the other.
-    shown = abs(round(change.after.mean, decimals) - round(change.before.mean, decimals))
-    return f"{whole(shown, decimals)} {more} {what} a year{between}: {instead}."
+    # The change itself is rounded, as in every table, and not taken from the rounded numbers before and after.
+    return f"{whole(abs(difference.mean), decimals)} {more} {what} {yearly}{between}: {instead}."
 
 
 def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
@@ -108,11 +128,22 @@ def method(effect: Effect) -> str:
     if not of_kinds:
         return "All of it is calculated, not simulated: the intervals are proven."
     whose = "" if len(of_kinds) == len(effect.kinds) else f" for the kind {', '.join(of_kinds)}"
+    why = "As asked for" if effect.asked_to_simulate else f"There are too many states to calculate{whose}"
     words = (
-        f"There are too many states to calculate{whose}: {effect.incidents:,} incidents were simulated, the same ones "
-        "before and after, at the same moments. Intervals are at 95 %."
+        f"{why}: {effect.incidents:,} incidents were simulated, the same ones before and after, at the same moments. "
+        "Intervals are at 95 %."
     )
     return words + (" Those of the other kinds are proven." if whose else "")
+
+
+def area_words(effect: Effect) -> str:
+    """How sure the changes of areas are; empty if they are calculated."""
+    if effect.exact:
+        return ""
+    return (
+        f"Changes of areas are estimates from the {effect.incidents:,} simulated incidents, each with its own interval "
+        "at 95 %. Areas whose change may be noise are not listed. With many areas, a few that are may still be noise."
+    )
 
 
 def policy_words(effect: Effect) -> str:

@@ -1,0 +1,75 @@
+"""Chances of those who went: means and intervals that hold, by batch."""
+
+import numpy as np
+import pytest
+from tests.departments import grid_department
+
+from runcard.outputs.chances import ChanceKeeper, Sums, chance_interval
+from runcard.outputs.department_comparison import compare_department
+from runcard.policy.department import solve_department
+from runcard.simulate.department import simulate_department
+from runcard.simulate.result import ratio_interval
+
+NAME = "closest-first"
+
+
+def test_intervals_hold_the_exact_numbers() -> None:
+    """Of 40 simulations of a small department, 33 or more hold what is exact: 95 % would be 38, with chance 0.999."""
+    city = grid_department(side=3, engines=3, ladders=2, load=0.3)
+    department = solve_department(city, NAME)
+    (exact,) = compare_department(city, (NAME,)).results
+    held = np.zeros(1 + len(exact.standards), np.int64)
+    for seed in range(40):
+        keeper = ChanceKeeper(city, {NAME: department})
+        found = simulate_department(
+            city, [department], incidents=2_000, seed=seed, names=[NAME], keep_records=keeper.keep
+        )
+        (policy,) = found.kinds[city.kinds[0]].policies
+        of_city = np.array([float(batch.of_city) for batch in policy.batches])
+        total = np.sum([keeper.missed(NAME, kind)[0] for kind in city.kinds], axis=0)
+        own = chance_interval((total, of_city), found.most_weight)
+        held[0] += own.low <= exact.missed <= own.high
+        sums = {
+            rule.standard: keeper.standard(NAME, kind, number)
+            for kind, rules in keeper.rules.items()
+            for number, rule in enumerate(rules)
+        }
+        for place, standard in enumerate(exact.standards, start=1):
+            own = chance_interval(sums[standard.standard])
+            assert standard.miss_fraction is not None
+            held[place] += own.low <= standard.miss_fraction <= own.high
+    assert (held >= 33).all()
+
+
+def test_a_batch_without_incidents_of_a_kind_counts_as_none() -> None:
+    """With one incident a batch, both kinds have every batch, and together as many incidents as were simulated."""
+    city = grid_department(side=3, engines=3, ladders=2, load=0.3)
+    department = solve_department(city, NAME)
+    keeper = ChanceKeeper(city, {NAME: department})
+    found = simulate_department(city, [department], incidents=32, names=[NAME], keep_records=keeper.keep)
+    for kind, simulation in found.kinds.items():
+        expected = [float(batch.incidents) for batch in simulation.policies[0].batches]
+        assert keeper.missed(NAME, kind)[1].tolist() == expected
+    assert 0.0 in keeper.missed(NAME, "ladder")[1]
+
+
+def test_minutes_are_those_that_are_simulated() -> None:
+    """The means of those who went, within the interval of the simulated ones, made twice as wide."""
+    city = grid_department(side=3, engines=3, ladders=2, load=0.3)
+    department = solve_department(city, NAME)
+    keeper = ChanceKeeper(city, {NAME: department})
+    found = simulate_department(city, [department], incidents=20_000, names=[NAME], keep_records=keeper.keep)
+    for kind, simulation in found.kinds.items():
+        counted = simulation.policies[0].minutes("first_mean")
+        assert ratio_interval(*keeper.first_minutes(NAME, kind)).mean == pytest.approx(
+            counted.mean, abs=2.0 * counted.half
+        )
+
+
+def test_chances_stay_between_none_and_all() -> None:
+    """An interval ends at 0 and at the most that one incident can miss; one batch alone says nothing."""
+    sums: Sums = (np.array([0.0, 1.0]), np.array([1.0, 1.0]))
+    assert (chance_interval(sums).low, chance_interval(sums).high) == (0.0, 1.0)
+    one: Sums = (np.array([0.4]), np.array([2.0]))
+    found = chance_interval(one, 3.0)
+    assert (found.mean, found.low, found.high) == (0.2, 0.0, 3.0)
