@@ -80,7 +80,7 @@ def test_a_large_department_is_measured_when_asked(
     run: Run, department_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where measuring takes long, it is left out and said so; --measure does it, by simulation if it must."""
-    monkeypatch.setattr("runcard.outputs.cards.depth.QUICK_WORK", 0)
+    monkeypatch.setattr("runcard.outputs.cards.depth.AT_ONCE_WORK", 0)
     monkeypatch.setattr("runcard.outputs.cards.depth.EXACT_WORK", 0)
     ran = run("cards", department_file, "-o", tmp_path / "cards.csv")
     assert "was not measured: --measure does it" in " ".join(ran.out.split())

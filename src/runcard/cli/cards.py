@@ -22,7 +22,7 @@ def cards(
         bool,
         typer.Option(
             "--measure",
-            help="Measure what cards of each depth keep of the gain, also where that takes more than a few seconds.",
+            help="Measure what cards of each depth keep of the gain, also where that takes longer than the cards.",
         ),
     ] = False,
     incidents: Annotated[
@@ -34,14 +34,13 @@ def cards(
     """Write run cards: for each area and type of incident, who goes, and who else if these are out.
 
     A spreadsheet (.csv, .xlsx) has a row for each line of a card; the print (.pdf) a page for each district. What cards
-    keep of the policy's gain over closest-first is measured and shown where that takes a few seconds, or with
-    --measure.
+    keep of the policy's gain over closest-first is measured and shown in small departments, or with --measure.
     """
     from runcard.cli.progress import Report
     from runcard.cli.show_cards import print_cards
     from runcard.errors import InputError
     from runcard.outputs.cards.book import make_book
-    from runcard.outputs.cards.depth import DEPTHS, is_quick, measure_depths
+    from runcard.outputs.cards.depth import AT_ONCE_WORK, DEPTHS, is_quick, measure_depths
     from runcard.outputs.cards.write import check_cards_file, write_cards
     from runcard.outputs.week_file import load_held
     from runcard.policy.solve_options import SolveOptions
@@ -52,7 +51,7 @@ def cards(
     with Report() as report:
         held = load_held(file)
         check_cards_file(output, held)
-        measured = measure or is_quick(held, kind)
+        measured = measure or is_quick(held, kind, work=AT_ONCE_WORK)
         book = make_book(
             held,
             depth=depth,

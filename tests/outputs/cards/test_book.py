@@ -12,6 +12,7 @@ from runcard import demo_city
 from runcard.city import City, DemandPoint
 from runcard.errors import InputError
 from runcard.outputs.cards.book import Card, CardBook, make_book
+from runcard.policy.by_order import OrderPolicy
 from runcard.policy.department import Department, solve_department
 from runcard.policy.week import solve_week
 
@@ -148,3 +149,13 @@ def test_cards_can_be_of_one_type_and_kind(town: Department) -> None:
     """Only the cards that are asked for are made."""
     found = make_book(town, depth=1, kind="engine", incident_type="fire")
     assert {(card.kind, card.type) for card in found.cards} == {("engine", "fire")}
+
+
+def test_known_orders_are_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the orders of `fixed-card` given, cards are the same, and no order is searched for."""
+    city = random_department(3)
+    department, fixed = solve_department(city), solve_department(city, "fixed-card")
+    found = make_book(department, depth=3).cards
+    orders = {fleet.kind: fleet.policy.order for fleet in fixed.fleets if isinstance(fleet.policy, OrderPolicy)}
+    monkeypatch.delattr("runcard.policy.run_card.find_order")
+    assert make_book(department, depth=3, orders=orders).cards == found

@@ -78,10 +78,13 @@ def test_periods_are_weighed_by_their_incidents(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_words_say_what_cards_keep(book: CardBook) -> None:
-    """The sentence names the kind, the policy, the fixed order and the cards; without a gain it says so."""
+    """One sentence has what cards keep and the mean response at that price; without a gain it says so."""
     for table in measure_depths(book):
         assert table.words.startswith(f"{table.kind}: ")
         assert "closest-first" in table.words
+        shown = {row.depth: row for row in table.rows}
+        for row in (table.rows[0], table.rows[-1], shown[0]):
+            assert f"{row.minutes:.2f} min" in table.words.split(". ")[0] + "."
     closest = make_book(solve_department(random_department(3), "closest-first"), depth=2)
     assert all("does not gain enough" in table.words for table in measure_depths(closest))
 

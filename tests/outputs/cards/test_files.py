@@ -1,23 +1,27 @@
 """Tests of run cards as a workbook and in print."""
 
 import re
+from collections import defaultdict
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from tests.departments import random_department
 from tests.weeks import with_days
 
-from runcard import demo_city
+from runcard import demo_city, dispatch_problem, solve
+from runcard.city import generate_grid
 from runcard.errors import InputError, MissingExtraError
 from runcard.outputs.cards.about import MARK, RULE
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import columns_of
 from runcard.outputs.cards.depth import measure_depths
 from runcard.outputs.cards.pdf_file import pages_of
+from runcard.outputs.cards.print_page import PAGE, width_of
 from runcard.outputs.cards.print_rows import districts_of
 from runcard.outputs.cards.write import check_cards_file, write_cards
-from runcard.policy.department import solve_department
+from runcard.policy.department import department_of, solve_department
 from runcard.policy.week import solve_week
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -85,24 +89,101 @@ def test_a_print_has_pages_for_each_district(book: CardBook, tmp_path: Path) -> 
 
 def texts_of(book: CardBook) -> list[list[str]]:
     """The texts of each page."""
-    return [[text.get_text() for text in page.texts] for page in pages_of(book, ())]
+    return [page.texts for page in pages_of(book, ())]
 
 
-def test_every_card_is_in_print() -> None:
-    """Each district has its name, all its areas, every first line, and (continued) where it goes on."""
-    book = make_book(solve_department(demo_city()), depth=4)
-    pages = texts_of(book)
-    districts = districts_of(book)
-    assert sum(text.startswith("District") and "(continued)" not in text for page in pages for text in page) == len(
-        districts
-    )
-    assert any("(continued)" in text for page in pages for text in page)
+@pytest.fixture(scope="module")
+def town() -> CardBook:
+    """The cards of the built-in town, with the minutes of the last unit as `runcard solve` has them."""
+    city = demo_city()
+    policies = {kind: solve(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.sent_kinds}
+    return make_book(department_of(city, policies), depth=4)
+
+
+def test_every_card_is_in_print(town: CardBook) -> None:
+    """Each district has its name, all its areas and every first line."""
+    pages = texts_of(town)
+    districts = districts_of(town)
+    assert sum(text.startswith("District") for page in pages for text in page) == len(districts)
     assert sum(len(one.areas) for one in districts) == 105
-    words = [" ".join(text.split()) for page in pages[1:] for text in page]
-    for card in book.cards:
+    words = {" ".join(text.split()) for page in pages[1:] for text in page}
+    for card in town.cards:
         first = " + ".join(card.lines[0].units) + (f" {MARK}" if card.lines[0].departs else "")
         assert first in words
-    assert sum(row.starts_area for one in districts for row in one.rows) == 105
+    assert sum(row.starts_area and row.number > 0 for one in districts for row in one.rows) == 105
+
+
+def test_a_district_of_the_town_is_one_page_in_letters_that_can_be_read(town: CardBook, tmp_path: Path) -> None:
+    """The town is printed on a first page and one page for each district, no letter smaller than 7 points."""
+    pages = list(pages_of(town, ()))
+    assert len(pages) == 1 + len(districts_of(town))
+    assert min(one.size for page in pages for one in page.words) >= 7.0
+    assert num_pages(write_cards(town, (), tmp_path / "cards.pdf")) == len(pages)
+
+
+def test_words_stay_on_the_page(town: CardBook) -> None:
+    """No word leaves the page, and none runs into the next one of its row."""
+    for page in pages_of(town, ()):
+        ends = [one.x + one.size / 72.0 * width_of(one.text, bold=one.bold) for one in page.words]
+        assert max(ends) <= PAGE[0] - 0.25
+        assert max(one.y for one in page.words) <= PAGE[1] - 0.15
+        rows = defaultdict(list)
+        for one, end in zip(page.words, ends, strict=True):
+            rows[round(one.y, 4)].append((one.x, end))
+        for places in rows.values():
+            ordered = sorted(places)
+            assert all(end <= begin + 1e-6 for (_, end), (begin, _) in pairwise(ordered))
+
+
+def test_a_page_has_what_the_first_page_explains(town: CardBook) -> None:
+    """Each row has when its alternates are for, its chances, minutes and gain, and the whole fallback order."""
+    rows = {(row.area, row.cells[0].text): row for one in districts_of(town) for row in one.rows}
+    plain = {key: [cell.text.replace("\u00a0", " ") for cell in row.cells] for key, row in rows.items()}
+    card = next(one for one in town.cards if one.area == "old-b1" and one.type == "fire" and one.kind == "engine")
+    line = card.lines[0]
+    cells = next(
+        texts for (area, types), texts in plain.items() if area.endswith("Old Town B1") and types.startswith("fire")
+    )
+    assert cells[2] == " / ".join(f"{100.0 * met:.3g}" for met in line.meets)
+    assert cells[3] == f"{line.first_minutes:.1f} / {line.last_minutes:.1f}"
+    assert cells[4] == f"{1000.0 * line.gain:.1f}"
+    for cell, other in zip(cells[5:8], card.lines[1:], strict=True):
+        assert cell.startswith(" + ".join(other.units))
+        assert cell.endswith(f"({' '.join(other.busy)})")
+    assert cells[-1].split() == ["/".join(house) for house in card.houses]
+
+
+def test_areas_with_one_card_share_a_row(town: CardBook) -> None:
+    """Both ladders serve Central in one order: one row says so, with the lowest and the highest figures."""
+    central = districts_of(town)[0]
+    (shared,) = [row for row in central.rows if row.number == 0]
+    ladders = [card for card in town.cards if card.district == "central" and card.kind == "ladder"]
+    assert shared.area == "all areas"
+    assert {card.lines[0].units for card in ladders} == {("T01",)}
+    minutes = [card.lines[0].first_minutes or 0.0 for card in ladders]
+    assert shared.cells[3].text == f"{min(minutes):.1f}–{max(minutes):.1f}"
+    assert sum(len(one.rows) for one in districts_of(town)) < 105 * 3
+
+
+def test_a_large_district_goes_on_on_a_further_page(town: CardBook) -> None:
+    """Where letters would be too small, pages are continued, no row is lost, and they still can be read."""
+    cards = tuple(replace(card, district="central") for card in town.cards)
+    pages = list(pages_of(replace(town, cards=cards), ()))
+    assert len(pages) > 2
+    assert sum(any("(continued)" in text for text in page.texts) for page in pages) == len(pages) - 2
+    assert min(one.size for page in pages for one in page.words) >= 7.0
+    words = {text for page in pages for text in page.texts}
+    assert {f"{number} " in " ".join(words) for number in range(1, 106)} == {True}
+
+
+def test_a_long_fallback_order_says_where_it_ends() -> None:
+    """Of more than 16 units the first 12 are printed, and the page says so."""
+    city = generate_grid(side=5, num_stations=20, load=0.1, seed=1)
+    book = make_book(solve_department(city, "closest-first"), depth=2)
+    order = districts_of(book)[0].rows[0].cells[-1].text
+    assert len(order.split()) == 13
+    assert order.endswith("…")
+    assert any("the first 12 units are printed" in " ".join(page.texts) for page in pages_of(book, ()))
 
 
 def test_every_page_has_the_whole_rule(book: CardBook) -> None:
@@ -127,7 +208,7 @@ def test_names_of_any_length_are_printed() -> None:
     nodes = tuple(replace(node, name="$x^2$ " + "long name " * 12) for node in city.nodes)
     book = make_book(solve_department(replace(city, nodes=nodes)), depth=16)
     for page in pages_of(book, ()):
-        page.canvas.draw()
+        page.figure.canvas.draw()
 
 
 def test_wrong_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

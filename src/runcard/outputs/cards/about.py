@@ -27,11 +27,11 @@ def about_lines(book: CardBook) -> list[str]:
         "kind of unit.",
         *RULE,
         "Line 1 is for every unit free. Each further line is for the likeliest moment at which no line above it fits; "
-        "'when busy' names the units that are out then.",
+        "'when busy' names the units that are out then; in print they stand in brackets behind the line.",
         f"{MARK} marks a line that is not what closest-first sends. On {departing} line 1 departs from it: keeping a "
         "unit back for the next call is worth more there than the minutes it would save now.",
         f"The gain of a line is in {book.counted} per 1,000 incidents, counted over this and the following incidents, "
-        "with the units out that the line is made for.",
+        "with the units out that the line is made for; in print, that of line 1 where it departs.",
         "The district is the station that is first due in the area. Chances and minutes are those of the model, not a "
         "promise for one incident.",
     ]

@@ -135,10 +135,14 @@ def make_book(
     kind: str | None = None,
     period: str | None = None,
     depth_to_measure: int = 0,
+    orders: Mapping[str, NDArray[np.int64]] | None = None,
     options: SolveOptions = DEFAULTS,
     steps: Steps = NO_STEPS,
 ) -> CardBook:
-    """The cards of a department, or of each period of its week: all, or those of a type, a kind or a period."""
+    """The cards of a department, or of each period of its week: all, or those of a type, a kind or a period.
+
+    `orders` are the fallback orders of kinds [J, I] in a department for every hour, where they are known already.
+    """
     departments = _departments(held, period)
     first = next(iter(departments.values()))
     kinds = [fleet.kind for fleet in first.fleets]
@@ -157,7 +161,8 @@ def make_book(
             if kind not in (None, fleet.kind):
                 continue
             steps.begin("run cards" + "".join(f", {part}" for part in (fleet.kind, name) if part))
-            made = make_run_cards(fleet.policy, depth=max(depth, depth_to_measure), options=options)
+            order = None if orders is None else orders.get(fleet.kind)
+            made = make_run_cards(fleet.policy, depth=max(depth, depth_to_measure), order=order, options=options)
             sets[name][fleet.kind], fleets[name][fleet.kind] = made, fleet
             maker = _Maker(fleet=fleet, made=made.at_depth(depth), period=name, share=share, city=city)
             cards += maker.cards(districts, incident_type)

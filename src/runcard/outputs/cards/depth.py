@@ -33,7 +33,9 @@ EXACT_WORK: Final = 1 << 26
 """States times demand points, of a kind in all periods, up to which cards are evaluated exactly."""
 ALL_OF_IT: Final = 0.995
 QUICK_WORK: Final = 1 << 24
-"""The same of all kinds, up to which that takes a few seconds: cards are then measured without being asked for it."""
+"""The same of all kinds, up to which that takes a few seconds."""
+AT_ONCE_WORK: Final = 1 << 22
+"""The same, up to which `runcard cards` measures without being asked for it: that takes no longer than the cards."""
 INCIDENTS: Final = 200_000
 """Of a simulation, where nothing else is said."""
 
@@ -69,17 +71,28 @@ class DepthTable:
     def words(self) -> str:
         """What the table says, in a sentence or two."""
         fixed, *cards = (row for row in self.rows if row.depth is not None)
-        if fixed.kept is None or not cards or cards[-1].kept is None:
+        shown = next((row for row in cards if row.depth == 4), cards[-1] if cards else fixed)
+        if fixed.kept is None or shown.kept is None or not cards:
             return f"{self.kind}: {self.policy} does not gain enough over closest-first to say what cards keep of it."
-        shown = next((row for row in cards if row.depth == 4), cards[-1])
-        assert shown.kept is not None
+        lines = counted(int(shown.depth or 0), "line")
         found = (
             f"{self.kind}: of what {self.policy} gains over closest-first, a fixed order of units keeps "
-            f"{_percent(fixed.kept)}, and cards of {counted(int(shown.depth or 0), 'line')} keep "
-            f"{_percent(shown.kept)}."
+            f"{_percent(fixed.kept)}{_response(fixed)}, and cards of {lines} keep {_percent(shown.kept)}"
+            f"{_response(shown)}{_against(self.rows[0], self.rows[-1], self.policy)}."
         )
         rest = " The rest takes a dispatch system that looks at which units are free."
         return found + (rest if shown.kept.mean < ALL_OF_IT else "")
+
+
+def _response(row: DepthRow) -> str:
+    return "" if row.minutes is None else f" at a mean response of {row.minutes:.2f} min"
+
+
+def _against(closest: DepthRow, best: DepthRow, policy: str) -> str:
+    """The mean responses at both ends, so that a gain that costs minutes is seen as such."""
+    if closest.minutes is None or best.minutes is None:
+        return ""
+    return f" (closest-first: {closest.minutes:.2f} min, {policy}: {best.minutes:.2f} min)"
 
 
 def _percent(part: Interval) -> str:
@@ -87,11 +100,11 @@ def _percent(part: Interval) -> str:
     return f"{100.0 * part.mean:.0f} %{more}"
 
 
-def is_quick(held: Department | Week, kind: str | None = None) -> bool:
-    """Whether the depths of the cards of a policy file, or of one kind, can be measured in a few seconds."""
+def is_quick(held: Department | Week, kind: str | None = None, *, work: int = QUICK_WORK) -> bool:
+    """Whether the depths of the cards of a policy file, or of one kind, can be measured with so much work."""
     departments = [held] if isinstance(held, Department) else list(held.departments.values())
     fleets = [fleet for one in departments for fleet in one.fleets if kind in (None, fleet.kind)]
-    return sum(fleet.problem.num_states * fleet.problem.num_points for fleet in fleets) <= QUICK_WORK
+    return sum(fleet.problem.num_states * fleet.problem.num_points for fleet in fleets) <= work
 
 
 def is_exact(book: CardBook, kind: str) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AROUND: Final = 0.35
+AROUND: Final = 0.2
 """What a map shows around a district, as a part of its size."""
 SHADE: Final = "#C9CDD2"
 LOCATOR: Final = 0.24
@@ -39,12 +39,11 @@ class DistrictMaps:
             one["id"]: ", ".join(unit["id"] for unit in one["units"]) or one["id"] for one in ground["stations"]
         }
 
-    @property
-    def legend(self) -> str:
-        """How a map is read."""
+    def legend(self, district: District) -> str:
+        """How the map of a district is read."""
         return (
             "Map: the areas of the district are grey and numbered, lines are roads, triangles are stations with their "
-            "units. The small map shows where the district lies."
+            f"units, black with {self._labels.get(district.station_id, 'none')}. The small map shows where it lies."
         )
 
     def draw(
@@ -63,7 +62,7 @@ class DistrictMaps:
         axes.set(xticks=[], yticks=[], facecolor="white")
         low, high = self._frame(district, size)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        self._draw_areas(axes, district, low, high)
+        self._draw_areas(axes, district, low, high, size[1])
         self._draw_stations(axes, district, low, high)
         self._draw_locator(figure, place, low, high)
 
@@ -80,7 +79,7 @@ class DistrictMaps:
         half: NDArray[np.float64] = scale * np.array(size) / 2.0
         return middle - half, middle + half
 
-    def _draw_areas(self, axes: "Axes", district: District, low: Any, high: Any) -> None:
+    def _draw_areas(self, axes: "Axes", district: District, low: Any, high: Any, inches: float) -> None:
         from matplotlib.collections import LineCollection, PolyCollection
         from matplotlib.patheffects import withStroke
 
@@ -89,11 +88,13 @@ class DistrictMaps:
         near = ((self._roads.max(axis=1) >= low) & (self._roads.min(axis=1) <= high)).all(axis=1)
         width = float(np.clip(60.0 / np.sqrt(max(1, near.sum())), 0.25, 1.0))
         axes.add_collection(LineCollection(list(self._roads[near]), colors="#7F8890", lw=width, zorder=2))
-        halo, size = [withStroke(linewidth=2.2, foreground="white")], 9.0 if len(district.areas) <= 25 else 6.5
+        halo = [withStroke(linewidth=2.0, foreground="white")]
+        size = float(np.clip(13.0 * inches / np.sqrt(len(district.areas)), 5.0, 9.0))
         for number, area in enumerate(district.areas, start=1):
             x, y = self._nodes[area]
             apart = min(np.abs(self._nodes[area] - place).max() for place in self._stations.values())
-            y -= 0.065 * (high[1] - low[1]) if apart < 0.03 * (high[1] - low[1]) else 0.0  # not below a triangle
+            close = apart < 0.03 * (high[1] - low[1])
+            x += (0.09 + size / 144.0) / inches * (high[1] - low[1]) if close else 0.0  # not below a triangle
             axes.text(
                 x, y, str(number), fontsize=size, ha="center", va="center", color=INK, path_effects=halo, zorder=5
             )
@@ -107,12 +108,13 @@ class DistrictMaps:
                 continue
             own = station_id == district.station_id
             looks: dict[str, Any] = {"c": INK if own else "white", "edgecolors": INK, "lw": 1.0, "zorder": 6}
-            axes.scatter(place[0], place[1], s=90 if own else 45, marker="^", **looks)
-            label, weight = self._labels[station_id], "bold" if own else "normal"
+            axes.scatter(place[0], place[1], s=60 if own else 40, marker="^", **looks)
+            if own:
+                continue  # its units are beside the map: there they would hide the numbers of areas
             up = place[1] + 0.035 * (high[1] - low[1])
             x = float(np.clip(place[0], low[0] + 0.06 * (high - low)[0], high[0] - 0.06 * (high - low)[0]))
-            looks = {"fontsize": 9.0 if own else 7.5, "fontweight": weight, "path_effects": halo, "zorder": 7}
-            axes.text(x, up, label, ha="center", va="bottom", color=INK, clip_on=True, **looks)
+            looks = {"fontsize": 7.0, "path_effects": halo, "zorder": 7}
+            axes.text(x, up, self._labels[station_id], ha="center", va="bottom", color=INK, clip_on=True, **looks)
 
     def _draw_locator(self, figure: "Figure", place: tuple[float, ...], low: Any, high: Any) -> None:
         """Draw all stations as dots, and what the map shows as a box, in the lower right corner."""

@@ -38,7 +38,7 @@ class _Sheet:
 
     def __init__(self, library: Any, workbook: Any, title: str, widths: Sequence[int]) -> None:
         self._library, self.sheet = library, workbook.create_sheet(title)
-        self._bold, self._wrap = library.styles.Font(bold=True), library.styles.Alignment(wrap_text=True)
+        self._styles: dict[tuple[str | None, bool, bool], Any] = {}
         for number, width in enumerate(widths, start=1):
             self.sheet.column_dimensions[library.utils.get_column_letter(number)].width = width
 
@@ -46,22 +46,35 @@ class _Sheet:
         self, cells: Sequence[Any], formats: Sequence[str | None] = (), *, bold: bool = False, wrap: bool = False
     ) -> None:
         """Add a row; texts are texts, even those that look like formulas, without letters that no workbook holds."""
-        row = []
+        row: list[Any] = []
         for number, value in enumerate(cells):
             is_text = isinstance(value, str)
+            if value is None or value == "":
+                row.append(None)
+                continue
             if is_text:
                 value = self._library.cell.cell.ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)[:LONGEST]
-            cell = self._library.cell.WriteOnlyCell(self.sheet, value=value or None if is_text else value)
-            if is_text and value:
-                cell.data_type, cell.number_format = self._library.cell.cell.TYPE_STRING, "@"
-            elif number < len(formats) and formats[number]:
-                cell.number_format = formats[number]
-            if bold:
-                cell.font = self._bold
-            if wrap:
-                cell.alignment = self._wrap
+            cell = self._library.cell.WriteOnlyCell(self.sheet, value=value)
+            if is_text:
+                cell.data_type = self._library.cell.cell.TYPE_STRING
+            shown = "@" if is_text else formats[number] if number < len(formats) else None
+            cell._style = self._style(shown, bold=bold, wrap=wrap)
             row.append(cell)
         self.sheet.append(row)
+
+    def _style(self, shown: str | None, *, bold: bool, wrap: bool) -> Any:
+        """A style of cells; each is made once, because looking one up takes longer than writing a cell."""
+        key = (shown, bold, wrap)
+        if key not in self._styles:
+            cell = self._library.cell.WriteOnlyCell(self.sheet)
+            if shown:
+                cell.number_format = shown
+            if bold:
+                cell.font = self._library.styles.Font(bold=True)
+            if wrap:
+                cell.alignment = self._library.styles.Alignment(wrap_text=True)
+            self._styles[key] = cell._style
+        return self._styles[key]
 
 
 def write_cards_xlsx(book: CardBook, tables: Sequence[DepthTable], path: Path) -> Path:

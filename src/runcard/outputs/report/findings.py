@@ -24,6 +24,7 @@ from runcard.outputs.report.solved import (
     solved_city,
 )
 from runcard.policy.department import department_of
+from runcard.policy.fixed_card import FixedCard
 
 REPORTED: Final = (CLOSEST, CARD, OPTIMAL)
 """The policies of an exact comparison that a report takes over."""
@@ -119,7 +120,9 @@ def _depths(solved: Solved, effort: Effort) -> tuple[DepthTable, ...]:
     department = department_of(solved.city, policies)
     if not is_quick(department):
         return ()
-    book = make_book(department, depth_to_measure=DEPTHS[-1], options=effort.options, steps=effort.steps)
+    known = [(kind, one) for by_kind in solved.policies for kind, one in by_kind.items() if isinstance(one, FixedCard)]
+    orders = {kind: one.order for kind, one in known}
+    book = make_book(department, depth_to_measure=DEPTHS[-1], orders=orders, options=effort.options, steps=effort.steps)
     return measure_depths(book, threads=effort.options.threads, steps=effort.steps)
 
 
