@@ -7,7 +7,6 @@ import textwrap
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
 
 from runcard.outputs.map import INK
 
@@ -126,8 +125,7 @@ def _placed(page: PrintPage) -> Any:
                 gc.set_foreground(band.colour)
                 renderer.draw_path(gc, Path.unit_rectangle(), box, to_rgba(band.colour))
             gc.set_foreground(INK)
-            draw = _draw_in_pdf if hasattr(renderer, "file") else _draw_words
-            draw(renderer, gc, page.words)
+            _draw_words(renderer, gc, page.words)
             gc.restore()
 
     artist = Placed()
@@ -144,41 +142,9 @@ def _letters(look: Words, size: float) -> Any:
 
 
 def _draw_words(renderer: Any, gc: Any, words: list[Words]) -> None:
-    """Draw words on anything but PDF."""
+    """Draw words."""
     inch = renderer.points_to_pixels(POINTS)
     for one in words:
         y = one.y if renderer.flipy() else PAGE[1] - one.y
         if one.text.strip():
             renderer.draw_text(gc, one.x * inch, y * inch, one.text, _letters(one, one.size), 0.0)
-
-
-_RECORDED: WeakKeyDictionary[Any, dict[tuple[str, bool, bool], bytes]] = WeakKeyDictionary()
-"""By file, what it says to draw a word with letters of `RECORDED_SIZE`."""
-RECORDED_SIZE: Final = 10.0
-
-
-def _draw_in_pdf(renderer: Any, gc: Any, words: list[Words]) -> None:
-    """Draw words in a PDF file: each different one is laid out once for all pages, which is many times faster."""
-    recorded = _RECORDED.setdefault(renderer.file, {})
-    renderer.check_gc(gc, gc.get_rgb())  # the colour is set here, so that no word has to, and none takes it down
-    for one in words:
-        x, widths = one.x * POINTS, _letter_widths(bold=one.bold)
-        for part in one.text.split(" "):
-            key = (part, one.bold, one.italic)
-            if part and key not in recorded:
-                recorded[key] = _record(renderer, gc, part, _letters(one, RECORDED_SIZE))
-            if part:
-                scale, y = one.size / RECORDED_SIZE, (PAGE[1] - one.y) * POINTS
-                renderer.file.write(b"q %.4f 0 0 %.4f %.2f %.2f cm\n%bQ\n" % (scale, scale, x, y, recorded[key]))
-            x += one.size * (sum(widths[letter] for letter in part) + widths[" "])
-
-
-def _record(renderer: Any, gc: Any, text: str, font: Any) -> bytes:
-    """What a PDF file says to draw a text at its corner, taken down and not written."""
-    said: list[bytes] = []
-    renderer.file.write = said.append
-    try:
-        renderer.draw_text(gc, 0.0, 0.0, text, font, 0.0)
-    finally:
-        del renderer.file.write
-    return b"".join(said)
