@@ -28,13 +28,21 @@ def about_lines(book: CardBook) -> list[str]:
         *RULE,
         "Line 1 is for every unit free. Each further line is for the likeliest moment at which no line above it fits; "
         "'when busy' names the units that are out then; in print they stand in brackets behind the line.",
-        f"{MARK} marks a line that is not what closest-first sends. On {departing} line 1 departs from it: keeping a "
-        "unit back for the next call is worth more there than the minutes it would save now.",
+        f"{MARK} marks a line that is not what closest-first sends. On {departing} line 1 departs from it: by the "
+        "policy, keeping a unit back for the next call is worth more there than the minutes it would save now.",
         f"The gain of a line is in {book.counted} per 1,000 incidents, counted over this and the following incidents, "
-        "with the units out that the line is made for; in print, that of line 1 where it departs.",
-        "The district is the station that is first due in the area. Chances and minutes are those of the model, not a "
+        f"with the units out that the line is made for{_estimated(book)}; in print, that of line 1 where it departs.",
+        "The district is that of the station closest to the area. Chances and minutes are those of the model, not a "
         "promise for one incident.",
     ]
+
+
+def _estimated(book: CardBook) -> str:
+    """That the gain is an estimate, unless every kind has the optimal policy."""
+    fleets = [fleet for by_kind in book.fleets.values() for fleet in by_kind.values()]
+    if all(fleet.policy.name == "optimal" for fleet in fleets):
+        return ""
+    return ", as the policy estimates it (what it gains in all is to be measured: --measure)"
 
 
 def depth_headings(table: DepthTable) -> list[str]:

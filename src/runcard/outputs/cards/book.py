@@ -67,7 +67,7 @@ class Card:
     """The node of the demand point."""
     area_name: str
     district: str
-    """The station that is first due in the area, of the kind with the most stations."""
+    """The station that is closest to the area, of the kind with the most stations."""
     type: str
     incident_class: int
     """From 1, where an area has several classes of incidents without types; else 0."""
@@ -204,7 +204,7 @@ def _share(periods: Iterable[Period], name: str) -> float:
 
 
 def _districts(department: Department) -> dict[str, str]:
-    """The station that is first due at each area: of the kind with the most stations that goes there."""
+    """The station that is closest to each area: of the kind with the most stations that goes there."""
     found: dict[str, str] = {}
     for fleet in sorted(department.fleets, key=lambda one: -one.problem.num_stations):
         problem = fleet.problem

@@ -200,7 +200,7 @@ def _simulated_table(book: CardBook, kind: str, depths: Sequence[int], work: _Wo
     rivals: list[AnyPolicy] = [*by_period[0]]
     if book.periods:
         if len(book.periods) < len(book.city.periods):
-            raise InputError("expected the cards of every period to simulate a week, got some of them")
+            raise InputError("expected the cards of every period to measure them: leave out --period, or --measure")
         rivals = [HourlyPolicy(periods=book.periods, policies=policies) for policies in zip(*by_period, strict=True)]
 
     def told(progress: SimulationProgress) -> None:
