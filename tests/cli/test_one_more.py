@@ -23,7 +23,7 @@ def test_it_names_the_best_place_first(run, town: Path, monkeypatch: pytest.Monk
     ran = run("whatif", town, "--one-more", "engine", "--top", "3")
     assert (ran.code, ran.err) == (0, "")
     assert "One more engine does most at station" in ran.out
-    assert "fewer missed standards a year" in ran.out
+    assert "fewer missed standards of engines a year" in ran.out
     assert "The first engine is there after" in ran.out
     assert "This is proven." in ran.out
     assert sum(line.strip().startswith("station ") for line in ran.out.splitlines()) == 3

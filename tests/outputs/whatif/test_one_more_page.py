@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.browser import OpenPage
 
 from runcard.city import City, demo_city, generate_grid
 from runcard.outputs.whatif.one_more import rank_one_more
@@ -130,3 +132,14 @@ def test_the_document_is_json_with_every_place(found: OneMore) -> None:
     yearly = first["misses"] * document["incidents_per_day"] * 365.0
     assert first["misses_per_year"] == pytest.approx(yearly)
     assert all(one["lower"] <= one["upper"] for one in document["places"])
+
+
+def test_the_page_is_drawn_in_a_browser(found: OneMore, tmp_path: Path, open_page: OpenPage) -> None:
+    """No error and no request; the sentence stands above the map, which has every area and the ranks of the best."""
+    path = tmp_path / "one-more.html"
+    path.write_text(one_more_page(found), encoding="utf-8")
+    opened = open_page(path)
+    opened.page.wait_for_selector("#map path")
+    assert headline(found) in opened.page.inner_text("body")
+    assert opened.page.locator(".rc-area").count() == len({point.node_id for point in found.city.demand})
+    opened.check()

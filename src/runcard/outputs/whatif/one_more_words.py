@@ -61,8 +61,9 @@ def headline(found: OneMore) -> str:
     decimals = decimals_a_year(found)
     before, after = (whole(found.per_year(one), decimals) for one in (base.misses, best.misses))
     fewer = whole(fewer_a_year(found, best), decimals)
+    of_kind = f" of {unit}s" if len(found.city.kinds) > 1 else ""  # those of other kinds stay as they are
     return (
-        f"One more {unit} does most at {place_words(found, best)}: {fewer} fewer {misses(found.city)} "
+        f"One more {unit} does most at {place_words(found, best)}: {fewer} fewer {misses(found.city)}{of_kind} "
         f"{a_year(found.of_period)}, {after} instead of {before}. The first {unit} is there after "
         f"{best.mean_response_minutes:.2f} min instead of {base.mean_response_minutes:.2f}."
     )
