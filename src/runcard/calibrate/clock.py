@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 EPOCH: Final = date(1970, 1, 1)
 DAY_SECONDS: Final = 86400
 HALF_HOUR: Final = 1800
+NAN: Final = float("nan")
 MOST_KEPT: Final = 400_000
 """So many clock times are remembered; there are 86,400 unless they have fractions."""
 EARLIEST, LATEST = 1900, 2200
@@ -46,6 +47,10 @@ class Clock:
         self._days: dict[str, int] = {}
         self._seconds: dict[str, tuple[float, float | None]] = {}
         self._offsets: dict[int, tuple[int, int]] = {}
+        self._mark = " "
+        self._even_days: dict[str, float] = {}
+        self._uneven_days: set[str] = set()
+        self._bare_seconds: dict[str, float] = {}
         self.with_offset = self.without_offset = self.read_twice = 0
 
     def read(self, text: str) -> tuple[float, float | None]:
@@ -63,9 +68,31 @@ class Clock:
             found = self._read_clock(clock)
         if found[1] is None:
             self.without_offset += 1
+            if self._cuts == 1:
+                self._remember(" " if " " in text else "T", day, days, clock, found[0])
         else:
             self.with_offset += 1
         return days * DAY_SECONDS + found[0], found[1]
+
+    def _remember(self, mark: str, day: str, days: int, clock: str, seconds: float) -> None:
+        """Keep what `times` needs, if it can be added up: a day on which the clocks did not change."""
+        if mark != self._mark:
+            self._mark = mark
+            self._even_days.clear()
+            self._bare_seconds.clear()
+        if day not in self._even_days and day not in self._uneven_days:
+            begin, num_parts = days * DAY_SECONDS, DAY_SECONDS // HALF_HOUR
+            offsets = {(0, 0)}
+            if self._zone is not None:
+                offsets = {self._offsets_of(begin // HALF_HOUR + part) for part in range(num_parts)}
+            first, second = next(iter(offsets))
+            if len(offsets) == 1 and first == second:
+                self._even_days[day] = float(begin - first)
+            else:
+                self._uneven_days.add(day)
+        if len(self._bare_seconds) >= MOST_KEPT:
+            self._bare_seconds.clear()
+        self._bare_seconds[clock] = seconds
 
     def _read_day(self, text: str) -> int:
         try:
@@ -96,10 +123,22 @@ class Clock:
 
     def times(self, texts: Sequence[str]) -> list[float]:
         """The UTC seconds of the times of one row, in order; NaN where a text is empty. A TimeError if one is none."""
+        # Nearly all rows are of days and clock times that were met before, without an offset in the text, and the
+        # clocks did not change on that day.
+        mark, days, seconds = self._mark, self._even_days, self._bare_seconds
+        try:
+            found = [days[(part := text.partition(mark))[0]] + seconds[part[2]] if text else NAN for text in texts]
+        except KeyError:
+            return self._read_times(texts)
+        self.without_offset += len(texts) - texts.count("")
+        return found
+
+    def _read_times(self, texts: Sequence[str]) -> list[float]:
+        """The same for times of any kind."""
         found, unsure = [], False
         for text in texts:
             if not text:
-                found.append(float("nan"))
+                found.append(NAN)
                 continue
             local, offset = self.read(text)
             if offset is not None:
@@ -114,17 +153,21 @@ class Clock:
 
     def _offsets_at(self, local: float) -> tuple[int, int]:
         """The offsets of a local time, before and after clocks went back; a TimeError for one that clocks skipped."""
-        key = int(local // HALF_HOUR)
-        found = self._offsets.get(key)
+        found = self._offsets_of(int(local // HALF_HOUR))
+        if found[0] < found[1]:
+            raise TimeError("a time that the clocks skipped when they went forward")
+        return found
+
+    def _offsets_of(self, half_hour: int) -> tuple[int, int]:
+        """The same for a half hour since 1970, with the second one greater if the clocks skipped it."""
+        found = self._offsets.get(half_hour)
         if found is None:
-            moment = datetime(1970, 1, 1) + timedelta(seconds=key * HALF_HOUR)
+            moment = datetime(1970, 1, 1) + timedelta(seconds=half_hour * HALF_HOUR)
             first, second = (
                 int((moment.replace(tzinfo=self._zone, fold=fold).utcoffset() or timedelta()).total_seconds())
                 for fold in (0, 1)
             )
-            found = self._offsets[key] = (first, second)
-        if found[0] < found[1]:
-            raise TimeError("a time that the clocks skipped when they went forward")
+            found = self._offsets[half_hour] = (first, second)
         return found
 
     def _in_order(self, texts: Sequence[str], first: list[float]) -> list[float]:

@@ -9,6 +9,7 @@ text, or times with and without an offset from UTC where no time zone is given.
 """
 
 import re
+from array import array
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.clock import DAY_SECONDS, Clock, TimeError
-from runcard.calibrate.mapping import TIMES, LogMapping, Vocabulary
+from runcard.calibrate.clock import DAY_SECONDS, NAN, Clock, TimeError
+from runcard.calibrate.mapping import LOG_COLUMNS, PLACE_COLUMNS, TIMES, LogMapping, Vocabulary
 from runcard.calibrate.rejected import Rejected
 from runcard.calibrate.rows import read_rows
 from runcard.city.conditions import is_text, plain, shown
@@ -40,6 +41,10 @@ MOST_WORDS: Final = 60
 """Kinds, or types: a log with more has another column in their place."""
 OVERLAP_SECONDS: Final = 60.0
 """A unit that is sent again this much before it is free is in two places at once."""
+
+TIME, PLACE = LOG_COLUMNS.index(TIMES[0]), LOG_COLUMNS.index(PLACE_COLUMNS[0])
+NODE: Final = PLACE_COLUMNS.index("node")
+"""Where the cells of a row are."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -116,10 +121,10 @@ class _About:
     line: int
     type: int = -1
     node: int = -1
-    x: float = float("nan")
-    y: float = float("nan")
-    time: float = float("nan")
-    received: float = float("nan")
+    x: float = NAN
+    y: float = NAN
+    time: float = NAN
+    received: float = NAN
     """When the call came, by the second file."""
     unsure_time: float = float("inf")
     """The first moment of rows whose times cannot be right."""
@@ -164,130 +169,140 @@ class _Reader:
         self.clock = Clock(mapping.time_format, mapping.time_zone)
         self.rejected = Rejected()
         self.incidents, self.units, self.stations = _Names(), _Names(), _Names()
-        self.kinds, self.types, self.places = _Names(), _Names(), _Names()
+        self.kinds, self.types, self.places, self.orders = _Names(), _Names(), _Names(), _Names()
         self.about: list[_About] = []
         self._kinds, self._types = Vocabulary(mapping.kinds), Vocabulary(mapping.types)
         self._pattern = re.compile(mapping.position_pattern) if mapping.position_pattern else None
         self._rows: list[tuple[Any, ...]] = []
         self._packed: list[NDArray[np.void]] = []
-        self._met: dict[tuple[int, int, int, str], None] = {}
-        self._time_keys = tuple(name for name in TIMES if name in mapping.columns)
-        self._slots = tuple(TIMES.index(name) for name in self._time_keys)
+        self._orders = array("q")
+        self._has_kinds = "kind" in mapping.columns
 
-    def take_incident(self, line: int, cells: dict[str, str]) -> None:
+    def take_incident(self, line: int, cells: tuple[str, ...]) -> None:
         """Take a row of the second file."""
-        name = cells["incident"]
+        name, _, _, _, _, type_word, received, _, _, _, _, *place = cells
         if not name:
             self.rejected.add(line, f"{SECOND_FILE}no incident number")
             return
-        if not is_text(name + cells.get("type", "") + cells.get("node", "")):
+        if not is_text(name + type_word + place[NODE]):
             self.rejected.add(line, f"{SECOND_FILE}control characters in a name", incident=shown(name))
             return
-        about = self._about(line, name)
+        _, about = self._incident(line, name)
         if about.second_file:
             self.rejected.add(line, f"{SECOND_FILE}the same incident again", incident=name)
             return
         about.second_file = True
-        self._place(about, cells)
+        self._place(about, place)
         with suppress(TimeError):
-            (about.received,) = self.clock.times([cells.get("received", "")])
-        if cells.get("type"):
-            about.type = self._type(cells["type"])
+            (about.received,) = self.clock.times((received,))
+        if type_word:
+            about.type = self._type(type_word)
 
-    def take(self, line: int, cells: dict[str, str]) -> None:
+    def take(self, line: int, cells: tuple[str, ...]) -> None:
         """Take a row of the log."""
-        name, unit, station = cells["incident"], cells.get("unit", ""), cells.get("station", "")
+        name, unit, station, order, kind_word, type_word, *_ = cells
         reject = self.rejected.add
         if not name:
             reject(line, "no incident number", unit=unit)
             return
-        if not is_text(name + unit + station + cells.get("kind", "") + cells.get("type", "") + cells.get("node", "")):
+        if not is_text(f"{name}{unit}{station}{kind_word}{type_word}{cells[PLACE + NODE]}"):
             reject(line, "control characters in a name", incident=shown(name), unit=shown(unit))
             return
-        about = self._about(line, name)
+        number, about = self._incident(line, name)
         if about.second_file:  # from here on it is known by its line in the log
             about.line, about.second_file = line, False
-        if about.type == -1 and cells.get("type"):
-            about.type = self._type(cells["type"])
-        if not (about.x == about.x or about.node >= 0):
-            self._place(about, cells)
-        kind = self.mapping.every_kind or (self._kinds.find(cells["kind"]) if "kind" in cells else "")
-        if not kind and "kind" in cells:
-            reject(line, f"kind {plain(cells['kind']) or 'empty'} is not in the mapping", incident=name, unit=unit)
+        if about.type == -1 and type_word:
+            about.type = self._type(type_word)
+        if about.x != about.x and about.node < 0:
+            self._place(about, cells[PLACE:])
+        kind = self.mapping.every_kind or (self._kinds.find(kind_word) if self._has_kinds else "")
+        if not kind and self._has_kinds:
+            reject(line, f"kind {plain(kind_word) or 'empty'} is not in the mapping", incident=name, unit=unit)
             return
         if about.type == -2:
-            word = plain(cells["type"]) if cells.get("type") else "of the incident"
+            word = plain(type_word) if type_word else "of the incident"
             reject(line, f"type {word} is not in the mapping", incident=name, unit=unit)
             return
         about.answered = True
-        moments, reason = self._moments(cells)
+        moments, reason = self._moments(cells[TIME:PLACE])
         if moments[0] != moments[0]:
             moments[0] = about.received
         if not 0.0 <= moments[1] - moments[0] <= MOST_BUSY_SECONDS:
-            moments[0] = float("nan")  # no call is answered before it comes, nor after a day
-        known = next((moment for moment in moments if moment == moment), float("nan"))
+            moments[0] = NAN  # no call is answered before it comes, nor after a day
+        known = moments[0] if moments[0] == moments[0] else moments[1]
         if reason := reason or ("" if unit or station else "no unit") or _bad_times(moments):
+            known = next((moment for moment in moments if moment == moment), NAN)
             about.unsure_time = min(known, about.unsure_time) if known == known else about.unsure_time
-            found = " ".join(cells[key] for key in self._time_keys) if "read" in reason else ""
+            found = " ".join(filter(None, cells[TIME:PLACE])) if "read" in reason else ""
             reject(line, reason, incident=name, unit=unit, found=found[:80])
             return
-        number, of_unit = self.incidents.number(name), self.units.number(unit)
-        key = (number, of_unit, self.stations.number(station), cells.get("order") or cells["dispatched"])
-        if key in self._met:
-            reject(line, "the same unit at the same incident again", incident=name, unit=unit)
-            return
-        self._met[key] = None
+        of_unit, of_station = self.units.number(unit), self.stations.number(station)
+        self._orders.append(self.orders.number(order))
         about.time = min(known, about.time)
-        self._rows.append((line, number, of_unit, key[2], self.kinds.number(kind), *moments))
+        self._rows.append((line, number, of_unit, of_station, self.kinds.number(kind), *moments))
 
-    def _about(self, line: int, name: str) -> _About:
+    def _incident(self, line: int, name: str) -> tuple[int, _About]:
         number = self.incidents.number(name)
         if number == len(self.about):
             self.about.append(_About(line))
-        return self.about[number]
+        return number, self.about[number]
 
     def _type(self, word: str) -> int:
         """The number of a type; -2 if the mapping leaves it out."""
         found = self._types.find(word)
         return self.types.number(found) if found else -2
 
-    def _place(self, about: _About, cells: dict[str, str]) -> None:
+    def _place(self, about: _About, place: Sequence[str]) -> None:
         """Take the place of an incident, if the row has one that can be read."""
-        if cells.get("node"):
-            about.node = self.places.number(cells["node"])
+        x, y, node, position = place
+        if node:
+            about.node = self.places.number(node)
             return
-        x, y = cells.get("x", ""), cells.get("y", "")
-        if self._pattern is not None and "position" in cells:
-            match = self._pattern.search(cells["position"])
+        if self._pattern is not None and position:
+            match = self._pattern.search(position)
             x, y = (match["x"] or "", match["y"] or "") if match else ("", "")
         try:
             about.x, about.y = float(x), float(y)
         except ValueError:
             return
         if not (abs(about.x) < 1e9 and abs(about.y) < 1e9):
-            about.x = about.y = float("nan")
+            about.x = about.y = NAN
 
-    def _moments(self, cells: dict[str, str]) -> tuple[list[float], str]:
+    def _moments(self, texts: tuple[str, ...]) -> tuple[list[float], str]:
         """The moments of a row, and why it cannot be used: then they are those that can be read."""
-        texts, moments = [cells[key] for key in self._time_keys], [float("nan")] * len(TIMES)
-        reason, times = "", list[float]()
         try:
-            times = self.clock.times(texts)
+            return self.clock.times(texts), ""
         except TimeError as error:
-            reason = str(error)
+            moments = []
             for text in texts:
                 try:
-                    times += self.clock.times([text])
+                    moments += self.clock.times((text,))
                 except TimeError:
-                    times.append(float("nan"))
-        for slot, moment in zip(self._slots, times, strict=True):
-            moments[slot] = moment
-        return moments, reason
+                    moments.append(NAN)
+            return moments, str(error)
 
     def pack(self) -> None:
         """Pack the rows taken since the last time into an array."""
         self._packed.append(np.array(self._rows, RESPONSE))
         self._rows.clear()
+
+    def _once(self, responses: NDArray[np.void]) -> NDArray[np.void]:
+        """The responses without those that repeat an earlier one: the same number of order, or the same moment."""
+        orders = np.frombuffer(self._orders, np.int64)
+        moments = np.where(orders < 0, responses["dispatched"], 0.0)
+        columns = [orders, moments, *(responses[name] for name in ("incident", "unit", "station"))]
+        sorted_rows = np.lexsort(columns)  # equal ones stay in the order of the file
+        again = np.ones(len(responses), np.bool_)
+        again[:1] = False
+        for column in columns:
+            again[1:] &= np.diff(column[sorted_rows]) == 0
+        repeated = np.sort(sorted_rows[again])
+        names, units = tuple(self.incidents.numbers), tuple(self.units.numbers)
+        for row in responses[repeated]:
+            unit = units[row["unit"]] if row["unit"] >= 0 else ""
+            reason = "the same unit at the same incident again"
+            self.rejected.add(int(row["line"]), reason, incident=names[row["incident"]], unit=unit)
+        return np.delete(responses, repeated)
 
     def log(self, name: str, num_rows: int) -> Log:
         """The log of all rows taken."""
@@ -301,7 +316,7 @@ class _Reader:
         for number, one in zip(self.incidents.numbers, self.about, strict=True):
             if one.second_file:
                 self.rejected.add(one.line, f"{SECOND_FILE}the log has no such incident", incident=number)
-        responses = np.concatenate(self._packed)
+        responses = self._once(np.concatenate(self._packed))
         if len(responses):  # a wrong year must not make the log longer
             first, last = responses["dispatched"].min() - DAY_SECONDS, responses["dispatched"].max() + DAY_SECONDS
             for one in self.about:

@@ -1,4 +1,7 @@
-"""The rows of a CSV file with their line numbers. Misshapen ones are rejected, and reading goes on behind them."""
+"""The rows of a CSV file with their line numbers. Misshapen ones are rejected, and reading goes on behind them.
+
+A row is a tuple of texts in the order of `LOG_COLUMNS`, empty where the mapping names no column.
+"""
 
 import csv
 from collections.abc import Iterator, Mapping
@@ -6,7 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from runcard.calibrate.mapping import LogMapping
+from runcard.calibrate.mapping import LOG_COLUMNS, LogMapping
 from runcard.calibrate.rejected import Rejected
 from runcard.city.conditions import near, plain
 from runcard.errors import InputError
@@ -14,8 +17,8 @@ from runcard.errors import InputError
 
 def read_rows(
     path: Path, mapping: LogMapping, columns: Mapping[str, str], rejected: Rejected, prefix: str = ""
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """The line number and the cells of each row, by what they hold; `prefix` begins the reasons of rejected rows."""
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The line number and the cells of each row; `prefix` begins the reasons of rejected rows."""
     if path.exists() and not path.is_file():  # a pipe would never end
         raise InputError(f"{path}: expected a file, got {'a folder' if path.is_dir() else 'a device or a pipe'}")
     try:
@@ -31,7 +34,7 @@ def read_rows(
 
 def _rows_of(
     path: Path, reader: Any, columns: Mapping[str, str], rejected: Rejected, prefix: str
-) -> Iterator[tuple[int, dict[str, str]]]:
+) -> Iterator[tuple[int, tuple[str, ...]]]:
     try:
         header = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
@@ -45,10 +48,8 @@ def _rows_of(
             raise InputError(f"{path}: missing column {plain(name)}, which is {key}{hint}")
         if header.count(name) > 1:
             raise InputError(f"{path}: expected one column {plain(name)}, got {header.count(name)}")
-    places = [header.index(name) for name in columns.values()]
-    if len(places) == 1:
-        places *= 2  # itemgetter of one place gives no tuple
-    pick, keys, width = itemgetter(*places), tuple(columns), len(header)
+    width = len(header)
+    pick = itemgetter(*(header.index(columns[key]) if key in columns else width for key in LOG_COLUMNS))
     line = reader.line_num + 1  # of a row with line breaks in a cell, the first
     while True:
         try:
@@ -62,7 +63,8 @@ def _rows_of(
         if cells is None:
             return
         if len(cells) == width:
-            yield line, dict(zip(keys, map(str.strip, pick(cells)), strict=False))
+            cells.append("")  # for the columns that the mapping does not name
+            yield line, tuple(map(str.strip, pick(cells)))
         elif cells:
             rejected.add(line, f"{prefix}expected {width} cells", found=f"{len(cells)} cells")
             rejected.misshapen += not prefix
