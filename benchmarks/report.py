@@ -1,7 +1,5 @@
 """How long the report of a large department takes, and how large its page is."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from benchmarks.cases import Row
-from benchmarks.raw_files import SAN_FRANCISCO, write_department
+from benchmarks.raw_files import build_san_francisco, run_python, write_department
 from runcard.city import write_city
 
 LIMIT_SECONDS: Final = 120.0
@@ -25,17 +23,11 @@ def report_cases(*, quick: bool = False, data: Path | None = None) -> Iterator[R
         if data is None:
             words, city = "a made-up San Francisco", write_city(write_department(folder, 100), folder / "city")
         else:
-            words, city = "San Francisco", folder / "city"
-            _python(str(SAN_FRANCISCO / "build.py"), str(data / "sanfrancisco"), name)
+            words, city = "San Francisco", build_san_francisco(data, folder)
         page = folder / "report.html"
         began = time.perf_counter()
-        _python("-m", "runcard", "report", str(city), "-o", str(page))
+        run_python("-m", "runcard", "report", str(city), "-o", str(page))
         seconds, size = time.perf_counter() - began, page.stat().st_size
         assert "44 engines" in page.read_text(encoding="utf-8")
     yield Row(f"report of {words}", f"{seconds:.0f} s", f"< {LIMIT_SECONDS:.0f} s", seconds < LIMIT_SECONDS)
     yield Row("  its page", f"{size / 1e6:.2f} MB", f"< {LIMIT_BYTES / 1e6:.0f} MB", size < LIMIT_BYTES)
-
-
-def _python(*words: str) -> None:
-    """Run Python with these words."""
-    subprocess.run([sys.executable, *words], check=True, capture_output=True, text=True)

@@ -155,7 +155,7 @@ def make_book(
         raise InputError(_wrong_type(types, incident_type))
     cards, sets, fleets = list[Card](), dict[str, dict[str, RunCards]](), dict[str, dict[str, Fleet]]()
     for name, department in departments.items():
-        districts, share = _districts(department), _share(periods, name)
+        districts, share = closest_stations(department), _share(periods, name)
         sets[name], fleets[name] = {}, {}
         for fleet in department.fleets:
             if kind not in (None, fleet.kind):
@@ -203,7 +203,7 @@ def _share(periods: Iterable[Period], name: str) -> float:
     return next((len(one.hours) / HOURS_PER_WEEK for one in periods if one.name == name), 1.0)
 
 
-def _districts(department: Department) -> dict[str, str]:
+def closest_stations(department: Department) -> dict[str, str]:
     """The station that is closest to each area: of the kind with the most stations that goes there."""
     found: dict[str, str] = {}
     for fleet in sorted(department.fleets, key=lambda one: -one.problem.num_stations):

@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
+from runcard.errors import MissingExtraError
 from runcard.outputs.cards.about import MARK, RULE, about_lines, depth_cells, depth_headings, title_of
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.depth import DepthTable
@@ -24,7 +25,6 @@ from runcard.outputs.cards.print_rows import (
 )
 from runcard.outputs.cards.print_table import LARGEST, Table, draw_table, laid_out
 from runcard.outputs.files import write_whole
-from runcard.outputs.map import METADATA, STYLE
 from runcard.outputs.words import counted
 
 TOP: Final = 0.3
@@ -37,18 +37,29 @@ HEADING: Final = 0.85
 """Of the further pages of a district."""
 
 
+def check_print_library() -> None:
+    """Raise an error that says how to get the library that prints, if it is not there."""
+    try:
+        import reportlab  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("the print of run cards", "reportlab", "report") from error
+
+
 def write_cards_pdf(book: CardBook, tables: Sequence[DepthTable], path: Path) -> Path:
     """The print of the cards; the book has its city."""
-    import matplotlib
-    from matplotlib.backends.backend_pdf import PdfPages
+    from reportlab.pdfgen.canvas import Canvas
 
     content = BytesIO()
-    with (
-        matplotlib.rc_context(STYLE | {"hatch.linewidth": 0.6}),
-        PdfPages(content, metadata=dict(METADATA["pdf"]) | {"Title": title_of(book)}) as pages,
-    ):
-        for page in pages_of(book, tables):
-            pages.savefig(page.figure)
+    size = (POINTS * PAGE[0], POINTS * PAGE[1])
+    canvas = Canvas(content, pagesize=size, pageCompression=1, invariant=1)
+    canvas.setDateFormatter(lambda *_: "")
+    canvas.setTitle(title_of(book))
+    canvas.setAuthor("runcard")
+    canvas.setCreator("runcard")
+    canvas.setSubject("run cards")
+    for page in pages_of(book, tables):
+        page.draw(canvas)
+    canvas.save()
     return write_whole(path, content.getvalue())
 
 
@@ -136,7 +147,7 @@ def _top_of_district(page: PrintPage, book: CardBook, district: District, maps: 
     lines = layout.heading_height + sum(1.08 * layout.height_of(row) for row in table.pages[0])
     room = PAGE[1] - BOTTOM - TOP - 0.1 - lines * table.size / POINTS
     height = min(MAP_HEIGHTS[1], max(MAP_HEIGHTS[0], room)) if len(table.pages) == 1 else MAP_HEIGHTS[0]
-    maps.draw(page.figure, PAGE, (PAGE[0] - MARGIN - MAP_WIDTH, TOP), (MAP_WIDTH, height), district)
+    page.pictures.append(maps.picture(district, (PAGE[0] - MARGIN - MAP_WIDTH, TOP), (MAP_WIDTH, height)))
     title = _title(book, district)
     y = page.write(MARGIN, TOP - 0.04, title, fitting(title, width, 16.0), bold=True) + 0.02
     size = 7.6 if height < 2.4 else min(LARGEST, 9.2)

@@ -1,17 +1,16 @@
-"""A printed page on which words and bands are placed in inches from its upper left corner.
-
-Thousands of small texts are one artist: laying out each as a text of its own takes most of the time of a print.
-"""
+"""A printed page on which words and bands are placed in inches from its upper left corner."""
 
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from runcard.outputs.map import INK
 
 if TYPE_CHECKING:
-    pass
+    from reportlab.pdfgen.canvas import Canvas
 
 PAGE: Final = (11.69, 8.27)
 """A4 across, in inches."""
@@ -51,12 +50,10 @@ class PrintPage:
     """A page that is filled."""
 
     def __init__(self) -> None:
-        from matplotlib.figure import Figure
-
         self.words: list[Words] = []
         self.bands: list[Band] = []
-        self.figure: Figure = Figure(figsize=PAGE, facecolor="white")
-        self.figure.add_artist(_placed(self))
+        self.pictures: list[Callable[[Canvas], None]] = []
+        """What draws on the page beside words and bands."""
 
     @property
     def texts(self) -> list[str]:
@@ -79,6 +76,23 @@ class PrintPage:
         """Draw a thin line across."""
         self.bands.append(Band(x=x, y=y, width=width, height=0.01, colour=RULE_COLOUR))
 
+    def draw(self, canvas: "Canvas") -> None:
+        """Draw it on a page of a file."""
+        for band in self.bands:
+            canvas.setFillColor(band.colour)
+            corner = (POINTS * band.x, POINTS * (PAGE[1] - band.y - band.height))
+            canvas.rect(*corner, POINTS * band.width, POINTS * band.height, stroke=0, fill=1)
+        canvas.setFillColor(INK)
+        for one in self.words:
+            if one.text.strip():
+                canvas.setFont(font_name(bold=one.bold, italic=one.italic), one.size)
+                canvas.drawString(POINTS * one.x, POINTS * (PAGE[1] - one.y), one.text)
+        for picture in self.pictures:
+            canvas.saveState()
+            picture(canvas)
+            canvas.restoreState()
+        canvas.showPage()
+
 
 def width_of(text: str, *, bold: bool = False) -> float:
     """How wide a text is, in sizes of its letters."""
@@ -93,58 +107,25 @@ def fitting(text: str, width: float, largest: float) -> float:
 
 @cache
 def _letter_widths(*, bold: bool) -> dict[str, float]:
-    from matplotlib.font_manager import FontProperties, findfont, get_font
+    from reportlab.pdfbase.pdfmetrics import getFont
 
-    font = get_font(findfont(FontProperties(weight="bold" if bold else "normal")))
+    face = getFont(font_name(bold=bold)).face
 
     class Widths(dict[str, float]):
         def __missing__(self, letter: str) -> float:
-            font.set_size(100.0, POINTS)  # others set it as well
-            index = font.get_char_index(ord(letter))
-            self[letter] = font.load_glyph(index).linearHoriAdvance / 65536.0 / 100.0 if index else 1.0
+            self[letter] = face.charWidths.get(ord(letter), face.defaultWidth) / 1000.0
             return self[letter]
 
     return Widths()
 
 
-def _placed(page: PrintPage) -> Any:
-    """The artist that draws the bands and words of a page."""
-    from matplotlib.artist import Artist
-    from matplotlib.colors import to_rgba
-    from matplotlib.path import Path
-    from matplotlib.transforms import Affine2D
+@cache
+def font_name(*, bold: bool = False, italic: bool = False) -> str:
+    """The name of the font, which is registered with its letters: those of the maps, which have most alphabets."""
+    from matplotlib import get_data_path
+    from reportlab.pdfbase.pdfmetrics import registerFont
+    from reportlab.pdfbase.ttfonts import TTFont
 
-    class Placed(Artist):
-        def draw(self, renderer: Any) -> None:
-            inch, height = renderer.points_to_pixels(POINTS), PAGE[1]
-            gc = renderer.new_gc()
-            gc.set_linewidth(0.0)
-            for band in page.bands:
-                corner = (band.x * inch, (height - band.y - band.height) * inch)
-                box = Affine2D().scale(band.width * inch, band.height * inch).translate(*corner)
-                gc.set_foreground(band.colour)
-                renderer.draw_path(gc, Path.unit_rectangle(), box, to_rgba(band.colour))
-            gc.set_foreground(INK)
-            _draw_words(renderer, gc, page.words)
-            gc.restore()
-
-    artist = Placed()
-    artist.set_zorder(-1.0)  # below the maps
-    return artist
-
-
-def _letters(look: Words, size: float) -> Any:
-    from matplotlib.font_manager import FontProperties
-
-    return FontProperties(
-        size=size, weight="bold" if look.bold else "normal", style="italic" if look.italic else "normal"
-    )
-
-
-def _draw_words(renderer: Any, gc: Any, words: list[Words]) -> None:
-    """Draw words."""
-    inch = renderer.points_to_pixels(POINTS)
-    for one in words:
-        y = one.y if renderer.flipy() else PAGE[1] - one.y
-        if one.text.strip():
-            renderer.draw_text(gc, one.x * inch, y * inch, one.text, _letters(one, one.size), 0.0)
+    name = "DejaVuSans" + ("-Bold" if bold else "-Oblique" if italic else "")
+    registerFont(TTFont(name, Path(get_data_path()) / "fonts" / "ttf" / f"{name}.ttf"))
+    return name

@@ -8,7 +8,7 @@ from runcard.errors import InputError
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.csv_file import CARDS_ENDING, write_cards_csv
 from runcard.outputs.cards.depth import DepthTable
-from runcard.outputs.cards.pdf_file import write_cards_pdf
+from runcard.outputs.cards.pdf_file import check_print_library, write_cards_pdf
 from runcard.outputs.cards.xlsx_file import open_workbooks, write_cards_xlsx
 from runcard.outputs.files import check_output_file
 from runcard.outputs.map import check_picture_file
@@ -31,7 +31,8 @@ def check_cards_file(path: Path, held: Department | Week | None = None) -> None:
     if ending == ".xlsx":
         open_workbooks()
     if ending == ".pdf":
-        check_picture_file(path, "print of run cards")
+        check_picture_file(path, "print of run cards")  # whose letters are those of maps
+        check_print_library()
     if ending == ".pdf" and held is not None:
         department = held if isinstance(held, Department) else next(iter(held.departments.values()))
         if department.ground is None:
