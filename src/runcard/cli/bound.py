@@ -1,0 +1,59 @@
+"""`runcard bound`: what no policy can be better than, and how far from it policies are at most."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from runcard.cli.parameters import AsJson, CityFolder, Seed, Threads, option, whole_option, words_of
+
+
+def bound(
+    city: CityFolder,
+    policies: Annotated[
+        str,
+        option("NAMES", "Policies to simulate beside it: by name, paper label or policy file, commas between."),
+    ] = "closest-first,one-step-mean-field",
+    neighbourhood: Annotated[
+        int,
+        whole_option("Trucks of a neighbourhood: with more the bound is closer and takes longer.", least=2, most=10),
+    ] = 8,
+    steps: Annotated[int, whole_option("Steps of the search for the best bound.", least=1, most=10**6)] = 400,
+    incidents: Annotated[int, whole_option("Incidents to simulate for each policy.", least=1, most=10**8)] = 200_000,
+    seed: Seed = 1,
+    kind: Annotated[
+        str | None, option("KIND", "Only this kind of units; all kinds, and their sum, if left out.")
+    ] = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove how well any policy can do, in a city of any size.
+
+    Shows a lower bound on the late fraction that holds for every policy, what policies reach in a simulation, and so
+    how far from the best possible each of them is at most.
+    """
+    from runcard.city.files import read_city
+    from runcard.cli.progress import Report
+    from runcard.cli.show_bound import print_bound
+    from runcard.cli.terminal import print_json
+    from runcard.outputs.bound import BoundEffort, bound_city
+    from runcard.outputs.policy_choice import policy_choices
+    from runcard.policy.solve_options import SolveOptions
+
+    options = SolveOptions(threads=threads)
+    choices = policy_choices(words_of(policies), options)
+    given = read_city(city)
+    given = given if kind is None else given.of_kind(kind)
+    with Report(given.objective) as report:
+        effort = BoundEffort(
+            neighbourhood=neighbourhood,
+            num_steps=steps,
+            incidents=incidents,
+            seed=seed,
+            options=replace(options, progress=report.bounds),
+            steps=report,
+            bounded=report.bounded,
+        )
+        found = bound_city(given, choices, effort)
+    if as_json:
+        print_json(found.document())
+    else:
+        print_bound(given, found, choices)

@@ -1,0 +1,241 @@
+"""Payments between neighbourhoods that make the bound large.
+
+Write h(f) = Σ_G h_G(f_G, n), with f_G what is idle in neighbourhood G and n = |f|. For an incident at j with team a the
+change of h is a sum over neighbourhoods. Home H pays for what the team takes of any other: with payments ν_G(j, n, b)
+for each set b of trucks of G, whatever they are,
+
+    min_a {cost(a, j) + Σ_G Δ_G(a)}  >=  min_a {cost(a, j) + Σ_{G≠H} ν_G(j, n, a∩G) + Δ_H(a)}
+                                          + Σ_{G≠H} min_{b ⊆ f_G} {Δ_G(b) - ν_G(j, n, b)},
+
+where home takes the trucks that it does not know for idle, and G may give others than home takes. So each neighbourhood
+is a small dispatch problem with states (f_G, n) and an optimal gain g_G; the number n is a chain of its own (see
+`levels.py`), and Σ_G g_G is a lower bound on the optimum, for any payments. It is concave in them, and its slope in
+ν_G(j, n, b) is how often home takes b of G, less how often G gives it.
+
+Each step sweeps the values and the probabilities of every neighbourhood once, with choices spread over those that are
+within a temperature of the best, and moves every payment by its slope (Adam, which scales each by its past slopes).
+The temperature and the steps fall by a constant factor, from and to given parts of the typical cost of an incident.
+Nothing here has to converge: `certificate.py` proves what the last payments give.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.mdp.arrays import Floats, Ints
+from runcard.mdp.bound import kernels
+from runcard.mdp.bound.neighbourhoods import Neighbourhoods
+from runcard.mdp.independent import IndependentTrucks
+from runcard.mdp.problem import DispatchProblem
+from runcard.threads import run_each
+
+RARE: Final = 1e-8
+"""Levels whose probabilities sum to no more are left out at both ends, and counted in the certificate."""
+WARM_UP: Final = 20
+"""Sweeps before the first step."""
+FIRST_STEP: Final = 0.8
+LAST_STEP: Final = 0.002
+FIRST_TEMPERATURE: Final = 0.03
+LAST_TEMPERATURE: Final = 0.003
+"""As parts of the typical cost of an incident."""
+LEAST_COST: Final = 1e-12
+POINTS_AT_A_TIME: Final = 16
+
+
+def typical_cost(problem: DispatchProblem) -> float:
+    """The mean cost of an incident if the closest trucks go and trucks are busy independently: a scale."""
+    independent = IndependentTrucks(problem, problem.order)
+    _, cost_per_day = independent.asked_and_late(np.repeat(independent.steady_busy(), problem.trucks))
+    return max(cost_per_day / problem.total_incidents_per_day, LEAST_COST)
+
+
+class Space(NamedTuple):
+    """The states of a neighbourhood, and its columns; times are in units of the mean time between two incidents."""
+
+    first_level: int
+    num_trucks: int
+    num_members: int
+    size: Ints
+    """[2^s] the idle trucks of each pattern."""
+    returns: float
+    """Returns per truck and incident."""
+    needed: Ints
+    """[classes]"""
+    first_column: Ints
+    """[classes + 1]"""
+    masks: Ints
+    """[subsets]"""
+    subset_size: Ints
+    rate: NDArray[np.float32]
+    """[columns]"""
+    exact_rate: Floats
+    chance: Floats
+    """[levels]"""
+
+
+def level_window(problem: DispatchProblem, num_members: int) -> tuple[int, int]:
+    """The first and the last level that count: all, unless those left out have every pattern and are rare."""
+    chance, num_trucks = problem.levels.idle_distribution, problem.num_trucks
+    low = int(np.searchsorted(np.cumsum(chance), RARE))
+    high = num_trucks - int(np.searchsorted(np.cumsum(chance[::-1]), RARE))
+    if low < max(num_members, int(problem.trucks_needed.max())) or num_trucks - low < num_members:
+        low = 0
+    return low, max(high, num_members)
+
+
+def spaces_of(problem: DispatchProblem, found: Neighbourhoods) -> list[Space]:
+    """The space of each neighbourhood."""
+    num_members, columns, subsets = found.members.shape[1], found.columns, found.subsets
+    low, high = level_window(problem, num_members)
+    size = np.array([mask.bit_count() for mask in range(1 << num_members)], np.int64)
+    chance = problem.levels.idle_distribution[low : high + 1].copy()
+    spaces = []
+    for first, last in zip(columns.first[:-1], columns.first[1:], strict=True):
+        needed, counts = np.unique(columns.needed[first:last], return_counts=True)
+        first_column = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        rate = columns.rate[first:last]
+        space = Space(
+            low,
+            problem.num_trucks,
+            num_members,
+            size,
+            problem.returns_per_day / problem.total_incidents_per_day,
+            needed,
+            first_column,
+            subsets.masks,
+            subsets.sizes,
+            rate.astype(np.float32),
+            rate,
+            chance,
+        )  # fmt: skip
+        spaces.append(space)
+    return spaces
+
+
+AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
+
+
+class Payments(NamedTuple):
+    """What is paid: by a column for each of its own subsets, and by everybody else for each truck."""
+
+    own: NDArray[np.float32]
+    """[columns, subsets, levels]"""
+    common: NDArray[np.float32]
+    """[neighbourhoods, s, levels]"""
+
+
+class Ascent:
+    """The payments, and the values and probabilities of every neighbourhood, while they are moved."""
+
+    def __init__(self, problem: DispatchProblem, found: Neighbourhoods, threads: int) -> None:
+        self.problem, self.found, self.threads = problem, found, threads
+        self.spaces = spaces_of(problem, found)
+        levels, patterns = len(self.spaces[0].chance), 1 << found.members.shape[1]
+        shape = (len(found.columns.point), len(found.subsets), levels)
+        self.payments = Payments(np.zeros(shape, np.float32), np.zeros((*found.members.shape, levels), np.float32))
+        self._slope = np.zeros(shape, np.float32)
+        self._moments = [np.zeros(shape, np.float32), np.zeros(shape, np.float32)]
+        self._common_moments = [np.zeros_like(self.payments.common), np.zeros_like(self.payments.common)]
+        self.values = np.zeros((len(found), levels, patterns))
+        self._probability = np.full(self.values.shape, 1.0 / patterns)
+        self._total = np.empty((len(found.options.cost), levels), np.float32)
+        self._home_cost = np.empty((problem.num_points, len(found.subsets), levels), np.float32)
+        self._home_share = np.zeros_like(self._home_cost)
+        self._costs = [np.empty((levels, len(found.subsets), len(space.rate)), np.float32) for space in self.spaces]
+        self._given = [np.empty_like(cost) for cost in self._costs]
+        self._gain = np.zeros((len(found), 1))
+        self._lowest = np.zeros((len(found), levels))
+        self._rate = problem.incidents_per_day / problem.total_incidents_per_day
+        self._steps = 0
+
+    def climb(self, steps: int, on_step: Callable[[int, float], None] | None = None) -> None:
+        """Take so many steps."""
+        scale = typical_cost(self.problem)
+        for _ in range(WARM_UP):
+            self._sweep(1.0 / (scale * FIRST_TEMPERATURE))
+        for step in range(steps):
+            done = step / steps
+            temperature = scale * FIRST_TEMPERATURE * (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** done
+            estimate = self._sweep(1.0 / temperature)
+            self._move(scale * FIRST_STEP * (LAST_STEP / FIRST_STEP) ** done, 1.0 / temperature)
+            if on_step is not None:
+                on_step(step + 1, estimate)
+
+    def market(self, common: NDArray[AnyFloat]) -> NDArray[AnyFloat]:
+        """[N, levels] what everybody pays for each truck in all neighbourhoods together."""
+        market = np.zeros((self.found.num_trucks, common.shape[2]), common.dtype)
+        np.add.at(market, self.found.members.ravel(), common.reshape(-1, market.shape[1]))
+        return market
+
+    def _points(self) -> list[tuple[int, int]]:
+        num = self.problem.num_points
+        return [(low, min(num, low + POINTS_AT_A_TIME)) for low in range(0, num, POINTS_AT_A_TIME)]
+
+    def _sweep(self, sharpness: float) -> float:
+        """Sweep every neighbourhood once at the payments as they are; an estimate of the bound."""
+        found, market, low = self.found, self.market(self.payments.common), self.spaces[0].first_level
+        columns, subsets = found.columns, found.subsets
+
+        def price(points: tuple[int, int]) -> None:
+            kernels.price_options(
+                *points, found.options, *self.payments, market, found.places, low, self._total, self._home_cost
+            )
+
+        def sweep(g: int) -> None:
+            first, last = int(columns.first[g]), int(columns.first[g + 1])
+            kernels.fill_costs(
+                first, last, columns, subsets.masks, subsets.number, self.payments.own, self.payments.common[g],
+                self._home_cost, self._costs[g],
+            )  # fmt: skip
+            kernels.soft_sweep(
+                self._costs[g], self.spaces[g], np.float32(sharpness), self.values[g], self._probability[g],
+                self._given[g], self._lowest[g], self._gain[g],
+            )  # fmt: skip
+
+        run_each(price, self._points(), self.threads)
+        run_each(sweep, range(len(found)), self.threads)
+        return float((self._lowest @ self.spaces[0].chance).sum())
+
+    def _move(self, step: float, sharpness: float) -> None:
+        """Move every payment by its slope."""
+        found, market, low = self.found, self.market(self.payments.common), self.spaces[0].first_level
+        columns, subsets = found.columns, found.subsets
+        shape = self.payments.common.shape
+
+        def give(g: int) -> Floats:
+            first, last = int(columns.first[g]), int(columns.first[g + 1])
+            common = np.zeros(shape[1:])
+            kernels.take_gifts(
+                first, last, columns, subsets.masks, subsets.number, self._given[g], self._slope, common,
+                self._home_share,
+            )  # fmt: skip
+            return common
+
+        def take(points: tuple[int, int]) -> Floats:
+            common = np.zeros(shape)
+            kernels.take_from_others(
+                *points, found.options, found.places, market, low, np.float32(sharpness), self._rate, self._total,
+                self._home_cost, self._home_share, self._slope, common,
+            )  # fmt: skip
+            return common
+
+        common = np.array(run_each(give, range(len(found)), self.threads))
+        for part in run_each(take, self._points(), self.threads):
+            common += part
+        self._steps += 1
+        bias = 1.0 / (1.0 - kernels.KEPT_FIRST**self._steps), 1.0 / (1.0 - kernels.KEPT_SECOND**self._steps)
+
+        def adam(g: int) -> None:
+            part = slice(int(columns.first[g]), int(columns.first[g + 1]))
+            rows = (-1, self._slope.shape[2])
+            kernels.adam(
+                self._slope[part].reshape(rows), self._moments[0][part].reshape(rows),
+                self._moments[1][part].reshape(rows), self.payments.own[part].reshape(rows), step, *bias,
+            )  # fmt: skip
+            kernels.adam(
+                common[g], self._common_moments[0][g], self._common_moments[1][g], self.payments.common[g], step, *bias
+            )
+
+        run_each(adam, range(len(found)), self.threads)

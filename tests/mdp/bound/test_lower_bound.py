@@ -1,0 +1,149 @@
+"""The lower bound against the exact optimum: never above it, and near it where it should be."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.mdp.problems import make_problem, random_problem
+
+import runcard
+from runcard.errors import InputError, SizeError
+from runcard.mdp.bound import BoundProgress, ascent, lower_bound, neighbourhoods
+from runcard.mdp.bound.ascent import Ascent
+from runcard.mdp.bound.certificate import certify
+from runcard.mdp.bound.neighbourhoods import find_neighbourhoods
+from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.solve import solve_optimal
+
+
+def optimum(problem: DispatchProblem) -> float:
+    """A value that the best policy does not exceed."""
+    return solve_optimal(problem, tolerance=1e-10, threads=1).upper
+
+
+def grid(num_trucks: int, load: float, *, side: int = 6, seed: int = 1) -> DispatchProblem:
+    """The problem of a grid."""
+    city = runcard.generate_grid(side=side, num_stations=num_trucks, load=load, seed=seed)
+    return dispatch_problem(city)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_bound_is_never_above_the_optimum(seed: int) -> None:
+    """Whatever the trucks, needs, loads and costs, and however many steps, no more is claimed than a policy reaches."""
+    problem, rng = random_problem(seed), np.random.default_rng(seed)
+    found = lower_bound(problem, neighbourhood=int(rng.integers(2, 6)), steps=int(rng.integers(1, 30)), threads=1)
+    assert 0.0 <= found.lower <= optimum(problem)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_payments_and_values_prove_a_bound(seed: int) -> None:
+    """Random payments and values, which nothing was done to improve, give a bound that is below the optimum."""
+    rng = np.random.default_rng(seed)
+    problem = make_problem([1] * 5 + [2], rng.integers(1, 4, 9).tolist(), seed=seed, load=float(rng.uniform(0.05, 0.8)))
+    climbed = Ascent(problem, find_neighbourhoods(problem, 3), 1)
+    for payments in climbed.payments:
+        payments[:] = rng.normal(0.0, 0.05, payments.shape)
+    climbed.values[:] = rng.normal(0.0, 0.1, climbed.values.shape)
+    assert certify(climbed) <= optimum(problem)
+
+
+def test_a_payment_for_no_truck_counts_for_nothing() -> None:
+    """Nobody pays it, so that nobody may collect it; and numbers that are none prove nothing."""
+    problem = make_problem([1] * 5, [1, 2, 1, 2, 2], seed=1, load=0.3)
+    climbed = Ascent(problem, find_neighbourhoods(problem, 3), 1)
+    climbed.climb(20)
+    before = certify(climbed)
+    climbed.payments.own[:, 0] = -1.0
+    assert certify(climbed) == before <= optimum(problem)
+    climbed.payments.own[0, 1] = np.nan
+    assert certify(climbed) == -np.inf
+
+
+def test_points_without_incidents_and_stations_of_several_trucks_keep_the_bound() -> None:
+    """Zero rates, four trucks needed, alike trucks and a fleet smaller than a neighbourhood."""
+    for trucks, needs in (([2, 3, 1], [4, 1, 2, 3]), ([1], [1, 1, 2, 1]), ([5, 5, 4], [4, 4, 1, 2])):
+        problem = make_problem(trucks, needs, seed=2, load=0.4, rates=[0.0, 1.0, 2.0, 0.0])
+        found = lower_bound(problem, neighbourhood=4, steps=25, threads=1)
+        assert 0.0 <= found.lower <= optimum(problem)
+
+
+def test_few_candidates_and_rare_levels_left_out_keep_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With hardly any candidates, most neighbourhoods far and likely levels left out, it still holds."""
+    monkeypatch.setattr(neighbourhoods, "CANDIDATES", {1: 2, 2: 2, 3: 3, 4: 4})
+    monkeypatch.setattr(neighbourhoods, "REACH", 1)
+    windows = []
+    for rare in (1e-8, 1e-3, 1e-2):
+        monkeypatch.setattr(ascent, "RARE", rare)
+        for load in (0.02, 0.1, 0.3):
+            problem = grid(11, load)
+            found = lower_bound(problem, neighbourhood=3, steps=150, threads=1)
+            windows.append(ascent.level_window(problem, 3))
+            assert found.lower <= optimum(problem)
+    assert any(low > 0 for low, _ in windows)
+    assert any(high < 11 for _, high in windows)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_neighbourhood_of_all_trucks_gives_the_optimum(seed: int) -> None:
+    """With every truck in one neighbourhood nothing is relaxed: the bound is the optimum."""
+    needed = np.random.default_rng(seed).integers(1, 4, 7).tolist()
+    problem = make_problem([1, 2, 1, 1], needed, seed=seed, load=0.3)
+    found, best = lower_bound(problem, neighbourhood=5, steps=5, threads=1), optimum(problem)
+    assert found.num_neighbourhoods == 1
+    assert 0.9999 * best <= found.lower <= best
+
+
+@pytest.mark.parametrize("load", [0.02, 0.1, 0.2, 0.4])
+def test_the_bound_is_near_the_optimum(load: float) -> None:
+    """Neighbourhoods of 6 of 10 trucks reach 95 % of the optimum at every load."""
+    problem = grid(10, load, side=8)
+    found = lower_bound(problem, neighbourhood=6, steps=250)
+    assert 0.95 * optimum(problem) <= found.lower <= optimum(problem)
+
+
+def test_far_neighbourhoods_cost_little() -> None:
+    """With prices that everybody pays for trucks far away, the bound stays within 3 % of that with payments for all."""
+    problem = grid(12, 0.1, side=8)
+    found = lower_bound(problem, neighbourhood=4, steps=250)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbourhoods, "REACH", 12)
+        assert found.lower >= 0.97 * lower_bound(problem, neighbourhood=4, steps=250).lower
+
+
+def test_the_bound_does_not_depend_on_the_number_of_threads() -> None:
+    """One thread and three give the same number."""
+    problem = grid(9, 0.2)
+    one, three = (lower_bound(problem, neighbourhood=4, steps=40, threads=threads) for threads in (1, 3))
+    assert one.lower == three.lower
+
+
+def test_every_step_is_told() -> None:
+    """Progress comes once a step, with an estimate that ends near what is proven."""
+    told: list[BoundProgress] = []
+    found = lower_bound(grid(8, 0.2), neighbourhood=4, steps=200, progress=told.append)
+    assert [one.step for one in told] == list(range(1, 201))
+    assert told[-1].estimate == pytest.approx(found.lower, rel=0.02)
+
+
+def test_costs_with_errors_lower_the_bound() -> None:
+    """What costs may be off is taken from the bound."""
+    problem = make_problem([1, 1, 1], [1, 2, 2], seed=3)
+    exact = lower_bound(problem, neighbourhood=3, steps=5, threads=1)
+    off = lower_bound(replace(problem, cost_error=0.01), neighbourhood=3, steps=5, threads=1)
+    assert off.lower == pytest.approx(exact.lower - 0.01)
+
+
+@pytest.mark.parametrize("options", [{"neighbourhood": 1}, {"neighbourhood": 11}, {"steps": 0}])
+def test_impossible_options_are_refused(options: dict[str, int]) -> None:
+    """Neighbourhoods have 2 to 10 trucks, and there is at least one step."""
+    with pytest.raises(InputError, match="expected"):
+        lower_bound(grid(4, 0.1), **options)  # type: ignore[arg-type]
+
+
+def test_what_does_not_fit_in_memory_is_said_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the bytes, and what would help."""
+    monkeypatch.setattr("runcard.mdp.bound.available_bytes", lambda: 1e3)
+    monkeypatch.setattr("runcard.mdp.bound.SMALL_BYTES", 1e3)
+    with pytest.raises(SizeError, match=r"neighbourhoods of 3 trucks take about .* are free: expected smaller"):
+        lower_bound(grid(6, 0.1), neighbourhood=3, steps=1)
