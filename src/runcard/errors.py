@@ -4,7 +4,9 @@
     ├── InputError               2  the person gave something that cannot be used
     │   ├── CityError            2  a city folder has faults; lists all of them
     │   ├── PolicyFileError      2  a policy file is damaged, or made for another city
-    │   └── SizeError            2  the problem would not fit in memory
+    │   ├── SizeError            2  the problem would not fit in memory
+    │   └── UnknownDecisionError 2  the audit log has no such decision
+    ├── AuditError               1  the audit log cannot be written or read now; another time it may
     ├── NotConvergedError        1  a solver met its limit before its tolerance
     └── MissingExtraError        1  an optional dependency is not installed
 
@@ -42,6 +44,14 @@ class PolicyFileError(InputError):
 
 class SizeError(InputError):
     """The problem would need more memory than there is."""
+
+
+class UnknownDecisionError(InputError):
+    """The audit log has no such decision."""
+
+
+class AuditError(RuncardError):
+    """The audit log cannot be written or read now: a full disk, a server that is away. Another time it may."""
 
 
 class NotConvergedError(RuncardError):

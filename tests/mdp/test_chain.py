@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runcard.mdp.chain import chain_of, sweeps_per_cycle
+from runcard.mdp.chain import chain_of
+from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 
@@ -67,4 +68,4 @@ def test_progress_is_told_after_every_cycle() -> None:
 @pytest.mark.parametrize(("load", "expected"), [(1e-6, 4), (0.4, 5), (5.0, 6)])
 def test_more_incidents_take_more_sweeps(load: float, expected: int) -> None:
     """Few sweeps before each extrapolation where little happens during a busy time, and never more than six."""
-    assert sweeps_per_cycle(make_problem([2, 2], [1], load=load)) == expected
+    assert cpu_backend(make_problem([2, 2], [1], load=load)).sweeps_per_cycle == expected

@@ -5,17 +5,15 @@ Values are swept until the bounds on g (see `bounds.py`) are well within the tol
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.backend import Backend, Rows, StateProbabilities, backend_for
 from runcard.mdp.bounds import stalled
-from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.mdp.rows import DecisionRule
+from runcard.mdp.rows import CardRule, DecisionRule
 
 AIM = 1e-3
 """Values are swept until the bounds are this part of the tolerance apart, or as close as rounding lets them be."""
@@ -31,14 +29,6 @@ class PolicyValue:
     lower: float
     upper: float
     converged: bool
-
-
-def sweeps_per_cycle(problem: DispatchProblem) -> int:
-    """Sweeps before each extrapolation: with more, an improvement gains nothing; with fewer, it takes more of them.
-
-    A sweep shrinks the error to about Λ / (Λ + μ) of it, so that few are enough where incidents are few.
-    """
-    return min(6, 3 + ceil(problem.total_incidents_per_day / problem.returns_per_day))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +49,8 @@ class Chain:
     ) -> PolicyValue:
         """The values of the cost, or of a measure, found from the values `start` if there are any close to them."""
         problem = self.backend.problem
-        total, num_sweeps = problem.total_incidents_per_day, sweeps_per_cycle(problem)
-        value = np.zeros(problem.num_states + VALUE_PADDING) if start is None else start
+        total, num_sweeps = problem.total_incidents_per_day, self.backend.sweeps_per_cycle
+        value = self.backend.start(start)
         gaps: list[float] = []
         for step in range(1, max(1, max_sweeps // num_sweeps) + 1):
             value = self.backend.sweep(self.rows, value, num_sweeps, measure)
@@ -73,7 +63,7 @@ class Chain:
             if bounds.within(AIM * tolerance, total) or bounds.exhausted(total) or stalled(gaps):
                 break
         return PolicyValue(
-            value=problem.states.levelled(value, residuals),
+            value=self.backend.levelled(value, residuals),
             lower=bounds.lower,
             upper=bounds.upper,
             converged=bounds.within(tolerance, total),
@@ -90,7 +80,10 @@ def chain_of(
     measures: Sequence[NDArray[np.float64]] = (),
     *,
     threads: int | None = None,
+    device: str = "auto",
 ) -> Chain:
     """The chain of the policy of a rule, with the sums of these tables [T, J]."""
-    backend = backend_for(problem, threads)
+    if device == "auto" and isinstance(rule, CardRule):
+        device = "cpu"  # no GPU knows run cards
+    backend = backend_for(problem, threads, device)
     return Chain(backend, backend.rows(rule, measures))

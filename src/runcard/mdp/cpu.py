@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import TypeAlias
 
 import numpy as np
@@ -38,6 +39,9 @@ from runcard.threads import checked_threads, run_each
 
 SMALL = 1 << 20
 """Problems of fewer states × demand points than this use keys of 64 bits throughout."""
+
+COARSE_UNITS = 64.0
+"""Keys of 32 bits are used while the bounds are at least this many of their units apart."""
 
 SWEEPS_PER_CHECK = 4
 """Sweeps of the probabilities between two looks at whether they still change."""
@@ -67,7 +71,7 @@ Rows: TypeAlias = list[PolicyRows] | RowsOnDemand
 def cpu_backend(problem: DispatchProblem, threads: int | None = None) -> "CpuBackend":
     """The backend for a problem; a SizeError where its states do not fit in memory."""
     threads, values = checked_threads(threads), bytes_of_values(problem.num_states)
-    check_states(problem.trucks)
+    check_states(problem.trucks, device="cpu")
     at_most = values + BYTES_OF_ENTRY * problem.num_states * problem.layout.most_teams_per_state
     keeps_rows = at_most <= SMALL_BYTES or values + bytes_of_rows(problem) <= available_bytes()
     return CpuBackend(problem, threads, keeps_rows)
@@ -91,6 +95,27 @@ class CpuBackend:
     def has_coarse(self) -> bool:
         """Whether `improve` is worth doing in coarse numbers first, as long as the bounds are far apart."""
         return self.problem.num_states * self.problem.num_points >= SMALL
+
+    @property
+    def coarse_units(self) -> float:
+        """Coarse numbers are used while the bounds are at least this many of their units apart."""
+        return COARSE_UNITS
+
+    @property
+    def sweeps_per_cycle(self) -> int:
+        """Sweeps before each extrapolation: with more, an improvement gains nothing; with fewer, it takes more of them.
+
+        A sweep shrinks the error to about Λ / (Λ + μ) of it, so that few are enough where incidents are few.
+        """
+        return min(6, 3 + ceil(self.problem.total_incidents_per_day / self.problem.returns_per_day))
+
+    def start(self, value: Floats | None = None) -> Floats:
+        """[states + padding] values to start from: these, or 0."""
+        return np.zeros(self.problem.num_states + VALUE_PADDING) if value is None else value
+
+    def levelled(self, value: Floats, residuals: Residuals) -> Floats:
+        """[states + padding] the values with the part that depends on the number of idle trucks alone set right."""
+        return self.problem.states.levelled(value, residuals)
 
     def rows(self, rule: DecisionRule, measures: Sequence[Floats] = ()) -> Rows:
         """The rows of the policy of a rule, with the sums of these tables [T, J]."""

@@ -108,6 +108,7 @@ def evaluate_rule(
     tolerance: float = 1e-9,
     max_sweeps: int = MAX_SWEEPS,
     threads: int | None = None,
+    device: str = "auto",
     progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
     """What the policy of a rule achieves in the long run.
@@ -124,7 +125,7 @@ def evaluate_rule(
     # A measure that is the cost itself needs nothing of its own, and neither does one that is another one.
     same = {id(table): name for name, table in reversed(wanted.items())}
     names = [name for name, table in wanted.items() if table is not problem.cost and same[id(table)] == name]
-    chain = chain_of(problem, rule, [wanted[name] for name in names], threads=threads)
+    chain = chain_of(problem, rule, [wanted[name] for name in names], threads=threads, device=device)
 
     cost = chain.values(start=rule.start, tolerance=tolerance, max_sweeps=max_sweeps, progress=progress)
     solved = {

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.packed_minimum import GROUPS, tile_points
+from runcard.mdp.kernels.groups import GROUPS
 from runcard.mdp.levels import Levels
 from runcard.response.teams import Teams
 
@@ -162,10 +162,10 @@ class Layout:
     def teams(self) -> TeamLayout:
         """The teams."""
         teams = self.catalogue
-        return TeamLayout(teams.masks, self.offset, teams.number_of_code, np.lexsort([self._group, teams.sizes]))
+        return TeamLayout(teams.masks, self.offset, teams.number_of_code, np.lexsort([self.group, teams.sizes]))
 
     @cached_property
-    def _group(self) -> NDArray[np.int64]:
+    def group(self) -> NDArray[np.int64]:
         """[T] the group of each team: which of the last three trucks it takes, if those are stations of one truck."""
         teams = self.catalogue.counts
         groups = np.zeros(len(teams), np.int64)
@@ -192,6 +192,8 @@ class Layout:
         return self._keyed(64)
 
     def _keyed(self, bits: int) -> KeyedCosts:
+        from runcard.mdp.kernels.packed_minimum import tile_points  # needs numba, which a GPU does without
+
         needed, tile = self.levels.needed, tile_points(bits)
         # Fewer trucks than an incident needs: no team of that size, and every state sends all that are idle.
         first_team, last_team = self.catalogue.first_of_size[needed], self.catalogue.first_of_size[needed + 1]
@@ -203,7 +205,7 @@ class Layout:
         for c, k in enumerate(needed):
             members, teams = np.flatnonzero(self.trucks_needed == k), slice(first_team[c], last_team[c])
             sources.append(np.concatenate([members, np.full(-len(members) % tile, -1)]))
-            groups = self._group[self.teams.by_group[teams]]
+            groups = self.group[self.teams.by_group[teams]]
             group_start.append(first_team[c] + np.searchsorted(groups, np.arange(len(GROUPS) + 1)))
             if num_teams[c] == 0:
                 continue

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from runcard.errors import SizeError
+from runcard.errors import RuncardError, SizeError
 from runcard.mdp.problem import DispatchProblem
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
 
@@ -36,15 +36,18 @@ def bytes_of_rows(problem: DispatchProblem) -> float:
     return float(problem.num_states) * BYTES_OF_ENTRY * entries
 
 
-def check_states(trucks: Iterable[int], *, kind: str = "") -> None:
-    """Raise a SizeError if an exact solution for stations with these trucks, of some kind, would not fit in memory."""
+def check_states(trucks: Iterable[int], *, kind: str = "", device: str = "auto") -> None:
+    """Raise a SizeError if an exact solution for stations with these trucks, of some kind, would not fit in memory.
+
+    What does not fit in the memory of the processor may fit on a GPU, unless the device is "cpu".
+    """
     by_station = [int(number) for number in trucks]
     num_states = count_states(by_station)
     needed = bytes_of_values(num_states)
     if needed <= SMALL_BYTES:
         return
     available = available_bytes()
-    if needed > available:
+    if needed > available and (device == "cpu" or not _fits_on_gpu(num_states)):
         raise SizeError(
             f"{sum(by_station)} {kind or 'truck'}s at {len(by_station)} stations make {num_states:,} states; to solve "
             f"them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: expected "
@@ -52,3 +55,16 @@ def check_states(trucks: Iterable[int], *, kind: str = "") -> None:
             "which solve, decide and simulate take for departments of any size"
             + (f" (solve --policy {kind}=one-step-mean-field,OTHER=optimal; compare --kind OTHER)" if kind else "")
         )
+
+
+def _fits_on_gpu(num_states: int) -> bool:
+    """Whether there is a GPU with memory for so many states, and the processor has some for their values."""
+    from runcard.mdp.gpu.machine import gpu
+
+    try:
+        machine = gpu()
+        from runcard.mdp.gpu.backend import mixed_steps  # once it is known that there is one
+
+        return mixed_steps(num_states, machine) > 0 and 16.0 * num_states <= available_bytes()
+    except RuncardError:
+        return False

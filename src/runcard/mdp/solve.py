@@ -25,13 +25,8 @@ from numpy.typing import NDArray
 from runcard.errors import InputError
 from runcard.mdp.backend import backend_for
 from runcard.mdp.bounds import stalled
-from runcard.mdp.chain import sweeps_per_cycle
-from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-
-COARSE_UNITS = 64.0
-"""Coarse numbers are used while the bounds are at least this many of their units apart."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,15 +54,16 @@ def solve_optimal(
     max_improvements: int = 200,
     give_up_above: float = inf,
     threads: int | None = None,
+    device: str = "auto",
     progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """The optimal policy of a problem; not even nearly, if its mean cost is proven to be above `give_up_above`."""
     if max_improvements < 1:
         raise InputError(f"expected max_improvements >= 1, got {max_improvements}")
     began = time.perf_counter()
-    backend = backend_for(problem, threads)
-    total, num_sweeps = problem.total_incidents_per_day, sweeps_per_cycle(problem)
-    value = np.zeros(problem.num_states + VALUE_PADDING)
+    backend = backend_for(problem, threads, device)
+    total, num_sweeps = problem.total_incidents_per_day, backend.sweeps_per_cycle
+    value = backend.start()
     coarse, sweeps, gaps, wanted_gap = backend.has_coarse, 0, list[float](), 0.0
     for improvements in range(1, max_improvements + 1):
         likely_last = not coarse and len(gaps) > 1 and gaps[-1] ** 2 < gaps[-2] * wanted_gap
@@ -82,7 +78,7 @@ def solve_optimal(
         done = done or problem.proven(bounds.lower, bounds.upper)[0] > give_up_above
         if done or improvements == max_improvements:
             break
-        coarse = coarse and bounds.gap >= COARSE_UNITS * residuals.unit
+        coarse = coarse and bounds.gap >= backend.coarse_units * residuals.unit > 0.0
         if not rows:
             rows, _ = backend.improve(value, coarse=coarse)
         value = backend.sweep(rows, value, num_sweeps)
@@ -90,7 +86,7 @@ def solve_optimal(
         del rows  # else the next rows are made before these are let go
     lower, upper = problem.proven(bounds.lower, bounds.upper)
     return Solution(
-        value=problem.states.levelled(value, residuals),
+        value=backend.levelled(value, residuals),
         lower=lower,
         upper=upper,
         tolerance=tolerance,

@@ -59,11 +59,14 @@ def test_a_truck_is_never_wholly_busy() -> None:
 def test_states_are_products_of_counts(problem: DispatchProblem) -> None:
     """The chance of a state is the product over its stations, the last of which counts ones."""
     busy = np.random.default_rng(1).uniform(0.1, 0.9, problem.num_stations)
-    counts, chance = counts_of(problem, busy), np.empty(problem.num_states)
+    counts = np.array([counts_of(problem, busy), counts_of(problem, 1.0 - busy)])
+    chance = np.empty((problem.num_states, 2))
     chances_of_states(np.arange(problem.num_stations), problem.num_stations, problem.trucks, counts, chance)
-    for place, state in enumerate(Dense(problem).states):
-        assert chance[place] == pytest.approx(np.prod([counts[i, y] for i, y in enumerate(state)]), rel=1e-13)
-    assert chance.sum() == pytest.approx(1.0, rel=1e-12)
+    for path in range(2):
+        for place, state in enumerate(Dense(problem).states):
+            expected = np.prod([counts[path, i, y] for i, y in enumerate(state)])
+            assert chance[place, path] == pytest.approx(expected, rel=1e-13)
+        assert chance[:, path].sum() == pytest.approx(1.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

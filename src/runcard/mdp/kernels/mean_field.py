@@ -85,17 +85,40 @@ def chances_of_counts(trucks: Ints, idle_at_start: Ints, from_idle: Floats, from
 
 @njit(nogil=True, cache=True)
 def chances_of_states(stations: Ints, num: int, trucks: Ints, counts: Floats, chance: Floats) -> None:
-    """Set chance[x] for every state x of a neighbourhood."""
-    size = 1
+    """Set chance[x, b] for every state x of a neighbourhood and path b, with chances counts[b]."""
+    size, num_paths = 1, len(counts)
+    factor = np.empty(num_paths)
     chance[0] = 1.0
     # From the last station, which counts ones, to the first: what there is so far is copied for each count.
     for a in range(num - 1, -1, -1):
         i = stations[a]
         for y in range(trucks[i], -1, -1):
-            factor = counts[i, y]
+            for b in range(num_paths):
+                factor[b] = counts[b, i, y]
             for s in range(size):
-                chance[y * size + s] = chance[s] * factor
+                for b in range(num_paths):
+                    chance[y * size + s, b] = chance[s, b] * factor[b]
         size *= trucks[i] + 1
+
+
+@njit(nogil=True, cache=True)
+def _expected(chance: Floats, rates: Floats) -> Floats:
+    """[rate, path] the mean of each rate: paths side by side, and two states at a time.
+
+    A matrix product, but not one of BLAS: that starts threads of its own, which get in the way of those of the caller.
+    """
+    (num_states, num_paths), num_rates = chance.shape, rates.shape[1]
+    expected = np.zeros((num_rates, num_paths))
+    for x in range(0, num_states - 1, 2):
+        for n in range(num_rates):
+            first, second = rates[x, n], rates[x + 1, n]
+            for b in range(num_paths):
+                expected[n, b] += first * chance[x, b] + second * chance[x + 1, b]
+    if num_states % 2:
+        for n in range(num_rates):
+            for b in range(num_paths):
+                expected[n, b] += rates[num_states - 1, n] * chance[num_states - 1, b]
+    return expected
 
 
 @njit(nogil=True, cache=True)
@@ -106,18 +129,17 @@ def add_taken(g: int, groups: Any, trucks: Ints, counts: Floats, scratch: Floats
     """
     num, num_paths = groups.num_stations[g], len(counts)
     first, last = groups.first_state[g], groups.first_state[g + 1]
-    chance = scratch[: num_paths * (last - first)].reshape((num_paths, last - first))
+    chance = scratch[: num_paths * (last - first)].reshape((last - first, num_paths))
+    chances_of_states(groups.stations[g], num, trucks, counts, chance)
+    expected = _expected(chance, groups.rates[first:last, : 1 + num])
     for b in range(num_paths):
-        chances_of_states(groups.stations[g], num, trucks, counts[b], chance[b])
-    expected = np.dot(chance, groups.rates[first:last])
-    for b in range(num_paths):
-        late[b] = expected[b, 0]
+        late[b] = expected[0, b]
         for a in range(num):
-            taken[b, groups.stations[g, a]] += expected[b, a + 1]
+            taken[b, groups.stations[g, a]] += expected[a + 1, b]
     # States with too few idle trucks also take from stations elsewhere, in so far as trucks are idle there.
     for s in range(groups.first_short[g], groups.first_short[g + 1]):
         for b in range(num_paths):
-            short, sent, steady = chance[b, groups.short_state[s]], 0.0, 0.0
+            short, sent, steady = chance[groups.short_state[s], b], 0.0, 0.0
             for e in range(groups.first_entry[s], groups.first_entry[s + 1]):
                 i = groups.entry_station[e]
                 part = groups.entry_taken[e] * (1.0 - counts[b, i, 0]) * groups.entry_scale[e]

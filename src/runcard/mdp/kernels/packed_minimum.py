@@ -25,11 +25,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-STATES: Final = 8
-"""States per block: their minima share every load of a cost."""
-
-GROUPS: Final = (tuple(range(STATES)), *(tuple(s for s in range(STATES) if s >> bit & 1) for bit in (2, 1, 0)))
-"""The states in which the teams of each group are tried: all, or those with the truck of one bit idle."""
+from runcard.mdp.kernels.groups import GROUPS, STATES
 
 _WIDE: Final = bool(llvm.get_host_cpu_features().get("avx512f", False))
 _VECTOR_BITS: Final = 512 if _WIDE else 256

@@ -20,7 +20,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from runcard.mdp.arrays import Floats, Ints
-from runcard.mdp.kernels.packed_minimum import GROUPS, STATES, packed_minimum
+from runcard.mdp.kernels.groups import GROUPS, STATES
+from runcard.mdp.kernels.packed_minimum import packed_minimum
 from runcard.mdp.kernels.states import enter_state, next_state, state_mask, team_of_all
 
 NEVER = 1e300

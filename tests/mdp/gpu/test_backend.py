@@ -1,0 +1,228 @@
+"""Tests of the GPU's backend: its kernels on the processor against those of the processor, and whole solves."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import runcard
+from runcard.errors import InputError, MissingExtraError, SizeError
+from runcard.mdp import backend as backends
+from runcard.mdp.chain import chain_of
+from runcard.mdp.cpu import cpu_backend
+from runcard.mdp.evaluate import evaluate_rule
+from runcard.mdp.gpu import machine as machines
+from runcard.mdp.gpu.backend import MOST_TRUCKS, GpuBackend, gpu_backend, mixed_steps
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, TableRule, ValueRule
+from runcard.mdp.solve import solve_optimal
+
+from ..problems import make_problem, random_problem, random_values
+from ..reference import Dense
+from .host import Host
+
+SHAPES = [
+    make_problem([1] * 7, [2] * 37),
+    make_problem([1] * 6, [1, 2, 3, 4] * 5),
+    make_problem([2, 1, 3], [3, 1, 2, 2]),
+    make_problem([1], [1]),
+    make_problem([1, 1], [2, 2, 1]),
+    make_problem([2, 2, 1, 1, 1], [2] * 450),
+    make_problem([1, 1, 1, 2, 2], [2, 3] * 20),
+    make_problem([1, 1], [4, 3]),
+    make_problem([2, 2], [1, 1, 2], cost=[-1.0, 0.5]),
+    *map(random_problem, range(12)),
+]
+
+
+@pytest.fixture
+def on_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """The processor stands in for a GPU wherever one is asked for."""
+    host = Host()
+    monkeypatch.setattr("runcard.mdp.gpu.machine.gpu", lambda: host)
+    return host
+
+
+def city(num_trucks: int, side: int, load: float) -> DispatchProblem:
+    """A grid as the paper draws them."""
+    return runcard.dispatch_problem(runcard.generate_grid(side=side, num_stations=num_trucks, load=load, seed=1))
+
+
+@pytest.mark.parametrize("problem", SHAPES, ids=lambda problem: "-".join(map(str, problem.trucks)))
+def test_residuals_are_those_of_the_processor(problem: DispatchProblem) -> None:
+    """At any values, in both widths, whatever the stations and classes: within one unit, or within rounding."""
+    value = random_values(problem, 3)
+    value -= value[problem.num_states - 1]
+    expected = cpu_backend(problem, 1).improve(value).residuals
+    backend = gpu_backend(problem, Host())
+    for coarse in (False, True):
+        found = backend.improve(backend.start(value), coarse=coarse).residuals
+        assert (found.unit > 0.0) == (coarse and problem.num_trucks >= problem.trucks_needed.min())
+        off = 1e-12 * problem.total_incidents_per_day + found.unit
+        np.testing.assert_allclose(found.lowest, expected.lowest, rtol=0, atol=off)
+        np.testing.assert_allclose(found.highest, expected.highest, rtol=0, atol=off)
+        np.testing.assert_array_equal(found.largest, expected.largest)
+
+
+def test_usual_levels_are_done_in_doubles() -> None:
+    """The closer the bounds, the more levels; their residuals are exact, and the unit is that of the other levels."""
+    problem = make_problem([1, 1, 2, 1, 1, 1, 1], [2] * 20, load=0.1)
+    value, backend = random_values(problem, 3), gpu_backend(problem, Host())
+    value -= value[problem.num_states - 1]
+    expected, units, found_levels = cpu_backend(problem, 1).improve(value).residuals, [], []
+    for part in (np.inf, 64.0, 16.0, 8.0, 1e-9):
+        start = backend.start(value)
+        start.gap = part * units[0] if units else np.inf
+        found = backend.improve(start, coarse=True).residuals
+        near = np.isclose(found.lowest, expected.lowest, rtol=1e-12, atol=1e-12)
+        found_levels.append(int(near[::-1].argmin()) if not near.all() else len(near))
+        units.append(found.unit)
+        whole = units[0]
+        np.testing.assert_allclose(found.lowest, expected.lowest, rtol=0, atol=whole)
+        np.testing.assert_allclose(found.highest, expected.highest, rtol=0, atol=whole)
+        assert problem.bounds(found).lower <= problem.bounds(expected).upper
+        assert start.gap == problem.bounds(found).gap
+    assert sorted(units, reverse=True) == units
+    assert sorted(found_levels) == found_levels
+    assert units[0] == units[1] > units[2] > units[-1] == 0.0
+
+
+@pytest.mark.parametrize("load", [0.02, 0.1, 0.4, 2.0, 50.0])
+def test_a_city_is_solved_as_on_the_processor(load: float, on_host: Host) -> None:
+    """The bounds overlap, the decisions are equal but for ties, and few passes are enough."""
+    problem = city(9, 8, load)
+    for tolerance in (1e-6, 1e-9):
+        found = solve_optimal(problem, tolerance=tolerance, device="gpu")
+        expected = solve_optimal(problem, tolerance=tolerance, device="cpu")
+        assert found.converged
+        assert found.improvements <= 20
+        assert max(found.lower, expected.lower) <= min(found.upper, expected.upper)
+        assert not found.value.flags.writeable
+        assert len(found.value) == len(expected.value)
+    dense = Dense(problem)
+    one, other = dense.greedy_table(found.value), dense.greedy_table(expected.value)
+    for f, j in np.argwhere(one != other):
+        costs = [
+            problem.cost[table[f, j], j] + expected.value[f - problem.layout.offset[table[f, j]]]
+            for table in (one, other)
+        ]
+        assert abs(costs[0] - costs[1]) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_problems_are_solved(seed: int, on_host: Host) -> None:
+    """Stations of several trucks, incidents of 1 to 4, loads from 0.001 to 5: the optimum of a dense solver."""
+    problem = random_problem(seed)
+    found, optimum = solve_optimal(problem, device="gpu"), Dense(problem).optimum()[1]
+    assert found.converged
+    assert found.lower <= optimum.late_fraction * (1 + 1e-9)
+    assert found.upper >= optimum.late_fraction * (1 - 1e-9)
+
+
+def rules(problem: DispatchProblem) -> list[DecisionRule]:
+    """A rule of each form that a GPU knows."""
+    dense = Dense(problem)
+    return [
+        OrderRule(problem.order),
+        ValueRule(random_values(problem, 1)),
+        TableRule(dense.order_table(problem.order)),
+    ]
+
+
+@pytest.mark.parametrize("problem", [*map(random_problem, range(8)), make_problem([1] * 7, [2, 1, 3] * 4)])
+def test_policies_are_evaluated_as_on_the_processor(problem: DispatchProblem, on_host: Host) -> None:
+    """Bounds, minutes, busy fractions and probabilities, of every rule that a GPU knows."""
+    for rule in rules(problem):
+        found = evaluate_rule(problem, rule, device="gpu")
+        expected = evaluate_rule(problem, rule, device="cpu")
+        assert found.converged
+        assert max(found.lower, expected.lower) <= min(found.upper, expected.upper)
+        assert found.mean_response_minutes == pytest.approx(expected.mean_response_minutes, rel=1e-8)
+        np.testing.assert_allclose(found.busy_fractions, expected.busy_fractions, atol=1e-9)
+        np.testing.assert_allclose(found.probability, expected.probability, atol=1e-10)
+
+
+def test_choices_that_do_not_fit_are_made_again() -> None:
+    """A greedy policy whose choices there is no room for has the same residuals."""
+    problem, values = make_problem([1] * 6, [2] * 30), random_values(make_problem([1] * 6, [2] * 30), 1)
+    found = []
+    for free in (2.0**30, 8.0 * 64 * 13):
+        backend = gpu_backend(problem, Host(free_bytes=free))
+        rows = backend.rows(ValueRule(values))
+        assert rows.rule == (2 if free > 1e6 else 1)
+        found.append(backend.residuals(rows, backend.start()).lowest)
+    np.testing.assert_array_equal(*found)
+
+
+def test_fewer_steps_are_mixed_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for one step alone a solve still converges; with less it is refused with the bytes."""
+    problem = make_problem([1] * 8, [2] * 9)
+    monkeypatch.setattr("runcard.mdp.gpu.machine.gpu", lambda: Host(free_bytes=256 * 8 * 4.2))
+    assert mixed_steps(256, Host(free_bytes=256 * 8 * 4.2)) == 1
+    assert solve_optimal(problem, device="gpu").converged
+    with pytest.raises(SizeError, match=r"256 states take at least 8 KiB of memory on the GPU, and 7.5 KiB are free"):
+        gpu_backend(problem, Host(free_bytes=7680.0))
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    """More teams than threads can share, and more trucks than differences have digits for."""
+    with pytest.raises(
+        SizeError, match=r"15 teams of equal size take 1.09 KiB of the memory that the threads of a block"
+    ):
+        gpu_backend(make_problem([1] * 6, [2]), Host(shared_bytes=900))
+    with pytest.raises(SizeError, match=f"expected at most {MOST_TRUCKS} trucks, got 41"):
+        gpu_backend(make_problem([MOST_TRUCKS + 1], [1]), Host())
+
+
+def test_a_device_is_chosen(monkeypatch: pytest.MonkeyPatch, on_host: Host) -> None:
+    """The GPU where it is asked for, or worth it; the processor where it is not, or does not fit; or an error."""
+    problem = make_problem([1] * 4, [2])
+    assert isinstance(backends.backend_for(problem, device="gpu"), GpuBackend)
+    assert not isinstance(backends.backend_for(problem), GpuBackend)
+    monkeypatch.setattr(backends, "WORTH_STATES", 16)
+    assert isinstance(backends.backend_for(problem), GpuBackend)
+    assert not isinstance(backends.backend_for(problem, device="cpu"), GpuBackend)
+    card: NDArray[np.int64] = np.full((1, 1), -1)
+    assert not isinstance(chain_of(problem, CardRule(card, problem.order)).backend, GpuBackend)
+    with pytest.raises(InputError, match="run cards are evaluated on the processor"):
+        chain_of(problem, CardRule(card, problem.order), device="gpu")
+    on_host.free_bytes = 10.0
+    assert not isinstance(backends.backend_for(problem), GpuBackend)
+    with pytest.raises(InputError, match="expected a device, one of auto, cpu, gpu; got 'tpu'"):
+        backends.backend_for(problem, device="tpu")
+
+
+def test_a_gpu_holds_what_the_processor_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """States that fit on a GPU are not refused for the memory that the processor would take."""
+    from runcard.mdp.memory import check_states
+
+    monkeypatch.setattr("runcard.mdp.gpu.machine.gpu", lambda: Host(free_bytes=2.0**37))
+    monkeypatch.setattr("runcard.mdp.memory.available_bytes", lambda: 2.0**33)
+    check_states([1] * 28)
+    for trucks, device in ((28, "cpu"), (34, "auto")):
+        with pytest.raises(SizeError):
+            check_states([1] * trucks, device=device)
+
+
+def test_without_cupy_the_extra_is_named() -> None:
+    """No GPU without CuPy, and the error says how to get it."""
+    try:
+        import cupy  # noqa: F401
+    except ImportError:
+        with pytest.raises(MissingExtraError, match=r"pip install 'runcard\[gpu\]'"):
+            machines.gpu()
+    else:
+        pytest.skip("CuPy is installed here")
+
+
+def test_a_real_gpu() -> None:
+    """The same answers on a GPU; skipped where there is none. See also benchmarks/gpu.py."""
+    try:
+        machines.gpu()
+    except runcard.RuncardError as error:
+        pytest.skip(f"needs a GPU: {error}")
+    problem = city(10, 8, 0.1)
+    found, expected = solve_optimal(problem, device="gpu"), solve_optimal(problem, device="cpu")
+    assert found.converged
+    assert max(found.lower, expected.lower) <= min(found.upper, expected.upper)
