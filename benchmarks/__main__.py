@@ -14,14 +14,17 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.bound import bound_cases
 from benchmarks.calibrate import calibrate_cases
 from benchmarks.cards import cards_cases
 from benchmarks.cases import Row, all_cases
 from benchmarks.department import department_cases
-from benchmarks.heuristics import near_cases, online_cases
+from benchmarks.explorer import explorer_cases
+from benchmarks.heuristics import gap_cases, near_cases, online_cases
 from benchmarks.one_more import one_more_cases
 from benchmarks.report import report_cases
 from benchmarks.response import response_cases
+from benchmarks.service import SECONDS, service_cases
 from benchmarks.simulation import simulation_cases
 from benchmarks.study import study_cases
 
@@ -37,6 +40,10 @@ PARTS: Final = {
     "report": report_cases,
     "one-more": one_more_cases,
     "study": study_cases,
+    "service": service_cases,
+    "explorer": explorer_cases,
+    "bound": bound_cases,
+    "gaps": gap_cases,
 }
 LEDGER = Path(__file__).parent.parent / "docs" / "results.md"
 
@@ -72,9 +79,11 @@ def main() -> int:
         "--only",
         choices=PARTS,
         help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits "
-        "to logs, run cards, the report, where one more engine should stand, the study",
+        "to logs, run cards, the report, where one more engine should stand, the study, the service under load, the "
+        "explorer in a browser, the bound on every policy, how far from the optimum policies are at 16 and 20 trucks",
     )
     parser.add_argument("--seeds", type=int, default=100, help="made-up logs that a known city is fitted to")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long the service is under load")
     parser.add_argument("--data", type=Path, help="a folder with real raw files: manhattan and sanfrancisco")
     parser.add_argument("--write", action="store_true", help=f"add the table to {LEDGER.name}")
     options = parser.parse_args()
@@ -85,6 +94,8 @@ def main() -> int:
         **PARTS,
         "calibrate": of_calibrate,
         "report": partial(report_cases, data=options.data),
+        "bound": partial(bound_cases, data=options.data),
+        "service": partial(service_cases, data=options.data, seconds=options.seconds),
     }
     parts = [every[options.only]] if options.only else list(every.values())
     for row in chain.from_iterable(part(quick=options.quick) for part in parts):

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 import runcard
 from benchmarks import peers
 from benchmarks.peak import brute_force_sums, sums_per_second
+from benchmarks.row import Row
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
@@ -22,16 +23,6 @@ from runcard.mdp.solve import solve_optimal
 
 GRID_SEED = 1
 THREADS = 2
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table: what was measured, the target, and whether it was met."""
-
-    name: str
-    measured: str
-    target: str
-    met: bool
 
 
 def department(num_trucks: int, load: float = 0.1, side: int = 20) -> DispatchProblem:

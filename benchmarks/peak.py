@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.packed_minimum import GROUPS, STATES, packed_minimum, tile_points
+from runcard.mdp.kernels.groups import GROUPS, STATES
+from runcard.mdp.kernels.packed_minimum import packed_minimum, tile_points
 
 NUM_TEAMS = 40
 REPEATS = 40_000

@@ -43,6 +43,17 @@ AVENUES, STREETS, CHAIN_NODES = 28, 223, 10_567
 WEST, SOUTH = -122.5, 37.7
 
 
+def run_python(*words: str) -> None:
+    """Run Python with these words."""
+    subprocess.run([sys.executable, *words], check=True, capture_output=True, text=True)
+
+
+def build_san_francisco(data: Path, folder: Path) -> Path:
+    """The city folder of San Francisco in `folder`, built from the raw files below `data`."""
+    run_python(str(SAN_FRANCISCO / "build.py"), str(data / "sanfrancisco"), str(folder))
+    return folder / "city"
+
+
 def raw_file_cases(*, quick: bool = False, data: Path | None = None) -> Iterator[Row]:
     """Every figure about raw files."""
     yield long_roads()

@@ -29,4 +29,4 @@ def test_brute_force_counts_every_sum() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.uint32])
 def test_the_peak_is_measured(dtype: type) -> None:
     """The machine's limit is a number of sums per second that no machine is below."""
-    assert sums_per_second(dtype, 1, tries=1, repeats=100) > 1e8
+    assert sums_per_second(dtype, 1, tries=5, repeats=100) > 1e8  # the best: others work on this machine, too

@@ -89,6 +89,7 @@ COMMANDS = [
     ["stress", "city", "--log", "log.csv"],
     ["study", TITLE],
     [TITLE],
+    ["bound", "city", "--policies", TITLE],
 ]
 
 

@@ -9,6 +9,7 @@ import typer
 from runcard.cli.parameters import (
     AsJson,
     CityFolder,
+    Device,
     Horizon,
     Threads,
     Tolerance,
@@ -48,6 +49,7 @@ def compare(
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,
     threads: Threads = None,
+    device: Device = "auto",
 ) -> None:
     """Compare policies exactly.
 
@@ -71,7 +73,7 @@ def compare(
     from runcard.outputs.weights import WeightComparison, compare_weights
     from runcard.policy.solve_options import SolveOptions
 
-    options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
+    options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, device=device)
     if curve is not None and weights is None:
         raise typer.BadParameter("expected --weights with it: the curve has a point for each", param_hint="'--curve'")
     names = None if policies is None else words_of(policies)

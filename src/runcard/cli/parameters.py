@@ -59,6 +59,10 @@ Horizon = Annotated[
 Threads = Annotated[
     int | None, whole_option("Threads to use; one for each processor if left out.", least=1, most=10_000)
 ]
+Device = Annotated[
+    str,
+    option("NAME", "Where every state is solved: cpu, gpu, or auto for a GPU where there is one and it is worth it."),
+]
 Seed = Annotated[int, whole_option("Seed of everything random.", most=2**63 - 1)]
 
 

@@ -14,6 +14,8 @@ from typing import Annotated, Final
 import typer
 
 from runcard.cli.areas import areas
+from runcard.cli.audit import audit
+from runcard.cli.bound import bound
 from runcard.cli.cards import cards
 from runcard.cli.compare import compare
 from runcard.cli.demo import demo
@@ -21,8 +23,10 @@ from runcard.cli.fit import fit, generate_log
 from runcard.cli.generate import generate
 from runcard.cli.geojson import geojson
 from runcard.cli.import_city import import_city
+from runcard.cli.keys import keys
 from runcard.cli.map import draw_map
 from runcard.cli.report import report
+from runcard.cli.serve import serve
 from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve
 from runcard.cli.study import study
@@ -83,8 +87,12 @@ COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "geojson": geojson,
     "simulate": simulate,
     "stress": stress,
+    "bound": bound,
     "whatif": whatif,
+    "audit": audit,
     "study": study,
+    "serve": serve,
+    "keys": keys,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

@@ -23,6 +23,7 @@ from runcard.cli.visible import visible
 from runcard.outputs.steps import Steps
 
 if TYPE_CHECKING:
+    from runcard.mdp.bound import BoundProgress
     from runcard.mdp.progress import Progress
     from runcard.simulate.engine import SimulationProgress
     from runcard.study.tasks import Task
@@ -88,6 +89,10 @@ class Report(Steps):
     def simulated(self, progress: "SimulationProgress") -> None:
         """Show how far a simulation is."""
         self.part(min(1.0, progress.part), f"late ± {100.0 * progress.precision:.2f} % of it")
+
+    def bounded(self, progress: "BoundProgress") -> None:
+        """Show how far a lower bound on what any policy can reach is."""
+        self.part(progress.step / progress.steps, f"no policy below about {max(0.0, 100.0 * progress.estimate):.3f} %")
 
     @property
     def line(self) -> str:

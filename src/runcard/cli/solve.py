@@ -5,7 +5,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
-from runcard.cli.parameters import CityFolder, Horizon, Threads, Tolerance, option, path_option
+from runcard.cli.parameters import CityFolder, Device, Horizon, Threads, Tolerance, option, path_option
 
 if TYPE_CHECKING:
     from runcard.policy.base import Policy
@@ -25,6 +25,7 @@ def solve(
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,
     threads: Threads = None,
+    device: Device = "auto",
 ) -> None:
     """Solve a policy and write its policy file.
 
@@ -46,7 +47,7 @@ def solve(
     from runcard.policy.solve_options import SolveOptions
     from runcard.policy.week import problems_of_periods, week_of
 
-    options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads)
+    options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, device=device)
     if "=" not in policy:
         policy_of_kinds(policy, [], options)  # a name that is none is refused before anything is read
     check_output_file(output)
@@ -55,7 +56,7 @@ def solve(
     seen = {kind: given.of_kind(kind) for kind in names}
     trucks = {kind: [station.trucks for station in one.stations] for kind, one in seen.items()}
     for kind, name in names.items():
-        check_size(trucks[kind], [name], kind="" if given.is_plain else kind)
+        check_size(trucks[kind], [name], kind="" if given.is_plain else kind, device=device)
     began, lines = perf_counter(), list[str]()
     solved: dict[str, dict[str, Policy]] = {}
     with Report(given.objective) as report:

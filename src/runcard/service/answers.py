@@ -1,0 +1,265 @@
+"""From a request to an answer: what is asked, who decides, and who decides instead if that takes too long.
+
+A decision for a demand point with every unit at home takes a fraction of a millisecond and is made at once. What may
+take longer, a policy that looks ahead or a place that needs the roads, is computed in a thread with a time limit. When
+it is late, the fallback answers, and says so. At most so many late computations go on; beyond, the fallback answers
+without trying.
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from runcard.city.address import Place, Spot, Spots
+from runcard.errors import InputError
+from runcard.policy.department import DepartmentDecision
+from runcard.service.board import Board
+from runcard.service.documents import DecisionRequest
+from runcard.service.fallback import Fallback
+from runcard.service.policies import LoadedPolicy, PolicyStore
+from runcard.service.problems import ProblemError
+from runcard.service.settings import ServiceSettings, zone_of
+
+SLOW_THREADS: Final = 2
+
+_log = logging.getLogger("runcard.service")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Situation:
+    """What is asked, checked: every unit, type and place in it is there."""
+
+    policy: LoadedPolicy
+    period: str | None
+    idle: frozenset[str]
+    place: Place
+    spot: Spot | None
+    """Where the place is, if it is no demand point."""
+    type: str
+    incident_class: int | None
+    moved: Mapping[str, Place]
+    board_version: int
+    notes: tuple[str, ...] = ()
+    """Where the request and the board differ, in words."""
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether it is at a demand point with every unit at home, so that it needs no roads."""
+        return self.spot is None and not self.moved
+
+
+class Answerer:
+    """Answers requests by the policies of a store."""
+
+    def __init__(self, settings: ServiceSettings, store: PolicyStore, board: Board, fallback: Fallback) -> None:
+        self.store, self.board, self.fallback = store, board, fallback
+        self._zone = None if settings.time_zone is None else zone_of(settings.time_zone)
+        self._limit_seconds, self._most_waiting = settings.limit_ms / 1000.0, settings.most_waiting
+        self._threads = ThreadPoolExecutor(SLOW_THREADS, thread_name_prefix="runcard-decide")
+        self.waiting = 0
+        """Slow answers that are computed or wait."""
+
+    def close(self) -> None:
+        """Wait for nobody."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def now(self, given: datetime | None = None) -> datetime:
+        """The time by the clock of the city; one without a zone is taken for that."""
+        if given is None:
+            return datetime.now(self._zone)
+        try:
+            return given if given.tzinfo is None else given.astimezone(self._zone)
+        except OverflowError as error:
+            raise InputError(f"time: expected a time of this age, got {given.isoformat()}") from error
+
+    def situation(self, request: DecisionRequest) -> Situation:
+        """What a request asks; a ProblemError or an InputError if it does not make sense."""
+        policy = self.store.get(request.policy)
+        if request.policy_version not in (None, policy.version):
+            raise ProblemError(
+                409, f"policy_version: expected {policy.version}, the version of {policy.name} that answers now, "
+                f"got {request.policy_version!r:.80}",
+            )  # fmt: skip
+        period, desk = policy.desk_at(request.period, self.now(request.time) if policy.periods else None)
+        idle, moved, notes = self._units(request, desk.ground.spots)
+        if request.area is not None:
+            desk.check_area(request.area)
+        place = request.place
+        incident_type = desk.type_of(place, request.type)
+        spot = None if desk.has(place, incident_type) else desk.ground.spots.find(place)
+        return Situation(
+            policy=policy, period=period, idle=idle, place=place, spot=spot, type=incident_type,
+            incident_class=request.incident_class, moved=moved, board_version=self.board.version, notes=notes,
+        )  # fmt: skip
+
+    def _units(
+        self, request: DecisionRequest, spots: Spots
+    ) -> tuple[frozenset[str], Mapping[str, Place], tuple[str, ...]]:
+        """The free units, where those are that are not at home, and notes.
+
+        The request says who is free, or else the board. The board says where free units are, but for those of which the
+        request says it.
+        """
+        board = self.board
+        notes: tuple[str, ...] = ()
+        if request.idle is None and request.busy is None:
+            if request.board_version not in (None, board.version):
+                raise ProblemError(
+                    409, f"board_version: expected {board.version}, that of the board now, got {request.board_version}"
+                )
+            free, moved = board.idle, dict(board.moved)
+        else:
+            free = _free(request.idle, request.busy, board)
+            moved = {unit: place for unit, place in board.moved.items() if unit in free}
+            notes = _differences(free, frozenset(request.busy or ()), board)
+        for unit_id, where in (request.moved or {}).items():
+            if unit_id not in board:
+                raise InputError(f"moved: expected units of the roster, got {unit_id!r}")
+            if unit_id not in free:
+                raise InputError(f"moved: expected {unit_id} to be free, since it is said where it is, got it busy")
+            spots.find(where.place, what=f"unit {unit_id}")
+            moved[unit_id] = where.place
+        return free, moved, notes
+
+    async def answer(self, request: DecisionRequest) -> dict[str, Any]:
+        """The answer to a request as plain values."""
+        asked = self.situation(request)
+        by = asked.policy.method
+        why: str | None = None
+        body: dict[str, Any] | None = None
+        try:
+            if asked.is_simple and not asked.policy.slow:
+                began = time.perf_counter()
+                body = self._documented(asked, self._decide(asked))
+                self._watch(asked.policy, time.perf_counter() - began)
+            else:
+                body, why = await self._in_time(asked)
+        except InputError:
+            raise
+        except Exception as error:  # a mistake of ours must not leave a dispatcher without an answer
+            _log.exception("%s failed", by)
+            why = f"{by} failed ({type(error).__name__})"
+        version: str | None = None
+        if body is None:
+            desk, found, by, order, version = self.fallback.decide(asked)
+            body = desk.document(found, incident_class=asked.incident_class, order=order)
+        body["notes"] += asked.notes
+        policy = {"name": asked.policy.name, "version": asked.policy.version, "period": asked.period}
+        return {
+            "decision_id": new_id(), "reference": request.reference, "time": datetime.now(UTC).isoformat(), **body,
+            "policy": policy, "board_version": asked.board_version, "idle": sorted(asked.idle),
+            "moved": {unit: _place_document(place) for unit, place in asked.moved.items()},
+            "answered_by": by, "fallback": why is not None, "fallback_reason": why, "fallback_version": version,
+        }  # fmt: skip
+
+    def _decide(self, asked: Situation) -> DepartmentDecision:
+        desk = asked.policy.desks[asked.period]
+        return desk.decide(
+            asked.idle, asked.place, asked.type, incident_class=asked.incident_class, moved=asked.moved or None
+        )
+
+    def _watch(self, policy: LoadedPolicy, seconds: float) -> None:
+        """Compute a policy in a thread from now on, if it took longer than it may: everybody else had to wait."""
+        if seconds > self._limit_seconds:
+            self.store.mark_slow(policy)
+            _log.warning(
+                "%s took %.0f ms for an answer, the limit is %g ms: from now on it is computed in a thread",
+                policy.name, 1000.0 * seconds, 1000.0 * self._limit_seconds,
+            )  # fmt: skip
+
+    def _documented(self, asked: Situation, found: DepartmentDecision, *, minutes: bool = True) -> dict[str, Any]:
+        desk = asked.policy.desks[asked.period]
+        return desk.document(found, incident_class=asked.incident_class, minutes=minutes)
+
+    def _slowly(self, asked: Situation, early: list[DepartmentDecision]) -> dict[str, Any]:
+        """The answer of a policy that may be slow; the decision is in `early` before its minutes are computed.
+
+        At an address minutes take as long as the decision. While others wait for a thread they are left out: who goes
+        is worth more than when they are there.
+        """
+        early.append(self._decide(asked))
+        return self._documented(asked, early[0], minutes=self.waiting <= SLOW_THREADS)
+
+    async def _in_time(self, asked: Situation) -> tuple[dict[str, Any] | None, str | None]:
+        """The answer of a policy that may be slow; None, and why, if it does not come in time."""
+        if self.waiting >= self._most_waiting:
+            return None, f"{self.waiting} slow answers are being computed already"
+        self.waiting += 1
+        early: list[DepartmentDecision] = []
+        loop, computed = asyncio.get_running_loop(), self._threads.submit(self._slowly, asked, early)
+        computed.add_done_callback(lambda _: _soon(loop, self._one_less))
+        waited = asyncio.wrap_future(computed)
+        waited.add_done_callback(_look_at)
+        try:
+            async with asyncio.timeout(self._limit_seconds):
+                return await asyncio.shield(waited), None
+        except TimeoutError:
+            computed.cancel()  # it does not begin if it has not yet
+            if early:
+                return self._documented(asked, early[0], minutes=False), None
+            return None, f"{asked.policy.method} did not answer within {1000.0 * self._limit_seconds:g} ms"
+
+    def _one_less(self) -> None:
+        self.waiting -= 1
+
+
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    """Call something in the loop, unless the service has ended meanwhile."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(call)
+
+
+def _look_at(future: asyncio.Future[dict[str, Any]]) -> None:
+    """Look at the error of a late answer: nobody waits for it any more, and asyncio would complain."""
+    if not future.cancelled():
+        future.exception()
+
+
+def _free(idle: list[str] | None, busy: list[str] | None, board: Board) -> frozenset[str]:
+    """The free units, from those that are named; each must be there, and be named once."""
+    sets = {}
+    for name, listed in (("idle", idle), ("busy", busy)):
+        if listed is None:
+            continue
+        sets[name] = found = frozenset(listed)
+        if not found <= board.unit_ids:
+            raise InputError(f"{name}: expected units of the roster, got {min(found - board.unit_ids)!r}")
+        if len(found) < len(listed):
+            twice = next(one for one in listed if listed.count(one) > 1)
+            raise InputError(f"{name}: expected every unit once, got {twice} {listed.count(twice)} times")
+    if len(sets) == 1:
+        return sets["idle"] if "idle" in sets else board.unit_ids - sets["busy"] - board.out_of_service
+    if both := sets["idle"] & sets["busy"]:
+        raise InputError(f"idle and busy: expected every unit in one of them, got {min(both)} in both")
+    if neither := board.unit_ids - sets["idle"] - sets["busy"]:
+        raise InputError(f"idle and busy: expected every unit in one of them, got {min(neither)} in neither")
+    return sets["idle"]
+
+
+def _differences(free: frozenset[str], busy: frozenset[str], board: Board) -> tuple[str, ...]:
+    """Where the free units of a request are not those that the board has in service, in words."""
+    notes = []
+    out, not_idle = board.out_of_service, free - board.idle
+    if left_out := out - free - busy:
+        notes.append(f"Out of service on the board, so not free: {', '.join(sorted(left_out))}.")
+    for units, status in ((not_idle & out, "Out of service"), (not_idle - out, "Busy")):
+        if units:
+            notes.append(f"{status} on the board, but free as the request says: {', '.join(sorted(units))}.")
+    return tuple(notes)
+
+
+def _place_document(place: Place) -> dict[str, Any]:
+    """A place as a request has it."""
+    return {"node": place} if isinstance(place, str) else {"x": place[0], "y": place[1]}
+
+
+def new_id() -> str:
+    """An id of a decision: ids grow with time, and nobody can guess one."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(8)}"

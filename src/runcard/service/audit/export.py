@@ -1,0 +1,192 @@
+"""The audit log as a table: a row for every decision, kind and standard, with the outcome that counts.
+
+CSV is as in run cards: UTF-8 with a byte order mark, CRLF, and no cell that is a formula, whatever somebody wrote as
+the reason of an override. Parquet has the same columns with types. Times are in UTC, and in CSV all of one form. JSON
+lines have whole documents as they are, with every outcome.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final
+
+from runcard.errors import InputError, MissingExtraError, RuncardError
+from runcard.outputs.cards.cells import safe_text, units_cell
+from runcard.outputs.files import fill_whole
+from runcard.outputs.words import first_line
+from runcard.service.audit.outcomes import moment_of
+from runcard.service.audit.scores import known_outcome, scores_of
+
+COLUMNS: Final[Mapping[str, str]] = {
+    "decision_id": "VARCHAR",
+    "time": "TIMESTAMP WITH TIME ZONE",
+    "reference": "VARCHAR",
+    "policy": "VARCHAR",
+    "policy_version": "VARCHAR",
+    "period": "VARCHAR",
+    "answered_by": "VARCHAR",
+    "fallback": "BOOLEAN",
+    "fallback_version": "VARCHAR",
+    "idle": "VARCHAR",
+    "moved": "VARCHAR",
+    "node": "VARCHAR",
+    "area": "VARCHAR",
+    "type": "VARCHAR",
+    "kind": "VARCHAR",
+    "recommended": "VARCHAR",
+    "standard": "VARCHAR",
+    "arrivals": "BIGINT",
+    "target_minutes": "DOUBLE",
+    "chance": "DOUBLE",
+    "predicted_first_minutes": "DOUBLE",
+    "outcome_recorded": "TIMESTAMP WITH TIME ZONE",
+    "outcomes": "BIGINT",
+    "sent": "VARCHAR",
+    "sent_at": "TIMESTAMP WITH TIME ZONE",
+    "followed": "BOOLEAN",
+    "overridden_by": "VARCHAR",
+    "override_reason": "VARCHAR",
+    "first_minutes": "DOUBLE",
+    "counted_minutes": "DOUBLE",
+    "met": "BOOLEAN",
+}
+"""Every column with its type in Parquet."""
+
+ANSWERED: Final = ("answered_by", "fallback", "fallback_version")
+ENDINGS: Final = (".csv", ".parquet", ".jsonl")
+ROWS_AT_ONCE: Final = 500
+
+Row = dict[str, Any]
+
+
+def rows_of(decision: Mapping[str, Any]) -> Iterator[Row]:
+    """The rows of a decision; what is not known is None."""
+    policy: Mapping[str, Any] = decision.get("policy") or {}
+    outcome = known_outcome(decision) or {}
+    same: Row = {
+        "decision_id": decision["decision_id"],
+        "time": _in_utc(decision["time"]),
+        "reference": (decision.get("request") or {}).get("reference"),
+        "policy": policy.get("name"),
+        "policy_version": policy.get("version"),
+        "period": policy.get("period"),
+        "outcome_recorded": _in_utc(outcome.get("recorded")),
+        "outcomes": len(decision.get("outcomes") or ()),
+        "sent_at": _in_utc(outcome.get("sent") or (decision["time"] if outcome else None)),
+        "overridden_by": outcome.get("overridden_by"),
+        "override_reason": outcome.get("override_reason"),
+    } | {name: decision.get(name) for name in (*ANSWERED, "node", "area", "type", "idle", "moved")}
+    if "idle" in decision:  # older records do not say it
+        same |= {"idle": units_cell(decision["idle"]), "moved": _moved_cell(decision["moved"])}
+    for score in scores_of(decision):
+        standard = score.standard
+        row = same | {
+            "kind": score.kind,
+            "recommended": units_cell(score.units),
+            "standard": None if standard is None else standard.words,
+            "arrivals": None if standard is None else standard.arrivals,
+            "target_minutes": None if standard is None else standard.target_minutes,
+            "chance": score.chance,
+            "predicted_first_minutes": score.predicted_minutes,
+            "sent": None if score.sent is None else units_cell(score.sent),
+            "followed": score.followed,
+            "first_minutes": score.first_minutes,
+            "counted_minutes": score.counted_minutes,
+            "met": score.met,
+        }
+        yield {name: row[name] for name in COLUMNS}
+
+
+def _moved_cell(moved: Mapping[str, Mapping[str, Any]]) -> str:
+    """Where units were, as `runcard decide --from` takes it: E07=hill-a2 + E10=@0.3,1.2."""
+    places = {unit: place.get("node") or f"@{place['x']!r},{place['y']!r}" for unit, place in moved.items()}
+    return units_cell([f"{unit}={place}" for unit, place in places.items()])
+
+
+def _in_utc(text: str | None) -> datetime | None:
+    """A time of the log."""
+    return None if text is None else moment_of(text, "audit log").astimezone(UTC)
+
+
+def csv_of(decisions: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """The table as CSV, piece by piece, so that a log of any length can be sent."""
+    yield _lines([list(COLUMNS)]).encode("utf-8-sig")
+    for rows in _in_groups(decisions):
+        yield _lines([[_cell(value) for value in row.values()] for row in rows]).encode()
+
+
+def _in_groups(decisions: Iterable[Mapping[str, Any]]) -> Iterator[list[Row]]:
+    """The rows of decisions, so many at once."""
+    rows = chain.from_iterable(map(rows_of, decisions))
+    while group := list(islice(rows, ROWS_AT_ONCE)):
+        yield group
+
+
+def _lines(rows: Iterable[Iterable[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell: truth as 1 and 0, numbers as numbers, times of one form, and text that is no formula."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds")
+    return safe_text(value) if isinstance(value, str) else value
+
+
+def write_csv(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
+    """The CSV file that now holds the table."""
+
+    def fill(draft: Path) -> None:
+        with draft.open("wb") as file:
+            file.writelines(csv_of(decisions))
+
+    return fill_whole(path, fill)
+
+
+def write_json_lines(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
+    """The file that now holds a decision on each line, with all its outcomes."""
+
+    def fill(draft: Path) -> None:
+        with draft.open("w", encoding="utf-8") as file:
+            file.writelines(f"{json.dumps(decision)}\n" for decision in decisions)
+
+    return fill_whole(path, fill)
+
+
+def write_parquet(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
+    """The Parquet file that now holds the table."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingExtraError("an export to Parquet", "duckdb", "service") from error
+    values = ", ".join(f"unnest(?::{kind}[])" for kind in COLUMNS.values())
+    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+
+    def fill(draft: Path) -> None:
+        with duckdb.connect(":memory:", config={"threads": 1}) as database:
+            database.execute(f"CREATE TABLE rows ({columns})")
+            for rows in _in_groups(decisions):
+                database.execute(f"INSERT INTO rows SELECT {values}", [[row[name] for row in rows] for name in COLUMNS])
+            name = str(draft).replace("'", "''")
+            database.execute(f"COPY rows TO '{name}' (FORMAT parquet, USE_TMP_FILE false)")
+
+    try:
+        return fill_whole(path, fill)
+    except duckdb.Error as error:
+        raise RuncardError(f"{path}: could not be written: {first_line(error)}") from error
+
+
+def export(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
+    """The file that now holds the log, by its ending."""
+    writers = dict(zip(ENDINGS, (write_csv, write_parquet, write_json_lines), strict=True))
+    if path.suffix.lower() not in writers:
+        raise InputError(f"{path}: expected a name that ends in .csv, .parquet or .jsonl")
+    return writers[path.suffix.lower()](decisions, path)

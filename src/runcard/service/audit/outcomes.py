@@ -1,0 +1,130 @@
+"""What the dispatcher really did: which units went, when each was there, and who overrode the recommendation and why.
+
+    {"units": ["E01", "E07"],                                   who was sent
+     "sent": "2026-11-16T21:40:00+01:00",                       when; the time of the decision if left out
+     "arrivals": {"E01": "2026-11-16T21:44:10+01:00"},          when units were there
+     "cancelled": {"E07": "2026-11-16T21:45:00+01:00"},         when units were called back before that
+     "overridden_by": "j.doe", "override_reason": "E07 was passing by"}
+
+The time of a unit that is in neither of the two is not known. Several outcomes of one decision are kept as they were
+told. Each may hold only what is new: what counts is all of them together (`merged_outcome`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from runcard.city.conditions import OUTSIDE_ID
+from runcard.errors import InputError
+from runcard.outputs.words import expected_one_of
+
+TIMES: Final = ("arrivals", "cancelled")
+WORDS: Final = ("overridden_by", "override_reason")
+KEYS: Final = ("units", "sent", *TIMES, *WORDS)
+EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
+MOST_UNITS: Final = 1_000
+MOST_LETTERS: Final = 2_000
+
+
+def merged_outcome(outcomes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What counts of the outcomes of a decision: each adds to those before it, and stands before them.
+
+    A unit that was there was not called back, and the other way round. Null takes a time back. A unit that was not sent
+    after all has no times.
+    """
+    found: dict[str, Any] = {"arrivals": {}, "cancelled": {}, "kinds": {}}
+    for one in outcomes:
+        parts = {key: one.get(key) or {} for key in (*TIMES, "kinds")}
+        found |= {key: value for key, value in one.items() if key not in parts}
+        for key, given in parts.items():
+            found[key] = found[key] | given
+        for key, other in (TIMES, TIMES[::-1]):
+            found[key] = {unit: time for unit, time in found[key].items() if unit not in parts[other]}
+    for key in TIMES:
+        known = found[key].items()
+        found[key] = {unit: time for unit, time in known if time is not None and unit in found.get("units", ())}
+    return found
+
+
+def checked_outcome(
+    outcome: Mapping[str, Any], *, kinds: Mapping[str, str] | None = None, before: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """An outcome as it is stored, with the kind of every unit that was sent; an InputError if it is not sound.
+
+    With `kinds`, the kind of every unit that there is, a unit that is not there is refused: nobody can have sent it.
+    With outcomes `before` it, it may hold only what is new.
+    """
+    for key in outcome:
+        if key not in KEYS:  # a misspelt key would be lost
+            raise InputError(f"outcome: {expected_one_of('key', KEYS, str(key))}")
+    found = {key: outcome[key] for key in ("units", "sent") if outcome.get(key) is not None}
+    if "units" in found or not before:
+        found["units"] = _units(outcome.get("units"), kinds)
+    known = merged_outcome([*before, found])
+    units, sent = known["units"], None if known.get("sent") is None else moment_of(known["sent"], "outcome: sent")
+    for key in TIMES:
+        found[key] = _times(outcome.get(key), f"outcome: {key}", units, sent)
+    for unit in found["arrivals"]:
+        if unit in found["cancelled"]:
+            raise InputError(f"outcome: unit {unit}: expected arrivals or cancelled to have it, got both")
+    for key in WORDS:
+        if outcome.get(key) is not None:
+            found[key] = _text(outcome[key], f"outcome: {key}")
+    if kinds is not None:
+        found["kinds"] = {unit: kinds[unit] for unit in found.get("units", ()) if unit != OUTSIDE_ID}
+    return found
+
+
+def _units(units: Any, kinds: Mapping[str, str] | None) -> list[str]:
+    """The units that were sent."""
+    if not isinstance(units, Sequence) or isinstance(units, str) or len(units) > MOST_UNITS:
+        raise InputError(f"outcome: units: expected a list of at most {MOST_UNITS:,}, got {_shown(units)}")
+    found = [_text(one, "outcome: units") for one in units]
+    for one in found:
+        if one == OUTSIDE_ID:
+            continue
+        if kinds is not None and one not in kinds:
+            raise InputError(f"outcome: units: {expected_one_of('unit', kinds, one, guess=False)}")
+        if found.count(one) > 1:
+            raise InputError(f"outcome: units: expected each unit once, got {one} {found.count(one)} times")
+    return found
+
+
+def _times(times: Any, where: str, units: Sequence[str], sent: datetime | None) -> dict[str, str | None]:
+    """Times by unit; None where it is not known after all."""
+    if times is None:
+        return {}
+    if not isinstance(times, Mapping):
+        raise InputError(f"{where}: expected times by unit, got {_shown(times)}")
+    found: dict[str, str | None] = {}
+    for unit, text in times.items():
+        if unit not in units:
+            raise InputError(f"{where}: expected a unit that was sent, got {_shown(unit)}")
+        found[unit] = text
+        if text is not None and moment_of(text, f"{where}: {unit}") < (sent or EARLIEST):
+            raise InputError(f"{where}: {unit}: expected a time after it was sent, got {text}")
+    return found
+
+
+def moment_of(text: Any, where: str) -> datetime:
+    """A time with its zone, from ISO 8601."""
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or not 1900 <= moment.year <= 9000:
+        raise InputError(f"{where}: expected a time with a zone, such as 2026-11-16T21:40:03+01:00, got {_shown(text)}")
+    return moment
+
+
+def _text(value: Any, where: str) -> str:
+    """Some text that is not empty."""
+    if not isinstance(value, str) or not value.strip() or len(value) > MOST_LETTERS:
+        raise InputError(f"{where}: expected a text of 1 to {MOST_LETTERS:,} letters, got {_shown(value)}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    """A value in an error, cut if it is long."""
+    words = repr(value)
+    return words if len(words) <= 80 else f"{words[:80]}..."

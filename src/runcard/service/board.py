@@ -1,0 +1,144 @@
+"""The status board: what every unit does, a version that grows with every change, and those who listen to it.
+
+It belongs to the event loop: nothing here waits, so every reader sees a whole board. A listener has a queue of its own
+with an end; one that reads too slowly is dropped, and asks for the whole board again.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from runcard.city.address import Place, Spot
+from runcard.city.model import Unit
+
+IDLE: Final = "idle"
+OUT_OF_SERVICE: Final = "out_of_service"
+QUEUE_LENGTH: Final = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitState:
+    """What a unit does."""
+
+    unit: Unit
+    status: str = IDLE
+    spot: Spot | None = None
+    """Where it is free, if not at home."""
+    since: datetime
+
+    def document(self) -> dict[str, Any]:
+        """The same as plain values, ready for JSON."""
+        x, y = (self.spot.coordinates or (None, None)) if self.spot else (None, None)
+        return {
+            "unit": self.unit.unit_id,
+            "kind": self.unit.kind,
+            "station": self.unit.station_id,
+            "status": self.status,
+            "node": self.spot.node_id if self.spot else None,
+            "x": x,
+            "y": y,
+            "since": self.since.isoformat(),
+        }
+
+
+class Listener:
+    """One who listens: changes wait in a queue, and after the last one comes None if it was too slow."""
+
+    def __init__(self) -> None:
+        self.changes: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(QUEUE_LENGTH + 1)
+        self.dropped = False
+
+    def offer(self, change: dict[str, Any]) -> None:
+        """Add a change, or give up on the listener if too many wait."""
+        if self.changes.qsize() >= QUEUE_LENGTH:
+            self.end()
+        elif not self.dropped:
+            self.changes.put_nowait(change)
+
+    def end(self) -> None:
+        """Send it away, after what waits."""
+        if not self.dropped:
+            self.dropped = True
+            self.changes.put_nowait(None)
+
+
+class Board:
+    """Every unit of a roster; at first all are idle and at home."""
+
+    def __init__(self, units: Iterable[Unit], *, version: int = 0) -> None:
+        now = datetime.now(UTC)
+        self.version = version
+        self._states = {unit.unit_id: UnitState(unit=unit, since=now) for unit in units}
+        self.unit_ids = frozenset(self._states)
+        self._listeners: set[Listener] = set()
+        self._settle()
+
+    def _settle(self) -> None:
+        """What answers need of the board, found once for each change."""
+        idle = [one for one in self._states.values() if one.status == IDLE]
+        out = (one.unit.unit_id for one in self._states.values() if one.status == OUT_OF_SERVICE)
+        self.out_of_service: frozenset[str] = frozenset(out)
+        self.idle: frozenset[str] = frozenset(one.unit.unit_id for one in idle)
+        self.moved: Mapping[str, Place] = {
+            one.unit.unit_id: one.spot.coordinates or one.spot.node_id for one in idle if one.spot is not None
+        }
+
+    def __contains__(self, unit_id: object) -> bool:
+        return unit_id in self._states
+
+    def __getitem__(self, unit_id: str) -> UnitState:
+        return self._states[unit_id]
+
+    def __iter__(self) -> Iterator[UnitState]:
+        return iter(self._states.values())
+
+    @property
+    def num_listeners(self) -> int:
+        """How many listen; one that was dropped counts until it is gone."""
+        return len(self._listeners)
+
+    def changed(self, unit_id: str, status: str, spot: Spot | None = None) -> UnitState:
+        """The state that a unit would have after a change."""
+        return replace(self._states[unit_id], status=status, spot=spot, since=datetime.now(UTC))
+
+    def set(self, *states: UnitState) -> dict[str, Any]:
+        """Change units, and tell everybody: of one unit what it does now, of several the whole board.
+
+        The version grows even if nothing else did, because somebody said so.
+        """
+        self.restore(*states)
+        self.version += 1
+        change = self.document()
+        if len(states) == 1:
+            change = {"board_version": self.version, "unit": states[0].document()}
+        for listener in self._listeners:
+            listener.offer(change)
+        return change
+
+    def restore(self, *states: UnitState) -> None:
+        """Put back states that were kept."""
+        self._states |= {one.unit.unit_id: one for one in states}
+        self._settle()
+
+    def document(self, *changes: UnitState) -> dict[str, Any]:
+        """The whole board as plain values, ready for JSON; after changes, if some are given."""
+        states = self._states | {one.unit.unit_id: one for one in changes}
+        version = self.version + bool(changes)
+        return {"board_version": version, "units": [one.document() for one in states.values()]}
+
+    def listen(self) -> Listener:
+        """A new listener; `leave` must be called when it goes."""
+        listener = Listener()
+        self._listeners.add(listener)
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        """Forget a listener."""
+        self._listeners.discard(listener)
+
+    def close(self) -> None:
+        """Let every listener go."""
+        for listener in self._listeners:
+            listener.end()

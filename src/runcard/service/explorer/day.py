@@ -1,0 +1,112 @@
+"""One day of a department, to be played back: what happened, who went, when they were there and when they were free.
+
+A simulated day is that of `simulate`, incident by incident (`begin`, `advance`, `send`): the agenda of its state knows
+when each unit is home again. It begins some busy times before midnight, so that units are busy when the day begins.
+Kinds are simulated one after another over the same incidents.
+
+The model that policies are solved for draws the time that a unit is busy apart from its driving, so that a unit may be
+free before it is there. That is sound on average and nonsense to who watches: here a unit drives there, works and
+drives back, with the same mean (see the scenario).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.policy.department import Department, Fleet
+from runcard.policy.week import Week
+from runcard.service.explorer.everywhere import teams_sent
+from runcard.simulate.engine import batch_key
+from runcard.simulate.kernels.day import advance, begin, hour_of_week, send
+from runcard.simulate.model import build_model
+from runcard.simulate.scenario import read_scenario
+from runcard.simulate.state import new_state
+
+SCENARIO: Final = "there-and-back"
+WARM_BUSY_TIMES: Final = 4.0
+MOST_INCIDENTS: Final = 5000
+"""More of them would make a page slow, and mean nothing to who watches."""
+
+
+def simulated_day(city: City, held: Department | Week, *, day: int = 0, seed: int = 1) -> list[dict[str, Any]]:
+    """The incidents of a day, 0 for Monday, in the order of time, as `merged` has them."""
+    first = held if isinstance(held, Department) else held.departments[held.periods[0].name]
+    found: dict[int, dict[str, Any]] = {}
+    for fleet in first.fleets:
+        if fleet.kind in city.kinds:
+            _simulate(city, held, fleet, day, seed, found)
+    return [found[number] for number in sorted(found)]
+
+
+def _fleet_at(held: Department | Week, kind: str, minutes: float) -> Fleet:
+    """The fleet that decides at a time of the week."""
+    if isinstance(held, Department):
+        return held.fleet(kind)
+    return held.departments[held.period_at(hour_of_week(minutes)).name].fleet(kind)
+
+
+def _simulate(
+    city: City, held: Department | Week, fleet: Fleet, day: int, seed: int, found: dict[int, dict[str, Any]]
+) -> None:
+    """Add what one kind does to the incidents of a day."""
+    model = build_model(city, read_scenario(SCENARIO), fleet.kind)
+    state, start = new_state(model), MINUTES_PER_DAY * day
+    names = [unit.unit_id for i in fleet.problem.station_ids for unit in fleet.units if unit.station_id == i]
+    begin(model, state, batch_key(seed, day), start - WARM_BUSY_TIMES * city.mean_busy_minutes)
+    clock, sent, number = state.clock[0], np.empty(model.most_needed, np.int64), 0
+    while number < MOST_INCIDENTS and advance(model, state, start + MINUTES_PER_DAY):
+        number += 1
+        point, now = model.points[clock["point"]], float(clock["now"])
+        if point["needed"] == 0:
+            continue
+        own = _fleet_at(held, fleet.kind, now)
+        team = int(teams_sent(own.policy, state.idle.copy(), np.array([point["own"]]))[0])
+        sent[:] = -1
+        stations = own.problem.teams.stations[team]
+        sent[: len(stations)] = stations[: len(sent)]
+        send(model, state, sent)
+        demand = city.demand[int(clock["point"])]
+        event = found.setdefault(number, _event(now - start, demand.node_id, demand.type))
+        event["late"] = event["late"] or bool(clock["late"])
+        event["first_minutes"][fleet.kind] = round(float(clock["first"]), 2)
+        event["outside"] += int(clock["outside"])
+        event["units"] += [
+            {
+                "unit": names[one["truck"]],
+                "there": round(float(one["there_at"]) - start, 2),
+                "back": round(float(state.slots[one["truck"]]["time"]) - start, 2),
+            }
+            for one in state.sent[: int(point["needed"])]
+            if one["truck"] >= 0
+        ]
+
+
+def _event(minutes: float, area: str, incident_type: str) -> dict[str, Any]:
+    """An incident that nobody has gone to yet."""
+    return {
+        "minutes": round(minutes, 2), "area": area, "type": incident_type, "units": list[Any](), "outside": 0,
+        "first_minutes": dict[str, float](), "late": False,
+    }  # fmt: skip
+
+
+def still_there(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The incidents of the day, and those before it whose units are still busy when it begins."""
+    return [one for one in events if one["minutes"] >= 0.0 or any(unit["back"] > 0.0 for unit in one["units"])]
+
+
+def summary_of(events: list[dict[str, Any]]) -> Mapping[str, Any]:
+    """How many incidents a day had, of how many an arrival is known, how many were late and of how many that is not
+    known, and the mean minutes of the first unit of each kind."""
+    own = [one for one in events if one["minutes"] >= 0.0]
+    kinds = dict.fromkeys(kind for one in own for kind in one["first_minutes"])
+    means = {kind: float(np.mean([one["first_minutes"][kind] for one in own if kind in one["first_minutes"]]))
+             for kind in kinds}  # fmt: skip
+    return {
+        "incidents": len(own),
+        "arrivals_known": sum(bool(one["first_minutes"]) for one in own),
+        "late": sum(one["late"] is True for one in own),
+        "unknown": sum(one["late"] is None for one in own),
+        "first_minutes": means,
+    }

@@ -1,0 +1,192 @@
+"""Who goes to every area at once: the decisions of a policy for many demand points in one state.
+
+Prices do not depend on the demand point, so with A the idle teams of the size that a demand point needs,
+
+    a(f, j) = argmin over a in A of { cost(a, j) + price(f, a) }
+
+is one sum of a table [A, J] and a column for all points of that size. A policy that is not a value or an order of the
+stations is asked point by point; `team_ahead` does that in a kernel where the policy has one.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.city.conditions import OUTSIDE_ID, near
+from runcard.errors import InputError
+from runcard.mdp.kernels.lookahead_bulk import team_ahead
+from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
+from runcard.policy.base import Policy
+from runcard.policy.by_order import OrderPolicy
+from runcard.policy.by_value import ValuePolicy
+from runcard.policy.department import Department, Fleet, KindDecision
+from runcard.policy.online import OnlinePolicy
+from runcard.policy.options import first_in_order, idle_teams, team_ids, team_number
+from runcard.service.desk import decided_team
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def teams_sent(policy: Policy, idle: Ints, points: Ints) -> Ints:
+    """The number of the team that `policy.decide` sends to each of some demand points."""
+    problem = policy.problem
+    if isinstance(policy, OrderPolicy):
+        return np.array([first_in_order(problem, policy.order, idle, int(point)) for point in points], np.int64)
+    if isinstance(policy, ValuePolicy):
+        return _cheapest(policy, idle, points)
+    if isinstance(policy, OnlinePolicy):
+        ahead = getattr(policy.in_bulk(len(points)), "ahead", None)
+        if ahead is not None:
+            room = ahead.scratch()
+            return np.array([team_ahead(int(point), idle, room, *ahead) for point in points], np.int64)
+    return np.array([team_number(problem, policy.decide(idle, int(point)).team) for point in points], np.int64)
+
+
+def _cheapest(policy: ValuePolicy, idle: Ints, points: Ints) -> Ints:
+    """The teams with the smallest cost + price, for all points that need as many trucks at once."""
+    problem, found = policy.problem, np.zeros(len(points), np.int64)
+    needed = problem.trucks_needed[points]
+    for size in np.unique(needed).tolist():
+        here = np.flatnonzero(needed == size)
+        teams = idle_teams(problem, idle, int(points[here[0]]))
+        total = problem.cost[np.ix_(teams, points[here])] + policy.prices(idle, teams)[:, None]
+        found[here] = teams[total.argmin(axis=0)]
+    return found
+
+
+def idle_units(department: Department, busy: Collection[str]) -> frozenset[str]:
+    """The units that are not busy; each busy one must be known, and named once."""
+    known = frozenset(department.unit_ids)
+    for name, number in Counter(busy).items():
+        if name not in known:
+            raise InputError(f"busy: expected units of the roster, got {name!r:.80}{near(name, known)}")
+        if number > 1:
+            raise InputError(f"busy: expected every unit once, got {name} {number} times")
+    return known - frozenset(busy)
+
+
+def idle_by_station(fleet: Fleet, idle: Collection[str]) -> list[list[str]]:
+    """[I] the idle units of each station, in the order of the roster."""
+    at: dict[str, list[str]] = {name: [] for name in fleet.problem.station_ids}
+    for unit in fleet.units:
+        if unit.unit_id in idle:
+            at[unit.station_id].append(unit.unit_id)
+    return list(at.values())
+
+
+def points_of(fleet: Fleet, incident_type: str) -> dict[str, int]:
+    """By area: its demand point of a type of incident; of several the one with the most incidents."""
+    found: dict[str, int] = {}
+    rates = fleet.problem.incidents_per_day
+    for point, (node_id, of_type) in enumerate(zip(fleet.problem.point_ids, fleet.types, strict=True)):
+        if of_type == incident_type and (node_id not in found or rates[point] > rates[found[node_id]]):
+            found[node_id] = point
+    return found
+
+
+def ranks_of(problem: DispatchProblem, points: Ints) -> Ints:
+    """[n, I] the place of each station in the order of some demand points, the closest first."""
+    order = problem.order[points]
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)
+    return ranks
+
+
+@dataclass(frozen=True, eq=False)
+class KindScene:
+    """What one kind sends to each area under one policy."""
+
+    fleet: Fleet
+    areas: tuple[str, ...]
+    points: Ints
+    """[n] the demand point of each area."""
+    idle: Ints
+    """[I] the idle trucks of each station."""
+    there: list[list[str]]
+    """[I] the idle units of each station."""
+    teams: Ints
+    """[n] the number of the team that goes."""
+
+    @classmethod
+    def of(cls, fleet: Fleet, idle: Collection[str], points: Mapping[str, int]) -> "KindScene":
+        """What goes to each area when these units are idle, given its demand point."""
+        numbers, trucks = np.array(list(points.values()), np.int64), fleet.idle_trucks(idle)
+        teams = teams_sent(fleet.policy, trucks, numbers)
+        return cls(fleet, tuple(points), numbers, trucks, idle_by_station(fleet, idle), teams)
+
+    @cached_property
+    def stations(self) -> Ints:
+        """[n, k] the stations of each team, the closest first, -1 behind the last."""
+        problem = self.fleet.problem
+        members = problem.teams.stations[self.teams].astype(np.int64)
+        ranks = np.take_along_axis(ranks_of(problem, self.points), np.maximum(members, 0), axis=1)
+        order = np.where(members >= 0, ranks, problem.num_stations).argsort(axis=1, kind="stable")
+        return np.take_along_axis(members, order, axis=1)
+
+    @cached_property
+    def units(self) -> list[tuple[str, ...]]:
+        """[n] the units that go to each area, the closest first, then "outside" for the rest."""
+        needed = self.fleet.problem.trucks_needed[self.points].tolist()
+        return [self._units(row, num) for row, num in zip(self.stations.tolist(), needed, strict=True)]
+
+    def _units(self, stations: Sequence[int], needed: int) -> tuple[str, ...]:
+        sent = [i for i in stations if i >= 0]
+        names = [self.there[i][sent[:place].count(i)] for place, i in enumerate(sent)]
+        return (*names, *[OUTSIDE_ID] * (needed - len(names)))
+
+    def units_of(self, team: int, place: int) -> tuple[str, ...]:
+        """The units of another team for the area in a place, the closest first."""
+        order = self.fleet.problem.order[self.points[place]].tolist()
+        members = [i for i in self.fleet.problem.teams.stations[team].tolist() if i >= 0]
+        return self._units(sorted(members, key=order.index), int(self.fleet.problem.trucks_needed[self.points[place]]))
+
+    def decided(self, idle: Collection[str], place: int = 0) -> KindDecision:
+        """The decision for the area in a place; without prices where the policy does not look at them."""
+        fleet, point = self.fleet, int(self.points[place])
+        if isinstance(fleet.policy, OrderPolicy):
+            team = team_ids(fleet.problem, point, int(self.teams[place]))
+            return decided_team(fleet, point, self.idle, frozenset(idle), team)
+        return fleet.decide(self.idle, point, idle)
+
+    @property
+    def num_rules(self) -> int:
+        """How many standards a demand point has: those of its type, or being late."""
+        return max(1, len(self.fleet.standards_at(int(self.points[0])))) if len(self.points) else 0
+
+    @cached_property
+    def missed(self) -> Floats:
+        """[rule, n] the chance that the team misses each standard."""
+        problem, num = self.fleet.problem, self.num_rules
+        tables = [problem.missed(number) for number in range(num)]
+        return np.array([table[self.teams, self.points] for table in tables]).reshape(num, len(self.points))
+
+    @property
+    def missed_in_all(self) -> Floats:
+        """[n] the standards that a call misses, together and with their weights; the chance to be late without any."""
+        return self.fleet.problem.measures[P_LATE][self.teams, self.points]
+
+    @cached_property
+    def minutes(self) -> Floats | None:
+        """[n] the mean minutes until the first unit is there, where they are known."""
+        table = self.fleet.problem.measures.get(MINUTES)
+        return None if table is None else table[self.teams, self.points]
+
+    def mean(self, values: Floats) -> float:
+        """The mean over the incidents of all areas."""
+        rates = self.fleet.problem.incidents_per_day[self.points]
+        return float((rates * values).sum() / rates.sum()) if len(rates) else 0.0
+
+    def unit_prices(self) -> dict[str, float]:
+        """The price of sending each idle unit now; none of a policy that does not look at prices."""
+        if isinstance(self.fleet.policy, OrderPolicy):
+            return {}
+        stations = np.flatnonzero(self.idle)
+        prices = self.fleet.policy.prices(self.idle, 1 + stations).tolist() if len(stations) else []
+        known = zip(stations.tolist(), prices, strict=True)
+        return {unit: price for i, price in known for unit in self.there[i] if isfinite(price)}

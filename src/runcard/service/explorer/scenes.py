@@ -1,0 +1,256 @@
+"""What the explorer asks for: the city, a scene (who goes to every area), the routes to one area, and a day.
+
+A scene is for one state: these units are busy, the others idle at home. Two policies are compared in it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, tzinfo
+from functools import cached_property
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from runcard.city.conditions import near
+from runcard.errors import InputError
+from runcard.outputs.kind_document import kind_document
+from runcard.outputs.page import Classes, ground_of
+from runcard.outputs.reasons import missed_words
+from runcard.outputs.report.words import price_words
+from runcard.policy.department import Department
+from runcard.policy.ground import Ground
+from runcard.service.explorer.day import simulated_day, still_there, summary_of
+from runcard.service.explorer.drives import Roadbook
+from runcard.service.explorer.everywhere import KindScene, idle_units, points_of
+from runcard.service.explorer.layers import Pair, area_names, chance_classes, station_colours
+from runcard.service.explorer.logged import logged_day
+from runcard.service.parts import Parts
+from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, PolicyStore, units_of
+from runcard.service.settings import zone_of
+from runcard.simulate.incident_log import EARLIEST_YEAR, LATEST_YEAR
+
+Name = Annotated[str, Field(max_length=200)]
+MOST_BUSY: Final = 10_000
+MOST_LOGGED: Final = 20_000
+"""Decisions of a day that is played back."""
+
+Logged = Callable[[datetime, datetime, int], Iterator[Mapping[str, Any]]]
+"""The decisions of the audit log from a time to another, at most so many."""
+
+
+class SceneRequest(BaseModel):
+    """A state, and the two policies that are compared in it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    policy: Name | None = Field(default=None, description="The one that answers, if left out.")
+    other: Name | None = Field(default=None, description="What it is compared with; closest-first if left out.")
+    type: Name | None = Field(default=None, description="A type of incident; the first one if left out.")
+    period: Name | None = Field(default=None, description="A period of the week; the first one if left out.")
+    busy: list[Name] = Field(default_factory=list, max_length=MOST_BUSY, description="The busy units.")
+
+
+class RouteRequest(SceneRequest):
+    """The same for one area."""
+
+    area: Name
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What is drawn of the city of a policy, whatever units are busy."""
+
+    policy: LoadedPolicy
+
+    @cached_property
+    def source(self) -> Ground:
+        """Its city, and what each kind sees of it."""
+        found = self.policy.first.ground
+        assert found is not None  # checked when the policy was loaded
+        return found
+
+    @cached_property
+    def roads(self) -> Roadbook:
+        """Its routes."""
+        return Roadbook(self.source)
+
+    @cached_property
+    def colours(self) -> dict[str, str]:
+        """The colour of each station."""
+        return station_colours(self.policy.city, self.policy.first)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What a person calls each area."""
+        return area_names(self.policy.city, self.policy.first)
+
+    @cached_property
+    def ground(self) -> dict[str, Any]:
+        """Areas, roads, and stations with their units as policies name them."""
+        ground = ground_of(self.policy.city)
+        for area in ground["areas"]:
+            area["name"] = self.names.get(area["id"], area["name"])
+        for station in ground["stations"]:
+            own = [unit for unit in units_of(self.policy) if unit.station_id == station["id"]]
+            station["units"] = [{"id": unit.unit_id, "kind": unit.kind} for unit in own]
+        return ground
+
+
+@dataclass(frozen=True, eq=False)
+class Scenes:
+    """What is drawn of the policies of a store."""
+
+    store: PolicyStore
+    logged: Logged | None = None
+    zone: tzinfo | None = None
+    """The clock of the city; that of this machine if left out."""
+    _classes: dict[tuple[str, ...], Classes] = field(default_factory=dict)
+    _drawn: dict[int, Drawn] = field(default_factory=dict)
+
+    def _of(self, policy: LoadedPolicy) -> Drawn:
+        """What is drawn of the city of a policy; closest-first shares that of the policy beside it."""
+        own = id(policy.first.ground)
+        if own not in self._drawn:
+            loaded = {id(one.first.ground) for one in self.store.by_name.values()}
+            for old in [one for one in self._drawn if one not in loaded]:
+                self._drawn.pop(old, None)
+            self._drawn[own] = Drawn(policy)
+        return self._drawn[own]
+
+    @property
+    def _serving(self) -> Drawn:
+        return self._of(self.store.serving)
+
+    def warm_up(self) -> None:
+        """Find what the first page needs."""
+        document = self.city_document()
+        self.scene(SceneRequest())
+        areas = points_of(self.store.serving.first.fleets[0], self._type(self.store.serving.first, None))
+        if document["ground"]["areas"] and areas:
+            self.route(RouteRequest(area=next(iter(areas))))
+
+    def city_document(self) -> dict[str, Any]:
+        """The ground, the units, and what can be chosen."""
+        serving = self.store.serving
+        times, words = price_words(serving.city)
+        return {
+            "city": serving.city.name,
+            "ground": self._serving.ground,
+            "types": list(serving.first.types),
+            "periods": [{"name": one.name, "hours": one.words} for one in serving.periods],
+            "policies": [
+                {"name": one.name, "method": one.method, "version": one.version} for one in self.store.by_name.values()
+            ],
+            "serving": serving.name,
+            "price_times": times,
+            "price_words": words,
+            "missed_words": missed_words(serving.city.standards),
+            "log": self.logged is not None,
+        }
+
+    def _department(self, policy: LoadedPolicy, period: str | None) -> Department:
+        """The department of a policy in a period of the week; one that is for every hour has no periods."""
+        if isinstance(policy.held, Department):
+            return policy.held
+        return policy.held.department(policy.periods[0].name if period is None else period)
+
+    def _type(self, department: Department, wanted: str | None) -> str:
+        types = department.types or ("",)
+        if wanted is not None and wanted not in types:
+            raise InputError(
+                f"type: expected a type of incident ({', '.join(types)}), got {wanted!r}{near(wanted, types)}"
+            )
+        return types[0] if wanted is None else wanted
+
+    def _check_period(self, period: str | None) -> None:
+        names = [one.name for policy in self.store.by_name.values() for one in policy.periods]
+        if period is not None and period not in names:
+            raise InputError(f"period: expected one of {', '.join(dict.fromkeys(names)) or 'none'}, got {period!r}")
+
+    def _pairs(self, asked: SceneRequest) -> Iterator[Pair]:
+        """What each kind that a type of incident needs sends, under two policies."""
+        self._check_period(asked.period)
+        policies = self.store.get(asked.policy), self.store.get(asked.other or CLOSEST_FIRST)
+        own, other = (self._department(one, asked.period) for one in policies)
+        of_type, idle = self._type(own, asked.type), idle_units(own, asked.busy)
+        drawn = self._of(policies[0])
+        for fleet in own.fleets:
+            points = points_of(fleet, of_type)
+            if points:
+                seen = drawn.source.seen_by(fleet)
+                standards = seen.standards_of(seen.demand[next(iter(points.values()))])
+                scene, beside = (KindScene.of(one.fleet(fleet.kind), idle, points) for one in (own, other))
+                yield Pair(scene, beside, (policies[0].name, policies[1].name), standards, drawn.names)
+
+    def _limits(self, policy: LoadedPolicy, asked: SceneRequest, pair: Pair) -> Classes:
+        """The classes of chances, the same for every state."""
+        of_type = pair.standards[0].type if pair.own.fleet.standards else ""
+        key = policy.version, policy.name, pair.kind, of_type, asked.period or ""
+        if key not in self._classes:
+            self._classes[key] = chance_classes(pair.own.fleet, of_type)
+        return self._classes[key]
+
+    def scene(self, asked: SceneRequest) -> dict[str, Any]:
+        """Who goes to every area: layers for the map, by kind, what a unit costs later, and the means."""
+        policy, kinds, prices = self.store.get(asked.policy), [], dict[str, float]()
+        for pair in self._pairs(asked):
+            classes = self._limits(policy, asked, pair)
+            layers = pair.layers(self._serving.colours, classes)
+            kinds.append(
+                {"kind": pair.kind, "areas": pair.own.areas, "lines": pair.lines(), "layers": layers} | pair.summary()
+            )
+            prices |= pair.own.unit_prices()
+        return {"version": policy.version, "kinds": kinds, "prices": prices}
+
+    def route(self, asked: RouteRequest) -> dict[str, Any]:
+        """Who goes to one area under every policy, with chances, prices, reasons and roads."""
+        self._check_period(asked.period)
+        first = self._department(self.store.get(asked.policy), asked.period)
+        of_type = self._type(first, asked.type)
+        found = []
+        for policy in self.store.by_name.values():
+            department, drawn = self._department(policy, asked.period), self._of(policy)
+            idle, kinds, drives = idle_units(department, asked.busy), list[Any](), list[dict[str, Any]]()
+            for fleet in department.fleets:
+                point = points_of(fleet, of_type).get(asked.area)
+                if point is None:
+                    continue
+                scene = KindScene.of(fleet, idle, {asked.area: point})
+                seen = drawn.source.seen_by(fleet)
+                document = kind_document(scene.decided(idle), seen.standards_of(seen.demand[point]))
+                kinds.append(document | {"units": list(scene.units[0])})  # the closest first, as the roads are
+                stations = [i for i in scene.stations[0].tolist() if i >= 0]
+                drives += drawn.roads.drives(fleet, point, stations, scene.units[0])
+            shared = drawn.roads.shared(drives)
+            for one in drives:
+                del one["links"]
+            found.append({"policy": policy.name, "kinds": kinds, "drives": drives, "shared": shared})
+        if not any(one["kinds"] for one in found):
+            raise InputError(f"area: expected an area with incidents of the type {of_type!r}, got {asked.area!r}")
+        return {"area": asked.area, "type": of_type, "policies": found}
+
+    def playback(self, *, policy: str | None, day: int, seed: int, log_date: date | None) -> dict[str, Any]:
+        """A simulated day, or one of the audit log."""
+        if log_date is None:
+            chosen = self.store.get(policy)
+            events = still_there(simulated_day(chosen.city, chosen.held, day=day, seed=seed))
+            return {"source": "simulated", "policy": chosen.name, "events": events, **summary_of(events)}
+        if self.logged is None:
+            raise InputError("log_date: expected none: this service keeps no audit log")
+        if not EARLIEST_YEAR <= log_date.year <= LATEST_YEAR:
+            raise InputError(f"log_date: expected a year from {EARLIEST_YEAR} to {LATEST_YEAR}, got {log_date}")
+        start = datetime.combine(log_date, datetime.min.time(), self.zone).astimezone(self.zone)
+        kinds = {unit.unit_id: unit.kind for unit in units_of(self.store.serving)}
+        decisions = self.logged(start, start + timedelta(days=1), MOST_LOGGED)
+        events = logged_day(decisions, self.store.serving.city, kinds, start)
+        return {"source": "logged", "policy": None, "events": events, **summary_of(events)}
+
+
+def make_scenes(parts: Parts) -> Scenes:
+    """What the explorer shows of a service."""
+
+    def logged(since: datetime, until: datetime, limit: int) -> Iterator[Mapping[str, Any]]:
+        return parts.audit.decisions(since=since, until=until, limit=limit)
+
+    zone = parts.settings.time_zone
+    return Scenes(parts.store, logged, None if zone is None else zone_of(zone))

@@ -1,0 +1,287 @@
+"""The policies that the service holds: loaded files by name, one of which answers.
+
+A file is loaded beside what is served and takes its place in one assignment, so that every request sees either the old
+policy or the new one, whole. Its version is the first 12 hex digits of the SHA-256 of the file. A file of another city
+is refused: other units, stations or demand points would give answers about what is not there.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from time import thread_time
+from typing import Final
+
+from runcard.city.conditions import near
+from runcard.city.model import City, Unit
+from runcard.city.periods import Period, hour_of_week
+from runcard.errors import InputError, PolicyFileError
+from runcard.outputs.week_file import load_held
+from runcard.policy.closest_first import quick_closest_first
+from runcard.policy.department import Department, Fleet
+from runcard.policy.week import Week
+from runcard.service.desk import Desk
+from runcard.service.settings import ServiceSettings
+
+CLOSEST_FIRST: Final = "closest-first"
+VERSION_DIGITS: Final = 12
+SLOW_SECONDS: Final = 0.003
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LoadedPolicy:
+    """A policy with its version."""
+
+    name: str
+    """The name of the file without its ending."""
+    version: str
+    path: Path | None
+    """None for closest-first, which needs no file."""
+    held: Department | Week
+    """Every department has a roster: without one in the city, trucks are named by their stations."""
+    desks: Mapping[str | None, Desk]
+    """What answers in each period; under None if it is for every hour."""
+    loaded_at: datetime
+    modified_ns: int = 0
+    """When its file was written."""
+    slow: bool = True
+    """Whether it may take long: its answers are computed in a thread."""
+
+    @cached_property
+    def first(self) -> Department:
+        """Its department, or that of its first period: all have the same units and demand points."""
+        return self.held if isinstance(self.held, Department) else self.held.departments[self.held.periods[0].name]
+
+    @property
+    def periods(self) -> tuple[Period, ...]:
+        """Its periods; () if it is for every hour."""
+        return () if isinstance(self.held, Department) else self.held.periods
+
+    @cached_property
+    def city(self) -> City:
+        """The city that it was made for."""
+        assert self.first.ground is not None  # checked when it was loaded
+        return self.first.ground.city
+
+    @cached_property
+    def method(self) -> str:
+        """The name of the method, such as optimal."""
+        return self.first.name
+
+    def desk_at(self, period: str | None, time: datetime | None) -> tuple[str | None, Desk]:
+        """The period that is meant, or that of a time by the clock of the city, and what answers then."""
+        if isinstance(self.held, Department):
+            if period is not None:
+                raise InputError(f"period: policy {self.name} is for every hour, expected none, got {period!r}")
+            return None, self.desks[None]
+        if period is None:
+            assert time is not None
+            period = self.held.period_at(hour_of_week(time)).name
+        self.held.department(period)  # it refuses what is no period
+        return period, self.desks[period]
+
+    def warm_up(self) -> "LoadedPolicy":
+        """The same, known to be slow or not: some answers are found, which also compiles what they need."""
+        slowest = 0.0
+        for desk in self.desks.values():
+            desk.warm_up()
+            for sample in desk.samples():
+                slowest = max(slowest, min(_seconds(desk, *sample) for _ in range(3)))
+        next(iter(self.desks.values())).try_address()
+        return replace(self, slow=slowest > SLOW_SECONDS)
+
+    def changed_on_disk(self) -> bool:
+        """Whether its file is another one now, or is gone."""
+        if self.path is None:
+            return False
+        try:
+            return self.path.stat().st_mtime_ns != self.modified_ns and version_of(self.path) != self.version
+        except OSError:
+            return True
+
+    @cached_property
+    def outline(self) -> tuple[object, ...]:
+        """What two policies of one city have in common."""
+        units = tuple((one.unit_id, one.station_id, one.kind) for one in _units(self.first))
+        stations = frozenset((one.station_id, one.node_id) for one in self.city.stations)
+        demand = frozenset((point.node_id, point.type) for point in self.city.demand)
+        return units, stations, demand
+
+
+def _seconds(desk: Desk, area: str, incident_type: str, row: int | None) -> float:
+    """What an answer takes of this thread: what others do on the machine does not make a policy slow."""
+    start = thread_time()
+    desk.document(desk.decide(desk.unit_ids, area, incident_type, incident_class=row), incident_class=row)
+    return thread_time() - start
+
+
+def _units(department: Department) -> tuple[Unit, ...]:
+    """Every unit, in the order of the roster."""
+    return (*(unit for fleet in department.fleets for unit in fleet.units), *department.spare)
+
+
+def units_of(policy: LoadedPolicy) -> tuple[Unit, ...]:
+    """Every unit that a policy knows, also of kinds that nobody needs."""
+    return _units(policy.first)
+
+
+def load_policy(path: Path, *, name: str | None = None) -> LoadedPolicy:
+    """The policy of a file, with the version of its bytes."""
+    if not path.is_file():
+        load_held(path)  # it says what is wrong; a pipe would wait for somebody who writes to it
+    name = path.stem if name is None else name
+    if not name.isprintable() or "/" in name or name in (".", ".."):  # it becomes part of addresses and of the log
+        raise InputError(f"{path}: expected a name of letters without /, got {name!r:.80}")
+    version, modified_ns = version_of(path), path.stat().st_mtime_ns
+    held = load_held(path)
+    if version_of(path) != version:
+        raise PolicyFileError(f"{path}: it changed while it was read: write it under another name and rename it")
+    departments = [held] if isinstance(held, Department) else list(held.departments.values())
+    if any(one.ground is None for one in departments):
+        raise PolicyFileError(f"{path}: it holds no city: solve it again with this version")
+    held = _with_rosters(held)
+    return LoadedPolicy(
+        name=name, version=version, path=path, held=held, desks=_desks_of(held),
+        loaded_at=datetime.now(UTC), modified_ns=modified_ns,
+    )  # fmt: skip
+
+
+def _desks_of(held: Department | Week) -> Mapping[str | None, Desk]:
+    if isinstance(held, Department):
+        return {None: Desk(held)}
+    return {name: Desk(one) for name, one in held.departments.items()}
+
+
+def version_of(path: Path) -> str:
+    """The version of a file: the first digits of its SHA-256."""
+    with path.open("rb") as file:
+        digest = sha256()
+        while part := file.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()[:VERSION_DIGITS]
+
+
+def closest_first_of(policy: LoadedPolicy) -> LoadedPolicy:
+    """Closest-first beside a policy: the same city, the same tables of driving times."""
+
+    def of(department: Department) -> Department:
+        fleets = (replace(one, policy=quick_closest_first(one.problem)) for one in department.fleets)
+        return replace(department, fleets=tuple(fleets))
+
+    held = of(policy.held) if isinstance(policy.held, Department) else _each(policy.held, of)
+    return replace(
+        policy, name=CLOSEST_FIRST, version=_closest_version(policy), path=None, held=held, desks=_desks_of(held),
+        slow=True,
+    )  # fmt: skip
+
+
+def _closest_version(policy: LoadedPolicy) -> str:
+    """The version of closest-first beside a policy: another one than that of the policy, which decides otherwise."""
+    return sha256(f"{CLOSEST_FIRST} {policy.version}".encode()).hexdigest()[:VERSION_DIGITS]
+
+
+def _each(week: Week, change: Callable[[Department], Department]) -> Week:
+    return replace(week, departments={name: change(one) for name, one in week.departments.items()})
+
+
+def _with_rosters(held: Department | Week) -> Department | Week:
+    return _with_roster(held) if isinstance(held, Department) else _each(held, _with_roster)
+
+
+def _with_roster(department: Department) -> Department:
+    """A department whose trucks have names: s1 at a station with one truck, s1-1 and s1-2 at one with two."""
+    if department.unit_ids:
+        return department
+    (fleet,) = department.fleets
+    return replace(department, fleets=(replace(fleet, units=_named_trucks(fleet)),))
+
+
+def _named_trucks(fleet: Fleet) -> tuple[Unit, ...]:
+    problem, units = fleet.problem, list[Unit]()
+    for station_id, trucks in zip(problem.station_ids, problem.trucks.tolist(), strict=True):
+        names = [station_id] if trucks == 1 else [f"{station_id}-{number}" for number in range(1, trucks + 1)]
+        units += [Unit(name, station_id, fleet.kind) for name in names]
+    if len({unit.unit_id for unit in units}) < len(units):
+        raise InputError("two trucks would have the same name: give the city a roster (unit.csv)")
+    return tuple(units)
+
+
+def _check_name(policy: LoadedPolicy) -> None:
+    """Raise a PolicyFileError about a policy that would take the name of the fallback."""
+    if policy.name == CLOSEST_FIRST and policy.method != CLOSEST_FIRST:
+        raise PolicyFileError(f"{policy.path}: expected another name for {policy.method} than {CLOSEST_FIRST}")
+
+
+def check_clock(policy: LoadedPolicy, settings: ServiceSettings) -> None:
+    """Raise an InputError about a policy with periods where nobody said what the clock of the city is."""
+    if policy.periods and settings.time_zone is None:
+        raise InputError(
+            f"{policy.path or policy.name}: it has periods of the week, expected the clock of the city: "
+            "--time-zone America/Los_Angeles, or that of your city; the clock of this machine may be another one"
+        )
+
+
+class PolicyStore:
+    """The loaded policies by name, and which one answers."""
+
+    def __init__(self, serving: LoadedPolicy) -> None:
+        _check_name(serving)
+        self.serving = serving
+        self._by_name: dict[str, LoadedPolicy] = {serving.name: serving}
+        self._add_closest_first()
+
+    def _add_closest_first(self) -> None:
+        """Add closest-first with the tables of the policy that answers, unless a file has that name."""
+        known = self._by_name.get(CLOSEST_FIRST)
+        if known is None or (known.path is None and known.version != _closest_version(self.serving)):
+            self._by_name = {**self._by_name, CLOSEST_FIRST: closest_first_of(self.serving)}
+
+    @property
+    def by_name(self) -> Mapping[str, LoadedPolicy]:
+        """Every policy: in the order of their loading, closest-first among them."""
+        return self._by_name
+
+    def get(self, name: str | None) -> LoadedPolicy:
+        """The policy of that name; the one that answers if none is named."""
+        if name is None:
+            return self.serving
+        found = self._by_name.get(name)
+        if found is None:
+            names = list(self._by_name)
+            raise InputError(
+                f"policy: expected one that is loaded ({', '.join(names)}), got {name!r}{near(name, names)}"
+            )
+        return found
+
+    def check(self, policy: LoadedPolicy) -> None:
+        """Raise a PolicyFileError about a policy of another city, or one that calls itself closest-first and is not."""
+        _check_name(policy)
+        for mine, other, what in zip(
+            self.serving.outline, policy.outline, ("units", "stations", "demand points"), strict=True
+        ):
+            if mine != other:
+                raise PolicyFileError(
+                    f"{policy.path}: expected the city that is served, {self.serving.city.name}, got other {what}"
+                )
+
+    def add(self, policy: LoadedPolicy, *, serve: bool) -> None:
+        """Hold a policy, in place of one of the same name, and let it answer if that is wanted, or if its name did."""
+        self.check(policy)
+        by_name = {**self._by_name, policy.name: policy}
+        serving = policy if serve or policy.name == self.serving.name else self.serving
+        self._by_name, self.serving = by_name, serving  # one step of the event loop: no request sees half of it
+        self._add_closest_first()
+
+    def mark_slow(self, policy: LoadedPolicy) -> None:
+        """Hold a policy as one that may take long, unless another one has taken its place."""
+        if self._by_name.get(policy.name) is policy:
+            slow = replace(policy, slow=True)
+            self._by_name = {**self._by_name, policy.name: slow}
+            self.serving = slow if self.serving is policy else self.serving
+
+    def forget(self, name: str) -> None:
+        """Forget a policy that does not answer."""
+        self._by_name = {one: policy for one, policy in self._by_name.items() if one != name}
+        self._add_closest_first()

@@ -1,0 +1,1 @@
+"""What the service answers, one file for each part of the API."""

@@ -1,0 +1,146 @@
+"""The log in a file."""
+
+import asyncio
+import json
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.service.audit.made_up import made_up
+from tests.service.audit.test_log import record
+
+from runcard.errors import AuditError, InputError
+from runcard.service.audit import open_audit
+from runcard.service.audit.sqlite import SqliteLog
+
+
+def test_every_commit_is_synchronised(tmp_path: Path) -> None:
+    """The connection that writes has a write-ahead log and waits for the disk."""
+    log = open_audit(str(tmp_path / "audit.db"))
+    assert isinstance(log, SqliteLog)
+    assert log._writing is not None
+    assert log._writing.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert log._writing.execute("PRAGMA synchronous").fetchone() == (2,)
+    log.close()
+
+
+def test_a_file_of_another_version_or_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    """A newer log, another database and a text are three sentences, and no byte of them changes."""
+    newer, other, text = (tmp_path / name for name in ("newer.db", "other.db", "text.db"))
+    open_audit(str(newer)).close()
+    with closing(sqlite3.connect(newer)) as database:
+        database.execute("PRAGMA user_version = 2")
+    with closing(sqlite3.connect(other)) as database:
+        database.execute("CREATE TABLE t (x)")
+    text.write_text("a text, and no database at all\n" * 100)
+    for path, words in ((newer, "expected schema 1, got 2"), (other, "another SQLite"), (text, "no SQLite database")):
+        before = path.read_bytes()
+        with pytest.raises(InputError, match=words):
+            open_audit(str(path))
+        assert path.read_bytes() == before
+    with pytest.raises(InputError, match="expected a folder"):
+        open_audit(str(tmp_path / "none" / "audit.db"))
+
+
+def test_a_file_that_was_moved_is_noticed(tmp_path: Path) -> None:
+    """Nothing is acknowledged that no name leads to."""
+    log = open_audit(str(tmp_path / "audit.db"))
+    record(log, 1)
+    (tmp_path / "audit.db").rename(tmp_path / "old.db")
+    with pytest.raises(AuditError, match="moved or removed"):
+        record(log, 2)
+    log.close()
+
+
+def test_a_write_ahead_log_that_was_removed_is_noticed(tmp_path: Path) -> None:
+    """Nothing is acknowledged that goes to a -wal without a name, and what was acknowledged before is saved."""
+    log = open_audit(str(tmp_path / "audit.db"))
+    record(log, 1)
+    for ending in ("-wal", "-shm"):
+        (tmp_path / f"audit.db{ending}").unlink()
+    for number in (2, 3):
+        with pytest.raises(AuditError, match="moved or removed"):
+            record(log, number)
+    with closing(sqlite3.connect(tmp_path / "audit.db")) as database:
+        assert database.execute("SELECT count(*) FROM runcard_decision").fetchone() == (1,)
+    log.close()
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    """Where the file may not grow, records are refused; where it may again, they are taken, by the same log."""
+    path = tmp_path / "audit.db"
+    log = open_audit(str(path))
+    stored: list[str] = []
+
+    async def fill(first: int, count: int) -> list[BaseException | None]:
+        done = [log.record(made_up(number, reason="x" * 2_000)) for number in range(first, first + count)]
+        results = await asyncio.gather(*done, return_exceptions=True)
+        stored.extend(f"d{first + place}" for place, one in enumerate(results) if one is None)
+        return results
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert signal.getsignal(signal.SIGXFSZ) is signal.SIG_IGN  # so that a write fails, and does not kill
+    asyncio.run(fill(0, 20))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
+    try:
+        refused: list[BaseException] = []
+        for round_ in range(1, 40):
+            refused += [one for one in asyncio.run(fill(1000 * round_, 20)) if one is not None]
+        assert len(refused) > 200
+        assert all(isinstance(one, AuditError) and "could not be written" in str(one) for one in refused)
+        assert [one["decision_id"] for one in log.decisions()] == stored  # it can still be read
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert asyncio.run(fill(100_000, 20)) == [None] * 20
+    assert [one["decision_id"] for one in log.decisions()] == stored
+    log.close()
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_two_processes_write_one_file(tmp_path: Path) -> None:
+    """Both open a new file at once and write under load, and every record of both is there."""
+    code = (
+        "import asyncio, sys\n"
+        "from runcard.service.audit import open_audit\n"
+        "log = open_audit(sys.argv[1])\n"
+        "async def one(name):\n"
+        "    await log.record({'decision_id': name, 'time': '2026-11-16T21:40:03+00:00'})\n"
+        "async def many():\n"
+        "    for turn in range(20):\n"
+        "        await asyncio.gather(*(one(f'{sys.argv[2]}-{turn}-{n}') for n in range(25)))\n"
+        "sys.stdin.readline()\n"
+        "asyncio.run(many())\n"
+        "log.close()\n"
+    )
+    path = str(tmp_path / "audit.db")
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, path, name], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        for name in "abc"
+    ]
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    for process in started:
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0, said.decode()
+    log = open_audit(path)
+    assert sum(1 for _ in log.decisions()) == 3 * 500
+    log.close()
+
+
+def test_the_file_is_plain_to_read_for_others(tmp_path: Path) -> None:
+    """Any SQLite tool finds the documents as JSON."""
+    log = open_audit(str(tmp_path / "audit.db"))
+    record(log, 1)
+    log.close()
+    with closing(sqlite3.connect(tmp_path / "audit.db")) as database:
+        ((text, area),) = database.execute("SELECT document, document ->> '$.area' FROM runcard_decision").fetchall()
+    assert json.loads(text) == made_up(1)
+    assert area == "n1"

@@ -1,0 +1,137 @@
+"""Group commit."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.service.audit.made_up import made_up
+
+from runcard.errors import AuditError
+from runcard.service.audit import open_audit
+from runcard.service.audit.writer import DecisionRow, GroupWriter, Row
+
+ROW = DecisionRow("d", 0, "{}")
+
+
+def test_what_comes_during_a_write_is_written_together() -> None:
+    """100 records that come while the first is written are one more group, no larger than a group may be."""
+    groups: list[int] = []
+    go = threading.Event()
+
+    def write(rows: Sequence[Row]) -> list[None]:
+        groups.append(len(rows))
+        go.wait(60.0)
+        return [None] * len(rows)
+
+    async def many() -> None:
+        first = asyncio.create_task(writer.put(ROW))
+        while not groups:
+            await asyncio.sleep(0.001)
+        others = [asyncio.create_task(writer.put(ROW)) for _ in range(100)]
+        await asyncio.sleep(0)
+        go.set()
+        await asyncio.gather(first, *others)
+
+    writer = GroupWriter(write, most_in_batch=80)
+    asyncio.run(many())
+    writer.close()
+    assert groups == [1, 80, 20]
+
+
+def test_an_answer_waits_until_the_record_is_durable() -> None:
+    """Nothing is acknowledged before the write has returned."""
+    written = threading.Event()
+
+    def write(rows: Sequence[Row]) -> list[None]:
+        time.sleep(0.05)
+        written.set()
+        return [None] * len(rows)
+
+    async def one() -> bool:
+        await writer.put(ROW)
+        return written.is_set()
+
+    writer = GroupWriter(write)
+    assert asyncio.run(one())
+    writer.close()
+
+
+def test_a_writer_that_is_behind_or_broken_refuses(recwarn: pytest.WarningsRecorder) -> None:
+    """Too many that wait, a write that takes too long, and any error are AuditErrors, and the writer goes on."""
+    go, fail = threading.Event(), threading.Event()
+
+    def write(rows: Sequence[Row]) -> list[None]:
+        go.wait(60.0)
+        if fail.is_set():
+            fail.clear()
+            raise ZeroDivisionError("a fault of ours")
+        return [None] * len(rows)
+
+    async def many() -> list[BaseException | None]:
+        return await asyncio.gather(*(writer.put(ROW) for _ in range(8)), return_exceptions=True)
+
+    writer = GroupWriter(write, most_waiting=5, timeout_seconds=0.1)
+    said = [str(one) for one in asyncio.run(many())]
+    assert sum("did not write within 0.1 seconds" in one for one in said) >= 5
+    assert any("is behind: 5 records wait" in one for one in said)
+    go.set()
+    writer._timeout_seconds = 60.0
+    while writer._waiting:  # nobody waits for these any more, and the writer passes over them
+        time.sleep(0.001)
+    asyncio.run(writer.put(ROW))
+    fail.set()
+    with pytest.raises(AuditError, match="ZeroDivisionError: a fault of ours"):
+        asyncio.run(writer.put(ROW))
+    asyncio.run(writer.put(ROW))
+    writer.close()
+    assert not recwarn.list
+
+
+def test_closing_writes_what_waits() -> None:
+    """A service that is stopped in an orderly way loses nothing that waits."""
+    written = 0
+
+    def write(rows: Sequence[Row]) -> list[None]:
+        nonlocal written
+        time.sleep(0.02)
+        written += len(rows)
+        return [None] * len(rows)
+
+    async def many() -> None:
+        tasks = [asyncio.create_task(writer.put(ROW)) for _ in range(30)]
+        await asyncio.sleep(0)
+        await asyncio.to_thread(writer.close)
+        await asyncio.gather(*tasks)
+
+    writer = GroupWriter(write, most_in_batch=7)
+    asyncio.run(many())
+    assert written == 30
+
+
+def test_many_records_are_few_transactions(tmp_path: Path) -> None:
+    """Of 2,000 records that come 200 at a time, at least ten share a commit on average (the rate is a benchmark)."""
+    log = open_audit(str(tmp_path / "audit.db"))
+    writer = log._writer  # type: ignore[attr-defined]
+    write, groups = writer._write, list[int]()
+
+    def counted(rows: Sequence[Row]) -> Sequence[Exception | None]:
+        groups.append(len(rows))
+        return write(rows)  # type: ignore[no-any-return]
+
+    writer._write = counted
+
+    async def work(worker: int) -> None:
+        for number in range(10):
+            await log.record(made_up(10 * worker + number))
+
+    async def turn() -> None:
+        await asyncio.gather(*(work(worker) for worker in range(200)))
+
+    asyncio.run(turn())
+    assert sum(groups) == 2_000
+    assert len(groups) <= 200, groups
+    assert sum(1 for _ in log.decisions()) == 2_000
+    log.close()

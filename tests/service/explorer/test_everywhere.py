@@ -1,0 +1,89 @@
+"""Who goes to every area at once is what each policy decides for one area after another."""
+
+import numpy as np
+import pytest
+from tests.departments import grid_department
+
+from runcard.city import City, generate_grid
+from runcard.errors import InputError
+from runcard.policy.department import Department, solve_department
+from runcard.policy.options import team_number
+from runcard.service.explorer.everywhere import KindScene, idle_units, points_of, teams_sent
+
+POLICIES = ("closest-first", "optimal", "one-step", "fixed-card")
+"""Those that find all teams at once; one-step-mean-field is in test_mean_field_bulk.py, where it is compiled anyway."""
+
+
+@pytest.fixture(scope="module")
+def town() -> City:
+    """Four engines and two ladders on sixteen nodes."""
+    return grid_department(side=4, engines=4, ladders=2)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_sends_what_it_decides(town: City, name: str) -> None:
+    """In random states, for every demand point of every kind, the team of `decide` goes."""
+    department, random = solve_department(town, name), np.random.default_rng(1)
+    for fleet in department.fleets:
+        points = np.arange(fleet.problem.num_points)
+        for _ in range(3):
+            idle = random.integers(0, fleet.problem.trucks + 1)
+            sent = teams_sent(fleet.policy, idle, points).tolist()
+            decided = [team_number(fleet.problem, fleet.policy.decide(idle, point).team) for point in points]
+            assert sent == decided
+
+
+def test_points_of_other_sizes_are_told_apart() -> None:
+    """Demand points that need one, two and three trucks each get a team of their size."""
+    city = generate_grid(side=3, num_stations=4, load=0.2, seed=3)
+    demand = tuple(
+        type(point)(point.node_id, point.incidents_per_day, trucks=1 + number % 3)
+        for number, point in enumerate(city.demand)
+    )
+    fleet = solve_department(type(city)(**{**_fields(city), "demand": demand})).fleets[0]
+    idle = fleet.problem.trucks.copy()
+    sent = teams_sent(fleet.policy, idle, np.arange(fleet.problem.num_points))
+    assert fleet.problem.teams.sizes[sent].tolist() == [1 + number % 3 for number in range(len(demand))]
+
+
+def _fields(city: City) -> dict[str, object]:
+    return {name: getattr(city, name) for name in city.__dataclass_fields__}
+
+
+@pytest.fixture(scope="module")
+def department(town: City) -> Department:
+    """The town with its best policy."""
+    return solve_department(town)
+
+
+def test_units_chances_and_minutes_are_those_of_the_library(department: Department) -> None:
+    """For each area the units of `Department.decide`, the closest first, and the chances of its fleets."""
+    busy = ["E02", "T01"]
+    idle = idle_units(department, busy)
+    for fleet in department.fleets:
+        points = points_of(fleet, "fire")
+        scene = KindScene.of(fleet, idle, points)
+        for place, area in enumerate(scene.areas):
+            decided = next(one for one in department.decide(idle, area, "fire").kinds if one.fleet is fleet)
+            assert sorted(scene.units[place]) == sorted(decided.units)
+            chances = fleet.chances(points[area], decided.decision)
+            assert scene.missed[:, place].tolist() == pytest.approx(list(chances), abs=0.0)
+            ranks = [fleet.problem.order[points[area]].tolist().index(i) for i in scene.stations[place] if i >= 0]
+            assert ranks == sorted(ranks)
+
+
+def test_those_that_are_missing_come_from_outside(department: Department) -> None:
+    """With one engine idle, it goes to every fire, and one comes from outside."""
+    engines = department.fleet("engine")
+    scene = KindScene.of(engines, idle_units(department, ["E01", "E02", "E04"]), points_of(engines, "fire"))
+    assert set(scene.units) == {("E03", "outside")}
+    nobody = KindScene.of(engines, idle_units(department, ["E01", "E02", "E03", "E04"]), points_of(engines, "fire"))
+    assert set(nobody.units) == {("outside", "outside")}
+    assert nobody.unit_prices() == {}
+
+
+@pytest.mark.parametrize("busy", [["E99"], ["E01", "E01"]])
+def test_units_must_be_known_and_named_once(department: Department, busy: list[str]) -> None:
+    """The service never invents a unit."""
+    with pytest.raises(InputError, match=f"busy: expected .*{busy[0]}"):
+        idle_units(department, busy)

@@ -1,0 +1,257 @@
+"""The status board: what units do, versions, listeners, and what a restart keeps."""
+
+import asyncio
+import json
+import re
+import shutil
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.service.conftest import end
+
+from runcard.city import Unit
+from runcard.city.address import Spot
+from runcard.errors import InputError
+from runcard.service.board import QUEUE_LENGTH, Board
+from runcard.service.parts import Parts
+from runcard.service.routes.board import _events
+
+ROSTER = [Unit("E01", "s0", "engine"), Unit("E02", "s1", "engine"), Unit("T01", "s0", "ladder")]
+
+
+def change(board: Board, unit_id: str, status: str, spot: Spot | None = None) -> None:
+    """Say what a unit does."""
+    board.set(board.changed(unit_id, status, spot))
+
+
+def test_a_board_begins_with_every_unit_idle_at_home_and_its_version_grows() -> None:
+    """Each change is one version more; only idle units can be elsewhere."""
+    board = Board(ROSTER)
+    assert (board.idle, dict(board.moved), board.version) == ({"E01", "E02", "T01"}, {}, 0)
+    change(board, "E01", "busy")
+    change(board, "T01", "out_of_service")
+    change(board, "E02", "idle", Spot(node_id="n4"))
+    assert (board.idle, dict(board.moved), board.version) == ({"E02"}, {"E02": "n4"}, 3)
+    change(board, "E02", "idle")
+    assert dict(board.moved) == {}
+
+
+def test_a_decision_by_the_board_is_one_with_its_units(client: Any) -> None:
+    """Without units in the request those of the board count: the answer is the same as with them named."""
+    client.put("/v1/units/E01", json={"status": "busy"})
+    client.put("/v1/units/T02", json={"status": "out_of_service"})
+    changed = client.put("/v1/units/E04", json={"status": "idle", "node": "n5"}).json()
+    assert (changed["board_version"], changed["unit"]["node"]) == (3, "n5")
+    asked = {"area": "n5", "type": "fire"}
+    by_board = client.post("/v1/decisions", json=asked | {"board_version": 3}).json()
+    named = {"busy": ["E01", "T02"], "moved": {"E04": {"node": "n5"}}}
+    by_name = client.post("/v1/decisions", json=asked | named).json()
+    assert by_board["board_version"] == 3
+    assert "E04" in by_board["team"]
+    for key in ("team", "kinds", "reason", "notes"):
+        assert by_board[key] == by_name[key]
+    board = client.get("/v1/board").json()
+    assert {one["unit"]: one["status"] for one in board["units"]} == {
+        "E01": "busy", "E02": "idle", "E03": "idle", "E04": "idle", "T01": "idle", "T02": "out_of_service",
+    }  # fmt: skip
+    assert client.get("/v1/units/E01").json()["status"] == "busy"
+
+
+def test_units_out_of_service_are_not_sent_though_they_are_not_busy(client: Any) -> None:
+    """Who names busy units does not bring back those that the board has out of service; who names idle ones does.
+
+    A note says so in each case; there is none where request and board agree.
+    """
+    client.put("/v1/units/T01", json={"status": "out_of_service"})
+    client.put("/v1/units/E01", json={"status": "busy"})
+
+    def answer(**who: list[str]) -> dict[str, Any]:
+        found: dict[str, Any] = client.post("/v1/decisions", json={"area": "n5", "type": "fire", **who}).json()
+        return found
+
+    by_busy, by_idle = answer(busy=["E01"]), answer(idle=["T01", "E02"])
+    assert by_busy["units"]["ladder"] == ["T02"]
+    assert by_busy["notes"] == ["Out of service on the board, so not free: T01."]
+    assert by_idle["units"]["ladder"] == ["T01"]
+    assert by_idle["notes"] == ["Out of service on the board, but free as the request says: T01."]
+    assert answer(busy=["T01"])["notes"] == ["Busy on the board, but free as the request says: E01."]
+    assert answer(busy=["T01", "E01"])["notes"] == []
+
+
+def test_a_free_unit_is_where_the_board_has_it_unless_the_request_says_otherwise(serve: Any) -> None:
+    """Also where the request names the busy units: the place on the board counts, and a note says it."""
+    client = serve(limit_ms=10_000.0)
+    client.put("/v1/units/E04", json={"status": "idle", "node": "n5"})
+    asked = {"area": "n5", "type": "medical"}
+    by_board = client.post("/v1/decisions", json=asked).json()
+    by_busy = client.post("/v1/decisions", json=asked | {"busy": ["E01"]}).json()
+    assert by_busy["team"] == by_board["team"] == ["E04"]
+    assert by_busy["moved"] == {"E04": {"node": "n5"}}
+    assert "E04 is free at n5, not at home." in by_busy["notes"]
+    own = client.post("/v1/decisions", json=asked | {"busy": [], "moved": {"E04": {"node": "n15"}}}).json()
+    assert own["moved"] == {"E04": {"node": "n15"}}
+    busy = client.post("/v1/decisions", json=asked | {"busy": ["E04"]}).json()
+    assert (busy["moved"], busy["idle"]) == ({}, ["E01", "E02", "E03", "T01", "T02"])
+
+
+def test_a_change_that_cannot_be_kept_is_no_change(serve: Any, tmp_path: Path) -> None:
+    """Where the file of the board cannot be written the answer is 503, and the board is as it was."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    client = serve(board=folder / "board.json")
+    shutil.rmtree(folder)
+    response = client.put("/v1/units/E01", json={"status": "busy"})
+    assert (response.status_code, "the board could not be kept" in response.text) == (503, True)
+    board = client.get("/v1/board").json()
+    assert (board["board_version"], {one["status"] for one in board["units"]}) == (0, {"idle"})
+
+
+def parts_with(board: Board) -> Parts:
+    """Parts that only have a board."""
+    parts = object.__new__(Parts)
+    object.__setattr__(parts, "board", board)
+    return parts
+
+
+def test_listeners_see_the_board_and_then_every_change() -> None:
+    """The stream begins with the whole board, then sends each change with its version, and ends with the board."""
+    board = Board(ROSTER)
+
+    async def listen() -> list[bytes]:
+        events = _events(parts_with(board))
+        found = [await anext(events)]
+        change(board, "E01", "busy")
+        change(board, "E01", "idle")
+        found += [await anext(events), await anext(events)]
+        assert board.num_listeners == 1
+        board.close()
+        with pytest.raises(StopAsyncIteration):
+            await anext(events)
+        return found
+
+    first, second, third = asyncio.run(listen())
+    assert first.startswith(b"event: board\nid: 0\ndata: {")
+    assert json.loads(first.partition(b"data: ")[2])["board_version"] == 0
+    assert second.startswith(b"event: unit\nid: 1\n")
+    assert json.loads(third.partition(b"data: ")[2])["unit"]["status"] == "idle"
+    assert board.num_listeners == 0
+
+
+def test_the_whole_board_is_set_in_one_step(serve: Any, tmp_path: Path) -> None:
+    """One version more, kept over a restart; with a unit that is missing, unknown or nowhere, nothing changes."""
+    client = serve(board=tmp_path / "board.json")
+    every = {unit: {"status": "idle"} for unit in ("E01", "E02", "E03", "E04", "T01", "T02")}
+    given = every | {"E02": {"status": "busy"}, "T01": {"status": "idle", "node": "n9"}}
+    answer = client.put("/v1/board", json={"units": given})
+    assert (answer.status_code, answer.json()) == (200, client.get("/v1/board").json())
+    assert answer.json()["board_version"] == 1
+    assert [one["unit"] for one in answer.json()["units"] if one["status"] == "busy"] == ["E02"]
+    assert client.get("/v1/units/T01").json()["node"] == "n9"
+    for wrong, words in (
+        ({"E01": {"status": "busy"}}, "expected every unit of the roster, got none of E02, E03"),
+        (given | {"E99": {"status": "busy"}}, "expected units of the roster, got 'E99'"),
+        (given | {"E01": {"status": "idle", "node": "n77"}}, "unit E01: expected a node of grid"),
+        (given | {"E01": {"status": "away"}}, "units.E01.status: expected"),
+    ):
+        refused = client.put("/v1/board", json={"units": wrong})
+        assert (refused.status_code, words in refused.json()["detail"]) == (422, True), refused.text
+    assert client.get("/v1/board").json() == answer.json()
+    end(client)
+    assert serve(board=tmp_path / "board.json").get("/v1/board").json() == answer.json()
+
+
+def test_listeners_get_the_whole_board_when_all_of_it_changed() -> None:
+    """One event `board` with its version, and not one for each unit."""
+    board = Board(ROSTER)
+
+    async def listen() -> bytes:
+        events = _events(parts_with(board))
+        await anext(events)
+        board.set(board.changed("E01", "busy"), board.changed("E02", "busy"))
+        return await anext(events)
+
+    event = asyncio.run(listen())
+    assert event.startswith(b"event: board\nid: 1\n")
+    statuses = [one["status"] for one in json.loads(event.partition(b"data: ")[2])["units"]]
+    assert statuses == ["busy", "busy", "idle"]
+
+
+def test_a_slow_listener_is_dropped_and_others_are_not() -> None:
+    """Who does not read loses its place when its queue is full; the board and other listeners go on."""
+    board = Board(ROSTER)
+
+    async def listen() -> tuple[int, int]:
+        slow, quick = board.listen(), board.listen()
+        read = 0
+        for _ in range(QUEUE_LENGTH + 10):
+            change(board, "E01", "busy")
+            await quick.changes.get()
+            read += 1
+        assert slow.dropped
+        assert not quick.dropped
+        assert board.num_listeners == 2  # until it is gone
+        board.leave(slow)
+        return board.num_listeners, read
+
+    assert asyncio.run(listen()) == (1, QUEUE_LENGTH + 10)
+
+
+def test_only_so_many_listen(serve: Any) -> None:
+    """Beyond the limit a listener is told to come again."""
+    client = serve(streams=1)
+    client.app.state.parts.board.listen()
+    refused = client.get("/v1/board/stream")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+
+
+def test_a_restart_keeps_the_board(serve: Any, tmp_path: Path) -> None:
+    """What units do, where they are and the version are there again; a file that is none is refused."""
+    path = tmp_path / "board.json"
+    first = serve(board=path)
+    first.put("/v1/units/E01", json={"status": "busy"})
+    first.put("/v1/units/E02", json={"status": "idle", "node": "n9"})
+    first.put("/v1/units/E03", json={"status": "idle", "x": 2.1, "y": 1.0})
+    before = first.get("/v1/board").json()
+    end(first)
+    again = serve(board=path)
+    assert again.get("/v1/board").json() == before
+    end(again)
+    row = '{"unit": "E01", "status": "idle", "node": "gone", "x": null, "y": null, "since": "2026-11-16T00:00:00Z"}'
+    for content, words in (
+        ("damaged", "expected the status board that a service kept; remove it"),
+        ('{"board_version": 1e999, "units": []}', "expected the status board that a service kept; remove it"),
+        ('{"board_version": -5, "units": []}', "expected the status board that a service kept; remove it"),
+        (f'{{"board_version": 1, "units": [{row}]}}', "kept .unit E01: expected a node of grid.*got 'gone'"),
+    ):
+        path.write_text(content)
+        with pytest.raises(InputError, match=f"^{re.escape(str(path))}: .*{words}"):
+            serve(board=path)
+
+
+def test_two_services_cannot_keep_one_board(serve: Any, tmp_path: Path) -> None:
+    """The second one is refused while the first one runs: it would write over its changes."""
+    path = tmp_path / "board.json"
+    first = serve(board=path)
+    with pytest.raises(InputError, match="another service keeps its status board there"):
+        serve(board=path)
+    end(first)
+    serve(board=path)
+
+
+def test_a_change_waits_for_nobody_who_reads_the_log(serve: Any, tmp_path: Path) -> None:
+    """With every thread of the loop busy a unit can still be set."""
+    client, go_on = serve(board=tmp_path / "board.json"), threading.Event()
+
+    async def fill() -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(100):
+            loop.run_in_executor(None, go_on.wait, 20.0)
+
+    client.portal.call(fill)
+    began = time.monotonic()
+    assert client.put("/v1/units/E01", json={"status": "busy"}).status_code == 200
+    assert time.monotonic() - began < 15.0
+    go_on.set()

@@ -1,0 +1,168 @@
+"""`POST /v1/decisions`: the answer is that of the library, and the record is there."""
+
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from runcard.outputs.week_file import load_held
+from runcard.policy.anywhere import HerePolicy
+from runcard.policy.department import Department
+from runcard.service.answers import SLOW_THREADS
+
+ENGINES = ["E01", "E02", "E03", "E04"]
+UNITS = [*ENGINES, "T01", "T02"]
+NODES = [f"n{number}" for number in range(16)]
+
+
+@pytest.fixture(scope="module")
+def department(policy_folder: Any) -> Department:
+    """The department of the served file, as Python has it."""
+    held = load_held(policy_folder / "optimal.policy")
+    assert isinstance(held, Department)
+    return held
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    idle=st.sets(st.sampled_from(UNITS)),
+    node=st.sampled_from(NODES),
+    of_type=st.sampled_from(["fire", "medical"]),
+    by_idle=st.booleans(),
+)
+def test_an_answer_is_that_of_the_library(
+    client: Any, department: Department, idle: set[str], node: str, of_type: str, by_idle: bool
+) -> None:
+    """Units, chances and prices are those of `Department.decide`, whether idle or busy units are named."""
+    listed = {"idle": sorted(idle)} if by_idle else {"busy": sorted(set(UNITS) - idle)}
+    response = client.post("/v1/decisions", json={"area": node, "type": of_type, **listed})
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    expected = department.decide(idle, node, of_type)
+    assert answer["team"] == list(expected.units)
+    assert (answer["answered_by"], answer["fallback"]) == ("optimal", False)
+    for one, kind in zip(answer["kinds"], expected.kinds, strict=True):
+        assert one["units"] == list(kind.units)
+        assert one["p_late"] == kind.decision.p_late
+        assert one["price"] == kind.decision.price
+        missed = kind.fleet.chances(kind.point, kind.decision)
+        assert [standard["chance"] for standard in one["standards"]] == [1.0 - chance for chance in missed]
+        others = [list(kind.fleet.unit_ids(other.team, idle)) for other in kind.decision.alternatives]
+        assert [other["units"] for other in one["alternatives"]] == others
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    idle=st.sets(st.sampled_from(UNITS)),
+    node=st.sampled_from(NODES),
+    of_type=st.sampled_from(["fire", "medical"]),
+    moved=st.dictionaries(st.sampled_from(UNITS), st.sampled_from(NODES), max_size=3),
+)
+def test_units_on_the_road_are_those_of_the_library(
+    client: Any, department: Department, idle: set[str], node: str, of_type: str, moved: dict[str, str]
+) -> None:
+    """With units free anywhere, on the board or in the request, the answer is that of `Department.decide`."""
+    moved = {unit: where for unit, where in moved.items() if unit in idle}
+    for unit in UNITS:
+        assert client.put(f"/v1/units/{unit}", json={"status": "idle"}).status_code == 200
+    asked = {"node": node, "type": of_type, "idle": sorted(idle), "moved": {one: {"node": moved[one]} for one in moved}}
+    answers = [client.post("/v1/decisions", json=asked).json()]
+    for unit in UNITS:
+        state = {"status": "idle" if unit in idle else "busy"} | ({"node": moved[unit]} if unit in moved else {})
+        assert client.put(f"/v1/units/{unit}", json=state).status_code == 200
+    answers.append(client.post("/v1/decisions", json={"node": node, "type": of_type}).json())
+    expected = department.decide(idle, node, of_type, moved=moved)
+    for answer in answers:
+        assert answer["team"] == list(expected.units)
+        assert [one["p_late"] for one in answer["kinds"]] == [one.decision.p_late for one in expected.kinds]
+        assert [one["price"] for one in answer["kinds"]] == [one.decision.price for one in expected.kinds]
+        assert answer["fallback"] is False
+
+
+def test_minutes_that_take_too_long_are_left_out(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decision of the policy stands when only its minutes are late: the fallback is not asked."""
+    wait = threading.Event()
+
+    def late(policy: HerePolicy, decision: Any) -> Any:
+        wait.wait(20.0)
+        return policy.problem
+
+    asked = {"area": "n6", "type": "fire", "busy": [], "moved": {"E02": {"node": "n7"}}}
+    client = serve(limit_ms=1_000.0)
+    before = client.post("/v1/decisions", json=asked).json()
+    monkeypatch.setattr(HerePolicy, "arrivals_of", late)
+    answer = client.post("/v1/decisions", json=asked).json()
+    wait.set()
+    assert (answer["team"], answer["fallback"]) == (before["team"], False)
+    assert before["kinds"][1]["first_minutes"] is not None
+    assert [one["price"] for one in answer["kinds"]] == [one["price"] for one in before["kinds"]]
+
+
+def test_minutes_are_left_out_while_others_wait(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who goes to an address comes before when they are there: with more waiting than threads none are computed."""
+    computed: list[str] = []
+
+    def noted(policy: HerePolicy, decision: Any) -> Any:
+        computed.append(policy.name)
+        return policy.problem
+
+    monkeypatch.setattr(HerePolicy, "arrivals_of", noted)
+    asked = {"area": "n6", "type": "fire", "busy": [], "moved": {"E02": {"node": "n7"}}}
+    before = client.post("/v1/decisions", json=asked).json()
+    answerer, num_computed = client.app.state.parts.answerer, len(computed)
+    answerer.waiting += SLOW_THREADS
+    answer = client.post("/v1/decisions", json=asked).json()
+    answerer.waiting -= SLOW_THREADS
+    assert (answer["team"], answer["fallback"]) == (before["team"], False)
+    assert num_computed == len(computed) == 1
+
+
+def test_the_record_is_the_answer_with_its_request(client: Any) -> None:
+    """What was answered can be read again by its id, with the request."""
+    asked = {"area": "n5", "type": "fire", "busy": ["E01"], "reference": "2026-0001"}
+    answer = client.post("/v1/decisions", json=asked).json()
+    record = client.get(f"/v1/decisions/{answer['decision_id']}").json()
+    assert record["request"] == asked
+    assert {key: record[key] for key in answer} == answer
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    states=st.lists(st.sampled_from(["idle", "busy", "out_of_service", "n3", "n9"]), min_size=6, max_size=6),
+    who=st.sampled_from([{}, {"busy": ["E01"]}, {"idle": ["E02", "E03", "T01"]}]),
+    where=st.sampled_from([{"area": "n5"}, {"x": 1.1, "y": 2.2}]),
+)
+def test_an_answer_can_be_found_again_from_its_record_alone(
+    client: Any, department: Department, states: list[str], who: dict[str, Any], where: dict[str, Any]
+) -> None:
+    """Whether board or request said who was free and where, the record has it: the library decides the same from it."""
+    for unit, state in zip(UNITS, states, strict=True):
+        given = {"status": "idle", "node": state} if state.startswith("n") else {"status": state}
+        assert client.put(f"/v1/units/{unit}", json=given).status_code == 200
+    answer = client.post("/v1/decisions", json={"type": "fire", **where, **who}).json()
+    for unit in UNITS:  # what the board has by then does not matter
+        client.put(f"/v1/units/{unit}", json={"status": "busy"})
+    record = client.get(f"/v1/decisions/{answer['decision_id']}").json()
+    asked = record["request"]
+    place = asked.get("area") or (asked["x"], asked["y"])
+    moved = {unit: at["node"] for unit, at in record["moved"].items()}
+    found = department.decide(set(record["idle"]), place, record["type"], moved=moved)
+    assert record["team"] == list(found.units)
+    assert [one["p_late"] for one in record["kinds"]] == [one.decision.p_late for one in found.kinds]
+    assert [one["price"] for one in record["kinds"]] == [one.decision.price for one in found.kinds]
+
+
+def test_decisions_are_found_by_their_reference(client: Any) -> None:
+    """Who has lost the answer finds it by the own number of the incident; the latest comes first."""
+    for reference in ("7", "8", "7", None):
+        client.post(
+            "/v1/decisions", json={"area": "n5", "type": "fire"} | ({"reference": reference} if reference else {})
+        )
+    found = client.get("/v1/decisions", params={"reference": "7"}).json()["decisions"]
+    assert [one["reference"] for one in found] == ["7", "7"]
+    assert found[0]["decision_id"] > found[1]["decision_id"]
+    assert found[0] == client.get(f"/v1/decisions/{found[0]['decision_id']}").json()
+    assert client.get("/v1/decisions", params={"reference": "9"}).json() == {"decisions": []}
+    assert client.get("/v1/decisions").status_code == 422

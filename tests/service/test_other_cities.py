@@ -1,0 +1,102 @@
+"""Cities without a roster, with classes of incidents, and with periods; places that are no demand points."""
+
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runcard.city import DemandPoint, Station, generate_grid
+from runcard.outputs.department_file import save_department
+from runcard.outputs.week_file import load_held
+from runcard.policy.department import Department, solve_department
+from runcard.policy.week import Week
+from runcard.service.answers import Answerer
+
+
+@pytest.mark.parametrize("moved", [{}, {"E02": "n9"}, {"E02": "n9", "T01": "n0"}])
+def test_any_node_and_units_on_the_road_are_those_of_the_library(
+    serve: Any, policy_folder: Path, moved: dict[str, str]
+) -> None:
+    """Units, chances and prices for any node are those of `Department.decide` with the same units elsewhere."""
+    held = load_held(policy_folder / "optimal.policy")
+    assert isinstance(held, Department)
+    client = serve()
+    idle = [unit for unit in held.unit_ids if unit != "E01"]
+    places = {unit: {"node": node} for unit, node in moved.items()}
+    for node in ("n3", "n12"):
+        answer = client.post("/v1/decisions", json={"node": node, "type": "fire", "idle": idle, "moved": places}).json()
+        expected = held.decide(set(idle), node, "fire", moved=moved)
+        assert answer["team"] == list(expected.units)
+        assert [one["p_late"] for one in answer["kinds"]] == [one.decision.p_late for one in expected.kinds]
+        assert answer["fallback"] is False
+
+
+def test_a_city_without_a_roster(serve: Any, policy_folder: Path) -> None:
+    """Trucks have the names of their stations, the chance is that of the target, and there are no types."""
+    held = load_held(policy_folder / "plain.policy")
+    assert isinstance(held, Department)
+    client = serve("plain.policy")
+    answer = client.post("/v1/decisions", json={"area": "n4", "busy": ["s0"]}).json()
+    (one,) = held.decide(["s1", "s2"], "n4").kinds
+    assert (answer["team"], answer["type"]) == (list(one.units), "")
+    (kind,) = answer["kinds"]
+    (standard,) = kind["standards"]
+    assert standard.pop("rule").endswith(" in 3 min")
+    assert standard == {"arrivals": 1, "target_minutes": 3.0, "weight": 1.0, "chance": 1.0 - one.decision.p_late}
+    by_place = client.post("/v1/decisions", json={"x": 1.1, "y": 0.9, "busy": ["s0"]}).json()
+    assert (by_place["team"], by_place["node"]) == (answer["team"], "n4")
+    assert client.post("/v1/decisions", json={"area": "n4", "type": "fire"}).status_code == 422
+    elsewhere = client.post("/v1/decisions", json={"area": "n8", "moved": {"s1": {"node": "n8"}}}).json()
+    (moved,) = held.decide(["s0", "s1", "s2"], "n8", moved={"s1": "n8"}).kinds
+    assert elsewhere["team"] == [name.partition("@")[0] for name in moved.units]
+    assert (elsewhere["p_late"], elsewhere["price"]) == (moved.decision.p_late, moved.decision.price)
+
+
+def test_several_trucks_of_a_station_and_classes_of_incidents(serve: Any, tmp_path: Path) -> None:
+    """Two trucks of a station have two names; of several classes one must be named, by its number."""
+    plain = generate_grid(side=3, num_stations=3, load=0.1, seed=1)
+    first, *others = plain.stations
+    city = replace(
+        plain,
+        stations=(Station(first.station_id, first.node_id, 2), *others),
+        demand=(*plain.demand, DemandPoint("n4", 1.0, trucks=1, target_minutes=7.5)),
+    )
+    client = serve(str(save_department(solve_department(city), tmp_path / "two.policy")))
+    units = {one["unit"] for one in client.get("/v1/board").json()["units"]}
+    assert units == {"s0-1", "s0-2", "s1", "s2"}
+    missing = client.post("/v1/decisions", json={"area": "n4"})
+    assert "class: expected a number, area n4 has 2 classes" in missing.json()["detail"]
+    answer = client.post("/v1/decisions", json={"area": "n4", "class": 2, "busy": ["s0-1"]}).json()
+    assert len(answer["team"]) == 1
+    assert answer["kinds"][0]["standards"][0]["target_minutes"] == 7.5
+    wrong = client.post("/v1/decisions", json={"area": "n4", "class": 3})
+    assert "class: expected 1 to 2 in area n4, got 3" in wrong.json()["detail"]
+    both = client.post("/v1/decisions", json={"area": "n4", "class": 1, "idle": ["s0-1", "s0-2"]}).json()
+    assert sorted(both["team"]) == ["s0-1", "s0-2"]
+
+
+def test_the_period_is_named_or_told_by_the_clock(serve: Any, policy_folder: Path) -> None:
+    """A week answers by the policy of the period: the one named, that of a time in the city's zone, or that of now."""
+    held = load_held(policy_folder / "week.policy")
+    assert isinstance(held, Week)
+    client = serve("week.policy", time_zone="America/Los_Angeles")
+
+    def ask(**more: str) -> Any:
+        return client.post("/v1/decisions", json={"area": "n4", **more}).json()
+
+    for name in ("day", "night"):
+        answer = ask(period=name)
+        (one,) = held.department(name).decide(["s0", "s1", "s2"], "n4").kinds
+        assert (answer["policy"]["period"], answer["price"]) == (name, one.decision.price)
+    assert ask(time="2026-11-16T14:00")["policy"]["period"] == "day"
+    assert ask(time="2026-11-16T14:00Z")["policy"]["period"] == "night"  # 6 in the morning there
+    answerer: Answerer = client.app.state.parts.answerer
+    here = held.period_at(answerer.now().weekday() * 24 + answerer.now().hour).name
+    assert ask()["policy"]["period"] == here
+    wrong = client.post("/v1/decisions", json={"area": "n4", "period": "noon"})
+    assert (wrong.status_code, "expected a period (day, night), got 'noon'" in wrong.text) == (422, True)
+    early = client.post("/v1/decisions", json={"area": "n4", "time": "0001-01-01T00:00:00Z"})
+    assert early.status_code == 422
+    assert datetime.fromisoformat(answerer.now().isoformat()).tzinfo is not None

@@ -1,0 +1,189 @@
+"""Loaded policies: versions, swapping one for another while requests come, and what is refused."""
+
+import shutil
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.service.conftest import end
+
+from runcard.errors import InputError, PolicyFileError
+from runcard.service.desk import Desk
+from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy, units_of
+
+ASKED = {"area": "n5", "type": "fire", "busy": ["E01"]}
+
+
+def test_the_version_is_that_of_the_file(client: Any, policy_folder: Path) -> None:
+    """The list has each policy with the first 12 hex digits of the SHA-256 of its file, closest-first beside them."""
+    found = client.get("/v1/policies").json()
+    digest = sha256((policy_folder / "optimal.policy").read_bytes()).hexdigest()[:12]
+    first, closest = found["policies"]
+    assert (first["name"], first["version"], first["method"], first["serving"]) == ("optimal", digest, "optimal", True)
+    assert first["changed_on_disk"] is False
+    assert (closest["name"], closest["serving"], closest["file"]) == ("closest-first", False, None)
+    assert found["types"] == ["fire", "medical"]
+
+
+def test_a_policy_is_swapped_and_the_old_one_can_be_asked_for(client: Any) -> None:
+    """After loading another file it answers; a request for the old version is refused, by its name it is not."""
+    old = client.get("/ready").json()["policy"]["version"]
+    loaded = client.post("/v1/policies", json={"file": "cards.policy"})
+    assert (loaded.status_code, loaded.json()["serving"]) == (201, True)
+    answer = client.post("/v1/decisions", json=ASKED).json()
+    assert (answer["answered_by"], answer["policy"]["name"]) == ("fixed-card", "cards")
+    assert "on the card" in answer["reason"]
+    stale = client.post("/v1/decisions", json=ASKED | {"policy_version": old})
+    assert stale.status_code == 409
+    assert loaded.json()["version"] in stale.json()["detail"]
+    named = client.post("/v1/decisions", json=ASKED | {"policy": "optimal", "policy_version": old}).json()
+    assert named["answered_by"] == "optimal"
+    closest = client.post("/v1/decisions", json=ASKED | {"policy": "closest-first"}).json()
+    assert closest["fallback"] in (True, False)
+    assert "by driving time" in closest["reason"]
+    assert client.delete("/v1/policies/optimal").status_code == 204
+    assert client.post("/v1/decisions", json=ASKED | {"policy": "optimal"}).status_code == 422
+
+
+def test_a_swap_is_kept_over_a_restart(
+    serve: Any, policy_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The file that was swapped in answers after a restart, and start-up says so."""
+    for name in ("optimal", "cards"):
+        shutil.copy(policy_folder / f"{name}.policy", tmp_path / f"{name}.policy")
+    first, options = str(tmp_path / "optimal.policy"), {"board": tmp_path / "board.json"}
+    client = serve(first, **options)
+    kept = client.post("/v1/policies", json={"file": "cards.policy", "name": "night"}).json()
+    end(client)
+    client = serve(first, **options)
+    again = client.get("/ready").json()["policy"]
+    assert (again["name"], again["version"]) == ("night", kept["version"])
+    assert "cards.policy answers, not optimal.policy" in caplog.text
+    client.post("/v1/policies", json={"file": "optimal.policy"})
+    end(client)
+    assert serve(first, **options).get("/ready").json()["policy"]["name"] == "optimal"
+
+
+def test_a_swap_that_cannot_be_kept_is_said_loudly(
+    serve: Any, policy_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file that is gone, or another first file: the first file answers; a file of nonsense is refused."""
+    for name in ("optimal", "cards"):
+        shutil.copy(policy_folder / f"{name}.policy", tmp_path / f"{name}.policy")
+    first, options = str(tmp_path / "optimal.policy"), {"board": tmp_path / "board.json"}
+    client = serve(first, **options)
+    client.post("/v1/policies", json={"file": "cards.policy"})
+    end(client)
+    (tmp_path / "cards.policy").rename(tmp_path / "other.policy")
+    client = serve(first, **options)
+    assert client.get("/ready").json()["policy"]["name"] == "optimal"
+    end(client)
+    assert "optimal.policy ANSWERS AGAIN, not cards.policy" in caplog.text
+    client = serve(str(tmp_path / "other.policy"), **options)
+    assert client.get("/ready").json()["policy"]["name"] == "other"
+    end(client)
+    assert "the service is started with another file by now" in caplog.text
+    (tmp_path / "board.policy.json").write_text("{}")
+    with pytest.raises(InputError, match="expected the policy that a service kept"):
+        serve(first, **options)
+
+
+def test_closest_first_has_a_version_of_its_own(client: Any) -> None:
+    """The record of an answer cannot be taken for one of the served file; another served file, another version."""
+
+    def versions() -> dict[str, str]:
+        found = client.get("/v1/policies")
+        assert found.status_code == 200, found.text
+        return {one["name"]: one["version"] for one in found.json()["policies"]}
+
+    before = versions()
+    assert before["closest-first"] != before["optimal"]
+    answer = client.post("/v1/decisions", json=ASKED | {"policy": "closest-first"}).json()
+    assert answer["policy"]["version"] == before["closest-first"]
+    client.post("/v1/policies", json={"file": "cards.policy"})
+    assert len(set(versions().values()) | set(before.values())) == 4
+
+
+def test_periods_need_the_clock_of_the_city(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
+    """The clock of the machine may be that of another zone, so that nobody guesses: no start, no swap without it."""
+    with pytest.raises(InputError, match=r"week.policy: it has periods of the week, expected the clock of the city"):
+        serve("week.policy")
+    refused = serve("plain.policy").post("/v1/policies", json={"file": "week.policy"})
+    assert (refused.status_code, "expected the clock of the city" in refused.json()["detail"]) == (422, True)
+    assert serve("week.policy", time_zone="America/Los_Angeles").get("/ready").status_code == 200
+
+
+def test_a_file_that_changes_on_disk_is_said(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
+    """What was loaded answers on; the list says that the file is another one now, also if it is gone."""
+    path = tmp_path / "a.policy"
+    shutil.copy(policy_folder / "optimal.policy", path)
+    client = serve(str(path))
+    before = client.post("/v1/decisions", json=ASKED).json()
+    shutil.copy(policy_folder / "cards.policy", path)
+    assert client.get("/v1/policies").json()["policies"][0]["changed_on_disk"] is True
+    assert client.post("/v1/decisions", json=ASKED).json()["policy"] == before["policy"]
+    reloaded = client.post("/v1/policies", json={"file": "a.policy", "serve": False}).json()
+    assert reloaded["serving"] is True  # it has the name of the one that answers
+    assert client.post("/v1/decisions", json=ASKED).json()["answered_by"] == "fixed-card"
+    path.unlink()
+    assert client.get("/v1/policies").json()["policies"][0]["changed_on_disk"] is True
+
+
+def test_links_out_of_the_folder_are_refused(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
+    """A link in the folder to a file elsewhere, or to itself, is not loaded."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    shutil.copy(policy_folder / "optimal.policy", folder / "a.policy")
+    (folder / "link.policy").symlink_to(policy_folder / "cards.policy")
+    (folder / "loop").symlink_to("loop")
+    client = serve(str(folder / "a.policy"))
+    for name in ("link.policy", "loop"):
+        assert client.post("/v1/policies", json={"file": name}).status_code == 422
+
+
+def test_a_damaged_file_changes_nothing(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
+    """A file that cannot be read is 422, and what answered answers on."""
+    shutil.copy(policy_folder / "optimal.policy", tmp_path / "a.policy")
+    (tmp_path / "broken.policy").write_bytes((policy_folder / "cards.policy").read_bytes()[:3000])
+    client = serve(str(tmp_path / "a.policy"))
+    assert client.post("/v1/policies", json={"file": "broken.policy"}).status_code == 422
+    assert client.post("/v1/decisions", json=ASKED).json()["answered_by"] == "optimal"
+
+
+def test_a_policy_of_another_city_is_refused(policy_folder: Path) -> None:
+    """Other units, stations or demand points are another city."""
+    store = PolicyStore(load_policy(policy_folder / "optimal.policy"))
+    for name in ("other.policy", "plain.policy"):
+        with pytest.raises(PolicyFileError, match="expected the city that is served"):
+            store.check(load_policy(policy_folder / name))
+
+
+def test_trucks_without_a_roster_have_names(policy_folder: Path) -> None:
+    """In a city without a roster the units are called after their stations."""
+    assert [unit.unit_id for unit in units_of(load_policy(policy_folder / "plain.policy"))] == ["s0", "s1", "s2"]
+
+
+def test_only_closest_first_is_called_so(client: Any) -> None:
+    """No other policy can take the name under which the fallback is found."""
+    refused = client.post("/v1/policies", json={"file": "cards.policy", "name": "closest-first"})
+    assert (refused.status_code, "expected another name for fixed-card" in refused.text) == (409, True)
+
+
+@pytest.mark.parametrize("works", [False, True])
+def test_only_work_makes_a_policy_slow(policy_folder: Path, monkeypatch: pytest.MonkeyPatch, works: bool) -> None:
+    """An answer that takes the processor for long is slow; one that waits while others use the machine is not."""
+    decide = Desk.decide
+
+    def late(self: Desk, *asked: Any, **more: Any) -> Any:
+        if works:
+            until = time.thread_time() + 2.0 * SLOW_SECONDS
+            while time.thread_time() < until:
+                pass
+        else:
+            time.sleep(2.0 * SLOW_SECONDS)
+        return decide(self, *asked, **more)
+
+    monkeypatch.setattr(Desk, "decide", late)
+    assert load_policy(policy_folder / "optimal.policy").warm_up().slow is works
