@@ -11,7 +11,7 @@ WORKERS ?= 2
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser lint types bench wheel lock clean
+.PHONY: help setup demo test browser database lint types bench wheel lock clean
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -21,7 +21,7 @@ setup: $(READY) ## Create .venv with everything in it
 demo: $(FRESH) ## Solve the built-in city: a table, maps and a report to open in a browser
 	@$(BIN)/runcard demo
 
-test: lint types browser $(FRESH) ## Lint, types and the whole test suite
+test: lint types browser database $(FRESH) ## Lint, types and the whole test suite
 	$(BIN)/pytest -n $(WORKERS)
 
 # The pages are tested in a real browser. Where it cannot be installed, those tests are skipped and say why.
@@ -30,6 +30,13 @@ browser: ## Install Debian's chromium for the tests, where it is missing
 	    echo "Installing chromium for the browser tests ..."; \
 	    $(SUDO) apt-get update -qq && $(SUDO) apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
 	    || echo "chromium could not be installed: the browser tests will be skipped." >&2
+
+# The audit log is tested in a real PostgreSQL, which the tests start themselves in a folder of their own.
+database: ## Install Debian's PostgreSQL for the tests, where it is missing
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+	    echo "Installing PostgreSQL for the audit tests ..."; \
+	    $(SUDO) apt-get update -qq && $(SUDO) apt-get install -qq -y --no-install-recommends postgresql >/dev/null; } \
+	    || echo "PostgreSQL could not be installed: its tests will be skipped." >&2
 
 lint: $(READY) ## Lint and formatting only
 	$(BIN)/ruff check
@@ -50,8 +57,8 @@ wheel: $(READY) ## Build the wheel and the source distribution into dist/
 	@echo "Written:" && ls dist/*
 
 lock: $(READY) ## Resolve the dependencies again and pin the newest
-	$(BIN)/uv pip compile pyproject.toml --extra report --extra geo --extra cluster --extra rl --extra dev --upgrade --universal \
-	    --generate-hashes --no-header --no-annotate --quiet --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra report --extra geo --extra cluster --extra rl --extra service --extra dev \
+	    --upgrade --universal --generate-hashes --no-header --no-annotate --quiet --output-file requirements.lock
 	echo uv | $(BIN)/uv pip compile - --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-header --no-annotate --quiet --output-file requirements-uv.lock
 

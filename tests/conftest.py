@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from tests.browser import browser, open_page  # noqa: F401, fixtures
+from tests.browser import browser, open_page, open_site  # noqa: F401, fixtures
 
 from runcard.city import City, read_city
 

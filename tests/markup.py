@@ -55,7 +55,7 @@ def shown(thing: object) -> Markup:
     html = thing._repr_html_()  # type: ignore[attr-defined]
     page = Markup(html)
     allowed = {"div", "table", "caption", "b", "thead", "tbody", "tr", "th", "td", "p", "small"}
-    assert page.names <= allowed | {"svg", "title", "path", "g", "circle", "rect", "text"}
+    assert page.names <= allowed | {"svg", "title", "path", "g", "circle", "rect", "text", "line"}
     for _, attributes in page.tags:
         assert not {"src", "href", "class", "id"} & attributes.keys()
         assert not any(name.startswith("on") for name in attributes)

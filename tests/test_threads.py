@@ -11,7 +11,7 @@ from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, ValueRule
 from runcard.mdp.solve import solve_optimal
-from runcard.threads import available_threads, run_each
+from runcard.threads import alone, available_threads, run_each
 
 from .mdp.problems import make_problem
 
@@ -85,6 +85,17 @@ def test_two_callers_at_once() -> None:
     for caller in callers:
         caller.join(20)
     assert results == {caller: [item + caller for item in range(200)] for caller in range(4)}
+
+
+def test_who_works_alone_has_one_thread() -> None:
+    """Inside, there is one thread; in other threads, and afterwards, there are as many as before."""
+    before, elsewhere = available_threads(), list[int]()
+    with alone():
+        assert available_threads() == 1
+        other = threading.Thread(target=lambda: elsewhere.append(available_threads()))
+        other.start()
+        other.join()
+    assert [available_threads()] == elsewhere == [before]
 
 
 def test_there_is_a_processor() -> None:

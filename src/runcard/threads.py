@@ -6,6 +6,8 @@ The pool is made on first use and again in a forked child, whose threads do not 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from operator import index
 from typing import TypeVar
 
@@ -19,8 +21,23 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_pools.clear)
 
 
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Work on one thread: what takes milliseconds is not worth a helper, least of all where others wait to decide."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
+
+
 def available_threads() -> int:
-    """The number of processors that this process may use."""
+    """The number of processors that this process may use; one if it works alone."""
+    if _alone.get():
+        return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

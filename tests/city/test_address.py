@@ -69,6 +69,15 @@ def test_other_units_are_no_metres() -> None:
     assert "neither degrees nor metres" in spot.words
 
 
+@pytest.mark.parametrize("place", [(300.0, 1.0), (1.0, -9.0), (1e308, 0.0)])
+def test_in_any_unit_a_place_further_than_the_city_is_wide_is_not_in_it(place: tuple[float, float]) -> None:
+    """In a grid of nodes 1 apart, 3 wide: a place 2 beside it may be meant, one further than 3 cannot be."""
+    city = generate_grid(side=4, num_stations=2, load=0.1, seed=1)
+    assert find_spot(city, (5.0, 0.9)).node_id == "n7"
+    with pytest.raises(InputError, match=r"the incident: expected a place in grid.* which is far outside"):
+        find_spot(city, place)
+
+
 def test_metres_can_be_swapped_too(city: City) -> None:
     """Projected coordinates the other way round are noticed as well."""
     nodes = tuple(

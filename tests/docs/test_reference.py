@@ -91,6 +91,7 @@ def test_every_key_of_json_is_documented(kind: str, tmp_path: Path, capsys: pyte
         f"decide {tmp_path / 'cards.csv'} --at {node} --idle all {of_type}",
         f"simulate {city} --incidents 2000",
         f"stress {city} --incidents 2000 --scenarios paper",
+        f"bound {city} --incidents 2000 --steps 5",
         f"whatif {city} --load 1.1",
     ]
     for line in lines:

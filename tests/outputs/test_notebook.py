@@ -1,5 +1,6 @@
 """Comparisons in a notebook."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -97,3 +98,29 @@ def test_a_shown_interval_holds_the_proven_one(lower: float, width: float) -> No
     slack = 1e-12  # of reading the decimals again
     assert low <= 100.0 * lower + slack
     assert high >= 100.0 * (lower + width) - slack
+
+
+def test_a_map_shows_where_the_best_departs(department: DepartmentComparison) -> None:
+    """A full dot where the best policy sends others than the first with every unit free, a circle elsewhere."""
+    large = compare_policies(generate_grid(side=6, num_stations=6, load=0.3, seed=2, gamma=0.3), POLICIES)
+    found = 0
+    for comparison in (large, department):
+        kinds = [large] if comparison is large else list(department.kinds.values())
+        departing = {
+            node_id
+            for one in kinds
+            for point, node_id in enumerate(one.problem.point_ids)
+            if len({tuple(sorted(of.policy.decide(one.problem.trucks, point).team)) for of in one.results}) > 1
+        }
+        circles = re.findall(r"<circle [^>]*>", comparison._repr_html_())
+        assert len(circles) == len({point.node_id for point in comparison.city.demand})
+        assert sum('fill="none"' in one for one in circles) == len(circles) - len(departing)
+        found += len(departing)
+    assert 0 < found < 36
+
+
+def test_every_comparison_has_a_map() -> None:
+    """Where the first policy is the best the other one is beside it, and one alone is shown as its city is."""
+    turned = compare_policies(GRID, POLICIES[::-1])._repr_html_()
+    assert "closest-first sends others than optimal" in turned
+    assert turned.count("<svg") == compare_policies(GRID, POLICIES[:1])._repr_html_().count("<svg") == 1

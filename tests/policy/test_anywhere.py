@@ -1,6 +1,7 @@
 """Decisions for any node and any coordinates, and with units that are not at home."""
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -23,6 +24,7 @@ from runcard.city import (
     Unit,
     generate_grid,
 )
+from runcard.city.aprons import with_aprons
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy import anywhere
@@ -153,6 +155,26 @@ def test_a_fixed_card_is_that_of_the_closest_demand_point() -> None:
         card = fleet.policy.order[fleet.problem.point_ids.index(found.area)]  # type: ignore[attr-defined]
         expected = [station for station in (fleet.problem.station_ids[i] for i in card) if station in idle][:2]
         assert sorted(one.units) == sorted(expected)
+
+
+@pytest.mark.parametrize("start_minutes", [0.0, 0.6])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_small_cities_would_pass_every_check(
+    seed: int, start_minutes: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cities that are made for a place are not checked. With checks no fault is found, and the decision is equal."""
+    city = with_aprons(department(seed), start_minutes)
+    solved, rng = solve_department(city, "closest-first"), np.random.default_rng(seed)
+    free = frozenset(unit.unit_id for unit in city.units if rng.random() < 0.7) | {"E1"}
+    nodes = [node for node in city.nodes if not node.node_id.startswith("apron")]
+    asked = [(nodes[place].node_id, {"E1": nodes[-1 - place].node_id} if place % 2 else {}) for place in range(5)]
+    unchecked = [solved.decide(free, node, "fire", moved=moved).kinds for node, moved in asked]
+    monkeypatch.setattr(anywhere, "taken_as_sound", nullcontext)
+    monkeypatch.setattr(anywhere, "alone", nullcontext)
+    for (node, moved), kinds in zip(asked, unchecked, strict=True):
+        checked = solved.decide(free, node, "fire", moved=moved).kinds
+        assert [one.units for one in checked] == [one.units for one in kinds]
+        assert [one.decision for one in checked] == [one.decision for one in kinds]
 
 
 def test_a_demand_point_by_its_coordinates_is_the_demand_point() -> None:

@@ -13,6 +13,7 @@ from runcard.policy import mean_field_bulk
 from runcard.policy.mean_field import MeanFieldPolicy, solve_mean_field
 from runcard.policy.mean_field_bulk import MOST_RANKED, MOST_ROWS, AheadRule
 from runcard.policy.options import team_number
+from runcard.service.explorer.everywhere import teams_sent
 
 from ..departments import grid_department
 
@@ -68,6 +69,16 @@ def test_the_same_teams_of_a_kind() -> None:
     city = grid_department(side=5, engines=16, ladders=9)
     for kind in city.kinds:
         check_same(solve_mean_field(dispatch_problem(city, kind=kind, minutes=False)), 300)
+
+
+def test_the_explorer_sends_the_same_teams_to_every_point() -> None:
+    """Asked for all points in one state after another, the explorer sends what `decide` does, in the kernel."""
+    problem = dispatch_problem(grid_department(side=5, engines=16, ladders=9), kind="ladder", minutes=False)
+    policy, points = solve_mean_field(problem), np.arange(problem.num_points)
+    assert getattr(policy.in_bulk(len(points)), "ahead", None) is not None
+    for idle in random_states(policy, 5, seed=3):
+        decided = [team_number(problem, policy.decide(idle, point).team) for point in points.tolist()]
+        assert teams_sent(policy, idle, points).tolist() == decided
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Decisions in a notebook."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -75,3 +76,15 @@ def test_hostile_names_are_only_text() -> None:
     assert decision.units[0] in shown(decision).words
     by_station = decision.kinds[0].decision
     shown(replace(by_station, team=(HOSTILE,)))
+
+
+def test_a_decision_of_a_department_has_a_map(department: Department) -> None:
+    """A line for each unit that has a place, also for one that is not at home; none where the city is not known."""
+    decision = department.decide(department.unit_ids, "old-d2", "fire")
+    assert len(re.findall("<line ", decision._repr_html_())) == len(decision.units)
+    assert all(f"<title>{unit}</title></line>" in decision._repr_html_() for unit in decision.units)
+    away = department.decide(department.unit_ids, "old-d2", "fire", moved={decision.units[0]: "old-d2"})
+    assert len(re.findall("<line ", away._repr_html_())) == len(away.units)
+    lonely = department.decide({"E01"}, "old-d2", "fire")
+    assert len(re.findall("<line ", lonely._repr_html_())) == len([one for one in lonely.units if one != "outside"])
+    assert "<svg" not in replace(decision, ground=None)._repr_html_()

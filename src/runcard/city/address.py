@@ -2,11 +2,13 @@
 
 Coordinates are in the order of the city's own, x first: longitude, latitude. The answer says how far the node is. From
 `FAR_METRES` on it says that this is far; beyond `MOST_METRES` the place is not in the city, and is refused. Where the
-coordinates of a city are neither degrees nor metres, but any other unit, nobody can tell how far a place is.
+coordinates of a city are neither degrees nor metres, but any other unit, nobody can tell how far a place is; what is
+further from the roads than the city is wide and long is refused all the same.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import Any, Final
 
@@ -14,7 +16,7 @@ import numpy as np
 
 from runcard.city.conditions import near, shown
 from runcard.city.model import City
-from runcard.city.places import FAR_METRES, coordinates_of, is_lonlat, nearest_nodes
+from runcard.city.places import FAR_METRES, NearestNodes, coordinates_of, is_lonlat, nearest_nodes
 from runcard.errors import InputError
 
 MOST_METRES: Final = 3_000.0
@@ -63,19 +65,50 @@ class Spot:
         }
 
 
+class Spots:
+    """The spots of a city, for whoever asks more than once: what all of them need is found once."""
+
+    def __init__(self, city: City) -> None:
+        self.city = city
+
+    @cached_property
+    def _node_ids(self) -> frozenset[str]:
+        return frozenset(node.node_id for node in self.city.nodes)
+
+    @cached_property
+    def _nearest(self) -> NearestNodes:
+        return NearestNodes(self.city)
+
+    @cached_property
+    def _in_metres(self) -> bool:
+        return _in_metres(self.city)
+
+    @cached_property
+    def _extent(self) -> float:
+        """How wide or long the city is, in the unit of its coordinates."""
+        return max(float(np.ptp(one)) for one in coordinates_of(self.city))
+
+    def find(self, place: Place, *, what: str = "the incident") -> Spot:
+        """The spot of a place; an InputError if there is no such node, or none near the coordinates."""
+        city = self.city
+        if isinstance(place, str):
+            if place not in self._node_ids:
+                nodes = [node.node_id for node in city.nodes]
+                raise InputError(f"{what}: expected a node of {city.name}, got {shown(place)}{near(place, nodes)}")
+            return Spot(node_id=place)
+        x, y = _numbers(place, what)
+        (found,), (metres,) = self._nearest.find([x], [y])
+        if not isfinite(metres) or (not self._in_metres and 0.0 < self._extent < metres):
+            raise InputError(f"{what}: expected a place in {city.name}, got {x:.12g},{y:.12g}, which is far outside")
+        if self._in_metres and (fault := fault_of(city, x, y, float(metres), most=MOST_METRES)):
+            raise InputError(f"{what}: {fault}")
+        known = float(metres) if self._in_metres else None
+        return Spot(node_id=city.nodes[int(found)].node_id, coordinates=(x, y), metres=known)
+
+
 def find_spot(city: City, place: Place, *, what: str = "the incident") -> Spot:
     """The spot of a place of a city; an InputError if there is no such node, or none near the coordinates."""
-    if isinstance(place, str):
-        if all(node.node_id != place for node in city.nodes):
-            nodes = [node.node_id for node in city.nodes]
-            raise InputError(f"{what}: expected a node of {city.name}, got {shown(place)}{near(place, nodes)}")
-        return Spot(node_id=place)
-    x, y = _numbers(place, what)
-    (found,), (metres,) = nearest_nodes(city, [x], [y])
-    if fault := fault_of(city, x, y, float(metres), most=MOST_METRES):
-        raise InputError(f"{what}: {fault}")
-    known = float(metres) if _in_metres(city) else None
-    return Spot(node_id=city.nodes[int(found)].node_id, coordinates=(x, y), metres=known)
+    return Spots(city).find(place, what=what)
 
 
 def _in_metres(city: City) -> bool:

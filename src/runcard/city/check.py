@@ -5,6 +5,8 @@ in it. Whoever raises the error turns that into words: `stations[1]` here, `stat
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -39,8 +41,26 @@ if TYPE_CHECKING:
     from runcard.city.model import City, Objective
 
 
+_taken_as_sound: ContextVar[bool] = ContextVar("taken_as_sound", default=False)
+
+
+@contextmanager
+def taken_as_sound() -> Iterator[None]:
+    """Make cities without checking them: only where they come from a checked one, and what changes cannot be wrong.
+
+    Checking every link of a large city takes far longer than a decision in it.
+    """
+    token = _taken_as_sound.set(True)
+    try:
+        yield
+    finally:
+        _taken_as_sound.reset(token)
+
+
 def check_city(city: "City") -> None:
     """Raise one CityError that lists every fault of the city; return nothing if there is none."""
+    if _taken_as_sound.get():
+        return
     settings = {key: attrgetter(key)(city) for key in SETTING_CONDITIONS}
     settings["turnout_by_kind"] = {kind: asdict(turnout) for kind, turnout in city.turnout_by_kind.items()}
     if city.periods:

@@ -106,7 +106,12 @@ class Condition(NamedTuple):
 
 
 def near(word: str, choices: Iterable[str]) -> str:
-    """The end of a message that suggests what a misspelt word may have meant; empty if nothing is near."""
+    """The end of a message that suggests what a misspelt word may have meant; empty if nothing is near.
+
+    Of a number nothing is guessed: one that looks alike is another place, and no misspelling.
+    """
+    if word.isdecimal():
+        return ""
     close = get_close_matches(word, list(choices), n=1)
     return f" (did you mean {plain(close[0])}?)" if close else ""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from runcard.city.check import check_city
+from runcard.city.check import check_city, taken_as_sound
 from runcard.city.conditions import LEAST_RATE, ONLY_KIND, near
 from runcard.city.periods import Period, hour_of_week, scaled_rate
 from runcard.errors import InputError
@@ -252,18 +252,20 @@ class City:
         standards = tuple(standard for standard in self.standards if standard.kind == kind)
         units = tuple(unit for unit in self.units if unit.kind == kind)
         types, homes = {standard.type for standard in standards}, {unit.station_id for unit in units}
-        return replace(
-            self,
-            busy_minutes=self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes,
-            turnout=self.turnout_by_kind.get(kind, self.turnout),
-            turnout_by_kind={},
-            # Those with a roster count their trucks again.
-            stations=tuple(replace(one, trucks=0) for one in self.stations if one.station_id in homes) or self.stations,
-            demand=_heard_of(tuple(point for point in self.demand if not types or point.type in types)),
-            units=units,
-            standards=standards,
-            periods=tuple(_rates_of_types(period, types) for period in self.periods),
-        )
+        with taken_as_sound():  # a part of this city, which was checked
+            return replace(
+                self,
+                busy_minutes=self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes,
+                turnout=self.turnout_by_kind.get(kind, self.turnout),
+                turnout_by_kind={},
+                # Those with a roster count their trucks again.
+                stations=tuple(replace(one, trucks=0) for one in self.stations if one.station_id in homes)
+                or self.stations,
+                demand=_heard_of(tuple(point for point in self.demand if not types or point.type in types)),
+                units=units,
+                standards=standards,
+                periods=tuple(_rates_of_types(period, types) for period in self.periods),
+            )
 
     def period(self, name: str) -> Period:
         """The period of that name."""

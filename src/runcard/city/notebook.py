@@ -5,6 +5,7 @@ roads or places the longest roads and the busiest places are drawn, so that the 
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection
 from math import cos, radians, sqrt
 from typing import Final
 
@@ -29,6 +30,11 @@ LARGEST_DOT: Final = 9.0
 DEMAND_COLOUR: Final = "#2E86C1"
 """A blue that stands out on white and on black, for every kind of colour vision."""
 
+PLACES_NOTE: Final = (
+    "Dots: where incidents start; the larger, the more a day. Squares: stations; the pointer shows their units."
+)
+HOLLOW: Final = f' fill="none" stroke="{DEMAND_COLOUR}"'
+
 Pixels = dict[str, tuple[float, float]]
 Box = tuple[float, float, float]
 
@@ -36,7 +42,7 @@ Box = tuple[float, float, float]
 def city_html(city: City) -> str:
     """A city as HTML."""
     table = html_table(("", ""), _rows(city), title=city.name)
-    return f"<div>{table}{_map(city)}</div>"
+    return f"<div>{table}{map_html(city, lambda pixels: places_svg(city, pixels), PLACES_NOTE)}</div>"
 
 
 def _rows(city: City) -> list[tuple[str, str]]:
@@ -71,13 +77,12 @@ def _few(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return rows if more <= 0 else [*rows[:MOST_ROWS], (f"and {more:,} more", "")]
 
 
-def _map(city: City) -> str:
-    """The roads, dots where incidents start, as large as there are many, and the stations by name."""
+def map_html(city: City, drawn: Callable[[Pixels], str], note: str) -> str:
+    """The roads, what is drawn on them, and the stations by name."""
     pixels, height = _pixels(city)
-    inner = _roads(city, pixels) + _places(city, pixels) + _stations(city, pixels)
+    inner = _roads(city, pixels) + drawn(pixels) + _stations(city, pixels)
     shape = f'viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" style="max-width:100%;height:auto"'
     title = f"<title>Map of {escaped(city.name)}</title>"
-    note = "Dots: where incidents start; the larger, the more a day. Squares: stations; the pointer shows their units."
     return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {shape}>{title}{inner}</svg>{html_note(note)}'
 
 
@@ -110,8 +115,8 @@ def _roads(city: City, pixels: Pixels) -> str:
     return f'<path d="{path}" fill="none" stroke="currentColor" stroke-opacity="0.3"/>'
 
 
-def _places(city: City, pixels: Pixels) -> str:
-    """Dots where incidents start, with an area that grows with their number."""
+def places_svg(city: City, pixels: Pixels, *, hollow: Collection[str] = ()) -> str:
+    """Dots where incidents start, with an area that grows with their number; `hollow` ones are circles."""
     rates: dict[str, float] = defaultdict(float)
     for point in city.demand:
         rates[point.node_id] += point.incidents_per_day
@@ -120,7 +125,7 @@ def _places(city: City, pixels: Pixels) -> str:
     largest = LARGEST_DOT if len(rates) < 200 else LARGEST_DOT / 2.0
     dots = "".join(
         f'<circle cx="{pixels[node][0]:.0f}" cy="{pixels[node][1]:.0f}" '
-        f'r="{max(1.0, largest * sqrt(rates[node] / most)):.1f}"/>'
+        f'r="{max(1.0, largest * sqrt(rates[node] / most)):.1f}"{HOLLOW if node in hollow else ""}/>'
         for node in busiest
         if most > 0.0
     )

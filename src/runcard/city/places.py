@@ -66,30 +66,41 @@ def distance_metres(x: ArrayLike, y: ArrayLike, to_x: ArrayLike, to_y: ArrayLike
     return np.asarray(2.0 * EARTH_METRES * np.arcsin(np.sqrt(np.clip(square, 0.0, 1.0))))
 
 
+class NearestNodes:
+    """The nodes of a city, or any with these x and y, in a tree: for whoever asks more than once.
+
+    The aprons of a city are passed over. Whether all coordinates are longitude and latitude is guessed from those of
+    the nodes, unless it is given.
+    """
+
+    def __init__(self, nodes: City | Coordinates, *, lonlat: bool | None = None) -> None:
+        from scipy.spatial import cKDTree  # here, because it takes a while to import
+
+        self._listed: NDArray[np.int64] | None = None
+        if isinstance(nodes, City):
+            aprons = apron_nodes(nodes)
+            listed = [place for place, node in enumerate(nodes.nodes) if node.node_id not in aprons]
+            self._listed = np.array(listed, np.int64)
+            x, y = (of[self._listed] for of in coordinates_of(nodes))
+        else:
+            x, y = (np.asarray(of, np.float64) for of in nodes)
+        self.lonlat = is_lonlat(x, y) if lonlat is None else lonlat
+        self._tree: Any = cKDTree(_points(x, y, lonlat=self.lonlat))
+
+    def find(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], Floats]:
+        """[place] the position of the nearest node, and [place] the metres to it, infinite if beyond all numbers."""
+        places = _points(np.atleast_1d(x), np.atleast_1d(y), lonlat=self.lonlat)
+        apart, index = self._tree.query(places)
+        metres = 2.0 * EARTH_METRES * np.arcsin(np.clip(apart / 2.0, 0.0, 1.0)) if self.lonlat else apart
+        found = np.minimum(index, self._tree.n - 1).astype(np.int64)  # the tree says n where no distance is a number
+        return found if self._listed is None else self._listed[found], np.asarray(metres, np.float64)
+
+
 def nearest_nodes(
     nodes: City | Coordinates, x: ArrayLike, y: ArrayLike, *, lonlat: bool | None = None
 ) -> tuple[NDArray[np.int64], Floats]:
-    """[place] the position of the nearest node, and [place] the metres to it.
-
-    `nodes` is a city, whose aprons are passed over, or x and y of nodes. Whether all coordinates are longitude and
-    latitude is guessed from those of the nodes, unless it is given.
-    """
-    from scipy.spatial import cKDTree  # here, because it takes a while to import
-
-    listed: NDArray[np.int64] | None = None
-    if isinstance(nodes, City):
-        aprons = apron_nodes(nodes)
-        listed = np.array([place for place, node in enumerate(nodes.nodes) if node.node_id not in aprons], np.int64)
-        node_x, node_y = (of[listed] for of in coordinates_of(nodes))
-    else:
-        node_x, node_y = (np.asarray(of, np.float64) for of in nodes)
-    lonlat = is_lonlat(node_x, node_y) if lonlat is None else lonlat
-    tree: Any = cKDTree(_points(node_x, node_y, lonlat=lonlat))
-    places = _points(np.atleast_1d(x), np.atleast_1d(y), lonlat=lonlat)
-    apart, index = tree.query(places)
-    metres = 2.0 * EARTH_METRES * np.arcsin(np.clip(apart / 2.0, 0.0, 1.0)) if lonlat else apart
-    found = index.astype(np.int64)
-    return found if listed is None else listed[found], np.asarray(metres, np.float64)
+    """[place] the position of the nearest node, and [place] the metres to it (see `NearestNodes`)."""
+    return NearestNodes(nodes, lonlat=lonlat).find(x, y)
 
 
 def exchanged_places(nodes: Coordinates, x: ArrayLike, y: ArrayLike, *, lonlat: bool) -> NDArray[np.bool_]:

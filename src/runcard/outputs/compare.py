@@ -236,6 +236,7 @@ def solved_result(
         proven=tuple(of_standards),
         errors=dict.fromkeys(of_standards, standard_error(problem)),
         threads=options.threads,
+        device=options.device,
         progress=options.progress,
     )
     seconds = time.perf_counter() - began

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.address import Place, Spot, find_spot
+from runcard.city.address import Place, Spot
 from runcard.city.model import Standard
 from runcard.errors import InputError
 from runcard.outputs.explain import Explanation, explain
@@ -207,7 +207,7 @@ def _anywhere(
         (fleet,) = department.fleets
         free = dict(zip(fleet.problem.station_ids, _trucks(fleet, idle, busy).tolist(), strict=True))
     if department.types:
-        node_id = find_spot(department.ground.city, place).node_id
+        node_id = department.ground.spots.find(place).node_id
         incident_type = _type_anywhere(department, node_id, incident_type)
     return decide_anywhere(
         department, free, place, incident_type or "", moved=moved,

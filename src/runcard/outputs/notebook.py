@@ -1,9 +1,11 @@
-"""Comparisons in a notebook: what each policy misses, with its proven interval, beside its mean response."""
+"""Comparisons in a notebook: what each policy misses, with its proven interval, beside its mean response, and a map."""
 
 from collections.abc import Iterable, Sequence
 from math import ceil, floor
 from typing import Protocol
 
+from runcard.city.model import City
+from runcard.city.notebook import PLACES_NOTE, map_html, places_svg
 from runcard.html_table import html_note, html_table
 from runcard.outputs.compare import Comparison, StandardResult
 from runcard.outputs.department_comparison import DepartmentComparison
@@ -36,7 +38,8 @@ def comparison_html(comparison: Comparison) -> str:
     minutes = [one.evaluation.mean_response_minutes for one in results]
     of_standards = any(one.standards for one in results)
     table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards)
-    return _together(table, _standards([(one.name, one.standards) for one in results]))
+    standards = _standards([(one.name, one.standards) for one in results])
+    return _together(table, standards, _departures(comparison.city, [comparison], results, missed))
 
 
 def department_comparison_html(comparison: DepartmentComparison) -> str:
@@ -46,7 +49,8 @@ def department_comparison_html(comparison: DepartmentComparison) -> str:
     missed = [one.missed for one in results]
     of_standards = bool(comparison.city.standards)
     table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards)
-    return _together(table, _standards([(one.name, one.standards) for one in results]))
+    standards = _standards([(one.name, one.standards) for one in results])
+    return _together(table, standards, _departures(comparison.city, comparison.kinds.values(), results, missed))
 
 
 def week_comparison_html(comparison: WeekComparison) -> str:
@@ -55,11 +59,41 @@ def week_comparison_html(comparison: WeekComparison) -> str:
     missed, minutes = [one.missed for one in results], [one.mean_minutes for one in results]
     table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards)
     standards = _standards([(one.name, one.standards) for one in results])
-    return _together(table, _periods(comparison), standards)
+    kinds = [one for period in comparison.periods.values() for one in period.kinds.values()]
+    departures = _departures(comparison.city, kinds, results, missed, when=" in some period")
+    return _together(table, _periods(comparison), standards, departures)
 
 
 def _together(*parts: str) -> str:
     return f"<div>{''.join(parts)}{html_note(NOTE)}</div>"
+
+
+def _departures(
+    city: City,
+    comparisons: Iterable[Comparison],
+    results: Sequence[_Result],
+    missed: Sequence[float],
+    *,
+    when: str = "",
+) -> str:
+    """A map of the places where the best of the others sends other units than the first policy, all units free."""
+    if len(results) == 1:
+        return map_html(city, lambda pixels: places_svg(city, pixels), PLACES_NOTE)
+    best = min(range(1, len(results)), key=missed.__getitem__)
+    departing: set[str] = set()
+    for one in comparisons:
+        problem = one.problem
+        first, other = one.results[0].policy, one.results[best].policy
+        for point, node_id in enumerate(problem.point_ids):
+            if node_id not in departing:
+                teams = (sorted(policy.decide(problem.trucks, point).team) for policy in (first, other))
+                departing |= {node_id} if next(teams) != next(teams) else set()
+    same = {point.node_id for point in city.demand} - departing
+    note = (
+        f"Full dots: with every unit free, {results[best].name} sends others than {results[0].name}{when}. Circles: "
+        "the same ones. The larger, the more incidents a day."
+    )
+    return map_html(city, lambda pixels: places_svg(city, pixels, hollow=same), note)
 
 
 def _policies(

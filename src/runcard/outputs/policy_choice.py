@@ -133,7 +133,8 @@ def policies_for(
     seen = city.of_kind(kind)
     check_week(city, choices)
     solved = [one.name for one in choices if one.file is None]
-    check_size([station.trucks for station in seen.stations], solved, kind="" if city.is_plain else kind)
+    trucks = [station.trucks for station in seen.stations]
+    check_size(trucks, solved, kind="" if city.is_plain else kind, device=options.device)
     if not arrivals and all(
         choice.file is not None for choice in choices
     ):  # no need for the costs, which can take long

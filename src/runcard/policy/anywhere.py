@@ -22,8 +22,9 @@ from typing import Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.address import Place, Spot, find_spot
-from runcard.city.aprons import start_minutes, with_aprons
+from runcard.city.address import Place, Spot
+from runcard.city.aprons import with_aprons
+from runcard.city.check import taken_as_sound
 from runcard.city.conditions import near
 from runcard.city.model import QUIET_RATE, City, Station, Unit
 from runcard.errors import InputError, PolicyFileError
@@ -39,6 +40,7 @@ from runcard.policy.department import Department, DepartmentDecision, Fleet, Kin
 from runcard.policy.fixed_card import FixedCard
 from runcard.policy.ground import Ground
 from runcard.policy.options import checked_idle, first_in_order, idle_teams
+from runcard.threads import alone
 
 MOST_TEAMS: Final = 1_001
 """Of more teams only those of the closest posts are looked at: 43 posts for two units, 16 for three, 10 for four."""
@@ -153,8 +155,8 @@ def decide_anywhere(
     ground = department.ground
     if ground is None:
         raise InputError(NO_CITY)
-    spot = find_spot(ground.city, place)
-    spots = {name: find_spot(ground.city, where, what=f"unit {name}") for name, where in (moved or {}).items()}
+    spot = ground.spots.find(place)
+    spots = {name: ground.spots.find(where, what=f"unit {name}") for name, where in (moved or {}).items()}
     _check_moved(department, idle, spots)
     minutes, kinds, notes, areas = ground.minutes_to(spot.node_id), [], list[str](), list[str]()
     for fleet in department.fleets:
@@ -175,7 +177,7 @@ def decide_anywhere(
         raise InputError(f"expected a type of incident that some demand point has, got {incident_type!r}")
     return DepartmentDecision(
         node_id=spot.node_id, type=incident_type, kinds=tuple(kinds), spot=spot, area=areas[0], moved=spots,
-        notes=tuple(notes),
+        notes=tuple(notes), ground=ground,
     )  # fmt: skip
 
 
@@ -271,7 +273,7 @@ class _Here:
 
     def _near(self, posts: list[Post]) -> list[Post]:
         """The posts that a road leads from to the place; of many, those that come first, in the order given."""
-        start = start_minutes(self.ground.city)
+        start = self.ground.start_minutes
         minutes = [
             float(self.minutes[self.ground.node_numbers[post.node_id]]) + (start if post.on_road else 0.0)
             for post in posts
@@ -302,8 +304,10 @@ class _Here:
 
     def _fleet(self, posts: list[Post], idle_at: NDArray[np.int64]) -> Fleet:
         """The fleet whose stations are the posts."""
-        fleet, policy, city = self.fleet, self.fleet.policy, self._city(posts)
-        problem, order = self._problem(city, posts), None
+        fleet, policy = self.fleet, self.fleet.policy
+        with alone(), taken_as_sound():  # its posts are there, and `_near` has left out those without a road
+            city = self._city(posts)
+            problem, order = self._problem(city, posts), None
         if isinstance(policy, FixedCard):
             ranks = self._ranks(posts, [])
             order = np.argsort(np.array([ranks]), axis=1, kind="stable")
@@ -337,12 +341,15 @@ class _Here:
             ),
             periods=(),
         )
-        return with_aprons(found, start_minutes(city))
+        if all(post.node_id in self.ground.aprons for post in posts):
+            return found  # with the very links of the city, whose roads are known
+        return with_aprons(found, self.ground.start_minutes)
 
     def _with_arrivals(self, posts: list[Post], numbers: Collection[int]) -> DispatchProblem:
         """The problem of some posts, with arrivals."""
         some = [posts[number] for number in numbers]
-        return self._problem(self._city(some), some, arrivals=True)
+        with alone(), taken_as_sound():
+            return self._problem(self._city(some), some, arrivals=True)
 
     def _problem(self, city: City, posts: list[Post], *, arrivals: bool = False) -> DispatchProblem:
         """The costs of the teams here, with all that the problem of the fleet knows of its own."""

@@ -23,7 +23,7 @@ _values: WeakKeyDictionary[DispatchProblem, PolicyValue] = WeakKeyDictionary()
 def closest_first_value(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> PolicyValue:
     """The exact values of closest-first, computed once for each problem."""
     if problem not in _values:
-        chain = chain_of(problem, OrderRule(problem.order), threads=options.threads)
+        chain = chain_of(problem, OrderRule(problem.order), threads=options.threads, device=options.device)
         _values[problem] = chain.values(progress=options.progress)
     return _values[problem]
 

@@ -64,12 +64,12 @@ class Fleet:
         return {unit.unit_id: number[unit.station_id] for unit in self.units}
 
     @cached_property
-    def _by_station(self) -> tuple[tuple[str, ...], ...]:
-        """[I] the units of each station."""
-        found: list[list[str]] = [[] for _ in self.problem.station_ids]
-        for unit_id, i in self._place.items():
-            found[i].append(unit_id)
-        return tuple(map(tuple, found))
+    def _by_station(self) -> Mapping[str, tuple[str, ...]]:
+        """The units of each station."""
+        found: dict[str, list[str]] = {station_id: [] for station_id in self.problem.station_ids}
+        for unit in self.units:
+            found[unit.station_id].append(unit.unit_id)
+        return {station_id: tuple(there) for station_id, there in found.items()}
 
     def idle_trucks(self, idle: Collection[str]) -> NDArray[np.int64]:
         """[I] how many of the idle units each station has."""
@@ -83,15 +83,12 @@ class Fleet:
         """The units of a team of station ids: of each station the first that are idle."""
         if not self.units:
             return tuple(team)
-        number, taken = self.problem.station_ids.index, dict[str, int]()
-        found = []
+        by_station, found = self._by_station, list[str]()
         for station_id in team:
-            if station_id == OUTSIDE_ID:
-                found.append(OUTSIDE_ID)
-                continue
-            there = [unit_id for unit_id in self._by_station[number(station_id)] if unit_id in idle]
-            found.append(there[taken.setdefault(station_id, 0)])
-            taken[station_id] += 1
+            there = (OUTSIDE_ID,) if station_id == OUTSIDE_ID else by_station[station_id]
+            if len(there) > 1:
+                there = tuple(one for one in there if one in idle and one not in found)
+            found.append(there[0])
         return tuple(found)
 
     def decide(self, trucks: NDArray[np.int64], point: int, idle: Collection[str] = ()) -> "KindDecision":
@@ -106,12 +103,17 @@ class Fleet:
 
     def standards_of(self, incident_type: str) -> tuple[Standard, ...]:
         """The standards of a type of incident."""
-        return tuple(one for one in self.standards if one.type == incident_type)
+        return self._by_type.get(incident_type, ())
+
+    @cached_property
+    def _by_type(self) -> Mapping[str, tuple[Standard, ...]]:
+        types = dict.fromkeys(one.type for one in self.standards)
+        return {name: tuple(one for one in self.standards if one.type == name) for name in types}
 
     def chances(self, point: int, option: Option) -> tuple[float, ...]:
         """The chance that a team misses each standard of a demand point."""
         team, num = team_number(self.problem, option.team), len(self.standards_at(point))
-        return tuple(float(self.problem.missed(number)[team, point]) for number in range(num))
+        return tuple(self.problem.missed(number).item(team, point) for number in range(num))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -144,6 +146,8 @@ class DepartmentDecision:
     """Where units are that are not at home."""
     notes: tuple[str, ...] = ()
     """What else is to be known of how it was found."""
+    ground: Ground | None = None
+    """The city, for a map; None if it is not known."""
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -238,7 +242,7 @@ class Department:
                 kinds.append(fleet.decide(fleet.idle_trucks(wanted), point, wanted))
         if not kinds:
             return self._anywhere(wanted, node_id, incident_type)
-        return DepartmentDecision(node_id=node_id, type=incident_type, kinds=tuple(kinds))
+        return DepartmentDecision(node_id=node_id, type=incident_type, kinds=tuple(kinds), ground=self.ground)
 
     def _anywhere(
         self,
@@ -268,7 +272,8 @@ class Department:
         if moved or not isinstance(node_id, str) or (point := fleet.point(node_id, incident_type)) is None:
             return self._anywhere(counts, node_id, incident_type, moved)
         trucks = np.array([counts[station_id] for station_id in station_ids], np.int64)
-        return DepartmentDecision(node_id=node_id, type=incident_type, kinds=(fleet.decide(trucks, point),))
+        kinds = (fleet.decide(trucks, point),)
+        return DepartmentDecision(node_id=node_id, type=incident_type, kinds=kinds, ground=self.ground)
 
     def _check_type(self, incident_type: str) -> None:
         """Raise an InputError about a type that no incident has."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.address import Spots
+from runcard.city.aprons import apron_nodes, start_minutes
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.response.routes import Roads, find_routes, read_roads
@@ -36,6 +38,11 @@ class Ground:
         return self.given if isinstance(self.given, City) else self.given()
 
     @cached_property
+    def spots(self) -> Spots:
+        """Its places by node and by coordinates."""
+        return Spots(self.city)
+
+    @cached_property
     def roads(self) -> Roads:
         """Its roads as arrays."""
         return read_roads(self.city)
@@ -44,6 +51,16 @@ class Ground:
     def node_numbers(self) -> Mapping[str, int]:
         """The place of each node in the city."""
         return {node.node_id: number for number, node in enumerate(self.city.nodes)}
+
+    @cached_property
+    def aprons(self) -> frozenset[str]:
+        """The nodes of its aprons."""
+        return frozenset(apron_nodes(self.city))
+
+    @cached_property
+    def start_minutes(self) -> float:
+        """The mean minutes of its aprons."""
+        return start_minutes(self.city)
 
     def seen_by(self, fleet: "Fleet") -> City:
         """The city that a fleet sees; an InputError if it is not the one that the fleet was made for."""

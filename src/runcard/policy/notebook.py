@@ -1,7 +1,8 @@
 """Decisions in a notebook: the team that goes in bold, and below it what else could go."""
 
 from runcard.city.model import LATE
-from runcard.html_table import html_note, html_table, html_title
+from runcard.city.notebook import DEMAND_COLOUR, Pixels, map_html
+from runcard.html_table import escaped, html_note, html_table, html_title
 from runcard.mdp.problem import MINUTES
 from runcard.policy.base import Decision, Option
 from runcard.policy.department import DepartmentDecision, KindDecision
@@ -34,7 +35,34 @@ def department_decision_html(decision: DepartmentDecision) -> str:
     title = f"Send {', '.join(decision.units)} to {decision.node_id}{of_type}"
     tables = [_kind_table(one) for one in decision.kinds]
     notes = [html_note(note) for note in (*decision.notes, PRICE)]
-    return f"<div>{html_title(title)}{''.join((*tables, *notes))}</div>"
+    return f"<div>{html_title(title)}{''.join((*tables, *notes, _map(decision)))}</div>"
+
+
+def _map(decision: DepartmentDecision) -> str:
+    """Who goes: a line from each unit to the incident; empty if the city is not known."""
+    if decision.ground is None:
+        return ""
+    city = decision.ground.city
+    nodes = {station.station_id: station.node_id for station in city.stations}
+    starts = []
+    for one in decision.kinds:
+        for unit, station_id in zip(one.units, one.decision.team, strict=True):
+            away = decision.moved.get(unit) or decision.moved.get(station_id)
+            node_id = nodes.get(station_id) if away is None else away.node_id
+            starts += [(node_id, unit)] if node_id is not None else []  # outside help has no place
+
+    def drawn(pixels: Pixels) -> str:
+        x, y = pixels[decision.node_id]
+        lines = "".join(
+            f'<line x1="{pixels[start][0]:.0f}" y1="{pixels[start][1]:.0f}" x2="{x:.0f}" y2="{y:.0f}">'
+            f"<title>{escaped(unit)}</title></line>"
+            for start, unit in starts
+        )
+        place = f'<circle cx="{x:.0f}" cy="{y:.0f}" r="7"><title>the incident</title></circle>'
+        return f'<g fill="{DEMAND_COLOUR}" stroke="{DEMAND_COLOUR}" stroke-width="3">{lines}{place}</g>'
+
+    note = "Dot: the incident. A line leads from where each unit stands, as the crow flies. Squares: stations."
+    return map_html(city, drawn, note)
 
 
 def _kind_table(one: KindDecision) -> str:

@@ -14,7 +14,13 @@ NAME = "optimal"
 
 def solve_to_optimality(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> ValuePolicy:
     """The optimal policy; its certificate says whether the bounds came as close as the tolerance asks."""
-    solution = solve_optimal(problem, tolerance=options.tolerance, threads=options.threads, progress=options.progress)
+    solution = solve_optimal(
+        problem,
+        tolerance=options.tolerance,
+        threads=options.threads,
+        device=options.device,
+        progress=options.progress,
+    )
     certificate = Certificate(lower=solution.lower, upper=solution.upper, converged=solution.converged)
     return ValuePolicy(name=NAME, problem=problem, value=solution.value, certificate=certificate)
 

@@ -93,16 +93,23 @@ def first_in_order(problem: DispatchProblem, order: NDArray[np.int64], idle: NDA
 
 def option_of(problem: DispatchProblem, point: int, team: int, price: float) -> Option:
     """The team of a number as an option for a demand point."""
-    return Option(**_facts(problem, point, team, price))
+    (facts,) = _facts(problem, point, np.array([team]), [float(price)])
+    return Option(**facts)
 
 
-def _facts(problem: DispatchProblem, point: int, team: int, price: float) -> dict[str, Any]:
-    """What an option says of a team; its cost and minutes only where the cost is not P(late)."""
-    p_late = float(problem.measures[P_LATE][team, point])
-    facts = {"team": team_ids(problem, point, team), "p_late": p_late, "price": float(price)}
+def _facts(
+    problem: DispatchProblem, point: int, teams: NDArray[np.int64], prices: Sequence[float]
+) -> list[dict[str, Any]]:
+    """What options say of some teams; their costs and minutes only where the cost is not P(late)."""
+    p_late, needed = problem.measures[P_LATE][teams, point].tolist(), int(problem.trucks_needed[point])
+    facts: list[dict[str, Any]] = [
+        {"team": _ids(problem, stations, needed), "p_late": late, "price": price}
+        for stations, late, price in zip(problem.teams.stations[teams].tolist(), p_late, prices, strict=True)
+    ]
     if problem.objective != LATE:
-        minutes = float(problem.measures[MINUTES][team, point])
-        facts |= {"cost": float(problem.cost[team, point]), "minutes": minutes}
+        minutes, cost = problem.measures[MINUTES][teams, point].tolist(), problem.cost[teams, point].tolist()
+        for one, of_minutes, of_cost in zip(facts, minutes, cost, strict=True):
+            one |= {"cost": of_cost, "minutes": of_minutes}
     return facts
 
 
@@ -113,8 +120,13 @@ def team_number(problem: DispatchProblem, team: Sequence[str]) -> int:
 
 def team_ids(problem: DispatchProblem, point: int, team: int) -> tuple[str, ...]:
     """The station id of each truck of a team, and "outside" for those that are missing."""
-    ids = [problem.station_ids[i] for i in problem.teams.stations[team].tolist() if i >= 0]
-    return (*ids, *[OUTSIDE_ID] * (int(problem.trucks_needed[point]) - len(ids)))
+    return _ids(problem, problem.teams.stations[team].tolist(), int(problem.trucks_needed[point]))
+
+
+def _ids(problem: DispatchProblem, stations: Sequence[int], needed: int) -> tuple[str, ...]:
+    """The ids of stations by number, -1 for none, and "outside" for those that are missing."""
+    ids = [problem.station_ids[i] for i in stations if i >= 0]
+    return (*ids, *[OUTSIDE_ID] * (needed - len(ids)))
 
 
 def make_decision(
@@ -132,8 +144,6 @@ def make_decision(
     if np.isnan(total).any():
         total = problem.cost[teams, point] + np.nan_to_num(price)
     ranked = np.argsort(total, kind="stable")[: NUM_ALTERNATIVES + 1].tolist()
-    others = [other for other in ranked if other != position][:NUM_ALTERNATIVES]
-    return Decision(
-        **_facts(problem, point, int(teams[position]), price[position]),
-        alternatives=tuple(option_of(problem, point, int(teams[other]), price[other]) for other in others),
-    )
+    listed = [position, *[other for other in ranked if other != position][:NUM_ALTERNATIVES]]
+    first, *others = _facts(problem, point, teams[listed], price[listed].tolist())
+    return Decision(**first, alternatives=tuple(Option(**other) for other in others))

@@ -62,11 +62,12 @@ def solve(
     tolerance: float = DEFAULTS.tolerance,
     horizon_busy_times: float | None = None,
     threads: int | None = None,
+    device: str = DEFAULTS.device,
     progress: Callable[[Progress], None] | None = None,
 ) -> Policy:
     """The policy of that name or label for a problem, solved with these options (see `SolveOptions`)."""
     options = SolveOptions(
-        tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
+        tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, device=device, progress=progress
     )
     (name,) = policy_names([policy], options)
     return solve_named(problem, name, options)
@@ -88,10 +89,10 @@ def policy_names(words: Sequence[str], options: SolveOptions) -> list[str]:
     return names
 
 
-def check_size(trucks: Sequence[int], names: Sequence[str], *, kind: str = "") -> None:
+def check_size(trucks: Sequence[int], names: Sequence[str], *, kind: str = "", device: str = "auto") -> None:
     """Raise a SizeError if a policy needs the value of every state and memory is short. To be asked before any work."""
     if any(RECIPES[name].values_up_to == inf for name in names):
-        check_states(trucks, kind=kind)
+        check_states(trucks, kind=kind, device=device)
 
 
 def has_values(trucks: Sequence[int], name: str) -> bool:
@@ -114,6 +115,7 @@ def evaluate(
     proven: Collection[str] = (),
     errors: Mapping[str, float] | None = None,
     threads: int | None = None,
+    device: str = DEFAULTS.device,
     progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
     """What a policy achieves in the long run, exactly; `measures` are tables [T, J] beside those of its problem.
@@ -136,6 +138,7 @@ def evaluate(
             proven=(P_LATE, *proven),
             errors=errors,
             threads=threads,
+            device=device,
             progress=progress,
         )
         further = later_windows(problem, windows, evaluation) if windows else None

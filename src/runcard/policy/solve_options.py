@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from runcard.errors import InputError
+from runcard.mdp.backend import checked_device
 from runcard.mdp.progress import Progress
 from runcard.threads import checked_threads
 
@@ -23,6 +24,8 @@ class SolveOptions:
     times 1/μ; None lets it follow from how often a truck is asked."""
     threads: int | None = None
     """Threads to use; None for one on each processor."""
+    device: str = "auto"
+    """Where every state is solved: "cpu", "gpu", or "auto" for a GPU where there is one and it is worth it."""
     progress: Callable[[Progress], None] | None = None
     """Told each time the bounds of a long solve close."""
 
@@ -31,6 +34,7 @@ class SolveOptions:
         if not 0.0 < self.tolerance < 1.0:
             raise InputError(f"expected a tolerance between 0 and 1, got {self.tolerance!r}")
         checked_threads(self.threads)
+        checked_device(self.device)
         check_busy_times("one-step-queueing", self.horizon_busy_times)
 
 

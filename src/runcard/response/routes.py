@@ -7,12 +7,13 @@ what they share is the common last part of their routes. Routes are traced once;
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.model import City
+from runcard.city.model import City, Link, Node
 from runcard.errors import InputError
 from runcard.response import route_kernels as kernels
 from runcard.threads import available_threads, run_each
@@ -27,7 +28,7 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Roads:
     """The road graph as arrays: links by their place in `city.links`, nodes by their place in `city.nodes`."""
 
@@ -38,12 +39,22 @@ class Roads:
     num_nodes: int
     seed: np.uint64
 
-    @property
+    @cached_property
     def leaving(self) -> kernels.Arcs:
         """The arcs that leave each node."""
         return kernels.compress(self.from_node, self.to_node, self.directed, self.num_nodes)
 
-    @property
+    @cached_property
+    def _arriving(self) -> kernels.Arcs:
+        """The arcs that lead to each node."""
+        return kernels.compress(self.to_node, self.from_node, self.directed, self.num_nodes)
+
+    @cached_property
+    def _graph(self) -> Any:
+        """The same as a sparse array of minutes."""
+        return _graph(self._arriving, self.minutes)
+
+    @cached_property
     def one_mean(self) -> bool:
         """Whether every link has the same mean: then the shortest route is the one with the fewest links."""
         return bool((self.minutes == self.minutes[0]).all())
@@ -55,7 +66,7 @@ class Roads:
 
     def minutes_to(self, nodes: Sequence[int] | Ints) -> Iterator[tuple[slice, Ints, Floats]]:
         """A few of the nodes at a time: their places, they, and the minutes to each from every node [row, node]."""
-        arriving = kernels.compress(self.to_node, self.from_node, self.directed, self.num_nodes)
+        arriving = self._arriving
         step = max(1, MAX_DISTANCES // self.num_nodes)
         for low in range(0, len(nodes), step):
             part = np.array(nodes[low : low + step], np.int32)
@@ -64,7 +75,7 @@ class Roads:
                 kernels.fill_hops(arriving, part, found)
                 found *= self.minutes[0]
             else:
-                found = _dijkstra(arriving, self.minutes, part)
+                found = _dijkstra(self._graph, part)
             yield slice(low, low + len(part)), part, found
 
     def next_links(self, nodes: Ints, minutes: Floats) -> Ints:
@@ -175,18 +186,35 @@ def routes_to(city: City, demand_index: int) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(city.links[link].link_id for link in found.route(0, i)) for i in range(len(city.stations)))
 
 
+class _Last(NamedTuple):
+    """The roads that were read last, and what they were read from."""
+
+    nodes: tuple[Node, ...] = ()
+    links: tuple[Link, ...] = ()
+    roads: Roads | None = None
+
+
+_last = _Last()
+
+
 def read_roads(city: City) -> Roads:
-    """The road graph of a city as arrays."""
+    """The road graph of a city as arrays; not read again for a city with the very nodes and links of the last one."""
+    global _last
+    seed, last = np.uint64(int(city.driving.route_seed) % 2**64), _last
+    if last.roads is not None and last.nodes is city.nodes and last.links is city.links and last.roads.seed == seed:
+        return last.roads
     index = {node.node_id: place for place, node in enumerate(city.nodes)}
     links = city.links
-    return Roads(
+    roads = Roads(
         from_node=np.array([index[link.from_node_id] for link in links], dtype=np.int32),
         to_node=np.array([index[link.to_node_id] for link in links], dtype=np.int32),
         directed=np.array([link.directed for link in links], dtype=np.bool_),
         minutes=np.array([link.mean_minutes for link in links], dtype=np.float64),
         num_nodes=len(city.nodes),
-        seed=np.uint64(int(city.driving.route_seed) % 2**64),
+        seed=seed,
     )
+    _last = _Last(city.nodes, links, roads)
+    return roads
 
 
 def _check_ratio(city: City, roads: Roads, longest: float) -> None:
@@ -199,11 +227,11 @@ def _check_ratio(city: City, roads: Roads, longest: float) -> None:
         )
 
 
-def _dijkstra(arriving: kernels.Arcs, minutes: Floats, destinations: Ints) -> Floats:
+def _dijkstra(graph: Any, destinations: Ints) -> Floats:
     """The mean minutes to each destination from every node [destination, node], where means differ."""
     from scipy.sparse.csgraph import dijkstra
 
-    return np.atleast_2d(dijkstra(_graph(arriving, minutes), indices=destinations))
+    return np.atleast_2d(dijkstra(graph, indices=destinations))
 
 
 def _graph(arcs: kernels.Arcs, minutes: Floats) -> Any:

@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from runcard.response import tree_kernels as kernels
 from runcard.response.lattice import Floats, Lattice
@@ -76,6 +75,8 @@ def _sets_of(num_links: int, chance: float, num_sets: int, seed: int) -> tuple[N
         every = (np.arange(2**num_links)[:, None] >> np.arange(num_links)) & 1 == 1
         size = every.sum(axis=1)
         return every, chance**size * (1.0 - chance) ** (num_links - size), False
+    from scipy.stats import binom  # here, because it takes a while to import
+
     rng = np.random.default_rng([SEED, seed])
     chances = binom.pmf(np.arange(num_links + 1), num_links, chance)
     likely = np.flatnonzero(chances > RARE)

@@ -109,9 +109,20 @@ class Teams:
     def number(self, stations: Sequence[int]) -> int:
         """The number of the team with one truck of each of these stations, named once for each truck, in any order.
 
-        A search, because one look-up is not worth the table of all codes.
+        A search, because one look-up is not worth the table of all codes; what was found is kept, since a department
+        sends the same teams again and again.
         """
-        wanted = sorted(int(i) for i in stations)
+        wanted = sorted(map(int, stations))
+        key = tuple(wanted)
+        if key not in self._found:
+            self._found[key] = self._search(wanted)
+        return self._found[key]
+
+    @cached_property
+    def _found(self) -> dict[tuple[int, ...], int]:
+        return {}
+
+    def _search(self, wanted: list[int]) -> int:
         part = self.of_size(len(wanted)) if len(wanted) <= self.max_size else slice(0, 0)
         first, last = part.start, part.stop
         while first < last:  # the teams of a size are listed in the order of their stations

@@ -125,6 +125,8 @@ class Scenario:
 
     def changed(self, city: City) -> City:
         """The city as the scenario changes it; policies do not know of it."""
+        if not self.driving and not self.turnout and self.shared_delay in (None, city.shared_delay):
+            return city
         driving, turnout = dict(self.driving), dict(self.turnout)
         if "model" in driving:  # what belongs to another model goes with it
             driving = {"cv": None, "tail_index": None, "coupled_branch": None, "scale_minutes": None, **driving}

@@ -3,6 +3,14 @@
  *   const view = runcardMap(element, {ground, layers, note});
  *   view.show(layerId); view.select(areaId); view.onselect = (areaId) => ...; view.map is Leaflet's map.
  *
+ * A page whose data change, such as the explorer, also has
+ *
+ *   view.draw(layer)                        a layer that was not there at the start
+ *   view.badges({stationId: {text, state, lines}})      behind its name, "busy" or "part", and for its label
+ *   view.routes([{line: [x1, y1, ...], style: 0}], [[x1, y1, x2, y2], ...])    roads of units, and links that they share
+ *   view.pins([{area, text, state}])        incidents; state "late" or ""
+ *   view.onstation = (stationId) => ...; view.place(x, y) is where Leaflet has a place of the ground.
+ *
  * Text from data only ever becomes text: everything is made by `make`, which sets textContent.
  */
 "use strict";
@@ -196,7 +204,7 @@
   // ---- the ground
 
   function addPanes(map) {
-    [["roads", 410], ["outlines", 420], ["chosen", 430], ["marks", 440]].forEach(([name, height]) => {
+    [["roads", 410], ["outlines", 420], ["chosen", 430], ["routes", 435], ["marks", 440], ["pins", 610]].forEach(([name, height]) => {
       const pane = map.createPane(name);
       pane.style.zIndex = height;
       pane.style.pointerEvents = "none";
@@ -273,7 +281,8 @@
     const counts = new Map();
     station.units.forEach((unit) => counts.set(`${unit.kind} ${unit.id}`, (counts.get(`${unit.kind} ${unit.id}`) || 0) + 1));
     const units = [...counts].map(([name, count]) => (count > 1 ? `${count} × ${name}` : name));
-    const more = (view.layer.stations || {})[station.id] || [];
+    const badge = view.badges.get(station.id);
+    const more = [...((view.layer.stations || {})[station.id] || []), ...((badge && badge.lines) || [])];
     return [`Station ${station.name}${stateWords(station)}`, units.join(", "), ...more].filter(Boolean);
   }
 
@@ -295,8 +304,12 @@
   }
 
   function textWidth(view, text, font) {
-    view.pen.font = font;
-    return view.pen.measureText(text).width;
+    const key = font + text;
+    if (!view.widths.has(key)) {
+      view.pen.font = font;
+      view.widths.set(key, view.pen.measureText(text).width);
+    }
+    return view.widths.get(key);
   }
 
   function placeNames(view) {
@@ -329,7 +342,7 @@
   }
 
   function placeMarks(view, boxes) {
-    view.marks.clearLayers();
+    const kept = new Map();
     const scale = view.map.getZoomScale(view.map.getZoom(), 0);
     const placed = [];
     const outlined = new Set(view.layer.outlined || []);
@@ -345,13 +358,81 @@
       if (again || overlaps(box, boxes)) continue;
       boxes.push(box);
       placed.push({ mark, x, y });
-      const icon = L.divIcon({ html: make("span", "", mark), className: "rc-mark", iconSize: [0, 0] });
-      L.marker(area.spot, { icon, pane: "marks", interactive: false, keyboard: false }).addTo(view.marks);
+      kept.set(area.id, markOf(view, area, mark));
     }
+    for (const [id, one] of view.marked) if (kept.get(id) !== one) view.marks.removeLayer(one.marker);
+    view.marked = kept;
+  }
+
+  function markOf(view, area, mark) {
+    // The one that is there, if it says the same.
+    const known = view.marked.get(area.id);
+    if (known && known.mark === mark) return known;
+    const icon = L.divIcon({ html: make("span", "", mark), className: "rc-mark", iconSize: [0, 0] });
+    return { mark, marker: L.marker(area.spot, { icon, pane: "marks", interactive: false, keyboard: false }).addTo(view.marks) };
   }
 
   function placeText(view) {
     if (view.layer) placeMarks(view, placeNames(view));
+  }
+
+  // ---- what a page adds while it is open
+
+  function showBadges(view, badges) {
+    let wider = false;
+    view.badges = new Map(Object.entries(badges));
+    const shortName = shortNames(view.data.ground.stations);
+    for (const one of view.stations) {
+      const badge = view.badges.get(one.station.id) || {};
+      const name = shortName(one.station) + stateWords(one.station) + (badge.text ? ` ${badge.text}` : "");
+      wider = wider || name.length !== one.name.textContent.length;
+      one.name.textContent = name;
+      one.name.parentElement.className = `rc-station rc-is-${badge.state || one.station.state || "there"}`;
+      one.element.setAttribute("aria-label", stationLines(view, one.station).join(". "));
+    }
+    if (wider) placeText(view);
+  }
+
+  function addRoutes(view, place) {
+    const renderer = L.svg({ pane: "routes", padding: 0.3 });
+    const style = { renderer, pane: "routes", interactive: false, fill: false, smoothFactor: 0 };
+    const drawn = L.layerGroup().addTo(view.map);
+    return (routes, shared) => {
+      drawn.clearLayers();
+      const add = (lines, className) => lines.length && L.polyline(lines, { ...style, className }).addTo(drawn);
+      const links = shared.map((line) => ringPlaces(line, place));
+      add(links, "rc-shared rc-shared-edge");
+      add(links, "rc-shared");
+      add(routes.map((one) => ringPlaces(one.line, place)), "rc-route rc-halo");
+      routes.forEach((one) => add([ringPlaces(one.line, place)], `rc-route rc-line rc-route-${one.style % 3}`));
+    };
+  }
+
+  function cover(one, other) {
+    return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+  }
+
+  function addPins(view) {
+    const group = L.layerGroup().addTo(view.map);
+    let shown = [];
+    const draw = (pins) => {
+      shown = pins;
+      group.clearLayers();
+      const taken = [...view.map.getContainer().querySelectorAll(".rc-name")].map((one) => one.getBoundingClientRect());
+      const texts = [];
+      // Those that are late come first. A text that would cover another one is left out, or a station, if it is not late.
+      const known = pins.filter((one) => view.areas.has(one.area)).sort((one, other) => (other.state === "late") - (one.state === "late"));
+      for (const pin of known) {
+        const text = make("span", "", pin.text);
+        const icon = L.divIcon({ html: text, className: `rc-incident rc-${pin.state || "open"}`, iconSize: [0, 0] });
+        L.marker(view.areas.get(pin.area).spot, { icon, pane: "pins", interactive: false, keyboard: false }).addTo(group);
+        const box = text.getBoundingClientRect();
+        if ((pin.state === "late" ? texts : [...texts, ...taken]).some((one) => cover(one, box))) text.remove();
+        else texts.push(box);
+      }
+    };
+    view.map.on("zoomend", () => draw(shown));
+    return draw;
   }
 
   // ---- labels, choosing, the keyboard
@@ -376,11 +457,13 @@
 
   function listenToStation(view, one) {
     const open = () => label(view, stationLines(view, one.station), one.at);
-    one.marker.on("mouseover click", open);
+    const choose = () => (view.handle.onstation ? view.handle.onstation(one.station.id) : open());
+    one.marker.on("mouseover", open);
+    one.marker.on("click", choose);
     one.marker.on("mouseout", () => view.map.closeTooltip(view.label));
     one.element.addEventListener("focus", () => showFocused(view, stationLines(view, one.station), one.at));
     one.element.addEventListener("blur", () => view.map.closeTooltip(view.label));
-    return { element: one.element, at: one.at, choose: open };
+    return { element: one.element, at: one.at, choose };
   }
 
   function showFocused(view, lines, spot) {
@@ -451,15 +534,19 @@
     addHome(view);
   }
 
+  const PADDING = 16;
+
   function fit(view, bounds) {
     const { map } = view;
     if (view.zooming) return void map.once("zoomend", () => fit(view, bounds)); // its end would undo this
     map.invalidateSize({ animate: false });
-    const zoom = map.getBoundsZoom(bounds, false, L.point(16, 16));
-    if (!Number.isFinite(zoom)) return; // it is hidden, and has no size
-    map.setMinZoom(-40).setMaxZoom(40);
+    const { x: width, y: height } = map.getSize();
+    if (Math.min(width, height) <= PADDING) return; // it is hidden: Leaflet would zoom in as far as it can
+    map.setMinZoom(-40).setMaxZoom(40); // before it is asked, because it keeps to the limits of the last size
+    const zoom = map.getBoundsZoom(bounds, false, L.point(PADDING, PADDING));
     map.setView(bounds.getCenter(), zoom, { animate: false });
     map.setMinZoom(zoom - 1).setMaxZoom(zoom + 7).setMaxBounds(bounds.pad(0.6));
+    view.wholeZoom = map.getZoom();
   }
 
   function boundsOf(ground, place) {
@@ -471,11 +558,13 @@
   }
 
   function watchSize(view) {
-    let known = view.frame.stage.clientWidth;
+    let [knownWidth, knownHeight] = [view.frame.stage.clientWidth, view.frame.stage.clientHeight];
     new ResizeObserver(() => {
-      const width = view.frame.stage.clientWidth;
-      if (width !== known) view.fit();
-      known = width;
+      const { clientWidth: width, clientHeight: height } = view.frame.stage;
+      // Bars of a browser come and go above and below: who has zoomed in stays there.
+      const asBefore = view.map.getZoom() === view.wholeZoom;
+      if (width !== knownWidth || (height !== knownHeight && asBefore)) view.fit();
+      [knownWidth, knownHeight] = [width, height];
     }).observe(view.frame.stage);
     // On paper the map has another size, and no time to notice.
     const onPaper = (is) => () => {
@@ -491,12 +580,18 @@
   function show(view, layerId) {
     const layer = view.data.layers.find((one) => one.id === layerId);
     if (!layer) throw new Error(`expected the id of a layer, got ${layerId}`);
+    drawLayer(view, layer);
+  }
+
+  function drawLayer(view, layer) {
     view.layer = layer;
     for (const area of view.areas.values()) {
       const entry = layer.areas[area.id];
       const swatch = entry && (layer.legend || [])[entry.class];
-      area.polygon.setStyle({ fillColor: swatch ? fillOf(view, swatch) : "var(--rc-empty)" });
-      area.polygon.getElement().setAttribute("aria-label", areaLines(view, area).join(". "));
+      const fillColor = swatch ? fillOf(view, swatch) : "var(--rc-empty)";
+      const words = areaLines(view, area).join(". ");
+      if (fillColor !== area.polygon.options.fillColor) area.polygon.setStyle({ fillColor });
+      if (words !== area.words) area.polygon.getElement().setAttribute("aria-label", (area.words = words));
     }
     view.stations.forEach((one) => one.element.setAttribute("aria-label", stationLines(view, one.station).join(". ")));
     view.outline((layer.outlined || []).map((id) => view.areas.get(id)).filter(Boolean));
@@ -536,6 +631,9 @@
     view.outline = addBorders(view, "outlines");
     view.highlight = addBorders(view, "chosen");
     view.marks = L.layerGroup().addTo(view.map);
+    view.routes = addRoutes(view, place);
+    view.pins = addPins(view);
+    view.place = place;
     addStations(view, place);
     view.byRoom = [...view.areas.values()].sort((one, other) => other.room - one.room);
     rove(view, [...view.areas.values()].map((area) => listenToArea(view, area)));
@@ -552,14 +650,18 @@
     const layers = data.layers && data.layers.length ? data.layers : [{ id: "", title: "", legend: [], areas: {} }];
     const view = {
       element, data: { ...data, layers }, prefix: `rc${++numMaps}`, layer: null, chosen: null, reflect: () => {},
-      areas: new Map(), stations: [], patterns: new Map(), pen: document.createElement("canvas").getContext("2d"),
+      areas: new Map(), stations: [], badges: new Map(), marked: new Map(), widths: new Map(), patterns: new Map(), pen: document.createElement("canvas").getContext("2d"),
     };
     view.show = (layerId) => show(view, layerId);
     view.select = (areaId) => select(view, areaId);
     view.frame = frameOf(element, view);
     addSwitch(view);
     draw(view);
-    view.handle = { map: view.map, show: view.show, select: view.select, fit: view.fit, onselect: null };
+    view.handle = {
+      map: view.map, show: view.show, select: view.select, fit: view.fit, onselect: null, onstation: null,
+      draw: (layer) => drawLayer(view, layer), badges: (badges) => showBadges(view, badges), routes: view.routes,
+      pins: view.pins, place: view.place,
+    };
     view.show(layers[0].id);
     return view.handle;
   };

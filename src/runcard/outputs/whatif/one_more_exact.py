@@ -78,7 +78,7 @@ class ExactRanking:
         """
         self.steps.begin("the department as it is")
         problem = dispatch_problem(self.ground.base)
-        solution = solve_optimal(problem, tolerance=self.tolerance, threads=self.threads)
+        solution = solve_optimal(problem, tolerance=self.tolerance, threads=self.threads, device="cpu")
         today = evaluate_rule(problem, ValueRule(solution.value), tolerance=EVALUATED, threads=self.threads)
         first = FirstGuess(self.ground.base, today.busy_fractions, self.threads)
         base = replace(
@@ -125,7 +125,8 @@ class ExactRanking:
         """What is proven of a place; the solve gives up above the limit."""
         problem = dispatch_problem(self.ground.with_unit_at(guessed.candidate), minutes=False)
         threads = self.threads // self._at_once
-        solution = solve_optimal(problem, tolerance=self.tolerance, give_up_above=limit, threads=threads)
+        # On the processor: several places are solved side by side.
+        solution = solve_optimal(problem, tolerance=self.tolerance, give_up_above=limit, threads=threads, device="cpu")
         if solution.lower > limit:
             return Bounded(_place(guessed, solution, pruned_by=limit), None, solution.converged)
         return Bounded(_place(guessed, solution), solution.value, solution.converged)
