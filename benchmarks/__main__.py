@@ -20,7 +20,8 @@ from benchmarks.cards import cards_cases
 from benchmarks.cases import Row, all_cases
 from benchmarks.department import department_cases
 from benchmarks.explorer import explorer_cases
-from benchmarks.heuristics import gap_cases, near_cases, online_cases
+from benchmarks.gaps import gap_cases
+from benchmarks.heuristics import near_cases, online_cases
 from benchmarks.one_more import one_more_cases
 from benchmarks.report import report_cases
 from benchmarks.response import response_cases

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.problem_file import read_problem, write_problem
 from benchmarks.row import Row
 from runcard.mdp.gpu import machine as machines
 from runcard.mdp.gpu.arrays import DOUBLES, INTEGERS
@@ -74,24 +75,13 @@ def make(folder: Path, gamma: float) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, problem in problems.items():
-        arrays: dict[str, Any] = {
-            key: getattr(problem, key)
-            for key in (
-                "trucks",
-                "returns_per_day",
-                "incidents_per_day",
-                "trucks_needed",
-                "cost",
-                "order",
-                "cost_error",
-            )
-        }
+        answers: dict[str, Any] = {}
         if name in CHECKED or name == large(20):
             found = solve_optimal(problem, tolerance=1e-9 if name in CHECKED else 1e-6, device="cpu")
-            arrays |= {"lower": found.lower, "upper": found.upper}
+            answers = {"lower": found.lower, "upper": found.upper}
             if name in CHECKED:
-                arrays["value"] = found.value
-        np.savez_compressed(folder / file_name(name), **arrays)
+                answers["value"] = found.value
+        write_problem(folder / file_name(name), problem, **answers)
 
 
 @dataclass
@@ -142,11 +132,7 @@ class Bench:
 
     def read(self, name: str) -> tuple[DispatchProblem, dict[str, Any]]:
         """A problem, and the processor's answers."""
-        with np.load(self.folder / file_name(name)) as file:
-            arrays = {key: file[key] for key in file.files}
-        scalars = {key: float(arrays.pop(key)) for key in ("returns_per_day", "cost_error")}
-        answers = {key: arrays.pop(key) for key in ("lower", "upper", "value") if key in arrays}
-        return DispatchProblem(**arrays, **scalars), answers
+        return read_problem(self.folder / file_name(name))
 
     def stop_in_time(self, progress: Progress) -> None:
         """Stop a solve that would take too long."""

@@ -32,8 +32,6 @@ from runcard.study.tables import improvement
 KEPT = ("one-step", "one-step-queueing", "one-step-queueing-printed", "one-step-mean-field", "fixed-card")
 MOVED = 1e-10
 """A chance that moves by less changes no price that counts."""
-GAP_GRIDS = ((16, 3), (20, 1))
-"""Trucks, and how many grids of them."""
 NEAR = ("one-step", "one-step-queueing", "one-step-mean-field")
 
 
@@ -53,22 +51,22 @@ class Setting:
         return f"{self.num_trucks} trucks, side {self.side}, load {self.load:g}, {kind}"
 
 
-def late_fractions(setting: Setting, names: Sequence[str], seed: int, *, threads: int = 1) -> list[float]:
+def late_fractions(setting: Setting, names: Sequence[str], seed: int) -> list[float]:
     """The late fractions of closest-first, of the optimum (within 1e-6) and of the named policies on one grid."""
     city = runcard.generate_grid(
         side=setting.side, num_stations=setting.num_trucks, load=setting.load, seed=seed,
         shared_delay=setting.shared_delay,
     )  # fmt: skip
     problem = runcard.dispatch_problem(city)
-    optimum = solve_optimal(problem, tolerance=1e-6, threads=threads)
+    optimum = solve_optimal(problem, tolerance=1e-6, threads=1)
     assert optimum.converged
     late = [(optimum.lower + optimum.upper) / 2]
     for words in ("closest-first", *names):
         # A number after a name is its horizon.
         name, *horizon = words.split()
         busy_times = float(horizon[0]) if horizon else None
-        policy = runcard.solve(problem, name, horizon_busy_times=busy_times, threads=threads)
-        found = runcard.evaluate(policy, threads=threads)
+        policy = runcard.solve(problem, name, horizon_busy_times=busy_times, threads=1)
+        found = runcard.evaluate(policy, threads=1)
         # Where hardly anything is late, rounding may keep the bounds more than 1e-9 of it apart.
         assert found.upper - found.lower <= 1e-6 * found.upper
         # Nothing is better than the optimum.
@@ -155,28 +153,6 @@ def gaps_of_neighbourhoods(num_grids: int) -> Iterator[Row]:
                 parts = [f"{name} {100 * (late[:, 2 + n] / late[:, 1] - 1).mean():.2f}" for n, name in enumerate(names)]
                 parts.append(f"closest-first {100 * (late[:, 0] / late[:, 1] - 1).mean():.0f}")
                 yield Row(f"mean gap to the optimum, {setting.words}", f"{', '.join(parts)} %", "(none set)", True)
-
-
-def gap_cases(*, quick: bool = False) -> Iterator[Row]:
-    """The distance to the exact optimum of what is decided without it, side 20, as many trucks as a processor solves.
-
-    Each grid is solved on all threads: at 20 trucks two at a time would not fit in the memory of a small machine.
-    """
-    names = ("one-step-mean-field", "fixed-card")
-    for num_trucks, num_grids in GAP_GRIDS[: 1 if quick else None]:
-        for load in (0.02, 0.1, 0.4):
-            for shared_delay in (0.0, 1.0):
-                setting = Setting(20, num_trucks, load, shared_delay)
-                found = [late_fractions(setting, names, seed, threads=THREADS) for seed in range(num_grids)]
-                late = np.array(found)
-                closest, near, card = (float((late[:, n] / late[:, 1] - 1).mean()) for n in (0, 2, 3))
-                grids = f"{num_grids} grid{'s' if num_grids > 1 else ''}"
-                yield Row(
-                    f"gap to the optimum {late[:, 1].mean():.3g}, {setting.words}, {grids}",
-                    f"one-step-mean-field {near:.2%}, fixed-card {card:.0%}, closest-first {closest:.0%}",
-                    "one-step-mean-field <= 1 %",
-                    near <= 0.01,
-                )
 
 
 def horizons(num_grids: int) -> Iterator[Row]:

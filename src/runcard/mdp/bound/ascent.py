@@ -12,9 +12,13 @@ is a small dispatch problem with states (f_G, n) and an optimal gain g_G; the nu
 `levels.py`), and Σ_G g_G is a lower bound on the optimum, for any payments. It is concave in them, and its slope in
 ν_G(j, n, b) is how often home takes b of G, less how often G gives it.
 
-Each step sweeps the values and the probabilities of every neighbourhood once, with choices spread over those that are
-within a temperature of the best, and moves every payment by its slope (Adam, which scales each by its past slopes).
-The temperature and the steps fall by a constant factor, from and to given parts of the typical cost of an incident.
+Each step lets every neighbourhood choose at its values, with choices spread over those that are within a temperature of
+the best, sweeps its values and its probabilities a few times with these choices, which takes little beside choosing, and
+moves every payment by its slope (Adam, which scales each by its past slopes). The temperature and the steps fall by a
+constant factor, from and to given parts of the typical cost of an incident.
+
+The first steps are taken in one **band**: with values and payments that do not depend on n. That is a bound as well,
+and in a large department, where n says little about a neighbourhood, nearly as good. Then all levels start from there.
 Nothing here has to converge: `certificate.py` proves what the last payments give.
 """
 
@@ -35,11 +39,9 @@ RARE: Final = 1e-8
 """Levels whose probabilities sum to no more are left out at both ends, and counted in the certificate."""
 WARM_UP: Final = 20
 """Sweeps before the first step."""
-FIRST_STEP: Final = 0.8
-LAST_STEP: Final = 0.002
-FIRST_TEMPERATURE: Final = 0.03
-LAST_TEMPERATURE: Final = 0.003
-"""As parts of the typical cost of an incident."""
+BAND_SWEEPS: Final = 10
+SWEEPS: Final = 4
+"""Of values and probabilities after each choice, in one band and with levels."""
 LEAST_COST: Final = 1e-12
 POINTS_AT_A_TIME: Final = 16
 
@@ -73,6 +75,26 @@ class Space(NamedTuple):
     exact_rate: Floats
     chance: Floats
     """[levels]"""
+    is_band: bool
+    """Whether the only level stands for all of the window."""
+
+
+class Moves(NamedTuple):
+    """Where dispatches lead: from each state, those of first[state]..last[state]-1; states are level * 2^s + pattern."""
+
+    first: Ints
+    last: Ints
+    target: NDArray[np.int32]
+    rate: NDArray[np.float32]
+    leaving: Floats
+    """[states] the rate at which it is left, returns counted."""
+
+    @staticmethod
+    def room(num_states: int, num_choices: int) -> "Moves":
+        """Room for the moves of so many states."""
+        first, last, leaving = np.zeros(num_states, np.int64), np.zeros(num_states, np.int64), np.zeros(num_states)
+        size = num_states * num_choices
+        return Moves(first, last, np.empty(size, np.int32), np.empty(size, np.float32), leaving)
 
 
 def level_window(problem: DispatchProblem, num_members: int) -> tuple[int, int]:
@@ -85,12 +107,16 @@ def level_window(problem: DispatchProblem, num_members: int) -> tuple[int, int]:
     return low, max(high, num_members)
 
 
-def spaces_of(problem: DispatchProblem, found: Neighbourhoods) -> list[Space]:
-    """The space of each neighbourhood."""
+def spaces_of(problem: DispatchProblem, found: Neighbourhoods, *, band: bool) -> list[Space]:
+    """The space of each neighbourhood: with all levels of the window, or with one for all of them."""
     num_members, columns, subsets = found.members.shape[1], found.columns, found.subsets
     low, high = level_window(problem, num_members)
+    if band:
+        low = max(low, int(problem.trucks_needed.max()))  # every incident finds trucks enough
     size = np.array([mask.bit_count() for mask in range(1 << num_members)], np.int64)
     chance = problem.levels.idle_distribution[low : high + 1].copy()
+    if band:
+        chance = chance.sum(keepdims=True)
     spaces = []
     for first, last in zip(columns.first[:-1], columns.first[1:], strict=True):
         needed, counts = np.unique(columns.needed[first:last], return_counts=True)
@@ -109,12 +135,42 @@ def spaces_of(problem: DispatchProblem, found: Neighbourhoods) -> list[Space]:
             rate.astype(np.float32),
             rate,
             chance,
+            band,
         )  # fmt: skip
         spaces.append(space)
     return spaces
 
 
 AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
+
+
+def chosen_and_settled(
+    cost: NDArray[np.float32], space: Space, sharpness: float, value: Floats, probability: Floats,
+    given: NDArray[np.float32],
+) -> float:  # fmt: skip
+    """Let a neighbourhood choose, and sweep its values and probabilities; what it costs an incident."""
+    moves, spent = Moves.room(value.size, len(space.needed) * len(space.masks)), np.empty(value.shape)
+    kernels.choose(cost, space, np.float32(sharpness), value, probability, given, moves, spent)
+    num_sweeps = BAND_SWEEPS if space.is_band else SWEEPS
+    return float(kernels.settle(moves, spent, space, value, probability, num_sweeps))
+
+
+class Schedule(NamedTuple):
+    """How the temperature and the steps fall, as parts of the typical cost of an incident."""
+
+    scale: float
+    first_step: float
+    last_step: float
+    first_temperature: float
+    last_temperature: float
+
+    def step(self, done: float) -> float:
+        """The step after a part of all steps."""
+        return self.scale * self.first_step * (self.last_step / self.first_step) ** done
+
+    def temperature(self, done: float) -> float:
+        """The temperature then."""
+        return self.scale * self.first_temperature * (self.last_temperature / self.first_temperature) ** done
 
 
 class Payments(NamedTuple):
@@ -129,9 +185,9 @@ class Payments(NamedTuple):
 class Ascent:
     """The payments, and the values and probabilities of every neighbourhood, while they are moved."""
 
-    def __init__(self, problem: DispatchProblem, found: Neighbourhoods, threads: int) -> None:
+    def __init__(self, problem: DispatchProblem, found: Neighbourhoods, threads: int, *, band: bool = False) -> None:
         self.problem, self.found, self.threads = problem, found, threads
-        self.spaces = spaces_of(problem, found)
+        self.spaces = spaces_of(problem, found, band=band)
         levels, patterns = len(self.spaces[0].chance), 1 << found.members.shape[1]
         shape = (len(found.columns.point), len(found.subsets), levels)
         self.payments = Payments(np.zeros(shape, np.float32), np.zeros((*found.members.shape, levels), np.float32))
@@ -145,21 +201,32 @@ class Ascent:
         self._home_share = np.zeros_like(self._home_cost)
         self._costs = [np.empty((levels, len(found.subsets), len(space.rate)), np.float32) for space in self.spaces]
         self._given = [np.empty_like(cost) for cost in self._costs]
-        self._gain = np.zeros((len(found), 1))
-        self._lowest = np.zeros((len(found), levels))
         self._rate = problem.incidents_per_day / problem.total_incidents_per_day
         self._steps = 0
 
-    def climb(self, steps: int, on_step: Callable[[int, float], None] | None = None) -> None:
+    def with_levels(self) -> "Ascent":
+        """The same with all levels, which start alike."""
+        more = Ascent(self.problem, self.found, self.threads)
+        for mine, theirs in (
+            *zip(self.payments, more.payments, strict=True),
+            *zip(self._moments, more._moments, strict=True),
+            *zip(self._common_moments, more._common_moments, strict=True),
+        ):
+            theirs[:] = mine
+        more.values[:] = self.values
+        more._probability[:] = self._probability * more.spaces[0].chance[:, None]
+        more._steps = self._steps
+        return more
+
+    def climb(self, steps: int, schedule: Schedule, on_step: Callable[[int, float], None] | None = None) -> None:
         """Take so many steps."""
-        scale = typical_cost(self.problem)
-        for _ in range(WARM_UP):
-            self._sweep(1.0 / (scale * FIRST_TEMPERATURE))
+        if self._steps == 0:
+            for _ in range(WARM_UP):
+                self._settle(1.0 / schedule.temperature(0.0))
         for step in range(steps):
-            done = step / steps
-            temperature = scale * FIRST_TEMPERATURE * (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** done
-            estimate = self._sweep(1.0 / temperature)
-            self._move(scale * FIRST_STEP * (LAST_STEP / FIRST_STEP) ** done, 1.0 / temperature)
+            temperature = schedule.temperature(step / steps)
+            estimate = self._settle(1.0 / temperature)
+            self._move(schedule.step(step / steps), 1.0 / temperature)
             if on_step is not None:
                 on_step(step + 1, estimate)
 
@@ -173,8 +240,8 @@ class Ascent:
         num = self.problem.num_points
         return [(low, min(num, low + POINTS_AT_A_TIME)) for low in range(0, num, POINTS_AT_A_TIME)]
 
-    def _sweep(self, sharpness: float) -> float:
-        """Sweep every neighbourhood once at the payments as they are; an estimate of the bound."""
+    def _settle(self, sharpness: float) -> float:
+        """Let every neighbourhood choose at the payments as they are, and settle; an estimate of the bound."""
         found, market, low = self.found, self.market(self.payments.common), self.spaces[0].first_level
         columns, subsets = found.columns, found.subsets
 
@@ -183,20 +250,18 @@ class Ascent:
                 *points, found.options, *self.payments, market, found.places, low, self._total, self._home_cost
             )
 
-        def sweep(g: int) -> None:
+        def settle(g: int) -> float:
             first, last = int(columns.first[g]), int(columns.first[g + 1])
             kernels.fill_costs(
                 first, last, columns, subsets.masks, subsets.number, self.payments.own, self.payments.common[g],
                 self._home_cost, self._costs[g],
             )  # fmt: skip
-            kernels.soft_sweep(
-                self._costs[g], self.spaces[g], np.float32(sharpness), self.values[g], self._probability[g],
-                self._given[g], self._lowest[g], self._gain[g],
-            )  # fmt: skip
+            return chosen_and_settled(
+                self._costs[g], self.spaces[g], sharpness, self.values[g], self._probability[g], self._given[g]
+            )
 
         run_each(price, self._points(), self.threads)
-        run_each(sweep, range(len(found)), self.threads)
-        return float((self._lowest @ self.spaces[0].chance).sum())
+        return sum(run_each(settle, range(len(found)), self.threads))
 
     def _move(self, step: float, sharpness: float) -> None:
         """Move every payment by its slope."""

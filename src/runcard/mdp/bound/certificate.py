@@ -21,13 +21,15 @@ import numpy as np
 
 from runcard.mdp.arrays import Floats
 from runcard.mdp.bound import kernels
-from runcard.mdp.bound.ascent import Ascent, Space
+from runcard.mdp.bound.ascent import Ascent, Space, chosen_and_settled
 from runcard.mdp.bounds import HALF_STEP
 from runcard.threads import run_each
 
-MOST_SWEEPS: Final = 200
-CHECKS: Final = 10
-"""Sweeps between two looks at what is proven."""
+MOST_LOOKS: Final = 20
+CHOICES: Final = 5
+"""Times that a neighbourhood chooses and settles between two looks at what is proven."""
+SHARPEST: Final = 1e9
+"""So that only the best is chosen."""
 ENOUGH: Final = 1e-5
 """A look that finds less more than this, relatively, is the last."""
 
@@ -79,15 +81,17 @@ def certify(ascent: Ascent) -> float:
 
 def _best_values(cost: Floats, space: Space, value: Floats) -> tuple[Floats, float]:
     """The values of a neighbourhood whose proven gain is the largest found, and that gain."""
-    gain, lowest, best, kept = np.zeros(1), np.zeros(cost.shape[0]), -np.inf, value
-    for sweeps in range(0, MOST_SWEEPS + 1, CHECKS):
-        kernels.hard_sweep(cost, space, value, gain, lowest, False)
+    lowest, best, kept = np.empty(cost.shape[0]), -np.inf, value.copy()
+    single = np.minimum(cost, kernels.NEVER).astype(np.float32)
+    given, probability = np.empty_like(single), np.full(value.shape, 1.0 / value.shape[1])
+    for _ in range(MOST_LOOKS):
+        kernels.least_residuals(cost, space, value, lowest)
         proven = float(lowest @ space.chance)
         better = proven > best + ENOUGH * abs(proven)
         if proven > best:
             best, kept = proven, value.copy()
-        if sweeps and not better:
+        if not better:
             break
-        for _ in range(CHECKS):
-            kernels.hard_sweep(cost, space, value, gain, lowest, True)
+        for _ in range(CHOICES):
+            chosen_and_settled(single, space, SHARPEST, value, probability, given)
     return kept, best

@@ -14,8 +14,9 @@ from runcard.mdp.arrays import Floats, Ints
 
 Singles = NDArray[np.float32]
 FAST = {"reassoc", "contract", "nsz", "nnan", "ninf", "arcp"}
-NEVER = np.float32(1e30)
+NEVER = np.float32(1e20)
 """The cost of what is not there."""
+LEAST_RATE = 1e-30
 FAR = 1e300
 """More than any sum; no infinity, which these loops are compiled without."""
 
@@ -198,64 +199,45 @@ def take_gifts(
 
 
 @njit(nogil=True, cache=True)
-def idle_outside(pattern_size: int, num_members: int, idle: int, num_trucks: int) -> int:
+def idle_outside(pattern_size: int, space: Any, idle: int) -> int:
     """The idle trucks outside of a neighbourhood; negative where there are no such states."""
+    if space.is_band:
+        return int(space.num_trucks - space.num_members)
     outside = idle - pattern_size
-    busy_outside = (num_trucks - idle) - (num_members - pattern_size)
+    busy_outside = (space.num_trucks - idle) - (space.num_members - pattern_size)
     return outside if busy_outside >= 0 else -1
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def soft_sweep(
+def choose(
     cost: Singles, space: Any, sharpness: np.float32, value: Floats, probability: Floats, given: Singles,
-    lowest: Floats, gain: Floats,
+    moves: Any, spent: Floats,
 ) -> None:  # fmt: skip
-    """One sweep of the values [levels, 2^s] and probabilities [levels, 2^s] of a neighbourhood, from the highest level.
+    """What a neighbourhood does at the values [levels, 2^s]: choices are spread over those that are nearly the best.
 
-    Values take the smallest sums; probabilities follow choices that are spread over nearly equal ones, and `given`
-    [levels, subsets, columns] is how often each is made. `lowest` [levels] are the smallest residuals, with values that
-    change meanwhile: an estimate.
+    `moves` are the rates at which that leads to other states, `spent` [levels, 2^s] what it costs, and `given` [levels,
+    subsets, columns] how often each subset is given at a level, by the probabilities [levels, 2^s].
     """
     num_levels, num_subsets, num_columns = cost.shape
     num_patterns = value.shape[1]
-    arriving = np.zeros(value.shape)
     best, spread = np.empty(num_columns, np.float32), np.empty(num_columns, np.float32)
     sums = np.empty((num_subsets, num_columns), np.float32)
     listed = np.empty(num_subsets, np.int64)
-    for level in range(num_levels - 1, -1, -1):
+    num_moves = 0
+    for level in range(num_levels):
         idle = space.first_level + level
         busy = space.num_trucks - idle
-        below, above = max(level - 1, 0), min(level + 1, num_levels - 1)
-        mass = 0.0
-        for f in range(num_patterns):
-            outside = idle_outside(space.size[f], space.num_members, idle, space.num_trucks)
-            here = 0.0
-            if outside >= 0:
-                here = arriving[level, f]
-                for bit in range(space.num_members):
-                    if f >> bit & 1:
-                        here += space.returns * probability[below, f & ~(1 << bit)]
-                here += space.returns * (busy + 1 - (space.num_members - space.size[f])) * probability[below, f]
-                if num_levels == 1 or mass + here == 0.0:
-                    here = max(here, 1e-12)
-            probability[level, f] = here
-            mass += here
-        for f in range(num_patterns):
-            probability[level, f] /= mass
         given[level] = 0.0
-        lowest[level] = FAR
-        leaving = 1.0 + space.returns * busy
         for f in range(num_patterns):
-            outside = idle_outside(space.size[f], space.num_members, idle, space.num_trucks)
+            state = level * num_patterns + f
+            spent[level, f] = moves.leaving[state] = 0.0
+            moves.first[state] = num_moves
+            outside = idle_outside(space.size[f], space, idle)
             if outside < 0:
+                moves.last[state] = num_moves
                 continue
-            own = value[level, f]
-            residual = 0.0
-            for bit in range(space.num_members):
-                if not f >> bit & 1:
-                    residual += space.returns * (value[above, f | (1 << bit)] - own)
-            residual += space.returns * (busy - (space.num_members - space.size[f])) * (value[above, f] - own)
-            chance = probability[level, f]
+            own, chance = value[level, f], np.float32(probability[level, f] / space.chance[level])
+            leaving = space.returns * (busy if level < num_levels - 1 else space.num_members - space.size[f])
             for c in range(len(space.needed)):
                 low, high = space.first_column[c], space.first_column[c + 1]
                 # Loops that count from 0 need no look at negative places, and become vector instructions.
@@ -278,11 +260,6 @@ def soft_sweep(
                         listed[num] = b
                         num += 1
                 total = np.float32(0.0)
-                for q in range(width):
-                    total += best[q] * rates[q]
-                residual += total
-                if chance < 1e-7:
-                    continue
                 spread[:width] = 0.0
                 for p in range(num):
                     tried = sums[p]
@@ -293,37 +270,97 @@ def soft_sweep(
                         tried[q] = found
                         spread[q] += found
                 for q in range(width):
-                    spread[q] = np.float32(chance) / spread[q]
+                    spread[q] = np.float32(1.0) / spread[q]
                 for p in range(num):
                     b, tried = listed[p], sums[p]
-                    gift = gifts[b]
+                    row, gift = costs[b], gifts[b]
                     leaves = np.float32(0.0)
                     for q in range(width):
                         found = tried[q] * spread[q]
-                        gift[q] += found
-                        leaves += found * rates[q]
-                    arriving[after, f & ~space.masks[b]] += leaves * space.chance[level]
-            lowest[level] = min(lowest[level], residual)
-            if level == num_levels - 1 and f == num_patterns - 1:
-                gain[0] = residual
-            value[level, f] += (residual - gain[0]) / leaving
-        for f in range(num_patterns):
-            probability[level, f] *= space.chance[level]
+                        gift[q] += found * chance
+                        found *= rates[q]
+                        leaves += found
+                        total += found * row[q]
+                    if leaves > 0.0 and not (b == 0 and after == level):
+                        moves.target[num_moves] = after * num_patterns + (f & ~space.masks[b])
+                        moves.rate[num_moves] = leaves
+                        num_moves += 1
+                        leaving += leaves
+                spent[level, f] += total
+            moves.last[state] = num_moves
+            moves.leaving[state] = max(leaving, LEAST_RATE)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def hard_sweep(cost: Floats, space: Any, value: Floats, gain: Floats, lowest: Floats, update: bool) -> None:
-    """The smallest residual of each level in `lowest`; if `update`, values are swept and they are an estimate."""
+def settle(moves: Any, spent: Floats, space: Any, value: Floats, probability: Floats, num_sweeps: int) -> float:
+    """Sweep the probabilities and the values [levels, 2^s] of what a neighbourhood does; what it costs an incident."""
+    num_levels, num_patterns = value.shape
+    values, arriving = value.ravel(), np.empty(value.size)
+    gain = 0.0
+    for _ in range(num_sweeps):
+        # Dispatches lead to lower levels or smaller patterns, which come after.
+        arriving[:] = 0.0
+        gain = 0.0
+        for level in range(num_levels - 1, -1, -1):
+            below = level if space.is_band else level - 1
+            busy = space.num_trucks - space.first_level - level
+            mass = 0.0
+            for f in range(num_patterns - 1, -1, -1):
+                state = level * num_patterns + f
+                if moves.leaving[state] == 0.0:  # there is no such state
+                    probability[level, f] = 0.0
+                    continue
+                here = arriving[state]
+                if below >= 0:
+                    for bit in range(space.num_members):
+                        if f >> bit & 1:
+                            here += space.returns * probability[below, f & ~(1 << bit)]
+                if 0 <= below < level:
+                    here += space.returns * (busy + 1 - space.num_members + space.size[f]) * probability[below, f]
+                here /= moves.leaving[state]
+                probability[level, f] = here
+                mass += here
+                for k in range(moves.first[state], moves.last[state]):
+                    arriving[moves.target[k]] += moves.rate[k] * here
+            if mass <= 0.0:
+                probability[level, num_patterns - 1] = mass = 1.0
+            for f in range(num_patterns):
+                probability[level, f] *= space.chance[level] / mass
+                gain += probability[level, f] * spent[level, f]
+        gain /= space.chance.sum()
+        for level in range(num_levels):
+            above = min(level + 1, num_levels - 1)
+            busy = space.num_trucks - space.first_level - level
+            for f in range(num_patterns):
+                state = level * num_patterns + f
+                if moves.leaving[state] == 0.0:
+                    continue
+                found = spent[level, f] - gain
+                for bit in range(space.num_members):
+                    if not f >> bit & 1:
+                        found += space.returns * value[above, f | (1 << bit)]
+                if above > level:
+                    found += space.returns * (busy - space.num_members + space.size[f]) * value[above, f]
+                for k in range(moves.first[state], moves.last[state]):
+                    found += moves.rate[k] * values[moves.target[k]]
+                value[level, f] = found / moves.leaving[state]
+        value -= value[num_levels - 1, num_patterns - 1]
+    return gain
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def least_residuals(cost: Floats, space: Any, value: Floats, lowest: Floats) -> None:
+    """Fill `lowest` [levels] with the smallest residual of each level at the values [levels, 2^s]."""
     num_levels, num_subsets, num_columns = cost.shape
     num_patterns = value.shape[1]
     best = np.empty(num_columns)
-    for level in range(num_levels - 1, -1, -1):
+    for level in range(num_levels):
         idle = space.first_level + level
         busy = space.num_trucks - idle
         above = min(level + 1, num_levels - 1)
         lowest[level] = FAR
         for f in range(num_patterns):
-            outside = idle_outside(space.size[f], space.num_members, idle, space.num_trucks)
+            outside = idle_outside(space.size[f], space, idle)
             if outside < 0:
                 continue
             own = value[level, f]
@@ -349,10 +386,6 @@ def hard_sweep(cost: Floats, space: Any, value: Floats, gain: Floats, lowest: Fl
                 for q in range(width):
                     residual += best[q] * rates[q]
             lowest[level] = min(lowest[level], residual)
-            if level == num_levels - 1 and f == num_patterns - 1:
-                gain[0] = residual
-            if update:
-                value[level, f] += (residual - gain[0]) / (1.0 + space.returns * busy)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
