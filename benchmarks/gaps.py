@@ -29,7 +29,7 @@ from benchmarks.row import Row
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.solve import solve_optimal
 
-NAMES: Final = ("one-step-mean-field", "fixed-card", "closest-first")
+NAMES: Final = ("one-step-neighbourhoods", "one-step-mean-field", "fixed-card", "closest-first")
 LOADS: Final = (0.02, 0.1, 0.4)
 SHARED: Final = (0.0, 1.0)
 GAMMA: Final = 0.2

@@ -176,8 +176,8 @@ class FactoredValues:
     @classmethod
     def from_arrays(cls, problem: DispatchProblem, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The tables of the arrays of a file; checked, because kernels read them without looking."""
-        stations = _split(arrays["table_stations"], arrays["table_num_stations"], problem.num_stations)
-        points = _split(arrays["table_points"], arrays["table_num_points"], problem.num_points)
+        stations = _split(arrays["table_stations"], arrays["table_num_stations"], problem.num_stations, least=1)
+        points = _split(arrays["table_points"], arrays["table_num_points"], problem.num_points, least=0)
         num_values = sum(int(np.prod(problem.trucks[own].astype(object) + 1)) for own in stations)
         value, busy = arrays["table_value"], arrays["table_busy"]
         if len(points) != len(stations) or any((np.diff(own) <= 0).any() for own in stations):
@@ -194,12 +194,12 @@ class FactoredValues:
         return table
 
 
-def _split(numbers: NDArray[Any], lengths: NDArray[Any], limit: int) -> tuple[NDArray[np.int64], ...]:
-    """The numbers of each table, all of them from 0 to limit - 1."""
+def _split(numbers: NDArray[Any], lengths: NDArray[Any], limit: int, *, least: int) -> tuple[NDArray[np.int64], ...]:
+    """The numbers of each table, at least so many and all of them from 0 to limit - 1."""
     whole = numbers.dtype == lengths.dtype == np.int64 and numbers.ndim == lengths.ndim == 1
-    if not whole or len(lengths) == 0 or lengths.min() < 1 or lengths.sum() != len(numbers):
+    if not whole or len(lengths) == 0 or lengths.min() < least or lengths.sum() != len(numbers):
         raise InputError("expected whole numbers of stations and demand points for each table of values")
-    if numbers.min() < 0 or numbers.max() >= limit:
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= limit):
         raise InputError("expected stations and demand points of the city in each table of values")
     return tuple(np.split(numbers, np.cumsum(lengths)[:-1]))
 

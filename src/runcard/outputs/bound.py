@@ -49,7 +49,7 @@ class BoundEffort:
 
     neighbourhood: int = 8
     """Trucks of a neighbourhood."""
-    num_steps: int = 400
+    num_steps: int = 300
     """Of the search for payments."""
     incidents: int = 200_000
     """To simulate for each policy. A precision to wait for would be no use: what is hardly ever late takes for ever."""

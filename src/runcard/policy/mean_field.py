@@ -176,10 +176,10 @@ def solve_mean_field(problem: DispatchProblem, options: SolveOptions = DEFAULTS)
     return MeanFieldPolicy(problem=problem, values=values, threads=options.threads)
 
 
-def read_mean_field(problem: DispatchProblem, stored: Stored) -> MeanFieldPolicy:
+def read_mean_field(problem: DispatchProblem, stored: Stored, *, name: str = NAME) -> MeanFieldPolicy:
     """The policy as a policy file holds it."""
     values = FactoredValues.from_arrays(problem, stored.arrays)
-    return MeanFieldPolicy(problem=problem, values=values, certificate=stored.certificate)
+    return MeanFieldPolicy(problem=problem, values=values, name=name, certificate=stored.certificate)
 
 
 RECIPE = Recipe(name=NAME, solve=solve_mean_field, read=read_mean_field)

@@ -15,7 +15,7 @@ from runcard.mdp.memory import check_states, count_states
 from runcard.mdp.percentiles import Windows, expected_windows, later_windows, named, percentiles, window_measures
 from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.policy import closest_first, fixed_card, mean_field, one_step, optimal, queueing
+from runcard.policy import closest_first, fixed_card, mean_field, neighbourhoods, one_step, optimal, queueing
 from runcard.policy.base import Policy
 from runcard.policy.options import team_number
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
@@ -30,6 +30,7 @@ RECIPES: Final = {
         queueing.RECIPE,
         queueing.PRINTED,
         mean_field.RECIPE,
+        neighbourhoods.RECIPE,
         fixed_card.RECIPE,
     )
 }

@@ -9,7 +9,7 @@ from tests.mdp.problems import make_problem, random_problem
 import runcard
 from runcard.errors import InputError, SizeError
 from runcard.mdp.bound import BoundProgress, ascent, lower_bound, neighbourhoods
-from runcard.mdp.bound.ascent import Ascent
+from runcard.mdp.bound.ascent import Ascent, Schedule
 from runcard.mdp.bound.certificate import certify
 from runcard.mdp.bound.neighbourhoods import find_neighbourhoods
 from runcard.mdp.from_city import dispatch_problem
@@ -36,12 +36,29 @@ def test_the_bound_is_never_above_the_optimum(seed: int) -> None:
     assert 0.0 <= found.lower <= optimum(problem)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_a_bound_without_levels_is_never_above_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same where values and payments do not look at the number of idle trucks, as in large departments."""
+    monkeypatch.setattr("runcard.mdp.bound.MOST_WITH_LEVELS", 0)
+    problem, rng = random_problem(seed), np.random.default_rng(seed)
+    found = lower_bound(problem, neighbourhood=int(rng.integers(2, 6)), steps=int(rng.integers(1, 60)), threads=1)
+    assert 0.0 <= found.lower <= optimum(problem)
+
+
+def test_without_levels_the_bound_is_near_the_optimum_at_low_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where trucks are mostly idle their number says little."""
+    monkeypatch.setattr("runcard.mdp.bound.MOST_WITH_LEVELS", 0)
+    problem = grid(12, 0.05, side=8)
+    assert lower_bound(problem, neighbourhood=6, steps=200).lower >= 0.9 * optimum(problem)
+
+
 @pytest.mark.parametrize("seed", range(30))
-def test_any_payments_and_values_prove_a_bound(seed: int) -> None:
+@pytest.mark.parametrize("band", [False, True])
+def test_any_payments_and_values_prove_a_bound(seed: int, band: bool) -> None:
     """Random payments and values, which nothing was done to improve, give a bound that is below the optimum."""
     rng = np.random.default_rng(seed)
     problem = make_problem([1] * 5 + [2], rng.integers(1, 4, 9).tolist(), seed=seed, load=float(rng.uniform(0.05, 0.8)))
-    climbed = Ascent(problem, find_neighbourhoods(problem, 3), 1)
+    climbed = Ascent(problem, find_neighbourhoods(problem, 3), 1, band=band)
     for payments in climbed.payments:
         payments[:] = rng.normal(0.0, 0.05, payments.shape)
     climbed.values[:] = rng.normal(0.0, 0.1, climbed.values.shape)
@@ -52,7 +69,7 @@ def test_a_payment_for_no_truck_counts_for_nothing() -> None:
     """Nobody pays it, so that nobody may collect it; and numbers that are none prove nothing."""
     problem = make_problem([1] * 5, [1, 2, 1, 2, 2], seed=1, load=0.3)
     climbed = Ascent(problem, find_neighbourhoods(problem, 3), 1)
-    climbed.climb(20)
+    climbed.climb(20, Schedule(0.1, 0.5, 0.05, 0.03, 0.01))
     before = certify(climbed)
     climbed.payments.own[:, 0] = -1.0
     assert certify(climbed) == before <= optimum(problem)

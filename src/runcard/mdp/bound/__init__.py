@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from runcard.errors import InputError, SizeError
-from runcard.mdp.bound.ascent import Ascent, level_window
+from runcard.mdp.bound.ascent import Ascent, Schedule, level_window, typical_cost
 from runcard.mdp.bound.certificate import certify
 from runcard.mdp.bound.neighbourhoods import Neighbourhoods, find_neighbourhoods
 from runcard.mdp.problem import DispatchProblem
@@ -13,6 +13,16 @@ from runcard.memory import SMALL_BYTES, available_bytes, in_words
 from runcard.threads import checked_threads
 
 MOST_MEMBERS = 10
+MOST_WITH_LEVELS = 60
+"""With more trucks than this the number of idle ones says little about a neighbourhood, and all steps are in one band."""
+LIKELY = 0.5
+"""A band is for departments where incidents find trucks enough at least so often."""
+BAND_PART = 0.3
+"""Of the steps, in one band before all levels."""
+ONLY_BAND = (0.05, 0.001, 0.03, 0.003)
+FIRST_BAND = (0.1, 0.02, 0.03, 0.01)
+ALL_LEVELS = (0.2, 0.003, 0.03, 0.003)
+"""The first and the last step and temperature (see `Schedule`)."""
 PAYMENT_BYTES = 32.0
 """Of a payment, with its slope, its moments and what follows from it, at most."""
 
@@ -39,23 +49,37 @@ class BoundProgress:
     """Of the bound so far; not certified."""
 
 
-def _check_memory(problem: DispatchProblem, found: Neighbourhoods) -> None:
-    """Raise a SizeError if what is paid at every level would not fit in memory."""
-    low, high = level_window(problem, found.members.shape[1])
-    needed = PAYMENT_BYTES * len(found.columns.point) * len(found.subsets) * (high - low + 1)
-    available = available_bytes()
-    if needed > max(available, SMALL_BYTES):
-        raise SizeError(
-            f"{len(found)} neighbourhoods of {found.members.shape[1]} trucks take about {in_words(needed)} of memory "
-            f"and {in_words(available)} are free: expected smaller neighbourhoods (--neighbourhood)"
-        )
+def climbed(
+    problem: DispatchProblem, found: Neighbourhoods, steps: int, threads: int | None,
+    progress: Callable[[BoundProgress], None] | None, *, levels: bool,
+) -> Ascent:  # fmt: skip
+    """The payments and values after so many steps: first in one band, then with all levels if these are wanted."""
+    scale = typical_cost(problem)
+    if float(problem.levels.idle_distribution[int(problem.trucks_needed.max()) :].sum()) < LIKELY:
+        in_band, levels = 0, True  # incidents hardly ever find trucks enough, as they do in a band
+    else:
+        in_band = max(1, round(BAND_PART * steps)) if levels else steps
+
+    def on_step(before: int) -> Callable[[int, float], None]:
+        def tell(step: int, estimate: float) -> None:
+            if progress is not None:
+                progress(BoundProgress(before + step, steps, estimate))
+
+        return tell
+
+    ascent = Ascent(problem, found, checked_threads(threads), band=in_band > 0)
+    if in_band > 0:
+        ascent.climb(in_band, Schedule(scale, *(FIRST_BAND if levels else ONLY_BAND)), on_step(0))
+        ascent = ascent.with_levels() if levels else ascent
+    ascent.climb(steps - in_band, Schedule(scale, *ALL_LEVELS), on_step(in_band))
+    return ascent
 
 
 def lower_bound(
     problem: DispatchProblem,
     *,
     neighbourhood: int = 8,
-    steps: int = 400,
+    steps: int = 300,
     threads: int | None = None,
     progress: Callable[[BoundProgress], None] | None = None,
 ) -> LowerBound:
@@ -65,17 +89,10 @@ def lower_bound(
     if steps < 1:
         raise InputError(f"expected steps >= 1, got {steps}")
     began = time.perf_counter()
-    found = find_neighbourhoods(problem, neighbourhood)
-    _check_memory(problem, found)
-    ascent = Ascent(problem, found, checked_threads(threads))
-
-    def on_step(step: int, estimate: float) -> None:
-        if progress is not None:
-            progress(BoundProgress(step, steps, estimate))
-
-    ascent.climb(steps, on_step)
-    total = problem.total_incidents_per_day
-    lower, _ = problem.proven(certify(ascent) * total, float("inf"))
+    found, levels = find_neighbourhoods(problem, neighbourhood), problem.num_trucks <= MOST_WITH_LEVELS
+    _check_memory(problem, found, levels=levels)
+    ascent = climbed(problem, found, steps, threads, progress, levels=levels)
+    lower, _ = problem.proven(certify(ascent) * problem.total_incidents_per_day, float("inf"))
     return LowerBound(
         lower=lower,
         neighbourhood=found.members.shape[1],
@@ -83,3 +100,15 @@ def lower_bound(
         steps=steps,
         seconds=time.perf_counter() - began,
     )
+
+
+def _check_memory(problem: DispatchProblem, found: Neighbourhoods, *, levels: bool) -> None:
+    """Raise a SizeError if what is paid at every level would not fit in memory."""
+    low, high = level_window(problem, found.members.shape[1]) if levels else (0, 0)
+    needed = PAYMENT_BYTES * len(found.columns.point) * len(found.subsets) * (high - low + 1)
+    available = available_bytes()
+    if needed > max(available, SMALL_BYTES):
+        raise SizeError(
+            f"{len(found)} neighbourhoods of {found.members.shape[1]} trucks take about {in_words(needed)} of memory "
+            f"and {in_words(available)} are free: expected smaller neighbourhoods (--neighbourhood)"
+        )

@@ -220,7 +220,7 @@ class Ascent:
 
     def climb(self, steps: int, schedule: Schedule, on_step: Callable[[int, float], None] | None = None) -> None:
         """Take so many steps."""
-        if self._steps == 0:
+        if self._steps == 0 and steps > 0:
             for _ in range(WARM_UP):
                 self._settle(1.0 / schedule.temperature(0.0))
         for step in range(steps):

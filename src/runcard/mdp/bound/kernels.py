@@ -201,8 +201,9 @@ def take_gifts(
 @njit(nogil=True, cache=True)
 def idle_outside(pattern_size: int, space: Any, idle: int) -> int:
     """The idle trucks outside of a neighbourhood; negative where there are no such states."""
-    if space.is_band:
-        return int(space.num_trucks - space.num_members)
+    if space.is_band:  # all of them, at the level where that is so
+        others = space.num_trucks - space.num_members
+        return int(others) if others + pattern_size >= idle else -1
     outside = idle - pattern_size
     busy_outside = (space.num_trucks - idle) - (space.num_members - pattern_size)
     return outside if busy_outside >= 0 else -1

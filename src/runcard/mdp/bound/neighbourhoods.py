@@ -1,8 +1,8 @@
 """Neighbourhoods of a department, and what each demand point sees of them.
 
 A truck here is one truck, not a station: stations of several trucks have several alike. Every demand point has its
-trucks in the order of its stations. A **neighbourhood** is a truck and those that serve the same demand points; they
-overlap. A demand point is at **home** in the one that has the most of its first trucks. It has a payment of its own for
+trucks in the order of its stations. A **neighbourhood** is the first trucks of some demand point; they overlap. A demand
+point is at **home** in the one that has the most of its first trucks. It has a payment of its own for
 each set of its **candidates** in each neighbourhood **near** it; for all other trucks it pays what everybody pays.
 
 An **option** of a demand point is a set of candidates, and a number of **others**: any other trucks, at the smallest
@@ -23,6 +23,8 @@ from runcard.mdp.problem import DispatchProblem
 
 CLOSENESS: Final = 0.6
 """A truck counts this much less than the one before it in the order of a demand point."""
+PER_TRUCK: Final = 1.0
+"""Neighbourhoods for each truck, at most."""
 REACH: Final = 4
 """Neighbourhoods with one of so many first trucks of a demand point are near it."""
 CANDIDATES: Final = {1: 24, 2: 20, 3: 12, 4: 9}
@@ -117,6 +119,8 @@ class Neighbourhoods:
 
     members: Ints
     """[neighbourhoods, s] trucks."""
+    home: Ints
+    """[J] the home of each demand point."""
     subsets: Subsets
     columns: Columns
     options: Options
@@ -147,7 +151,7 @@ def find_neighbourhoods(problem: DispatchProblem, size: int) -> Neighbourhoods:
     candidates = _candidates(problem, order, members, home)
     columns = _columns(problem, members, home, near, candidates)
     options = _options(problem, stations, members, home, near, candidates, subsets, columns)
-    return Neighbourhoods(members, subsets, columns, options)
+    return Neighbourhoods(members, home, subsets, columns, options)
 
 
 def _truck_order(problem: DispatchProblem, stations: Ints) -> Ints:
@@ -158,24 +162,34 @@ def _truck_order(problem: DispatchProblem, stations: Ints) -> Ints:
 
 
 def _cover(problem: DispatchProblem, order: Ints, size: int) -> tuple[Ints, Ints]:
-    """The members of each neighbourhood, and the home of each demand point."""
+    """The members of each neighbourhood, and the home of each demand point.
+
+    The first trucks of any demand point may be a neighbourhood. One after another the one is taken that brings the most
+    of what points need home, and at last those of trucks that are in none.
+    """
     num_points, num_trucks = order.shape
     weight = np.empty((num_points, num_trucks))
     np.put_along_axis(weight, order, CLOSENESS ** np.arange(num_trucks)[None, :], axis=1)
-    alike = (weight * problem.incidents_per_day[:, None]).T @ weight
-    np.fill_diagonal(alike, np.inf)
-    around = np.sort(np.argsort(-alike, axis=1, kind="stable")[:, :size], axis=1)
-    members = np.unique(around, axis=0)
-    home = weight[:, members].sum(axis=2).argmax(axis=1)
-    kept = set(home.tolist())
-    covered = set(members[sorted(kept)].ravel().tolist())
+    possible, of_point = np.unique(np.sort(order[:, :size], axis=1), axis=0, return_inverse=True)
+    at_home = weight[:, possible].sum(axis=2)
+    chosen, best = list[int](), np.zeros(num_points)
+    for _ in range(min(len(possible), max(1, round(PER_TRUCK * num_trucks)))):
+        more = problem.incidents_per_day @ np.maximum(at_home - best[:, None], 0.0)
+        chosen.append(int(more.argmax()))
+        best = np.maximum(best, at_home[:, chosen[-1]])
+    covered = set(possible[chosen].ravel().tolist())
     for truck in range(num_trucks):
         if truck not in covered:
-            own = int(np.flatnonzero((members == around[truck]).all(axis=1))[0])
-            kept.add(own)
-            covered |= set(members[own].tolist())
-    chosen = np.array(sorted(kept), np.int64)
-    return members[chosen].astype(np.int64), np.searchsorted(chosen, home).astype(np.int64)
+            nearest = int(weight[:, truck].argmax())
+            own = np.union1d(order[nearest, : size - 1], [truck])
+            if len(own) < size:
+                own = possible[of_point.ravel()[nearest]]
+            possible = np.vstack([possible, own])
+            chosen.append(len(possible) - 1)
+            covered |= set(own.tolist())
+    members = np.unique(possible[chosen], axis=0)
+    home = weight[:, members].sum(axis=2).argmax(axis=1)
+    return members.astype(np.int64), home.astype(np.int64)
 
 
 def _near(order: Ints, members: Ints, home: Ints) -> NDArray[np.bool_]:
