@@ -17,15 +17,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.calibrate.layout import NAN, DayTable, Layout, iso_format
 from runcard.city.conditions import near, shown
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 EPOCH: Final = date(1970, 1, 1)
 DAY_SECONDS: Final = 86400
 HALF_HOUR: Final = 1800
-NAN: Final = float("nan")
 MOST_KEPT: Final = 400_000
 """So many clock times are remembered; there are 86,400 unless they have fractions."""
 EARLIEST, LATEST = 1900, 2200
@@ -40,17 +41,15 @@ class Clock:
     """Reads the times of a log, all written in one way."""
 
     def __init__(self, time_format: str, time_zone: str | None) -> None:
-        self._iso = time_format == "iso"
+        self._format, self._iso = time_format, time_format == "iso"
         self._date_format, self._cut, self._time_format = ("", "", "") if self._iso else _parts(time_format)
         self._cuts = self._date_format.count(self._cut) + 1 if self._cut else 1
         self._zone = None if time_zone is None else _zone(time_zone)
         self._days: dict[str, int] = {}
         self._seconds: dict[str, tuple[float, float | None]] = {}
         self._offsets: dict[int, tuple[int, int]] = {}
-        self._mark = " "
-        self._even_days: dict[str, float] = {}
-        self._uneven_days: set[str] = set()
-        self._bare_seconds: dict[str, float] = {}
+        self._layouts: dict[str, Layout | None] = {}
+        self._even_days = DayTable(self._even_day)
         self.with_offset = self.without_offset = self.read_twice = 0
 
     def read(self, text: str) -> tuple[float, float | None]:
@@ -68,31 +67,9 @@ class Clock:
             found = self._read_clock(clock)
         if found[1] is None:
             self.without_offset += 1
-            if self._cuts == 1:
-                self._remember(" " if " " in text else "T", day, days, clock, found[0])
         else:
             self.with_offset += 1
         return days * DAY_SECONDS + found[0], found[1]
-
-    def _remember(self, mark: str, day: str, days: int, clock: str, seconds: float) -> None:
-        """Keep what `times` needs, if it can be added up: a day on which the clocks did not change."""
-        if mark != self._mark:
-            self._mark = mark
-            self._even_days.clear()
-            self._bare_seconds.clear()
-        if day not in self._even_days and day not in self._uneven_days:
-            begin, num_parts = days * DAY_SECONDS, DAY_SECONDS // HALF_HOUR
-            offsets = {(0, 0)}
-            if self._zone is not None:
-                offsets = {self._offsets_of(begin // HALF_HOUR + part) for part in range(num_parts)}
-            first, second = next(iter(offsets))
-            if len(offsets) == 1 and first == second:
-                self._even_days[day] = float(begin - first)
-            else:
-                self._uneven_days.add(day)
-        if len(self._bare_seconds) >= MOST_KEPT:
-            self._bare_seconds.clear()
-        self._bare_seconds[clock] = seconds
 
     def _read_day(self, text: str) -> int:
         try:
@@ -121,20 +98,47 @@ class Clock:
         self._seconds[text] = seconds, None if offset is None else offset.total_seconds()
         return self._seconds[text]
 
+    def columns(self, columns: Sequence[Sequence[str]]) -> tuple[Floats, Ints]:
+        """[column, row] the UTC seconds of many rows, NaN where a text is empty, and the rows that `times` has to read.
+
+        Nearly all times are of one layout, without an offset in the text, and the clocks did not change on their day.
+        What these are does not depend on the rest of their row.
+        """
+        found = np.full((len(columns), len(columns[0])), NAN)
+        widths = np.array([np.fromiter(map(len, texts), np.int64, len(texts)) for texts in columns])
+        is_text = widths > 0
+        for texts, width, seconds in zip(columns, widths, found, strict=True):
+            layout = self._layout(next(filter(None, texts), ""))
+            if layout is not None:
+                places, of_day = layout.read(texts, width)
+                seconds[:] = self._even_days.numbers(places) + of_day
+        is_other = (np.isnan(found) & is_text).any(axis=0)
+        self.without_offset += int(np.count_nonzero(is_text[:, ~is_other]))
+        return found, np.flatnonzero(is_other)
+
+    def _layout(self, example: str) -> Layout | None:
+        """The layout of a column with such a time; None if it is not all figures, or `read` would cut it elsewhere."""
+        time_format = iso_format(example) if self._iso else self._format
+        if "%f" in time_format and len(example) == Layout(time_format.replace("%f", "%F")).width:
+            time_format = time_format.replace("%f", "%F")
+        if time_format not in self._layouts:
+            layout = Layout(time_format)
+            is_fit = layout.is_complete and not (self._cut == "T" and " " in time_format)
+            self._layouts[time_format] = layout if is_fit else None
+        return self._layouts[time_format]
+
+    def _even_day(self, day: date) -> float:
+        """The UTC seconds at which a day begins; NaN if the clocks change on it."""
+        if not EARLIEST <= day.year <= LATEST:
+            return NAN
+        begin, offsets = (day - EPOCH).days * DAY_SECONDS, {(0, 0)}
+        if self._zone is not None:
+            offsets = {self._offsets_of(begin // HALF_HOUR + part) for part in range(DAY_SECONDS // HALF_HOUR)}
+        first, second = next(iter(offsets))
+        return float(begin - first) if len(offsets) == 1 and first == second else NAN
+
     def times(self, texts: Sequence[str]) -> list[float]:
         """The UTC seconds of the times of one row, in order; NaN where a text is empty. A TimeError if one is none."""
-        # Nearly all rows are of days and clock times that were met before, without an offset in the text, and the
-        # clocks did not change on that day.
-        mark, days, seconds = self._mark, self._even_days, self._bare_seconds
-        try:
-            found = [days[(part := text.partition(mark))[0]] + seconds[part[2]] if text else NAN for text in texts]
-        except KeyError:
-            return self._read_times(texts)
-        self.without_offset += len(texts) - texts.count("")
-        return found
-
-    def _read_times(self, texts: Sequence[str]) -> list[float]:
-        """The same for times of any kind."""
         found, unsure = [], False
         for text in texts:
             if not text:

@@ -4,6 +4,7 @@ import csv
 import io
 from collections import Counter
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 HEADER: Final = ("line", "reason", "incident", "unit", "found")
@@ -20,6 +21,11 @@ class Rejected:
     def add(self, line: int, reason: str, *, incident: str = "", unit: str = "", found: str = "") -> None:
         """Note that a line is not used."""
         self.rows.append((line, reason, incident, unit, found))
+
+    def in_order(self, begin: int = 0) -> int:
+        """Put those from a number on in the order of their lines. How many there are."""
+        self.rows[begin:] = sorted(self.rows[begin:], key=itemgetter(0))
+        return len(self.rows)
 
     @property
     def counts(self) -> dict[str, int]:

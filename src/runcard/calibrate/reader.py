@@ -1,0 +1,349 @@
+"""The rows of a log as arrays, taken some thousand at a time, column by column.
+
+What a row means may depend on the rows before it: an incident has the type and the place of the first row that says
+them, and numbers of names go by their first use. Both are found for all rows of a chunk at once, so that the answer is
+that of taking the rows one by one. Only a row that is rejected, or whose times need more than a sum, is looked at by
+itself.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache, lru_cache
+from itertools import chain, compress, count
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.calibrate.clock import MOST_KEPT, Clock, TimeError
+from runcard.calibrate.layout import NAN
+from runcard.calibrate.mapping import PLACE_COLUMNS, TIMES, LogMapping, Vocabulary
+from runcard.calibrate.rejected import Rejected
+from runcard.calibrate.rows import Columns
+from runcard.city.conditions import is_text, plain, shown
+
+MOST_DRIVE_SECONDS: Final = 2 * 3600.0
+MOST_TURNOUT_SECONDS: Final = 3600.0
+MOST_BUSY_SECONDS: Final = 24 * 3600.0
+SECOND_FILE: Final = "incidents file: "
+"""The begin of the reasons for which rows of the second file are rejected."""
+LEFT_OUT: Final = -2
+"""The number of a type that the mapping leaves out."""
+NAMES: Final = ("incident", "unit", "station", "kind", "type", "node")
+"""The columns in which control characters are refused."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+RESPONSE: Final = np.dtype(
+    [
+        ("line", np.int64),
+        ("incident", np.int64),
+        ("unit", np.int64),
+        ("station", np.int64),
+        ("kind", np.int64),
+        *((name, np.float64) for name in TIMES),
+    ]
+)
+"""A unit response: its line in the file, the numbers of its incident, unit, station and kind (-1: the log does not
+say), and its moments in seconds since 1970, NaN where the log has none."""
+
+INCIDENT: Final = np.dtype(
+    [
+        ("line", np.int64),
+        ("type", np.int64),
+        ("node", np.int64),
+        ("x", np.float64),
+        ("y", np.float64),
+        ("time", np.float64),
+    ]
+)
+"""An incident: the line where it is first named, the numbers of its type and of its node in `places` (-1: none), its
+position, and its first moment in seconds since 1970."""
+
+ABOUT: Final = np.dtype(
+    [
+        *((name, INCIDENT[name]) for name in INCIDENT.names or ()),
+        ("received", np.float64),
+        ("unsure_time", np.float64),
+        ("second_file", np.bool_),
+        ("answered", np.bool_),
+    ],
+    align=True,
+)
+"""What is known of an incident so far: besides, when the call came by the second file; the first moment of rows whose
+times cannot be right; whether only the second file has named it, whose line it then has; and whether a unit of a kind
+of the mapping was sent."""
+NOTHING: Final = np.array([(-1, -1, -1, NAN, NAN, NAN, NAN, np.inf, False, False)], ABOUT)
+
+
+class Names:
+    """The numbers of names, in the order in which they are met; -1 for an empty one."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[str, int] = defaultdict(count().__next__, {"": -1})
+
+    def __len__(self) -> int:
+        return len(self._numbers) - 1
+
+    def number(self, name: str) -> int:
+        """The number of a name."""
+        return self._numbers[name]
+
+    def numbers(self, names: Sequence[str]) -> Ints:
+        """[name] their numbers."""
+        return np.fromiter(map(self._numbers.__getitem__, names), np.int64, len(names))
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The names, in the order of their numbers."""
+        return tuple(self._numbers)[1:]
+
+
+class Reader:
+    """Takes the rows of the second file, if there is one, and then those of the log."""
+
+    def __init__(self, mapping: LogMapping) -> None:
+        self.clock = Clock(mapping.time_format, mapping.time_zone)
+        self.rejected = Rejected()
+        self.incidents, self.units, self.stations = Names(), Names(), Names()
+        self.kinds, self.types, self.places, self._orders = Names(), Names(), Names(), Names()
+        self._known = np.empty(0, ABOUT)
+        self._responses = [np.empty(0, RESPONSE)]
+        self._of_order = [np.empty(0, np.int64)]
+        self._every_kind, self._has_kinds = mapping.every_kind, "kind" in mapping.columns
+        self._kind = cache(Vocabulary(mapping.kinds).find)
+        self._types, self._type = Vocabulary(mapping.types), cache(self._number_of_type)
+        self._pattern = re.compile(mapping.position_pattern) if mapping.position_pattern else None
+        self._position = lru_cache(MOST_KEPT)(self._read_position)
+
+    @property
+    def about(self) -> NDArray[np.void]:
+        """[incident] what is known of each."""
+        return self._known[: len(self.incidents)]
+
+    @property
+    def responses(self) -> NDArray[np.void]:
+        """[response] all rows that can be used so far."""
+        return np.concatenate(self._responses)
+
+    @property
+    def orders(self) -> Ints:
+        """[response] the number of its order, -1 if the log does not say it."""
+        return np.concatenate(self._of_order)
+
+    def take_incidents(self, lines: list[int], columns: Columns) -> None:
+        """Take rows of the second file."""
+        lines, columns = self._named(lines, columns, SECOND_FILE)
+        num_known = len(self.incidents)
+        numbers = self._numbers(columns)
+        own, first = np.unique(numbers, return_index=True)
+        is_first = np.zeros(len(lines), np.bool_)
+        is_first[first[own >= num_known]] = True
+        for row in np.flatnonzero(~is_first).tolist():
+            self.rejected.add(lines[row], f"{SECOND_FILE}the same incident again", incident=columns["incident"][row])
+        lines, columns, numbers = *_chosen(lines, columns, is_first), numbers[is_first]
+        self.about["line"][numbers] = lines
+        self.about["second_file"][numbers] = True
+        self._take_places(numbers, columns)
+        self._take_types(numbers, columns["type"])
+        (received,), others = self.clock.columns([columns["received"]])
+        for row in others.tolist():
+            with suppress(TimeError):
+                (received[row],) = self.clock.times((columns["received"][row],))
+        self.about["received"][numbers] = received
+
+    def take(self, lines: list[int], columns: Columns) -> None:
+        """Take rows of the log."""
+        lines, columns = self._named(lines, columns)
+        num_known = len(self.incidents)
+        numbers = self._numbers(columns)
+        own, first = np.unique(numbers, return_index=True)
+        is_new = (own >= num_known) | self.about["second_file"][own]  # from here on it is known by its line in the log
+        self.about["line"][own[is_new]] = np.array(lines, np.int64)[first[is_new]]
+        self.about["second_file"][own] = False
+        of_type = self._take_types(numbers, columns["type"])
+        self._take_places(numbers, columns)
+        kinds = [self._every_kind] * len(lines) if self._every_kind else []
+        if not kinds:
+            kinds = list(map(self._kind, columns["kind"])) if self._has_kinds else [""] * len(lines)
+        is_kind = _are_texts(kinds) | (not self._has_kinds)
+        is_left_out = is_kind & (of_type == LEFT_OUT)
+        for row in np.flatnonzero(~is_kind | is_left_out).tolist():
+            if not is_kind[row]:
+                reason = f"kind {plain(columns['kind'][row]) or 'empty'} is not in the mapping"
+            else:
+                word = columns["type"][row]
+                reason = f"type {plain(word) if word else 'of the incident'} is not in the mapping"
+            self.rejected.add(lines[row], reason, incident=columns["incident"][row], unit=columns["unit"][row])
+        keep = is_kind & ~is_left_out
+        self.about["answered"][numbers[keep]] = True
+        self._take_responses(*_chosen(lines, columns | {"kind": kinds}, keep), numbers[keep])
+
+    def _named(self, lines: list[int], columns: Columns, prefix: str = "") -> tuple[list[int], Columns]:
+        """The rows that name their incident, without control characters in any name."""
+        names, units = columns["incident"], columns["unit"]
+        are_texts = is_text("".join("".join(columns[key]) for key in NAMES))
+        if all(names) and are_texts:
+            return lines, columns
+        keep = _are_texts(names)
+        for row in np.flatnonzero(~keep).tolist():
+            self.rejected.add(lines[row], f"{prefix}no incident number", unit=units[row])
+        for row in [] if are_texts else np.flatnonzero(keep).tolist():
+            if not is_text("".join(columns[key][row] for key in NAMES)):
+                keep[row] = False
+                reason, unit = f"{prefix}control characters in a name", "" if prefix else shown(units[row])
+                self.rejected.add(lines[row], reason, incident=shown(names[row]), unit=unit)
+        return _chosen(lines, columns, keep)
+
+    def _numbers(self, columns: Columns) -> Ints:
+        """[row] the number of its incident, for which there is room in `about` from now on."""
+        numbers = self.incidents.numbers(columns["incident"])
+        if (missing := len(self.incidents) - len(self._known)) > 0:
+            self._known = np.concatenate((self._known, np.repeat(NOTHING, missing + len(self._known))))
+        return numbers
+
+    def _take_types(self, numbers: Ints, words: list[str]) -> Ints:
+        """[row] the type of its incident, as the rows up to this one say it; an incident has the first that is said."""
+        types = self.about["type"]
+        found = types[numbers]
+        is_unknown = found == -1
+        is_said = is_unknown & _are_texts(words)
+        first = _first(numbers, np.flatnonzero(is_said))
+        types[numbers[first]] = [self._type(words[row]) for row in first.tolist()]
+        since = dict(zip(numbers[first].tolist(), first.tolist(), strict=True))
+        silent = np.flatnonzero(is_unknown & ~is_said).tolist() if since else []
+        is_said[[row for row in silent if since.get(int(numbers[row]), row) < row]] = True  # by a row before it
+        found[is_said] = types[numbers[is_said]]
+        return found
+
+    def _number_of_type(self, word: str) -> int:
+        name = self._types.find(word)
+        return self.types.number(name) if name else LEFT_OUT
+
+    def _take_places(self, numbers: Ints, columns: Columns) -> None:
+        """Take the place of every incident that has none, from the first row with one that can be read."""
+        about = self.about
+        unknown = np.isnan(about["x"][numbers]) & (about["node"][numbers] < 0)
+        x, y, nodes, positions = (list(compress(columns[key], unknown.tolist())) for key in PLACE_COLUMNS)
+        cells = chain.from_iterable(map(self._position, x, y, positions))
+        at = np.fromiter(cells, np.float64, 2 * len(x)).reshape(-1, 2)
+        at[has_node := _are_texts(nodes)] = NAN
+        numbers = numbers[unknown]
+        first = _first(numbers, np.flatnonzero(has_node | np.isfinite(at[:, 0])))
+        of = numbers[first]
+        about["x"][of], about["y"][of] = at[first].T
+        about["node"][of] = self.places.numbers([nodes[place] for place in first.tolist()])
+
+    def _read_position(self, x: str, y: str, position: str) -> tuple[float, float]:
+        """The position in the cells of a row, NaN if there is none that can be read."""
+        if self._pattern is not None and position:
+            match = self._pattern.search(position)
+            x, y = (match["x"] or "", match["y"] or "") if match else ("", "")
+        try:
+            found = float(x), float(y)
+        except ValueError:
+            return NAN, NAN
+        return found if abs(found[0]) < 1e9 and abs(found[1]) < 1e9 else (NAN, NAN)
+
+    def _take_responses(self, lines: list[int], columns: Columns, numbers: Ints) -> None:
+        """Take what the units did, in rows of incidents and kinds that the mapping knows."""
+        moments, unread = self._moments([columns[name] for name in TIMES])
+        received, dispatched = moments[:2]
+        received[:] = np.where(np.isnan(received), self.about["received"][numbers], received)
+        wait = dispatched - received
+        received[~((wait >= 0.0) & (wait <= MOST_BUSY_SECONDS))] = NAN  # no call is answered before it comes, or later
+        known = np.where(np.isnan(received), dispatched, received)
+        fault = _faults(moments)
+        is_bad = (fault > 0) | ~(_are_texts(columns["unit"]) | _are_texts(columns["station"]))
+        is_bad[list(unread)] = True
+        for row in np.flatnonzero(is_bad).tolist():
+            unit = columns["unit"][row]
+            no_unit = "" if unit or columns["station"][row] else "no unit"
+            reason = unread.get(row) or no_unit or FAULTS[fault[row]]
+            found = " ".join(filter(None, (columns[name][row] for name in TIMES))) if "read" in reason else ""
+            self.rejected.add(lines[row], reason, incident=columns["incident"][row], unit=unit, found=found[:80])
+        first_moment = np.take_along_axis(moments, np.isnan(moments).argmin(axis=0)[None], axis=0)[0]
+        np.fmin.at(self.about["unsure_time"], numbers[is_bad], first_moment[is_bad])
+        keep = ~is_bad
+        np.fmin.at(self.about["time"], numbers[keep], known[keep])
+        lines, names = _chosen(lines, {key: columns[key] for key in ("unit", "station", "kind", "order")}, keep)
+        taken = np.empty(len(lines), RESPONSE)
+        taken["line"], taken["incident"] = lines, numbers[keep]
+        taken["unit"], taken["station"] = self.units.numbers(names["unit"]), self.stations.numbers(names["station"])
+        taken["kind"] = self.kinds.numbers(names["kind"])
+        self._of_order.append(self._orders.numbers(names["order"]))
+        for name, seconds in zip(TIMES, moments, strict=True):
+            taken[name] = seconds[keep]
+        self._responses.append(taken)
+
+    def _moments(self, columns: Sequence[Sequence[str]]) -> tuple[Floats, dict[int, str]]:
+        """[moment, row] the moments of the rows; and by row why some cannot be used: then they are those that can be
+        read."""
+        found, others = self.clock.columns(columns)
+        unread = {}
+        for row in others.tolist():
+            texts = [column[row] for column in columns]
+            try:
+                found[:, row] = self.clock.times(texts)
+            except TimeError as error:
+                unread[row] = str(error)
+                for place, text in enumerate(texts):
+                    try:
+                        (found[place, row],) = self.clock.times((text,))
+                    except TimeError:
+                        found[place, row] = NAN
+        return found, unread
+
+
+FAULTS: Final = (
+    "",
+    "no time of dispatch",
+    "on the road before it was dispatched",
+    "on scene before it was dispatched or on the road",
+    "free before it was dispatched or on scene",
+    "on the road for more than 2 hours",
+    "on the road more than an hour after dispatch",
+    "busy for more than a day",
+)
+"""Why the moments of a row cannot be right; the first that is true is said."""
+
+
+def _faults(moments: Floats) -> Ints:
+    """[row] the number of its fault, 0 if it has none. The log may lack any moment but the dispatch."""
+    _, dispatched, en_route, on_scene, available = moments
+    return np.select(
+        [
+            np.isnan(dispatched),
+            en_route < dispatched,
+            (on_scene < dispatched) | (on_scene < en_route),
+            (available < dispatched) | (available < en_route) | (available < on_scene),
+            on_scene - en_route > MOST_DRIVE_SECONDS,
+            en_route - dispatched > MOST_TURNOUT_SECONDS,
+            available - dispatched > MOST_BUSY_SECONDS,
+        ],
+        range(1, len(FAULTS)),
+    )
+
+
+def _are_texts(texts: list[str]) -> Bools:
+    """[text] whether it is not empty."""
+    return np.fromiter(map(bool, texts), np.bool_, len(texts))
+
+
+def _first(numbers: Ints, rows: Ints) -> Ints:
+    """Those of the rows in which a number stands for the first time, in order."""
+    return rows[np.sort(np.unique(numbers[rows], return_index=True)[1])]
+
+
+def _chosen(lines: list[int], columns: Columns, keep: Bools) -> tuple[list[int], Columns]:
+    """The rows that are kept."""
+    if keep.all():
+        return lines, columns
+    chosen = keep.tolist()
+    different = {id(texts): texts for texts in columns.values()}  # those that the mapping does not name are the same
+    kept = {key: list(compress(texts, chosen)) for key, texts in different.items()}
+    return list(compress(lines, chosen)), {key: kept[id(texts)] for key, texts in columns.items()}
