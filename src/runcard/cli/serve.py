@@ -1,5 +1,6 @@
 """`runcard serve`: the decision service."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -74,6 +75,7 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("runcard serve", error.name or "fastapi", "service") from error
+    gc.disable()  # what is loaded stays, so that looking for garbage among it only takes time
     from runcard.service.app import make_app
     from runcard.service.server import bound_sockets, get_ready, run_server
     from runcard.service.settings import ServiceSettings

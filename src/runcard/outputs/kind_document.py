@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from runcard.city.model import Standard
 from runcard.mdp.problem import LAST_MINUTES, MINUTES
 from runcard.outputs.reasons import reason_of
-from runcard.outputs.report.words import rule_words
+from runcard.outputs.words import rule_words
 from runcard.policy.anywhere import HerePolicy
 from runcard.policy.department import KindDecision
 from runcard.policy.options import team_number

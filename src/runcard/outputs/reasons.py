@@ -12,8 +12,7 @@ from typing import Final
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import Standard
 from runcard.mdp.problem import MINUTES
-from runcard.outputs.report.words import and_list, number_words, percent_words
-from runcard.outputs.words import counted, team_words
+from runcard.outputs.words import and_list, counted, number_words, percent_words, team_words
 from runcard.policy.base import Option
 from runcard.policy.department import KindDecision
 from runcard.policy.options import first_in_order, team_ids

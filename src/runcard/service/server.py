@@ -245,8 +245,8 @@ def get_ready(app: FastAPI) -> None:
     except Exception:  # decisions do not need the explorer
         _log.exception("the explorer failed, decisions are answered all the same")
     # What is loaded stays: looking through it again and again for garbage would take a tenth of the time.
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(*GARBAGE)
     sys.setswitchinterval(SWITCH_SECONDS)
 
