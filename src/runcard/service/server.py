@@ -246,7 +246,6 @@ def get_ready(app: FastAPI) -> None:
         _log.exception("the explorer failed, decisions are answered all the same")
     # What is loaded stays: looking through it again and again for garbage would take a tenth of the time.
     gc.freeze()
-    gc.enable()
     gc.set_threshold(*GARBAGE)
     sys.setswitchinterval(SWITCH_SECONDS)
 
