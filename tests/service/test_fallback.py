@@ -145,6 +145,23 @@ def test_a_quick_policy_that_once_takes_too_long_is_computed_in_a_thread(
     assert (policy["name"], policy["slow"]) == ("optimal", True)
 
 
+def test_a_policy_that_the_machine_held_up_is_quick_again(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After so many quick answers in a row one late one counts no more; a policy that always was slow stays so."""
+    monkeypatch.setattr("runcard.service.answers.FORGIVEN_AFTER", 3)
+    client = serve(limit_ms=5_000.0)
+    store, slow = client.app.state.parts.store, list[bool]()
+    for found_quick in (True, False):
+        store.add(replace(store.serving, slow=True, found_quick=found_quick), serve=True)
+        for _ in range(4):
+            answer = client.post("/v1/decisions", json={"area": "n5", "type": "fire"}).json()
+            assert not answer["fallback"]
+            slow.append(store.serving.slow)
+    assert slow == [True, True, False, False, *[True] * 4]
+    assert caplog.text.count("its answers are computed at once again") == 1
+
+
 def test_a_place_off_the_demand_points_is_answered_for_too(serve: Any, stuck: threading.Event) -> None:
     """The fallback for coordinates uses the card of the closest area as the crow flies, and says so."""
     client = serve(limit_ms=20.0)

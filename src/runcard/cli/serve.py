@@ -1,5 +1,6 @@
 """`runcard serve`: the decision service."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -74,9 +75,10 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("runcard serve", error.name or "fastapi", "service") from error
-    from runcard.service.app import make_app
-    from runcard.service.server import bound_sockets, get_ready, run_server
-    from runcard.service.settings import ServiceSettings
+    with _no_garbage():
+        from runcard.service.app import make_app
+        from runcard.service.server import bound_sockets, get_ready, run_server
+        from runcard.service.settings import ServiceSettings
 
     settings = ServiceSettings(
         files=tuple(files),
@@ -91,7 +93,7 @@ def serve(
         time_zone=time_zone,
     )
     with bound_sockets(settings) as sockets:  # before the work
-        with _patience():
+        with _patience(), _no_garbage():
             app = make_app(settings)
             get_ready(app)
         _say(app.state.parts.store.serving, settings, audit)
@@ -101,6 +103,16 @@ def serve(
     # Everything is written and closed. A thread that still computes an answer or cards would hold up the exit.
     sys.stdout.flush()
     os._exit(0)
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Look for no garbage: what is loaded stays, so that looking through it only takes time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @contextmanager

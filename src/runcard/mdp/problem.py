@@ -240,6 +240,16 @@ class DispatchProblem:
         """The incidents per truck and busy time."""
         return float(self.incidents_per_day.sum() / (self.returns_per_day * self.trucks.sum()))
 
+    @cached_property
+    def known_teams(self) -> dict[tuple[str, ...], int]:
+        """The numbers of teams that were asked for by the ids of their stations, kept by `policy.options`."""
+        return {}
+
+    @cached_property
+    def known_ids(self) -> dict[tuple[int, int], tuple[str, ...]]:
+        """The same the other way round: ids by number and trucks needed."""
+        return {}
+
     def missed(self, number: int) -> NDArray[np.float64]:
         """[T, J] the chance to miss the first standard of each demand point, the second, ..., from 0."""
         return self.measures.get(standard_measure(number), self.measures[P_LATE])

@@ -31,7 +31,7 @@ def tidied(diagram: Any, owner: Positions, stays: NDArray[np.bool_]) -> Position
     size = (len(owner), len(owner))
     both = (np.append(lengths[known], lengths[known]), (np.append(one, other), np.append(other, one)))
     borders = coo_array(both, shape=size).tocsr()
-    fixed = stays | (owner < 0)
+    fixed, still = stays | (owner < 0), 0
     for turn in range(2 * MAX_PASSES):
         shared = _shared(borders, owner)
         best = np.asarray(shared.argmax(axis=1)).ravel()
@@ -40,6 +40,9 @@ def tidied(diagram: Any, owner: Positions, stays: NDArray[np.bool_]) -> Position
         # Neighbours that both moved at once could exchange their areas for ever.
         moves &= np.arange(len(owner)) % 2 == turn % 2
         owner = np.where(moves, best, owner)
+        still = 0 if moves.any() else still + 1
+        if still == 2:  # neither the even nor the odd ones move any more
+            break
     for _ in range(MAX_PASSES):
         moved = _without_small_pieces(borders, owner, fixed)
         if np.array_equal(moved, owner):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from math import isfinite
 from typing import Any, Final
 
@@ -9,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import Standard
-from runcard.mdp.problem import LAST_MINUTES, MINUTES, DispatchProblem
+from runcard.mdp.problem import LAST_MINUTES, MINUTES
 from runcard.outputs.reasons import reason_of
-from runcard.outputs.report.words import rule_words
+from runcard.outputs.words import rule_words
 from runcard.policy.anywhere import HerePolicy
-from runcard.policy.base import Option
 from runcard.policy.department import KindDecision
 from runcard.policy.options import team_number
 
@@ -41,11 +41,7 @@ def kind_document(
         **own,
         "price": _known(decision.price),
         "standards": [
-            {
-                "rule": rule_words(of), "arrivals": of.arrivals, "target_minutes": of.target_minutes,
-                "weight": of.weight, "chance": 1.0 - chance,
-            }
-            for of, chance in zip(standards, missed, strict=True)
+            {**_rule(of), "chance": 1.0 - chance} for of, chance in zip(standards, missed, strict=True)
         ],
         "alternatives": [
             {"units": list(fleet.unit_ids(other.team, one.idle)), "p_late": other.p_late, **of_other,
@@ -53,6 +49,15 @@ def kind_document(
             for other, of_other in zip(decision.alternatives, others, strict=True)
         ],
         "reason": reason_of(one, order),
+    }  # fmt: skip
+
+
+@cache
+def _rule(standard: Standard) -> dict[str, Any]:
+    """What is the same of a standard in every answer."""
+    return {
+        "rule": rule_words(standard), "arrivals": standard.arrivals, "target_minutes": standard.target_minutes,
+        "weight": standard.weight,
     }  # fmt: skip
 
 
@@ -68,19 +73,21 @@ def minutes_of(one: KindDecision, *, compute: bool = True) -> tuple[Minutes, lis
         problem, others = policy.arrivals_of(replace(one.decision, alternatives=())), ()
     means, p90 = problem.measures, problem.p90_minutes
     first, last = means.get(MINUTES), means.get(LAST_MINUTES)
-    own = _row(one, problem, one.decision, (first, p90.get("first"), last, p90.get("last")))
-    rows = [dict(zip(MEANS, _row(one, problem, other, (first, last)), strict=True)) for other in others]
-    unknown = dict.fromkeys(MEANS)
-    return dict(zip(MINUTE_NAMES, own, strict=True)), rows or [unknown] * len(one.decision.alternatives)
+    team, point = team_number(problem, one.decision.team), one.point
+    tables = (first, p90.get("first"), last, p90.get("last"))
+    own = {name: _entry(table, team, point) for name, table in zip(MINUTE_NAMES, tables, strict=True)}
+    if not others:
+        return own, [dict.fromkeys(MEANS) for _ in one.decision.alternatives]
+    numbers = [team_number(problem, other.team) for other in others]
+    return own, [
+        {"first_minutes": _entry(first, number, point), "last_minutes": _entry(last, number, point)}
+        for number in numbers
+    ]
 
 
-def _row(
-    one: KindDecision, problem: DispatchProblem, option: Option, tables: Sequence[NDArray[np.float64] | None]
-) -> list[float | None]:
-    """What tables say of a team."""
-    team, point = team_number(problem, option.team), one.point
-    # `item` takes a tenth of the time that [team, point] does
-    return [None if table is None else _known(table.item(team, point)) for table in tables]
+def _entry(table: NDArray[np.float64] | None, team: int, point: int) -> float | None:
+    """What a table says of a team; `item` takes a tenth of the time that [team, point] does."""
+    return None if table is None else _known(table.item(team, point))
 
 
 def _known(number: float) -> float | None:

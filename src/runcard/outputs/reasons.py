@@ -12,8 +12,7 @@ from typing import Final
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import Standard
 from runcard.mdp.problem import MINUTES
-from runcard.outputs.report.words import and_list, number_words, percent_words
-from runcard.outputs.words import counted, team_words
+from runcard.outputs.words import and_list, counted, number_words, percent_words, team_words
 from runcard.policy.base import Option
 from runcard.policy.department import KindDecision
 from runcard.policy.options import first_in_order, team_ids
@@ -40,7 +39,7 @@ def met_words(chance: float) -> str:
 
 def reason_of(one: KindDecision, order: str | None = None) -> str:
     """Why the units of a kind go, in one sentence; `order` says of what, if it is one that the policy did not make."""
-    team, kind, free = one.decision.team, one.fleet.kind, int(one.trucks.sum())
+    team, kind, free = one.decision.team, one.fleet.kind, sum(one.trucks.tolist())
     from_outside = team.count(OUTSIDE_ID)
     if from_outside == len(team):
         return f"No {kind} is free: {team_words(team)} must come, {ASSUMED}."
@@ -55,7 +54,7 @@ def reason_of(one: KindDecision, order: str | None = None) -> str:
     if order == ON_CARD:
         return f"{names} {are} the first free {kinds} {order}."
     closest = _closest(one)
-    if sorted(closest) != sorted(team):
+    if closest != team and sorted(closest) != sorted(team):
         return _instead(one, closest)
     how = "as close as any other free" if _tied(one) else "the closest free"
     better = "" if order == BY_TIME else ", and no other choice does better now and later"
@@ -101,7 +100,8 @@ def _instead(one: KindDecision, closest: tuple[str, ...]) -> str:
     names = and_list(kept)
     begin = f"{and_list(going)} {'goes' if len(going) == 1 else 'go'} in place of the "
     begin += f"{'equally close' if tied else 'closer'} {names}"
-    found = next((option for option in one.decision.alternatives if sorted(option.team) == sorted(closest)), None)
+    wanted = sorted(closest)
+    found = next((option for option in one.decision.alternatives if sorted(option.team) == wanted), None)
     stay = "stays" if len(kept) == 1 else "stay"
     if found is None or not isfinite(found.price):
         better = counted(1 + len(one.decision.alternatives), "choice")

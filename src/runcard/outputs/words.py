@@ -6,10 +6,13 @@ from math import floor, log10
 from typing import Final
 
 from runcard.city.conditions import OUTSIDE_ID, near
+from runcard.city.model import City, Standard
 
 MAX_CHOICES: Final = 12
 """An error names at most this many choices one by one; of more it says how many there are."""
 
+
+ORDINALS: Final = ("first", "second", "third", "fourth")
 
 TINY: Final = 1e-4
 """Numbers that are nearer to zero are shown in scientific notation: as decimals they would be rows of zeros."""
@@ -75,3 +78,43 @@ def expected_one_of(noun: str, choices: Iterable[str], got: str, *, guess: bool 
     if len(distinct) > MAX_CHOICES:
         named += f", ... {len(distinct)} in all"
     return f"expected a {noun} ({named}), got {got!r}{near(got, distinct) if guess else ''}"
+
+
+def and_list(words: Sequence[str]) -> str:
+    """Words as a phrase: "E01", "E01 and E02", "E01, E02 and E03"; "no unit" for none."""
+    if not words:
+        return "no unit"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def percent_words(part: float) -> str:
+    """A fraction as a percentage with three digits, but no more than two decimals."""
+    return f"{100.0 * part:.{1 if abs(part) >= 0.0995 else 2}f} %"
+
+
+def minutes_words(minutes: float) -> str:
+    """Minutes with two decimals."""
+    return f"{minutes:.2f} min"
+
+
+def number_words(number: float) -> str:
+    """A number with three digits that count, and commas between thousands; no sign for nothing."""
+    if abs(number) >= 100.0:
+        return f"{number:,.0f}"
+    return f"{number + 0.0:.3g}" if abs(number) >= 0.005 else "0"
+
+
+def rule_words(standard: Standard) -> str:
+    """A standard as a chief says it: "fire: second of 2 engines in 10 min"."""
+    before = f"{standard.type}: " if standard.type else ""
+    of = f" of {standard.trucks} {standard.kind}s" if standard.trucks > 1 else f" {standard.kind}"
+    return f"{before}{ORDINALS[standard.arrivals - 1]}{of} in {standard.target_minutes:g} min"
+
+
+def price_words(city: City) -> tuple[float, str]:
+    """What costs and prices are multiplied with, and what they then are."""
+    if city.objective.minimise == "minutes":
+        return 1.0, "response minutes a call"
+    what = "missed standards" if city.standards else "late incidents"
+    more = "" if city.objective.minimise == "late" else f" (a minute counts as {city.objective.weight:g})"
+    return 1000.0, f"{what}{more} per 1,000 calls"

@@ -128,9 +128,11 @@ class HerePolicy(PricedPolicy):
         listed = np.isfinite(price)
         return teams[listed], price[listed]
 
-    def _choose(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]) -> int:
+    def _choose(
+        self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]
+    ) -> int | None:
         if self.order is None:
-            return super()._choose(idle, point, teams, price)
+            return None
         return int(np.searchsorted(teams, first_in_order(self.problem, self.order, idle, point)))
 
 

@@ -39,9 +39,11 @@ class PricedPolicy(ABC):
         teams = idle_teams(self.problem, idle, point)
         return teams, self._prices(idle, teams)
 
-    def _choose(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]) -> int:
-        """Where the team that goes stands in `teams`."""
-        return int((self.problem.cost[teams, point] + price).argmin())
+    def _choose(
+        self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]
+    ) -> int | None:
+        """Where the team that goes stands in `teams`; None for the one with the smallest cost now + price."""
+        return None
 
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams, by number, when `idle` [I] trucks of each station are idle, the teams' among them."""
@@ -75,7 +77,7 @@ class Values:
         """The prices h(f-a) - h(f) of teams."""
         layout = self.problem.layout
         state = int(idle @ layout.states.stride)
-        prices: NDArray[np.float64] = self.value[state - layout.offset[teams]] - self.value[state]
+        prices: NDArray[np.float64] = self.value.take(state - layout.offset.take(teams)) - self.value.item(state)
         return prices
 
 

@@ -71,6 +71,13 @@ class Fleet:
             found[unit.station_id].append(unit.unit_id)
         return {station_id: tuple(there) for station_id, there in found.items()}
 
+    @cached_property
+    def _only(self) -> Mapping[str, str]:
+        """The unit of each station that has one."""
+        return {OUTSIDE_ID: OUTSIDE_ID} | {
+            home: there[0] for home, there in self._by_station.items() if len(there) == 1
+        }
+
     def idle_trucks(self, idle: Collection[str]) -> NDArray[np.int64]:
         """[I] how many of the idle units each station has."""
         counts = [0] * self.problem.num_stations
@@ -83,7 +90,10 @@ class Fleet:
         """The units of a team of station ids: of each station the first that are idle."""
         if not self.units:
             return tuple(team)
-        by_station, found = self._by_station, list[str]()
+        try:
+            return tuple([self._only[station_id] for station_id in team])
+        except KeyError:  # some station has several
+            by_station, found = self._by_station, list[str]()
         for station_id in team:
             there = (OUTSIDE_ID,) if station_id == OUTSIDE_ID else by_station[station_id]
             if len(there) > 1:

@@ -34,7 +34,7 @@ by at most a tolerance. `SAFETY` times the difference is stated as the error.
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ ROUNDING = 2e-8
 """What comes round again, and rounding."""
 CHUNK = 256
 """Means whose times are put on a lattice at once."""
+MOST_KEPT = 64
+"""Transforms of single times that are kept: those of a few lattices."""
 
 Floats = NDArray[np.float64]
 Transforms = NDArray[np.complex128]
@@ -66,7 +68,7 @@ class Lattice:
     """
 
     def __init__(self, horizon: float, num_steps: int, *, room: int = 0, theta: float = THETA) -> None:
-        self.horizon, self.num_steps, self.theta = horizon, num_steps, theta
+        self.horizon, self.num_steps, self.room, self.theta = horizon, num_steps, room, theta
         self.step = horizon / num_steps
         self.size = num_steps + 1 + 2 * PAD
         self.length = int(next_fast_len(max(self.size + PAD, room), real=True))
@@ -118,6 +120,10 @@ class Lattice:
         run_each(fill, [slice(low, low + CHUNK) for low in range(0, len(means), CHUNK)], available_threads())
         return found
 
+    def transform(self, law: AnyLaw, mean: float) -> Transforms:
+        """[frequency] the transform of one time. It is kept, for turnout and the way from outside: write to a copy."""
+        return _transform(law, mean, self.horizon, self.num_steps, self.room, self.theta)
+
     def _powers(self, law: ScaleLaw, means: Vector) -> Transforms:
         """[mean, frequency] the transforms of the random parts of times that add up."""
         g = 1.0 - self._step_on
@@ -157,6 +163,12 @@ class Lattice:
         """[..., frequency] the transforms, delayed, of times whose chances of at most (place - PAD) h are given."""
         found: Transforms = rfft(np.diff(arrived, prepend=0.0, axis=-1) * self.weights, self.length, axis=-1)
         return found
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _transform(law: AnyLaw, mean: float, horizon: float, num_steps: int, room: int, theta: float) -> Transforms:
+    found: Transforms = Lattice(horizon, num_steps, room=room, theta=theta).transforms(law, np.array([mean]))[0]
+    return found
 
 
 def lattice_masses(law: Law, means: Vector, times: Vector) -> tuple[Floats, Vector]:

@@ -32,6 +32,7 @@ with the law of the coupled branch, or apart, each truck with the law of the oth
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log1p, sqrt
 
 import numpy as np
@@ -201,6 +202,7 @@ def branches(cv: float) -> tuple[tuple[float, float], tuple[float, float]]:
     return (chance, 0.5 / chance), (1.0 - chance, 0.5 / (1.0 - chance))
 
 
+@lru_cache(maxsize=64)
 def unit_law(model: str, cv: float | None = None, tail_index: float | None = None) -> UnitLaw:
     """The law of a time of mean 1 of a model."""
     if model == "exponential":

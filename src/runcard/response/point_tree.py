@@ -65,13 +65,12 @@ def turnout_transform(travel: Travel, lattice: Lattice) -> Transforms:
     """[frequency] that of the time before a truck leaves."""
     if travel.turnout_minutes == 0.0:
         return np.ones(lattice.num_frequencies, np.complex128)
-    found: Transforms = lattice.transforms(travel.turnout, np.array([travel.turnout_minutes]))[0]
-    return found
+    return lattice.transform(travel.turnout, travel.turnout_minutes)
 
 
 def outside_transform(travel: Travel, lattice: Lattice) -> Transforms:
     """[frequency] that of the time of a truck from outside."""
-    one_link = lattice.transforms(travel.laws.alone, np.array([travel.outside_minutes]))[0]
+    one_link = lattice.transform(travel.laws.alone, float(travel.outside_minutes))
     found: Transforms = one_link**travel.outside_links * turnout_transform(travel, lattice)
     if travel.fixed_part > 0.0:
         found *= lattice.shifts(np.array([travel.fixed_part * travel.outside_links * travel.outside_minutes]))[0]

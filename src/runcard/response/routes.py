@@ -23,6 +23,8 @@ MAX_DISTANCES = 1 << 24
 
 LEAST_LINK = 10.0 * kernels.TIE
 """No link may be shorter than this part of the longest route: rounding would choose the route."""
+MOST_KEPT = 8
+"""Places that were asked for alone, whose minutes are kept."""
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -66,17 +68,34 @@ class Roads:
 
     def minutes_to(self, nodes: Sequence[int] | Ints) -> Iterator[tuple[slice, Ints, Floats]]:
         """A few of the nodes at a time: their places, they, and the minutes to each from every node [row, node]."""
-        arriving = self._arriving
         step = max(1, MAX_DISTANCES // self.num_nodes)
         for low in range(0, len(nodes), step):
             part = np.array(nodes[low : low + step], np.int32)
-            if self.one_mean:
-                found = np.empty((len(part), self.num_nodes))
-                kernels.fill_hops(arriving, part, found)
-                found *= self.minutes[0]
-            else:
-                found = _dijkstra(self._graph, part)
+            # A decision at one place asks for it again and again: for each kind, and for what is said of its units.
+            found = self._kept(int(part[0])) if len(nodes) == 1 else self._minutes_to(part)
             yield slice(low, low + len(part)), part, found
+
+    def _kept(self, node: int) -> Floats:
+        found = self._last_ones.get(node)
+        if found is None:
+            found = self._minutes_to(np.array([node], np.int32))
+            if len(self._last_ones) >= MOST_KEPT:
+                self._last_ones.clear()
+            self._last_ones[node] = found
+        return found
+
+    @cached_property
+    def _last_ones(self) -> dict[int, Floats]:
+        return {}
+
+    def _minutes_to(self, nodes: Ints) -> Floats:
+        """[row, node] the minutes to each of some nodes from every node."""
+        if not self.one_mean:
+            return _dijkstra(self._graph, nodes)
+        found = np.empty((len(nodes), self.num_nodes))
+        kernels.fill_hops(self._arriving, nodes, found)
+        found *= self.minutes[0]
+        return found
 
     def next_links(self, nodes: Ints, minutes: Floats) -> Ints:
         """[row, node] the next link from every node on the way to each of some nodes; -1: there, or no way."""

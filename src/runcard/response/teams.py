@@ -112,10 +112,9 @@ class Teams:
         A search, because one look-up is not worth the table of all codes; what was found is kept, since a department
         sends the same teams again and again.
         """
-        wanted = sorted(map(int, stations))
-        key = tuple(wanted)
+        key = tuple(sorted(map(int, stations)))
         if key not in self._found:
-            self._found[key] = self._search(wanted)
+            self._found[key] = self._search(list(key))
         return self._found[key]
 
     @cached_property
@@ -136,10 +135,8 @@ class Teams:
     def idle(self, idle: NDArray[np.int64], size: int) -> NDArray[np.int64]:
         """The numbers of the teams of `size` trucks that can go when `idle` [I] trucks of each station are idle."""
         first, stations, nth = self._by_size[size]
-        enough = np.ones(stations.shape[1], np.bool_)
-        for place in range(size):
-            enough &= idle[stations[place]] >= nth[place]
-        numbers: NDArray[np.int64] = first + np.flatnonzero(enough)
+        enough = np.asarray((idle.take(stations) >= nth).all(axis=0))
+        numbers: NDArray[np.int64] = first + enough.nonzero()[0]
         return numbers
 
     @cached_property

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -23,11 +24,13 @@ from runcard.policy.department import DepartmentDecision
 from runcard.service.board import Board
 from runcard.service.documents import DecisionRequest
 from runcard.service.fallback import Fallback
-from runcard.service.policies import LoadedPolicy, PolicyStore
+from runcard.service.policies import SLOW_SECONDS, LoadedPolicy, PolicyStore
 from runcard.service.problems import ProblemError
 from runcard.service.settings import ServiceSettings, zone_of
 
 SLOW_THREADS: Final = 2
+FORGIVEN_AFTER: Final = 100
+"""After so many quick answers in a row, a policy that once took long was not the reason: the machine had other work."""
 
 _log = logging.getLogger("runcard.service")
 
@@ -65,6 +68,8 @@ class Answerer:
         self._threads = ThreadPoolExecutor(SLOW_THREADS, thread_name_prefix="runcard-decide")
         self.waiting = 0
         """Slow answers that are computed or wait."""
+        self._quick_answers = Counter[str]()
+        """By version of a policy: its quick answers since it took long."""
 
     def close(self) -> None:
         """Wait for nobody."""
@@ -168,24 +173,39 @@ class Answerer:
     def _watch(self, policy: LoadedPolicy, seconds: float) -> None:
         """Compute a policy in a thread from now on, if it took longer than it may: everybody else had to wait."""
         if seconds > self._limit_seconds:
-            self.store.mark_slow(policy)
+            self.store.mark(policy, slow=True)
+            self._quick_answers[policy.version] = 0
             _log.warning(
                 "%s took %.0f ms for an answer, the limit is %g ms: from now on it is computed in a thread",
                 policy.name, 1000.0 * seconds, 1000.0 * self._limit_seconds,
             )  # fmt: skip
 
+    def _forgive(self, asked: Situation, seconds: float) -> None:
+        """Answer at once again by a policy that was quick, took long once, and has been quick ever since."""
+        policy = asked.policy
+        if asked.is_simple and policy.found_quick:
+            quick = self._quick_answers[policy.version] + 1 if seconds <= SLOW_SECONDS else 0
+            self._quick_answers[policy.version] = quick % FORGIVEN_AFTER
+            if quick == FORGIVEN_AFTER and policy.slow:
+                self.store.mark(policy, slow=False)
+                _log.warning("%s is as quick as before: its answers are computed at once again", policy.name)
+
     def _documented(self, asked: Situation, found: DepartmentDecision, *, minutes: bool = True) -> dict[str, Any]:
         desk = asked.policy.desks[asked.period]
         return desk.document(found, incident_class=asked.incident_class, minutes=minutes)
 
-    def _slowly(self, asked: Situation, early: list[DepartmentDecision]) -> dict[str, Any]:
-        """The answer of a policy that may be slow; the decision is in `early` before its minutes are computed.
+    def _slowly(self, asked: Situation, early: list[DepartmentDecision]) -> tuple[dict[str, Any], float]:
+        """The answer of a policy that may be slow, and the seconds of a processor that it took.
+
+        The decision is in `early` before its minutes are computed.
 
         At an address minutes take as long as the decision. While others wait for a thread they are left out: who goes
         is worth more than when they are there.
         """
+        began = time.thread_time()
         early.append(self._decide(asked))
-        return self._documented(asked, early[0], minutes=self.waiting <= SLOW_THREADS)
+        document = self._documented(asked, early[0], minutes=self.waiting <= SLOW_THREADS)
+        return document, time.thread_time() - began
 
     async def _in_time(self, asked: Situation) -> tuple[dict[str, Any] | None, str | None]:
         """The answer of a policy that may be slow; None, and why, if it does not come in time."""
@@ -199,7 +219,9 @@ class Answerer:
         waited.add_done_callback(_look_at)
         try:
             async with asyncio.timeout(self._limit_seconds):
-                return await asyncio.shield(waited), None
+                document, seconds = await asyncio.shield(waited)
+            self._forgive(asked, seconds)
+            return document, None
         except TimeoutError:
             computed.cancel()  # it does not begin if it has not yet
             if early:
@@ -216,7 +238,7 @@ def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         loop.call_soon_threadsafe(call)
 
 
-def _look_at(future: asyncio.Future[dict[str, Any]]) -> None:
+def _look_at(future: asyncio.Future[tuple[dict[str, Any], float]]) -> None:
     """Look at the error of a late answer: nobody waits for it any more, and asyncio would complain."""
     if not future.cancelled():
         future.exception()

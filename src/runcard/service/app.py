@@ -49,8 +49,9 @@ def make_app(settings: ServiceSettings, *, audit: AuditLog | None = None) -> Fas
         held.close()
 
     app = FastAPI(
-        title="runcard", version=__version__, description=DESCRIPTION, lifespan=life, docs_url=None, redoc_url=None
-    )
+        title="runcard", version=__version__, description=DESCRIPTION, lifespan=life, docs_url=None, redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # its own metrics are at /metrics
+    )  # fmt: skip
     app.state.parts, app.state.keys = parts, keys
     app.state.scenes, app.state.scene_turns, app.state.day_turns = make_scenes(parts), Turns(), Turns()
     add_problem_handlers(app)

@@ -30,6 +30,10 @@ CHECKED: Final = frozenset({"/health", "/ready"})
 MOST_CLIENTS: Final = 10_000
 DISCARDED_BYTES: Final = 16 << 20
 """So much of a body that is too long is read and forgotten: else the client would go on sending, and see no answer."""
+BODY: Final = "runcard.body"
+"""Where in the scope of a request its body is, once it is read."""
+WHOLE: Final = "runcard.whole"
+"""In the scope of a request whose body has come: nobody needs to wait for it."""
 ENDING: Final = "the service is ending: ask again in a while"
 
 
@@ -106,7 +110,7 @@ class Gate:
             return receive
         if headers.media_type != "application/json":
             raise ProblemError(415, f"expected Content-Type: application/json, got {headers.media_type!r:.80}")
-        return await self._body(headers, receive)
+        return await self._body(scope, headers, receive)
 
     def _check_site(self, headers: Headers, method: str) -> None:
         """Refuse what a page of another site makes a browser send: on loopback there are no keys to stop it."""
@@ -115,7 +119,7 @@ class Gate:
         if headers.origin and method not in SAFE and headers.origin.partition("://")[2] != headers.host:
             raise ProblemError(403, f"Origin: expected a page of this service, got {headers.origin!r:.80}")
 
-    async def _body(self, headers: Headers, receive: Receive) -> Receive:
+    async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         """What gives the app the whole body at once."""
         most = self._settings.body_bytes
         too_long = ProblemError(413, f"expected a body of at most {most:,} bytes", {"Connection": "close"})
@@ -123,7 +127,7 @@ class Gate:
             raise too_long
         body, length = b"", 0
         try:
-            async with asyncio.timeout(self._settings.body_seconds):
+            async with asyncio.timeout(None if WHOLE in scope else self._settings.body_seconds):
                 more = True
                 while more:
                     message = await receive()
@@ -140,6 +144,7 @@ class Gate:
         if length > most:
             raise too_long
         _check_names(body)
+        scope[BODY] = body
         whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def received() -> Message:
@@ -151,7 +156,7 @@ class Gate:
 def _check_names(body: bytes) -> None:
     """Raise a ProblemError about an object with two keys of one name: whoever reads it would see only the last."""
     try:
-        json.loads(body, object_pairs_hook=_once)
+        _DECODER.decode(body.decode(json.detect_encoding(body), "surrogatepass"))  # as `json.loads` does
     except (ValueError, RecursionError):
         return  # the app says what is wrong with it
 
@@ -163,6 +168,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise ProblemError(422, f"expected every key once, got {twice!r:.80} several times")
     return found
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_once)  # `json.loads` would make one for each body
 
 
 def _check_key(key: Key | None, role: str | None, *, given: bool) -> None:

@@ -48,6 +48,8 @@ class LoadedPolicy:
     """When its file was written."""
     slow: bool = True
     """Whether it may take long: its answers are computed in a thread."""
+    found_quick: bool = False
+    """Whether it was quick when it was tried."""
 
     @cached_property
     def first(self) -> Department:
@@ -90,7 +92,7 @@ class LoadedPolicy:
             for sample in desk.samples():
                 slowest = max(slowest, min(_seconds(desk, *sample) for _ in range(3)))
         next(iter(self.desks.values())).try_address()
-        return replace(self, slow=slowest > SLOW_SECONDS)
+        return replace(self, slow=slowest > SLOW_SECONDS, found_quick=slowest <= SLOW_SECONDS)
 
     def changed_on_disk(self) -> bool:
         """Whether its file is another one now, or is gone."""
@@ -274,12 +276,12 @@ class PolicyStore:
         self._by_name, self.serving = by_name, serving  # one step of the event loop: no request sees half of it
         self._add_closest_first()
 
-    def mark_slow(self, policy: LoadedPolicy) -> None:
-        """Hold a policy as one that may take long, unless another one has taken its place."""
+    def mark(self, policy: LoadedPolicy, *, slow: bool) -> None:
+        """Hold a policy as one that may take long, or does not, unless another one has taken its place."""
         if self._by_name.get(policy.name) is policy:
-            slow = replace(policy, slow=True)
-            self._by_name = {**self._by_name, policy.name: slow}
-            self.serving = slow if self.serving is policy else self.serving
+            marked = replace(policy, slow=slow)
+            self._by_name = {**self._by_name, policy.name: marked}
+            self.serving = marked if self.serving is policy else self.serving
 
     def forget(self, name: str) -> None:
         """Forget a policy that does not answer."""

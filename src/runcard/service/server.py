@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from runcard.errors import RuncardError
+from runcard.service.limits import WHOLE
 from runcard.service.parts import Parts
 from runcard.service.problems import problem_response
 from runcard.service.settings import ServiceSettings
@@ -42,7 +43,8 @@ _log = logging.getLogger("runcard.service")
 class PatientProtocol(HttpToolsProtocol):
     """HTTP/1.1 with limits: how many connections, how long the headers are, and how slow a client may be.
 
-    One timer runs whenever something is expected of the client: the headers of a request, then the rest of its body.
+    A time is set whenever something is expected of the client: the headers of a request, then the rest of its body. One
+    timer looks whether it has come: a new one for each part of each request would take longer than reading it.
     """
 
     seconds: float = 10.0
@@ -50,7 +52,11 @@ class PatientProtocol(HttpToolsProtocol):
     most: int = 512
     """Connections at a time."""
     admitted = True
+    _due: float | None = None
+    """When the client is given up, by the clock of the loop."""
     _timer: asyncio.TimerHandle | None = None
+    _looks = 0.0
+    """When the timer ends."""
     _stuck: asyncio.TimerHandle | None = None
     _in_head = _begun = False
     _head_bytes = 0
@@ -75,7 +81,8 @@ class PatientProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
-        self._settle()
+        self._due = None
+        self._stop_timer()
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -89,7 +96,7 @@ class PatientProtocol(HttpToolsProtocol):
                 self._give_up()
         if (
             getattr(self.cycle, "response_complete", True)
-            and self._timer is None
+            and self._due is None
             and self.timeout_keep_alive_task is None
         ):
             self._wait(self.seconds)  # it sent what begins no request
@@ -108,7 +115,8 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Wait no longer."""
-        self._settle()
+        self._due = None
+        self.scope[WHOLE] = True  # type: ignore[typeddict-unknown-key]
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -131,16 +139,28 @@ class PatientProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def _wait(self, seconds: float) -> None:
-        self._settle()
-        self._timer = self.loop.call_later(seconds, self._give_up)
+        self._due = self.loop.time() + seconds
+        if self._timer is None or self._looks > self._due:
+            self._look_at(self._due)
 
-    def _settle(self) -> None:
+    def _look_at(self, moment: float) -> None:
+        self._stop_timer()
+        self._timer, self._looks = self.loop.call_at(moment, self._look), moment
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._due is not None and self._due > self._looks:
+            self._look_at(self._due)
+        elif self._due is not None:
+            self._give_up()
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _give_up(self) -> None:
-        self._timer = None
+        self._due = None
         if not self.transport.is_closing():
             self.transport.close()
 
@@ -225,7 +245,6 @@ def get_ready(app: FastAPI) -> None:
     except Exception:  # decisions do not need the explorer
         _log.exception("the explorer failed, decisions are answered all the same")
     # What is loaded stays: looking through it again and again for garbage would take a tenth of the time.
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -9,16 +9,8 @@ from runcard.outputs.report.answers import FarUnit
 from runcard.outputs.report.findings import Report
 from runcard.outputs.report.sensitivity import Row
 from runcard.outputs.report.solved import per_year
-from runcard.outputs.report.words import (
-    and_list,
-    left_out,
-    number_words,
-    percent_words,
-    rule_words,
-    summary,
-    survival,
-    verdict,
-)
+from runcard.outputs.report.words import left_out, summary, survival, verdict
+from runcard.outputs.words import and_list, number_words, percent_words, rule_words
 from runcard.simulate.result import Interval
 
 

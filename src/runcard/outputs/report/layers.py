@@ -17,8 +17,8 @@ from runcard.outputs.page import classes_of, sequential
 from runcard.outputs.panels import NOBODY, Panel, area_colours, ground_of
 from runcard.outputs.report.answers import Answer
 from runcard.outputs.report.findings import Report, StationUnits
-from runcard.outputs.report.words import and_list, minutes_words, percent_words, price_words, rule_words
 from runcard.outputs.team_shares import TeamShares
+from runcard.outputs.words import and_list, minutes_words, percent_words, price_words, rule_words
 
 Layer = dict[str, Any]
 

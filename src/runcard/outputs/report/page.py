@@ -22,6 +22,7 @@ from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import TITLES, Row
 from runcard.outputs.report.solved import CARD, Effort
 from runcard.outputs.steps import NO_STEPS, Steps
+from runcard.outputs.words import minutes_words, percent_words, price_words, rule_words
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.result import Interval
 
@@ -63,7 +64,7 @@ def report_page(report: Report, *, command: str = "") -> str:
     template = environment.from_string((files("runcard.outputs.report") / "page.html").read_text("utf-8"))
     parts, results, city = page_parts(), report.solved.results, report.city
     data = {"ground": ground_of(city), "layers": layers_of(report), "note": _map_note(report)}
-    times, unit = words.price_words(city)
+    times, unit = price_words(city)
     return template.render(
         report=report,
         city=city,
@@ -114,9 +115,9 @@ def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
     results, exact, city = report.solved.results, report.solved.exact, report.city
     total = [
         Cell(
-            missed=words.percent_words(one.missed.mean) if not city.standards else _per_100(one.missed.mean),
+            missed=percent_words(one.missed.mean) if not city.standards else _per_100(one.missed.mean),
             interval=interval_words(one.missed, exact),
-            minutes=words.minutes_words(one.mean_minutes),
+            minutes=minutes_words(one.mean_minutes),
             change=_change(one.fewer),
         )
         for one in results
@@ -128,13 +129,13 @@ def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
             one = result.standards[number]
             cells.append(
                 Cell(
-                    missed="no incidents" if one.missed is None else words.percent_words(one.missed.mean),
+                    missed="no incidents" if one.missed is None else percent_words(one.missed.mean),
                     interval="" if one.missed is None else interval_words(one.missed, exact),
-                    minutes="–" if one.minutes is None else words.minutes_words(one.minutes),
+                    minutes="–" if one.minutes is None else minutes_words(one.minutes),
                     change="" if one.fewer is None else _change(one.fewer),
                 )
             )
-        found.append((words.rule_words(standard), cells))
+        found.append((rule_words(standard), cells))
     return found
 
 
@@ -162,7 +163,7 @@ def interval_words(given: Interval, exact: bool) -> str:
         return "proven"
     if not isfinite(given.low) or not isfinite(given.high):
         return "not known"
-    low, high = (words.percent_words(end) for end in (given.low, given.high))
+    low, high = (percent_words(end) for end in (given.low, given.high))
     return f"{low.removesuffix(' %')} to {high.removesuffix(' %')}"
 
 
@@ -173,8 +174,8 @@ def _kind_rows(report: Report) -> list[tuple[str, list[Cell]]]:
         cells = []
         for result in report.solved.results:
             one = result.kinds[kind]
-            p90 = "–" if one.p90_minutes is None else words.minutes_words(one.p90_minutes)
-            cells.append(Cell(missed="", interval="", minutes=words.minutes_words(one.mean_minutes), p90=p90))
+            p90 = "–" if one.p90_minutes is None else minutes_words(one.p90_minutes)
+            cells.append(Cell(missed="", interval="", minutes=minutes_words(one.mean_minutes), p90=p90))
         found.append((kind, cells))
     return found
 
@@ -246,5 +247,5 @@ def _settings(report: Report) -> list[tuple[str, str]]:
         "Method": method,
     }
     if any(one.weight != 1.0 for one in city.standards):
-        found["Weights of standards"] = ", ".join(f"{words.rule_words(one)}: {one.weight:g}" for one in city.standards)
+        found["Weights of standards"] = ", ".join(f"{rule_words(one)}: {one.weight:g}" for one in city.standards)
     return list(found.items())

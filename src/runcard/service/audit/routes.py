@@ -14,8 +14,6 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from runcard.service.audit.clocks import limit_of
-from runcard.service.audit.drift import find_drift
-from runcard.service.audit.drift_page import drift_page
 from runcard.service.audit.export import write_csv, write_parquet
 from runcard.service.audit.log import AuditLog
 from runcard.service.problems import ProblemError, described
@@ -123,6 +121,9 @@ def audit_router(log_of: Callable[[Request], AuditLog], title_of: Callable[[Requ
     )  # fmt: skip
     def drift(request: Request, since: Since = None, until: Until = None, form: Form = None) -> Response:
         """Standards met against predicted, by month, with an exact test that warns when the model drifts."""
+        from runcard.service.audit.drift import find_drift  # both take a while to import
+        from runcard.service.audit.drift_page import drift_page
+
         with alone():
             found = find_drift(log_of(request).decisions(since=since, until=until))
         if form == "html" or (form is None and "text/html" in request.headers.get("accept", "")):

@@ -56,6 +56,7 @@ class SqliteLog(StoredLog):
         except InputError:
             self._drop()
             raise
+        self._wal_path = Path(f"{path.resolve()}-wal")  # found once: links on the way are looked at one by one
         self._file, self._wal = path.stat().st_ino, self._wal_now()
 
     def _connect(self, *, create: bool = False) -> sqlite3.Connection:
@@ -115,8 +116,7 @@ class SqliteLog(StoredLog):
 
     def _wal_now(self) -> int:
         """The inode of the write-ahead log, which is there while a connection is open."""
-        target = self._path.resolve()
-        return target.with_name(f"{target.name}-wal").stat().st_ino
+        return self._wal_path.stat().st_ino
 
     def _reopened(self) -> sqlite3.Connection:
         """A connection after an error.

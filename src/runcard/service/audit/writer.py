@@ -90,12 +90,16 @@ class GroupWriter:
                 self._thread.start()
             self._waiting.append(Waiting(row, future, loop))
             self._wake.notify()
+        timer = loop.call_later(self._timeout_seconds, self._give_up, future)
         try:
-            async with asyncio.timeout(self._timeout_seconds):
-                await future
-        except TimeoutError as error:
+            await future
+        finally:
+            timer.cancel()
+
+    def _give_up(self, future: asyncio.Future[None]) -> None:
+        if not future.done():
             self.failed = True
-            raise AuditError(f"the audit log did not write within {self._timeout_seconds:g} seconds") from error
+            future.set_exception(AuditError(f"the audit log did not write within {self._timeout_seconds:g} seconds"))
 
     def close(self) -> None:
         """Write what waits, and stop."""

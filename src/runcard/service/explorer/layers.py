@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City, Standard
-from runcard.outputs.areas import cells_of, coloured, projected
+from runcard.outputs.areas import Areas, cells_of, coloured, projected
 from runcard.outputs.cards.book import closest_stations
 from runcard.outputs.page import Classes, Swatch, classes_of, sequential
 from runcard.outputs.panels import AREA_COLOURS, OUTSIDE_COLOUR
 from runcard.outputs.reasons import CALLS, met_words, missed_words
-from runcard.outputs.report.words import minutes_words, rule_words
-from runcard.outputs.words import team_words
+from runcard.outputs.words import minutes_words, rule_words, team_words
 from runcard.policy.department import Department, Fleet
 from runcard.service.explorer.everywhere import KindScene, points_of
 
@@ -37,11 +36,15 @@ def station_colours(city: City, department: Department) -> dict[str, str]:
     places = projected([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes])
     place_of = dict(zip((node.node_id for node in city.nodes), places.tolist(), strict=True))
     pairs: set[tuple[int, int]] = set()
+    known: dict[tuple[str, ...], Areas] = {}  # most kinds go to the same places
     for fleet in department.fleets:
         problem, first = fleet.problem, dict[str, int]()
         for point, node_id in enumerate(problem.point_ids):
             first.setdefault(node_id, point)
-        areas = cells_of(np.array([place_of[node_id] for node_id in first]))
+        nodes = tuple(first)
+        if nodes not in known:
+            known[nodes] = cells_of(np.array([place_of[node_id] for node_id in nodes]))
+        areas = known[nodes]
         own = np.array([number[name] for name in problem.station_ids])
         ranked = own[problem.order[list(first.values())][:, :NUM_RANKS]]
         of_cell = dict(zip(areas.cell_of.tolist(), ranked.tolist(), strict=True))

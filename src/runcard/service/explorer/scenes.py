@@ -16,10 +16,9 @@ from runcard.errors import InputError
 from runcard.outputs.kind_document import kind_document
 from runcard.outputs.page import Classes, ground_of
 from runcard.outputs.reasons import missed_words
-from runcard.outputs.report.words import price_words
+from runcard.outputs.words import price_words
 from runcard.policy.department import Department
 from runcard.policy.ground import Ground
-from runcard.service.explorer.day import simulated_day, still_there, summary_of
 from runcard.service.explorer.drives import Roadbook
 from runcard.service.explorer.everywhere import KindScene, idle_units, points_of
 from runcard.service.explorer.layers import Pair, area_names, chance_classes, station_colours
@@ -231,6 +230,8 @@ class Scenes:
 
     def playback(self, *, policy: str | None, day: int, seed: int, log_date: date | None) -> dict[str, Any]:
         """A simulated day, or one of the audit log."""
+        from runcard.service.explorer.day import simulated_day, still_there, summary_of  # it imports the simulation
+
         if log_date is None:
             chosen = self.store.get(policy)
             events = still_there(simulated_day(chosen.city, chosen.held, day=day, seed=seed))

@@ -23,6 +23,7 @@ from runcard.service.documents import (
     OutcomeRequest,
     body_of,
 )
+from runcard.service.limits import BODY
 from runcard.service.parts import parts_of
 from runcard.service.problems import ProblemError, described
 
@@ -41,8 +42,8 @@ async def decide(request: Request) -> Response:
 
     The record of the answer is durable in the audit log before the answer is sent.
     """
-    # Read here and not by the framework: it would take longer than the decision.
-    asked = DecisionRequest.model_validate_json(await request.body())
+    # Not read by the framework: it would take longer than the decision.
+    asked = DecisionRequest.model_validate_json(request.scope.get(BODY, b""))
     parts = parts_of(request)
     began = perf_counter()
     answer = await parts.answerer.answer(asked)
