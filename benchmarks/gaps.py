@@ -5,8 +5,8 @@ With h the optimal values and f the state when an incident at j comes, sending t
     regret(f, j, a) = cost(a, j) + h(f-a) - min_b {cost(b, j) + h(f-b)},
 
 and the mean regret of a policy's own decisions is its mean cost of an incident less the optimum: no value of the policy
-is needed. So the decisions of each policy are sampled from its own chain, and priced by the optimal values. Most regrets
-are 0, so a few thousand decisions tell a gap of a percent within a twentieth of it.
+is needed. So the decisions of each policy are sampled from its own chain, and priced by the optimal values. Most
+regrets are 0, so a few thousand decisions tell a gap of a percent within a twentieth of it.
 
 `python -m benchmarks --only gaps` does 16 and 20 trucks. Larger ones need a GPU: `python -m benchmarks.gaps --make
 FOLDER` samples the decisions where the whole package is, `--data FOLDER` solves and prices where numpy and CuPy are.
@@ -174,12 +174,10 @@ def measure(folder: Path, seconds: float) -> list[Row]:
             continue
         began = time.perf_counter()
         problem, arrays = read_problem(path)
-        decisions = {
-            policy: Decisions(*(arrays[f"{policy}/{key}"] for key in Decisions._fields)) for policy in NAMES
-        }
+        decisions = {policy: Decisions(*(arrays[f"{policy}/{key}"] for key in Decisions._fields)) for policy in NAMES}
         rows.append(row(str(arrays["name"]), problem, decisions, "gpu"))
         took = time.perf_counter() - began
-        print(f"{'met   ' if rows[-1].met else 'MISSED'} {rows[-1].name}: {rows[-1].measured}; {took:.0f} s", flush=True)
+        print("met   " if rows[-1].met else "MISSED", f"{rows[-1].name}: {rows[-1].measured}; {took:.0f} s", flush=True)
         if out := os.environ.get("OUT"):
             lines = [f"| {r.name} | {r.measured} | {r.target} | {'met' if r.met else '**missed**'} |" for r in rows]
             Path(out, "gaps.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -14,7 +14,7 @@ from runcard.threads import checked_threads
 
 MOST_MEMBERS = 10
 MOST_WITH_LEVELS = 60
-"""With more trucks than this the number of idle ones says little about a neighbourhood, and all steps are in one band."""
+"""With more trucks the number of idle ones says little about a neighbourhood, and all steps are in one band."""
 LIKELY = 0.5
 """A band is for departments where incidents find trucks enough at least so often."""
 BAND_PART = 0.3

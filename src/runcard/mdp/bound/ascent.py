@@ -13,9 +13,9 @@ is a small dispatch problem with states (f_G, n) and an optimal gain g_G; the nu
 ν_G(j, n, b) is how often home takes b of G, less how often G gives it.
 
 Each step lets every neighbourhood choose at its values, with choices spread over those that are within a temperature of
-the best, sweeps its values and its probabilities a few times with these choices, which takes little beside choosing, and
-moves every payment by its slope (Adam, which scales each by its past slopes). The temperature and the steps fall by a
-constant factor, from and to given parts of the typical cost of an incident.
+the best, sweeps its values and its probabilities a few times with these choices, which takes little beside choosing,
+and moves every payment by its slope (Adam, which scales each by its past slopes). The temperature and the steps fall by
+a constant factor, from and to given parts of the typical cost of an incident.
 
 The first steps are taken in one **band**: with values and payments that do not depend on n. That is a bound as well,
 and in a large department, where n says little about a neighbourhood, nearly as good. Then all levels start from there.
@@ -80,7 +80,7 @@ class Space(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """Where dispatches lead: from each state, those of first[state]..last[state]-1; states are level * 2^s + pattern."""
+    """Where dispatches lead: from each state those of first[state]..last[state]-1. States are level * 2^s + pattern."""
 
     first: Ints
     last: Ints
@@ -166,11 +166,11 @@ class Schedule(NamedTuple):
 
     def step(self, done: float) -> float:
         """The step after a part of all steps."""
-        return self.scale * self.first_step * (self.last_step / self.first_step) ** done
+        return float(self.scale * self.first_step * (self.last_step / self.first_step) ** done)
 
     def temperature(self, done: float) -> float:
         """The temperature then."""
-        return self.scale * self.first_temperature * (self.last_temperature / self.first_temperature) ** done
+        return float(self.scale * self.first_temperature * (self.last_temperature / self.first_temperature) ** done)
 
 
 class Payments(NamedTuple):

@@ -1,9 +1,9 @@
 """Neighbourhoods of a department, and what each demand point sees of them.
 
 A truck here is one truck, not a station: stations of several trucks have several alike. Every demand point has its
-trucks in the order of its stations. A **neighbourhood** is the first trucks of some demand point; they overlap. A demand
-point is at **home** in the one that has the most of its first trucks. It has a payment of its own for
-each set of its **candidates** in each neighbourhood **near** it; for all other trucks it pays what everybody pays.
+trucks in the order of its stations. A **neighbourhood** is the first trucks of some demand point; they overlap. A
+demand point is at **home** in the one that has the most of its first trucks. It has a payment of its own for each set
+of its **candidates** in each neighbourhood **near** it; for all other trucks it pays what everybody pays.
 
 An **option** of a demand point is a set of candidates, and a number of **others**: any other trucks, at the smallest
 cost that some of them have. Every team is one of the options, so that a minimum over options bounds one over teams.
