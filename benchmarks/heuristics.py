@@ -24,7 +24,7 @@ import runcard
 from benchmarks.cases import THREADS, Row, department
 from runcard.mdp.independent import Walks
 from runcard.mdp.solve import solve_optimal
-from runcard.policy.mean_field import MeanFieldPolicy
+from runcard.policy.ahead import AheadPolicy
 from runcard.policy.queueing import QueueingPolicy
 from runcard.study.evidence import Share, off_paper, share_in_paper, share_kept
 from runcard.study.tables import improvement
@@ -194,7 +194,7 @@ def online(num_trucks: int, side: int, calls: int, limits_ms: dict[str, float | 
     """
     problem = department(num_trucks, side=side)
     steady = runcard.solve(problem, "one-step-mean-field")
-    assert isinstance(steady, MeanFieldPolicy)
+    assert isinstance(steady, AheadPolicy)
     rng = np.random.default_rng(0)
     states = [(rng.random(num_trucks) > steady.values.busy).astype(np.int64) for _ in range(calls)]
     points = rng.integers(problem.num_points, size=calls).tolist()
@@ -223,7 +223,7 @@ def concerned(num_trucks: int, side: int, num_pairs: int = 50) -> Iterator[Row]:
     """How many demand points can change when two trucks that would go to one incident leave, with every truck idle."""
     problem = department(num_trucks, side=side)
     steady, queueing = runcard.solve(problem, "one-step-mean-field"), runcard.solve(problem, "one-step-queueing")
-    assert isinstance(steady, MeanFieldPolicy)
+    assert isinstance(steady, AheadPolicy)
     assert isinstance(queueing, QueueingPolicy)
     queues, rng = queueing.queues, np.random.default_rng(0)
     before = queues.fixed_point(problem.trucks)

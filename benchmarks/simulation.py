@@ -13,8 +13,8 @@ import runcard
 from benchmarks.cases import GRID_SEED, THREADS, Row
 from benchmarks.heuristics import peak_gib
 from runcard.city.model import City
+from runcard.policy.ahead import AheadPolicy
 from runcard.policy.base import Policy
-from runcard.policy.mean_field import MeanFieldPolicy
 from runcard.simulate.engine import expected_decisions, simulate_policies
 from runcard.simulate.result import interval_of, ratio_interval
 
@@ -66,7 +66,7 @@ def city_of_engines() -> City:
     return replace(city, demand=tuple(rows))
 
 
-class AskedPolicy(MeanFieldPolicy):
+class AskedPolicy(AheadPolicy):
     """One-step-mean-field that has to be asked for each decision."""
 
     def in_bulk(self, decisions: float) -> None:
@@ -78,7 +78,7 @@ def looking_ahead(incidents: int = 40_000, asked_incidents: int = 640, tries: in
     city = city_of_engines()
     problem = runcard.dispatch_problem(city, minutes=False)
     policy = runcard.solve(problem, "one-step-mean-field", threads=THREADS)
-    assert isinstance(policy, MeanFieldPolicy)
+    assert isinstance(policy, AheadPolicy)
     records: list[list[NDArray[np.void]]] = []
     seconds = 0.0
     for one in (policy, AskedPolicy(problem=problem, values=policy.values)):

@@ -24,10 +24,10 @@ from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.policy_file import FORMAT, _digest, load_policy, save_policy
+from runcard.policy.ahead import AheadPolicy
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import ValuePolicy, Values
-from runcard.policy.mean_field import MeanFieldPolicy
 from runcard.policy.solve import POLICY_NAMES, evaluate, solve
 
 from ..mdp.problems import make_problem
@@ -56,7 +56,7 @@ def contents_of(policy: Policy) -> dict[str, Any]:
     arrays: dict[str, Any] = {}
     if isinstance(policy, OrderPolicy):
         arrays["order"] = policy.order
-    values = policy.values if isinstance(policy, OrderPolicy | MeanFieldPolicy) else None
+    values = policy.values if isinstance(policy, OrderPolicy | AheadPolicy) else None
     if isinstance(values, FactoredValues):
         arrays |= {"tables": values.value, "busy": values.busy}
         arrays |= {f"stations {g}": stations for g, stations in enumerate(values.stations)}

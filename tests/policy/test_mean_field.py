@@ -12,7 +12,8 @@ from runcard.errors import SizeError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.mean_field import MeanField
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.mean_field import MeanFieldPolicy, solve_mean_field
+from runcard.policy.ahead import AheadPolicy
+from runcard.policy.mean_field import solve_mean_field
 from runcard.policy.options import idle_teams
 from runcard.policy.solve import evaluate
 
@@ -36,7 +37,7 @@ def ids_of(problem: DispatchProblem, team: int, point: int) -> tuple[str, ...]:
     return (*ids, *["outside"] * (int(problem.trucks_needed[point]) - len(ids)))
 
 
-class Unpruned(MeanFieldPolicy):
+class Unpruned(AheadPolicy):
     """The policy without leaving out teams that are proven not to be among the best."""
 
     def _best_prices(
@@ -45,7 +46,7 @@ class Unpruned(MeanFieldPolicy):
         return self._prices(idle, teams)
 
 
-def check_decisions(policy: MeanFieldPolicy, states: int | None = None) -> None:
+def check_decisions(policy: AheadPolicy, states: int | None = None) -> None:
     """In every state (or some) and at every point, online and table agree, and pruning changes nothing at all."""
     problem, dense = policy.problem, Dense(policy.problem)
     value = policy.rule.value
@@ -96,7 +97,7 @@ def test_online_is_the_table_with_several_neighbourhoods(
     field = MeanField(problem, problem.order, local_states)
     values = field.values(field.values())
     assert len(values.stations) > 1
-    check_decisions(MeanFieldPolicy(problem=problem, values=values), states=40)
+    check_decisions(AheadPolicy(name="ahead", problem=problem, values=values), states=40)
 
 
 def test_prices_are_not_negative(problem: DispatchProblem) -> None:
@@ -181,7 +182,7 @@ def test_points_without_incidents() -> None:
             assert found.total == pytest.approx(other.total, abs=1e-9)
 
 
-def busy_states(policy: MeanFieldPolicy, count: int) -> list[NDArray[np.int64]]:
+def busy_states(policy: AheadPolicy, count: int) -> list[NDArray[np.int64]]:
     """States of a large department: all idle, none, a few, and as busy as it usually is."""
     trucks, rng = policy.problem.trucks, np.random.default_rng(1)
     usual = [rng.binomial(trucks, 1.0 - policy.values.busy) for _ in range(count)]
@@ -221,7 +222,7 @@ def test_points_that_are_not_concerned_do_not_change() -> None:
     """Prices are those of looking at every demand point again, though most are left out for a truck."""
     problem = dispatch_problem(generate_grid(side=16, num_stations=60, load=0.4, seed=5), minutes=False)
     policy = solve_mean_field(problem)
-    everywhere = MeanFieldPolicy(problem=problem, values=policy.values)
+    everywhere = AheadPolicy(name="ahead", problem=problem, values=policy.values)
     everywhere.__dict__["_teams"] = policy._teams._replace(near=np.ones_like(policy._teams.near))
     looked_at = [policy.points_concerned(np.array([i])) for i in range(60)]
     assert max(looked_at) < problem.num_points

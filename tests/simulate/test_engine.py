@@ -15,9 +15,9 @@ from tests.weeks import with_days
 import runcard
 from runcard.city import City, Objective
 from runcard.errors import InputError
+from runcard.policy.ahead_bulk import AheadRule
 from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
-from runcard.policy.mean_field_bulk import AheadRule
 from runcard.policy.week import solve_week
 from runcard.simulate import engine
 from runcard.simulate.engine import SimulationProgress, simulate_policies

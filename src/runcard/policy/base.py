@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from runcard.errors import PolicyFileError
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import DecisionRule
-from runcard.policy.mean_field_bulk import AheadRule
+from runcard.policy.ahead_bulk import AheadRule
 from runcard.policy.solve_options import SolveOptions
 
 

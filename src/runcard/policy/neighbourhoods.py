@@ -9,17 +9,17 @@ from functools import partial
 
 from runcard.mdp.bound.values import neighbourhood_values
 from runcard.mdp.problem import DispatchProblem
+from runcard.policy.ahead import AheadPolicy, read_ahead
 from runcard.policy.base import Recipe
-from runcard.policy.mean_field import MeanFieldPolicy, read_mean_field
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 NAME = "one-step-neighbourhoods"
 
 
-def solve_neighbourhoods(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> MeanFieldPolicy:
+def solve_neighbourhoods(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> AheadPolicy:
     """The policy of the neighbourhoods of a problem."""
     values = neighbourhood_values(problem, threads=options.threads)
-    return MeanFieldPolicy(problem=problem, values=values, name=NAME, threads=options.threads)
+    return AheadPolicy(name=NAME, problem=problem, values=values, threads=options.threads)
 
 
-RECIPE = Recipe(name=NAME, solve=solve_neighbourhoods, read=partial(read_mean_field, name=NAME))
+RECIPE = Recipe(name=NAME, solve=solve_neighbourhoods, read=partial(read_ahead, name=NAME))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
-from runcard.policy.mean_field_bulk import AheadRule
+from runcard.policy.ahead_bulk import AheadRule
 from runcard.policy.week import AnyPolicy, HourlyPolicy
 from runcard.response.route_kernels import mix
 from runcard.response.routes import find_routes

@@ -10,7 +10,7 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.mean_field_bulk import AheadRule
+from runcard.policy.ahead_bulk import AheadRule
 from runcard.policy.week import AnyPolicy, HourlyPolicy
 from runcard.simulate.kernels.day import hour_of_week
 from runcard.simulate.kernels.run import BY_CARD, BY_ORDER, BY_TABLE, BY_VALUE

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.kernels.lookahead import all_prices, is_idle, no_prices, price_of
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy import mean_field
-from runcard.policy.mean_field import MeanFieldPolicy
+from runcard.policy import ahead
+from runcard.policy.ahead import AheadPolicy
 
 from ..problems import make_problem
 from ..reference import Dense
@@ -116,7 +116,7 @@ def idle_team_numbers(problem: DispatchProblem, state: State) -> NDArray[np.int6
 def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
     """In every state, the prices of all teams from increments are those of one team at a time, and inf if not idle."""
     values = random_tables(problem, size, seed=size)
-    laid_out, tables = MeanFieldPolicy(problem=problem, values=values)._teams, values.tables
+    laid_out, tables = AheadPolicy(name="ahead", problem=problem, values=values)._teams, values.tables
     now = no_prices(laid_out, tables)
     prices = now.price
     for state in Dense(problem).states:
@@ -137,7 +137,7 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
 def nearby(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether incidents to come look at the teams of their own table only, as with many teams, or at all."""
     given: bool = request.param
-    monkeypatch.setattr(mean_field, "FEW_TEAMS", 0 if given else 10**6)
+    monkeypatch.setattr(ahead, "FEW_TEAMS", 0 if given else 10**6)
     return given
 
 
@@ -145,7 +145,7 @@ def nearby(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
 def test_prices_look_one_event_ahead(problem: DispatchProblem, size: int, nearby: bool) -> None:
     """In every state, the price of every idle team is what the formula says, with one table for all or several."""
     values = random_tables(problem, size, seed=size)
-    policy, ahead = MeanFieldPolicy(problem=problem, values=values), Ahead(values, nearby=nearby)
+    policy, ahead = AheadPolicy(name="ahead", problem=problem, values=values), Ahead(values, nearby=nearby)
     for state in ahead.dense.states:
         teams = idle_team_numbers(problem, state)
         expected = [ahead.price(state, team) for team in teams]
@@ -156,7 +156,7 @@ def test_prices_look_one_event_ahead(problem: DispatchProblem, size: int, nearby
 def test_the_table_has_the_same_prices(problem: DispatchProblem, size: int, nearby: bool) -> None:
     """In every state, the values of all states one event on differ between teams of a size as the prices do."""
     del nearby
-    policy = MeanFieldPolicy(problem=problem, values=random_tables(problem, size, seed=size))
+    policy = AheadPolicy(name="ahead", problem=problem, values=random_tables(problem, size, seed=size))
     value, dense = policy.rule.value, Dense(problem)
     for state in dense.states:
         teams = idle_team_numbers(problem, state)
@@ -173,7 +173,7 @@ def test_nothing_among_the_best_is_left_out(problem: DispatchProblem, size: int,
     """Whatever the tables, a team that is left out is worse than the last one kept; what is kept has its own price."""
     del nearby
     values = random_tables(problem, size, seed=10 * seed + size)
-    policy = MeanFieldPolicy(problem=problem, values=values)
+    policy = AheadPolicy(name="ahead", problem=problem, values=values)
     rng = np.random.default_rng(size)
     for state in Dense(problem).states:
         idle = np.array(state)
@@ -201,7 +201,7 @@ def test_a_price_that_is_low_only_after_a_return() -> None:
     value = np.zeros(problem.num_states)
     value[dense.number[0, 0, 1, 1, 1, 1]] = -10.0
     values = FactoredValues(problem, (np.arange(6),), (np.arange(2),), value, np.full(6, 0.1))
-    policy = MeanFieldPolicy(problem=problem, values=values)
+    policy = AheadPolicy(name="ahead", problem=problem, values=values)
     idle = np.array([1, 1, 1, 1, 1, 0])
     teams = idle_team_numbers(problem, tuple(idle.tolist()))
     teams = teams[problem.teams.sizes[teams] == 2]

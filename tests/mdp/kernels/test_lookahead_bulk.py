@@ -8,29 +8,29 @@ from numpy.typing import NDArray
 
 from runcard.mdp.kernels.lookahead_bulk import _bound_of, _total_of, team_ahead
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy import mean_field, mean_field_bulk
-from runcard.policy.mean_field import MeanFieldPolicy
-from runcard.policy.mean_field_bulk import AheadRule, ahead_rule
+from runcard.policy import ahead, ahead_bulk
+from runcard.policy.ahead import AheadPolicy
+from runcard.policy.ahead_bulk import AheadRule, ahead_rule
 from runcard.policy.options import idle_teams
 
 from ..problems import make_problem
 from .test_lookahead import CASES, random_tables
 
 
-def rule_of(policy: MeanFieldPolicy) -> AheadRule:
+def rule_of(policy: AheadPolicy) -> AheadRule:
     """What its kernels decide by."""
     rule = ahead_rule(policy.values, policy._teams, threads=1)
     assert rule is not None
     return rule
 
 
-def best_of_all(policy: MeanFieldPolicy, idle: NDArray[np.int64], point: int) -> int:
+def best_of_all(policy: AheadPolicy, idle: NDArray[np.int64], point: int) -> int:
     """The team with the smallest cost + price, with the price of every team found."""
     teams = idle_teams(policy.problem, idle, point)
     return int(teams[(policy.problem.cost[teams, point] + policy._prices(idle, teams)).argmin()])
 
 
-def check_same(policy: MeanFieldPolicy, states: list[NDArray[np.int64]]) -> None:
+def check_same(policy: AheadPolicy, states: list[NDArray[np.int64]]) -> None:
     """In each state and at each demand point, bulk decisions are those of one at a time, and leave the state alone."""
     rule = rule_of(policy)
     scratch = rule.scratch()
@@ -50,9 +50,11 @@ def every_state(problem: DispatchProblem) -> list[NDArray[np.int64]]:
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_the_same_decisions_in_every_state(case: int, few_teams: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With values of no structure, in every state, whether or not any team may be chosen: decisions are the same."""
-    monkeypatch.setattr(mean_field, "FEW_TEAMS", few_teams)
+    monkeypatch.setattr(ahead, "FEW_TEAMS", few_teams)
     problem, size = CASES[case]
-    check_same(MeanFieldPolicy(problem=problem, values=random_tables(problem, size, seed=case)), every_state(problem))
+    check_same(
+        AheadPolicy(name="ahead", problem=problem, values=random_tables(problem, size, seed=case)), every_state(problem)
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -61,21 +63,21 @@ def test_the_same_decisions_with_many_stations(seed: int, monkeypatch: pytest.Mo
 
     Half of the problems have costs and rates that repeat, so that many teams are equally good.
     """
-    monkeypatch.setattr(mean_field, "FEW_TEAMS", 0)
+    monkeypatch.setattr(ahead, "FEW_TEAMS", 0)
     rng = np.random.default_rng(seed)
     needed = [1, 2, 3, 2, 1, 3] if seed < 4 else [4, 1, 2, 4]
     cost = [0.25, 0.5, 0.75] if seed % 2 else None
     problem = make_problem(rng.integers(1, 4, 10).tolist(), needed, seed=seed, load=0.5, cost=cost)
-    policy = MeanFieldPolicy(problem=problem, values=random_tables(problem, 4, seed))
+    policy = AheadPolicy(name="ahead", problem=problem, values=random_tables(problem, 4, seed))
     check_same(policy, [rng.integers(0, problem.trucks + 1) for _ in range(40)])
 
 
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_bounds_and_totals(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In every state no bound is above the price, and totals are those of one decision at a time, to the last bit."""
-    monkeypatch.setattr(mean_field, "FEW_TEAMS", 0)
+    monkeypatch.setattr(ahead, "FEW_TEAMS", 0)
     problem, size = CASES[case]
-    policy = MeanFieldPolicy(problem=problem, values=random_tables(problem, size, seed=case))
+    policy = AheadPolicy(name="ahead", problem=problem, values=random_tables(problem, size, seed=case))
     rule, rate = rule_of(policy), problem.total_incidents_per_day
     scratch = rule.scratch()
     for idle in every_state(problem):
@@ -95,10 +97,10 @@ def test_bounds_and_totals(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_teams_that_are_not_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
     """With only a few teams ranked by cost, all others are gone through, and decisions are the same."""
-    monkeypatch.setattr(mean_field, "FEW_TEAMS", 0)
-    monkeypatch.setattr(mean_field_bulk, "MOST_RANKED", 12)
+    monkeypatch.setattr(ahead, "FEW_TEAMS", 0)
+    monkeypatch.setattr(ahead_bulk, "MOST_RANKED", 12)
     rng = np.random.default_rng(1)
     problem = make_problem([1, 2, 1, 1, 1, 2], [2, 3, 1, 2], seed=9, load=1.0)
-    policy = MeanFieldPolicy(problem=problem, values=random_tables(problem, 3, seed=9))
+    policy = AheadPolicy(name="ahead", problem=problem, values=random_tables(problem, 3, seed=9))
     assert np.diff(rule_of(policy).bulk.first_ranked).tolist() == [3] * 4
     check_same(policy, [rng.integers(0, problem.trucks + 1) for _ in range(60)])

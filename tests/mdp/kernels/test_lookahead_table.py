@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.kernels.lookahead_table import values_ahead
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.mean_field import MeanFieldPolicy
+from runcard.policy.ahead import AheadPolicy
 
 from ..problems import make_problem
 from ..reference import Dense
@@ -30,7 +30,7 @@ def one_table(problem: DispatchProblem) -> tuple[FactoredValues, NDArray[np.floa
 def test_one_event_ahead_of_any_values(problem: DispatchProblem) -> None:
     """(Λ + μ B) h'(f) is Σ λ min { cost + h(f-a) } over the incidents and μ Σ h(f+e) over the trucks that return."""
     values, value = one_table(problem)
-    policy, dense = MeanFieldPolicy(problem=problem, values=values), Dense(problem)
+    policy, dense = AheadPolicy(name="ahead", problem=problem, values=values), Dense(problem)
     out = np.full(problem.num_states, np.nan)
     half = problem.num_states // 2
     for start, stop in ((0, half), (half, problem.num_states)):

@@ -11,7 +11,7 @@ from runcard.policy.options import team_number
 from runcard.service.explorer.everywhere import KindScene, idle_units, points_of, teams_sent
 
 POLICIES = ("closest-first", "optimal", "one-step", "fixed-card")
-"""Those that find all teams at once; one-step-mean-field is in test_mean_field_bulk.py, where it is compiled anyway."""
+"""Those that find all teams at once; one-step-mean-field is in test_ahead_bulk.py, where it is compiled anyway."""
 
 
 @pytest.fixture(scope="module")

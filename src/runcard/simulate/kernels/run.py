@@ -109,7 +109,7 @@ def run_batch_ahead(
     model: Any, state: Any, scratch: Any, bulk: Any, teams: Any, tables: Any, found: Any, records: Any,
     stations: NDArray[np.int64], first_counted: int, num_incidents: int, end: float,
 ) -> None:  # fmt: skip
-    """The same as `run_batch` for a policy that looks one event ahead (see `policy.mean_field_bulk`).
+    """The same as `run_batch` for a policy that looks one event ahead (see `policy.ahead_bulk`).
 
     It may be called again with a later end; `finish` is left to the caller.
     """

@@ -16,7 +16,7 @@ from runcard.mdp.layout import starts
 from runcard.threads import checked_threads, run_each
 
 if TYPE_CHECKING:
-    from runcard.policy.mean_field import TeamArrays
+    from runcard.policy.ahead import TeamArrays
 
 MOST_ROWS = 1 << 24
 """Numbers of all states and teams of the tables, twice 8 bytes each; with more of them there are no bulk decisions."""

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from runcard.city import City, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.kernels.lookahead_bulk import team_ahead
-from runcard.policy import mean_field_bulk
-from runcard.policy.mean_field import MeanFieldPolicy, solve_mean_field
-from runcard.policy.mean_field_bulk import MOST_RANKED, MOST_ROWS, AheadRule
+from runcard.policy import ahead_bulk
+from runcard.policy.ahead import AheadPolicy
+from runcard.policy.ahead_bulk import MOST_RANKED, MOST_ROWS, AheadRule
+from runcard.policy.mean_field import solve_mean_field
 from runcard.policy.options import team_number
 from runcard.service.explorer.everywhere import teams_sent
 
@@ -24,7 +25,7 @@ def with_needs(city: City, needs: tuple[int, ...], num_points: int) -> City:
     return replace(city, demand=tuple(points))
 
 
-def rule_of(policy: MeanFieldPolicy) -> AheadRule:
+def rule_of(policy: AheadPolicy) -> AheadRule:
     """What its kernels decide by."""
     bulk = policy.in_bulk(0.0)
     assert bulk is not None
@@ -32,13 +33,13 @@ def rule_of(policy: MeanFieldPolicy) -> AheadRule:
     return bulk.ahead
 
 
-def random_states(policy: MeanFieldPolicy, number: int, seed: int) -> list[NDArray[np.int64]]:
+def random_states(policy: AheadPolicy, number: int, seed: int) -> list[NDArray[np.int64]]:
     """No truck idle, all idle, and states from nearly all busy to nearly all idle."""
     rng, trucks = np.random.default_rng(seed), policy.problem.trucks
     return [np.zeros_like(trucks), trucks.copy(), *(rng.binomial(trucks, rng.random()) for _ in range(number - 2))]
 
 
-def check_same(policy: MeanFieldPolicy, number: int, seed: int = 1) -> None:
+def check_same(policy: AheadPolicy, number: int, seed: int = 1) -> None:
     """So many decisions, each in another state, are those of `decide`."""
     rule, problem = rule_of(policy), policy.problem
     scratch, rng = rule.scratch(), np.random.default_rng([seed, 1])
@@ -92,8 +93,8 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(array.nbytes for array in arrays) < 64 * 2**20
     assert rule_of(policy) is rule
     check_same(policy, 20)
-    monkeypatch.setattr(mean_field_bulk, "MOST_ROWS", 1000)
-    assert MeanFieldPolicy(problem=policy.problem, values=policy.values).in_bulk(0.0) is None
+    monkeypatch.setattr(ahead_bulk, "MOST_ROWS", 1000)
+    assert AheadPolicy(name="ahead", problem=policy.problem, values=policy.values).in_bulk(0.0) is None
 
 
 def test_values_of_every_state_come_first() -> None:
