@@ -81,7 +81,7 @@ def looking_ahead(incidents: int = 40_000, asked_incidents: int = 640, tries: in
     assert isinstance(policy, AheadPolicy)
     records: list[list[NDArray[np.void]]] = []
     seconds = 0.0
-    for one in (policy, AskedPolicy(problem=problem, values=policy.values)):
+    for one in (policy, AskedPolicy(name="asked", problem=problem, values=policy.values)):
         kept: list[NDArray[np.void]] = []
         simulate_policies(city, [one], incidents=1, threads=1)
         began = time.perf_counter()

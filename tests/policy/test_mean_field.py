@@ -50,7 +50,7 @@ def check_decisions(policy: AheadPolicy, states: int | None = None) -> None:
     """In every state (or some) and at every point, online and table agree, and pruning changes nothing at all."""
     problem, dense = policy.problem, Dense(policy.problem)
     value = policy.rule.value
-    unpruned = Unpruned(problem=problem, values=policy.values)
+    unpruned = Unpruned(name="unpruned", problem=problem, values=policy.values)
     step = 1 if states is None else max(1, problem.num_states // states)
     for place in range(0, problem.num_states, step):
         idle = np.array(dense.states[place])
@@ -197,7 +197,7 @@ def test_sixty_trucks(load: float) -> None:
     stations = tuple(replace(station, trucks=2 if i % 3 == 0 else 1) for i, station in enumerate(city.stations))
     problem = dispatch_problem(replace(city, stations=stations), minutes=False)
     policy = solve_mean_field(problem)
-    unpruned = Unpruned(problem=problem, values=policy.values)
+    unpruned = Unpruned(name="unpruned", problem=problem, values=policy.values)
     assert len(policy.values.stations) > 1
     assert problem.num_trucks == 60
     with pytest.raises(SizeError):

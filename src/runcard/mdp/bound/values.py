@@ -23,7 +23,7 @@ from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.problem import DispatchProblem
 
 MEMBERS: Final = 6
-STEPS: Final = 200
+STEPS: Final = 400
 
 
 def neighbourhood_values(
