@@ -4,8 +4,8 @@ For any payments and any values, with π_n the distribution of the number of idl
 
     Σ_G Σ_n π_n min_{f_G} r_G(f_G, n)  <=  the cost of an incident under every policy,
 
-where r_G is the residual of neighbourhood G. In one band, f_G is any pattern of some level in it, and its trucks may find
-any others idle. Levels n outside of the window take the values of its ends. There the
+where r_G is the residual of neighbourhood G. In one band f_G is a pattern of any level in it, and all other trucks may
+be idle. Levels n outside of the window take the values of its ends. There the
 residual of all together is at least the smallest cost, if that is below 0, less (1 + μN/Λ) Σ_G (max h_G - min h_G),
 and it counts by the probability of these levels.
 
