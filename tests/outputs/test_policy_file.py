@@ -33,7 +33,7 @@ from runcard.policy.solve import POLICY_NAMES, evaluate, solve
 from ..mdp.problems import make_problem
 
 ARRAYS = ("trucks", "incidents_per_day", "trucks_needed", "cost", "order")
-ONLINE = ("one-step-queueing", "one-step-queueing-printed", "one-step-mean-field")
+ONLINE = ("one-step-queueing", "one-step-queueing-printed", "one-step-mean-field", "one-step-neighbourhoods")
 """The policies whose files hold nothing of the size of the state space."""
 
 
@@ -158,6 +158,7 @@ def test_a_file_holds_what_decisions_need_and_no_more(problem: DispatchProblem, 
     tables = {"value", "busy", "stations", "num_stations", "points", "num_points"}
     expected = {
         "one-step-mean-field": {f"table_{table}" for table in tables},
+        "one-step-neighbourhoods": {f"table_{table}" for table in tables},
         "one-step-queueing": set(),
         "one-step-queueing-printed": set(),
         "fixed-card": {"value", "measure_minutes", "card"},
