@@ -19,8 +19,9 @@ from runcard.mdp.solve import solve_optimal
 
 MINUTES: Final = 600.0
 POLICIES: Final = ("one-step-mean-field", "one-step-neighbourhoods", "closest-first")
-INCIDENTS: Final = 20_000
-"""To simulate; a decision takes milliseconds with 200 trucks."""
+INCIDENTS: Final = 100_000
+FEW_INCIDENTS: Final = 20_000
+"""To simulate with 200 trucks, where a decision takes milliseconds."""
 
 
 class Exact(NamedTuple):
@@ -101,7 +102,8 @@ def beside_mean_field(words: str, city: City, large: Large) -> Row:
     problem = dispatch_problem(city, minutes=False)
     found = lower_bound(problem, neighbourhood=large.neighbourhood, steps=large.steps, threads=THREADS)
     policies = [runcard.solve(problem, name, threads=THREADS) for name in POLICIES]
-    simulated = runcard.simulate_policies(city, policies, incidents=INCIDENTS, seed=1, threads=THREADS).policies
+    incidents = INCIDENTS if large.num_trucks <= 60 else FEW_INCIDENTS
+    simulated = runcard.simulate_policies(city, policies, incidents=incidents, seed=1, threads=THREADS).policies
     late = [one.late_fraction for one in simulated]
     assert found.lower <= min(one.high for one in late)
     mean_field, near, closest = (one.mean for one in late)
