@@ -13,6 +13,7 @@ from runcard.mdp.chain import chain_of
 from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.gpu import machine as machines
+from runcard.mdp.gpu.arrays import points_of_lane
 from runcard.mdp.gpu.backend import MOST_TRUCKS, GpuBackend, gpu_backend, mixed_steps
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, TableRule, ValueRule
@@ -63,6 +64,12 @@ def test_residuals_are_those_of_the_processor(problem: DispatchProblem) -> None:
         np.testing.assert_allclose(found.lowest, expected.lowest, rtol=0, atol=off)
         np.testing.assert_allclose(found.highest, expected.highest, rtol=0, atol=off)
         np.testing.assert_array_equal(found.largest, expected.largest)
+
+
+def test_a_lane_takes_many_points() -> None:
+    """Padding is worth fewer tiles: 400 points are two tiles of seven in doubles, not thirteen of one."""
+    for sizes, most, points in (([400], 7, 7), ([400], 13, 13), ([144], 13, 5), ([32], 7, 1), ([40, 400], 7, 7)):
+        assert points_of_lane(sizes, most) == points
 
 
 def test_usual_levels_are_done_in_doubles() -> None:

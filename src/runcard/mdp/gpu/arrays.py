@@ -32,6 +32,9 @@ INTEGERS, DOUBLES = range(2)
 MOST_POINTS: Final = {INTEGERS: 13, DOUBLES: 7}
 """Demand points that a lane can hold in its registers for eight states."""
 
+TILE_POINTS: Final = 2
+"""What going through the teams for one more tile takes, in points of a lane: measured on an H200."""
+
 DTYPES: Final = {INTEGERS: np.uint32, DOUBLES: np.float64}
 
 KEPT_BYTES: Final = 2 * 8 * STATES
@@ -148,7 +151,7 @@ def device_costs(problem: DispatchProblem, machine: Machine, kind: int) -> Devic
     """The costs in keys of one kind in the memory of a machine."""
     needed, layout = problem.levels.needed, problem.layout
     members = [np.flatnonzero(problem.trucks_needed == k) for k in needed]
-    points = _points_of_lane([len(own) for own in members], MOST_POINTS[kind])
+    points = points_of_lane([len(own) for own in members], MOST_POINTS[kind])
     lowest, scale = np.zeros(len(needed)), np.full(len(needed), np.inf)
     keys, rates, unit = [], [], 0.0
     for c, (k, own) in enumerate(zip(needed, members, strict=True)):
@@ -195,11 +198,16 @@ def _most_places(problem: DispatchProblem) -> int:
     return max(1, int(sizes.max()))
 
 
-def _points_of_lane(sizes: Sequence[int], most: int) -> int:
-    """The points of a lane that make the least padding, and of these the most."""
-    return min(
-        range(1, most + 1), key=lambda points: (sum(-(-size // (32 * points)) * points for size in sizes), -points)
-    )
+def points_of_lane(sizes: Sequence[int], most: int) -> int:
+    """The points of a lane that take the least time for classes of these sizes, and of these the most.
+
+    Every tile goes through all teams and their prices anew; so few points to a lane are slow, even without padding.
+    """
+
+    def time(points: int) -> int:
+        return sum(-(-size // (32 * points)) * (points + TILE_POINTS) for size in sizes)
+
+    return min(range(1, most + 1), key=lambda points: (time(points), -points))
 
 
 def _warps(most_places: int, size: int, available: int) -> tuple[int, int]:
