@@ -245,7 +245,7 @@ def pass_speed(bench: Bench, backend: GpuBackend, found: Solution, num_trucks: i
         seconds, residual = [], device.empty(backend.problem.num_states)
         for _ in range(4 if num_trucks <= 26 else 2):
             began = time.perf_counter()
-            backend._bellman(kind, value.array, residual, 0, num_trucks)
+            backend._bellman(kind, value.array, residual)
             residuals[kind] = backend._residuals(value.array, residual, backend._costs(kind).unit)  # waits for it
             seconds.append(time.perf_counter() - began)
         best, counts = min(seconds), kind == INTEGERS

@@ -97,8 +97,7 @@ def stalled(gaps: Sequence[float]) -> bool:
 class Residuals:
     """The residuals of the states at each level [N + 1], g left out: the lowest, the highest, and the largest |h|.
 
-    `unit` is how far each may be off because keys are whole numbers, as a cost rate like the residuals; where only some
-    levels have such keys, that of those times their probability, which is what counts in the bounds.
+    `unit` is how far each may be off because keys are whole numbers, as a cost rate like the residuals.
     """
 
     lowest: NDArray[np.float64]

@@ -72,29 +72,6 @@ def test_a_lane_takes_many_points() -> None:
         assert points_of_lane(sizes, most) == points
 
 
-def test_usual_levels_are_done_in_doubles() -> None:
-    """The closer the bounds, the more levels; their residuals are exact, and the unit is that of the other levels."""
-    problem = make_problem([1, 1, 2, 1, 1, 1, 1], [2] * 20, load=0.1)
-    value, backend = random_values(problem, 3), gpu_backend(problem, Host())
-    value -= value[problem.num_states - 1]
-    expected, units, found_levels = cpu_backend(problem, 1).improve(value).residuals, [], []
-    for part in (np.inf, 64.0, 16.0, 8.0, 1e-9):
-        start = backend.start(value)
-        start.gap = part * units[0] if units else np.inf
-        found = backend.improve(start, coarse=True).residuals
-        near = np.isclose(found.lowest, expected.lowest, rtol=1e-12, atol=1e-12)
-        found_levels.append(int(near[::-1].argmin()) if not near.all() else len(near))
-        units.append(found.unit)
-        whole = units[0]
-        np.testing.assert_allclose(found.lowest, expected.lowest, rtol=0, atol=whole)
-        np.testing.assert_allclose(found.highest, expected.highest, rtol=0, atol=whole)
-        assert problem.bounds(found).lower <= problem.bounds(expected).upper
-        assert start.gap == problem.bounds(found).gap
-    assert sorted(units, reverse=True) == units
-    assert sorted(found_levels) == found_levels
-    assert units[0] == units[1] > units[2] > units[-1] == 0.0
-
-
 @pytest.mark.parametrize("load", [0.02, 0.1, 0.4, 2.0, 50.0])
 def test_a_city_is_solved_as_on_the_processor(load: float, on_host: Host) -> None:
     """The bounds overlap, the decisions are equal but for ties, and few passes are enough."""

@@ -427,21 +427,10 @@ typedef u32 ChosenKey;
 #define BLOCKS_AT_ONCE 3
 #endif
 
-// Whether the highest level of the eight states from `first` on is one of least..most.
-INLINE bool within_levels(const Problem& all, i64 first, i64 least, i64 most) {
-    int highest = 0;
-    for (i64 f = first; f < first + STATES && f < all.num_states; f++) {
-        const int level = level_of(all, f);
-        highest = level > highest ? level : highest;
-    }
-    return least <= highest && highest <= most;
-}
-
-// The residuals of the blocks of eight states whose highest level is one of least..most.
 #ifdef __CUDACC__
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS_AT_ONCE * 4 / WARPS)
 bellman(const Problem* all, const Costs* costs, const ChosenKey* key, const u64* place_mask, const i64* place_offset,
-        const double* value, double* residual, i64 least, i64 most) {
+        const double* value, double* residual) {
     extern __shared__ Quad shared[];
     const i64 places = costs->most_places, warp = threadIdx.x / 32;
     double* kept = (double*)shared;
@@ -449,7 +438,6 @@ bellman(const Problem* all, const Costs* costs, const ChosenKey* key, const u64*
     u16* lists = (u16*)(prices + WARPS * places * STATES);
     const i64 first = (blockIdx.x * (i64)WARPS + warp) * STATES;
     if (first >= all->num_states) return;
-    if ((least > 0 || most < all->num_levels) && !within_levels(*all, first, least, most)) return;
     bellman_of<ChosenKey>(
         *all, *costs, key, place_mask, place_offset, value, residual, first,
         prices + warp * places * STATES, lists + warp * places, kept + warp * 2 * STATES);
@@ -457,16 +445,14 @@ bellman(const Problem* all, const Costs* costs, const ChosenKey* key, const u64*
 #else
 extern "C" void
 bellman(const Problem* all, const Costs* costs, const ChosenKey* key, const u64* place_mask, const i64* place_offset,
-        const double* value, double* residual, i64 least, i64 most) {
+        const double* value, double* residual) {
     const i64 places = costs->most_places;
     double kept[2 * STATES];
     Pair* prices = new Pair[places * STATES];
     u16* listed = new u16[places];
     for (i64 first = 0; first < all->num_states; first += STATES)
-        if (within_levels(*all, first, least, most))
-            bellman_of<ChosenKey>(
-                *all, *costs, key, place_mask, place_offset, value, residual, first, (ChosenKey*)prices, listed,
-                kept);
+        bellman_of<ChosenKey>(
+            *all, *costs, key, place_mask, place_offset, value, residual, first, (ChosenKey*)prices, listed, kept);
     delete[] prices;
     delete[] listed;
 }
