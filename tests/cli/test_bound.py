@@ -86,7 +86,7 @@ def test_the_table_and_the_sentence_say_it(run, grid_folder: Path, known: list[d
     lower = percent_down(PART * exact(run, grid_folder)[1]["lower"])
     words = " ".join(ran.out.split())
     assert f"No way of sending these trucks can be late at fewer than {lower} % of incidents." in words
-    assert "one-step-mean-field is late at" in words
+    assert "one-step-neighbourhoods is late at" in words
     assert "% of these can be avoided by any other way, and it has at least" in words
     for word in ("no policy is below", "closest-first", "mean min", "±", "3 neighbourhoods of 2 trucks, 1 step, 0.2 s"):
         assert word in words

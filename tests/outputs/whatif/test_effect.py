@@ -279,10 +279,14 @@ def test_a_year_of_a_period_has_only_its_hours() -> None:
 
 @pytest.mark.slow
 def test_a_large_department_is_simulated_with_the_heuristic_for_such() -> None:
-    """With too many states to list nobody has to ask for it, and a closed station does harm, clearly."""
+    """With too many states to list nobody has to ask for it, and a closed station does harm, clearly.
+
+    The trucks are busy more than a third of the time, so it is that of the neighbourhoods.
+    """
     city = generate_grid(side=6, num_stations=28, load=0.3, seed=6)
     effect = find_effect(city, [Close(one.station_id) for one in city.stations[:3]], incidents=4_000)
-    assert effect.names == ("one-step-mean-field", "closest-first")
+    assert effect.names == ("one-step-neighbourhoods", "closest-first")
+    assert effect.notes == ()
     assert not effect.exact
     assert effect.missed(0).difference.low > 0.0
     assert len([unit for unit in effect.units if unit.station_after is None]) == 3

@@ -15,7 +15,7 @@ from runcard.city.model import LATE, City
 from runcard.mdp.problem import MINUTES, P_LATE
 from runcard.outputs.chances import rules_of
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
-from runcard.outputs.policy_choice import is_small
+from runcard.outputs.policy_choice import best_policy, is_small
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
 from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.outputs.whatif.areas import area_effects
@@ -99,11 +99,10 @@ def find_effect(
 
 def _names(before: City, after: City, name: str | None) -> tuple[str, str]:
     """The recommended policy of a kind, and closest-first."""
-    quick = all(is_small(one) for one in (before, after))
     if name is not None:
         for one in (before, after):
             check_size([station.trucks for station in one.stations], [name], kind="" if one.is_plain else one.kinds[0])
-    return name or ("optimal" if quick else "one-step-mean-field"), CLOSEST
+    return name or best_policy(before, after), CLOSEST
 
 
 @dataclass(frozen=True, eq=False)
