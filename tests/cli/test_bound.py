@@ -96,6 +96,20 @@ def test_the_table_and_the_sentence_say_it(run, grid_folder: Path, known: list[d
     assert "gain" not in words
 
 
+@pytest.mark.usefixtures("known")
+def test_a_policy_for_units_that_are_mostly_idle_is_noted_in_a_busy_department(
+    run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where somebody asks for it and the city is not small; by itself the bound takes the other one."""
+    note = "one-step-mean-field is for units that are mostly idle, and these are needed 40% of the time"
+    options = ("--incidents", "300", "--steps", "1")
+    asked = ("bound", grid_folder, "--policies", "CF,one-step-mean-field", *options)
+    assert note not in " ".join(run(*asked).out.split())
+    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
+    assert note in " ".join(run(*asked).out.split())
+    assert "mostly idle" not in run("bound", grid_folder, *options).out
+
+
 def test_kinds_are_bounded_by_themselves_and_together(run, department: Path, known: list[dict[str, Any]]) -> None:
     """The sum over kinds is by the incidents that need each, as in compare; --kind has one of them alone."""
     options = ["--policies", "CF,OPT", "--incidents", "40000", "--json"]

@@ -16,6 +16,7 @@ from runcard.outputs.policy_choice import (
     names_file,
     policies_for,
     policy_choices,
+    policy_note,
 )
 from runcard.outputs.policy_file import save_policy
 from runcard.policy.solve import evaluate, solve
@@ -130,3 +131,15 @@ def test_one_truck_to_an_incident_is_half_the_work() -> None:
     busy = grid(0.3)
     alone = replace(busy, trucks_per_incident=1)
     assert (best_policy(busy), best_policy(alone)) == ("one-step-neighbourhoods", "one-step-mean-field")
+
+
+def test_only_the_mean_field_in_a_large_and_busy_city_is_noted() -> None:
+    """One sentence says why and what is better; no policy that a city gets by itself has one."""
+    assert policy_note(grid(0.4), "one-step-mean-field") == (
+        "one-step-mean-field is for units that are mostly idle, and these are needed 80% of the time: "
+        "one-step-neighbourhoods is late less often."
+    )
+    assert not policy_note(grid(0.4), "closest-first")
+    for city in (grid(0.4, num_stations=4), grid(0.1)):
+        assert not policy_note(city, "one-step-mean-field")
+    assert not any(policy_note(city, best_policy(city)) for city in (grid(0.1), grid(0.4)))

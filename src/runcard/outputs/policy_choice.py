@@ -56,6 +56,16 @@ def best_policy(*cities: City, exact: bool | None = None) -> str:
     return neighbourhoods.NAME if any(busy_part(one) > OFTEN_BUSY for one in cities) else mean_field.NAME
 
 
+def policy_note(city: City, name: str) -> str:
+    """What somebody should know who asks for a policy in a city of one kind; nothing if it is a good one there."""
+    if name != mean_field.NAME or is_small(city) or busy_part(city) <= OFTEN_BUSY:
+        return ""
+    return (
+        f"{name} is for units that are mostly idle, and these are needed {busy_part(city):.0%} of the time: "
+        f"{neighbourhoods.NAME} is late less often."
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class PolicyChoice:
     """A policy that is asked for."""

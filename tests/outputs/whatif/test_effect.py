@@ -300,6 +300,18 @@ def test_closest_first_can_be_the_policy_itself() -> None:
         assert effect.missed(0) == effect.missed(1)
 
 
+def test_a_policy_for_units_that_are_mostly_idle_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where somebody asks for it in a department that is not small, and is busy before or after the changes."""
+    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
+    city = generate_grid(side=3, num_stations=4, load=0.1, seed=6)
+    quiet, busy = (
+        find_effect(city, [Load(times)], policy="one-step-mean-field", incidents=1_000) for times in (0.5, 3.0)
+    )
+    assert quiet.notes == ()
+    (note,) = busy.notes
+    assert note.startswith("one-step-mean-field is for units that are mostly idle, and these are needed 60% of")
+
+
 def test_an_objective_of_minutes_is_said() -> None:
     """Because fewer misses are then not all that units are sent for."""
     city = replace(plain_town(), objective=Objective("minutes"))
