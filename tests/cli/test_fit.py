@@ -140,6 +140,9 @@ def test_a_part_is_fitted_and_the_rest_replayed(run: Run, folder: Path) -> None:
     assert ran.code == 0, ran.err
     names = [one["name"] for one in json.loads(ran.out)["backtest"]["policies"]]
     assert names == ["closest-first", "engine=closest-first,ladder=CF", "as it was"]
+    ran = run(*arguments(folder, "--fit-part", 0.6, "--json"))
+    names = [one["name"] for one in json.loads(ran.out)["backtest"]["policies"]]
+    assert names == ["closest-first", "one-step-mean-field", "as it was"]  # nobody is busy for long here
     shown = run(*arguments(folder, "--fit-part", 0.6, "--policy", "closest-first"))
     assert "replay of" in shown.out
     assert "as it was" in shown.out

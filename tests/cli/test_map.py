@@ -78,22 +78,23 @@ def test_what_is_not_clear_is_refused_with_a_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("load", "policy"), [(0.1, "one-step-mean-field"), (0.2, "one-step-neighbourhoods")])
 def test_a_large_department_is_not_solved_exactly_by_accident(
-    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load: float, policy: str
 ) -> None:
-    """With 2^30 states one-step-mean-field is drawn, the command says so and why, and `optimal` is never asked."""
+    """With 2^30 states the policy for so busy trucks is drawn, it is said and why, and `optimal` is never asked."""
 
     def fail(*_arguments: object, **_settings: object) -> None:
         raise AssertionError("solved exactly")
 
     monkeypatch.setattr("runcard.policy.optimal.solve_optimal", fail)
     monkeypatch.setattr("runcard.policy.solve.evaluate_rule", fail)
-    folder = write_city(generate_grid(side=6, num_stations=30, load=0.2, seed=5), tmp_path / "city")
+    folder = write_city(generate_grid(side=6, num_stations=30, load=load, seed=5), tmp_path / "city")
     ran = run("map", folder, "-o", tmp_path / "map.svg")
     assert (ran.code, ran.err) == (0, "")
     said = " ".join(ran.out.split())
-    assert "exactly takes long, so one-step-mean-field is drawn instead of optimal" in said
-    assert said.endswith("closest-first and one-step-mean-field")
+    assert f"exactly takes long, so {policy} is drawn instead of optimal" in said
+    assert said.endswith(f"closest-first and {policy}")
 
 
 def test_a_map_is_not_solved_for_if_it_cannot_be_drawn(

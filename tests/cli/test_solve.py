@@ -99,3 +99,16 @@ def test_a_city_too_large_for_memory_is_refused(run, tmp_path: Path, monkeypatch
         assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
         assert "1,099,511,627,776 states" in ran.err
     assert [entry.name for entry in tmp_path.iterdir()] == ["city"]
+
+
+def test_a_policy_for_units_that_are_mostly_idle_is_noted_in_a_busy_department(
+    run, grid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is written all the same, and one line names the better policy, if the city is not small."""
+    arguments = ("solve", grid_folder, "--policy", "one-step-mean-field", "-o", tmp_path / "a.policy")
+    assert "mostly idle" not in run(*arguments).out
+    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
+    ran = run(*arguments)
+    (line,) = [line for line in ran.out.splitlines() if "mostly idle" in line]
+    assert line.endswith("one-step-neighbourhoods is late less often.")
+    assert "Wrote" in ran.out

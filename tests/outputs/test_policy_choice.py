@@ -1,15 +1,25 @@
-"""Policies as somebody asks for them: by name, by label, by file."""
+"""Policies as somebody asks for them, by name, by label, by file; and what a city gets where nobody does."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.departments import grid_department
 
 from runcard.city import City, generate_grid
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.policy_choice import names_file, policies_for, policy_choices
+from runcard.outputs.policy_choice import (
+    best_policy,
+    busy_part,
+    names_file,
+    policies_for,
+    policy_choices,
+    policy_note,
+)
 from runcard.outputs.policy_file import save_policy
-from runcard.policy.solve import solve
+from runcard.policy.solve import evaluate, solve
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 
@@ -79,3 +89,57 @@ def test_mistakes_are_said_before_any_work(folder: Path) -> None:
         policy_choices(["CF", "damaged.policy"], DEFAULTS)
     with pytest.raises(InputError, match="expected a horizon only for one-step-queueing"):
         policy_choices(["mine.policy"], SolveOptions(horizon_busy_times=2.0))
+
+
+def grid(load: float, num_stations: int = 24) -> City:
+    """A city whose trucks are sent in pairs, so that they are busy twice the load."""
+    return generate_grid(side=6, num_stations=num_stations, load=load, seed=1)
+
+
+def test_the_busy_part_is_that_of_an_evaluation() -> None:
+    """With trucks from outside added, the trucks of every kind are busy so much of the time as is asked of them."""
+    assert busy_part(grid(0.1)) == pytest.approx(0.2)
+    department = grid_department(side=3, engines=4, ladders=2, load=0.1)
+    department = replace(department, busy_minutes={"engine": 50.0, "ladder": 70.0})
+    for kind in department.kinds:
+        seen = department.of_kind(kind)
+        found = evaluate(solve(dispatch_problem(seen), "closest-first"))
+        trucks = np.array([station.trucks for station in seen.stations])
+        busy = float(found.busy_fractions @ trucks) / trucks.sum()
+        assert busy == pytest.approx((1.0 - found.outside_share) * busy_part(seen), rel=1e-9)
+
+
+def test_a_city_gets_the_policy_for_its_size_and_its_load() -> None:
+    """The optimum where it is small; else the neighbourhoods if trucks are busy more than a third of the time."""
+    small, idle, busy = grid(0.4, num_stations=4), grid(0.16), grid(0.17)
+    assert best_policy(small) == "optimal"
+    assert best_policy(idle) == "one-step-mean-field"
+    assert best_policy(busy) == "one-step-neighbourhoods"
+    assert [best_policy(small, exact=False), best_policy(busy, exact=True)] == ["one-step-neighbourhoods", "optimal"]
+
+
+def test_cities_that_are_compared_get_one_policy() -> None:
+    """It is the one that is good in all of them."""
+    small, idle, busy = grid(0.1, num_stations=4), grid(0.1), grid(0.2)
+    assert best_policy(small, idle) == best_policy(idle, small) == "one-step-mean-field"
+    assert best_policy(idle, busy) == best_policy(busy, idle) == best_policy(small, busy) == "one-step-neighbourhoods"
+    assert best_policy(exact=False) == "one-step-mean-field"
+
+
+def test_one_truck_to_an_incident_is_half_the_work() -> None:
+    """What counts is how busy trucks are, not how many incidents there are."""
+    busy = grid(0.3)
+    alone = replace(busy, trucks_per_incident=1)
+    assert (best_policy(busy), best_policy(alone)) == ("one-step-neighbourhoods", "one-step-mean-field")
+
+
+def test_only_the_mean_field_in_a_large_and_busy_city_is_noted() -> None:
+    """One sentence says why and what is better; no policy that a city gets by itself has one."""
+    assert policy_note(grid(0.4), "one-step-mean-field") == (
+        "one-step-mean-field is for units that are mostly idle, and these are needed 80% of the time: "
+        "one-step-neighbourhoods is late less often."
+    )
+    assert not policy_note(grid(0.4), "closest-first")
+    for city in (grid(0.4, num_stations=4), grid(0.1)):
+        assert not policy_note(city, "one-step-mean-field")
+    assert not any(policy_note(city, best_policy(city)) for city in (grid(0.1), grid(0.4)))

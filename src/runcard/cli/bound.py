@@ -9,9 +9,13 @@ from runcard.cli.parameters import AsJson, CityFolder, Seed, Threads, option, wh
 def bound(
     city: CityFolder,
     policies: Annotated[
-        str,
-        option("NAMES", "Policies to simulate beside it: by name, paper label or policy file, commas between."),
-    ] = "closest-first,one-step-mean-field",
+        str | None,
+        option(
+            "NAMES",
+            "Policies to simulate beside it: by name, paper label or policy file, commas between; closest-first and "
+            "one-step-mean-field if left out, or one-step-neighbourhoods where trucks are often busy.",
+        ),
+    ] = None,
     neighbourhood: Annotated[
         int,
         whole_option("Trucks of a neighbourhood: with more the bound is closer and takes longer.", least=2, most=10),
@@ -35,13 +39,16 @@ def bound(
     from runcard.cli.show_bound import print_bound
     from runcard.cli.terminal import print_json
     from runcard.outputs.bound import BoundEffort, bound_city
-    from runcard.outputs.policy_choice import policy_choices
+    from runcard.outputs.policy_choice import best_policy, policy_choices
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(threads=threads)
-    choices = policy_choices(words_of(policies), options)
+    choices = None if policies is None else policy_choices(words_of(policies), options)
     given = read_city(city)
     given = given if kind is None else given.of_kind(kind)
+    if choices is None:
+        best = best_policy(*map(given.of_kind, given.kinds), exact=False)
+        choices = policy_choices(["closest-first", best], options)
     with Report(given.objective) as report:
         effort = BoundEffort(
             neighbourhood=neighbourhood,

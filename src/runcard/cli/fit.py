@@ -49,8 +49,13 @@ def fit(
         float, option("X", "Part of the log to fit on, by time; with less than 1 policies are replayed on the rest.")
     ] = 1.0,
     policy: Annotated[
-        str, option("NAME", "The policy to replay on the rest, or KIND=NAME with commas between.")
-    ] = "one-step-mean-field",
+        str | None,
+        option(
+            "NAME",
+            "The policy to replay on the rest, or KIND=NAME with commas between; one-step-mean-field if left out, or "
+            "one-step-neighbourhoods where units are often busy.",
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a city that is there already.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -70,11 +75,11 @@ def fit(
     from runcard.cli.progress import Report
     from runcard.cli.show_fit import show_fit
     from runcard.errors import InputError
-    from runcard.outputs.policy_choice import policy_of_kinds
+    from runcard.outputs.policy_choice import best_policy, policy_of_kinds
     from runcard.policy.solve_options import SolveOptions
 
     known, overrules = read_mapping(mapping), _overrules(overrule or [])
-    if "=" not in policy:
+    if policy is not None and "=" not in policy:
         policy_of_kinds(policy, [], SolveOptions())  # a name that is none is refused before anything is read
     before = read_city(city)
     if target_minutes is not None and not 0.0 < target_minutes < inf:
@@ -114,7 +119,8 @@ def fit(
         report.begin("judging the fit")
         goodness = judge_fit(found)
         if rest is not None:
-            backtest = _replayed(found, rest, policy, report)
+            best = best_policy(*map(found.city.of_kind, found.city.kinds), exact=False)
+            backtest = _replayed(found, rest, policy or best, report)
         document = {**found.document(), "goodness": goodness.document()}
         if backtest is not None:
             document["backtest"] = backtest.document()

@@ -18,7 +18,7 @@ def draw_map(
         option(
             "NAMES",
             "Policies by name, paper label or policy file, commas between; closest-first,optimal if left out, with "
-            "one-step-mean-field for optimal in a large department.",
+            "one-step-mean-field for optimal in a large department, or one-step-neighbourhoods in a busy one.",
             "--policies",
             "--policy",
         ),
@@ -88,7 +88,7 @@ def draw_map(
             if not asked and city is None and not exact:
                 to = "To" if given.is_plain else f"{one}: to"
                 lines.append(
-                    f"{to} solve so many states exactly takes long, so one-step-mean-field is drawn instead of optimal;"
+                    f"{to} solve so many states exactly takes long, so {words[-1]} is drawn instead of optimal;"
                     " --policies closest-first,optimal solves them all the same, if they fit in memory."
                 )
             names = " and ".join(policy.name for policy in shown)

@@ -16,7 +16,7 @@ from runcard.cli.tables import BEST, SplitTable, city_line, objective_words
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.bound import BoundedPolicy, CityBound, KindBound
-from runcard.outputs.policy_choice import PolicyChoice
+from runcard.outputs.policy_choice import PolicyChoice, policy_note
 from runcard.outputs.report.solved import CLOSEST
 from runcard.outputs.words import TINY, counted, incidents_a_day
 
@@ -49,6 +49,10 @@ def print_bound(city: City, found: CityBound, choices: Sequence[PolicyChoice]) -
         f"Simulated: {counted(found.incidents, 'incident')} for each policy, seed {found.seed}; ± is half of a 95 % "
         "interval, and what could be avoided counts from its upper end."
     )
+    for kind in found.kinds:
+        for choice in choices:
+            if note := policy_note(kind.city, choice.name_for(kind.kind)):
+                console.print(f"{kind.kind}: {note}" if len(found.kinds) > 1 else note)
     if city.objective != LATE:
         what = "missed standards" if of_standards else "the late fraction"
         console.print(f"Policies minimise {objective_words(city.objective)}; the bound is on {what} all the same.")

@@ -39,7 +39,7 @@ def solve(
     from runcard.errors import NotConvergedError
     from runcard.outputs.department_file import save_department
     from runcard.outputs.files import check_output_file, size_in_words
-    from runcard.outputs.policy_choice import policy_of_kinds
+    from runcard.outputs.policy_choice import policy_note, policy_of_kinds
     from runcard.outputs.steps import city_problem
     from runcard.outputs.week_file import save_week
     from runcard.policy.department import department_of
@@ -78,6 +78,8 @@ def solve(
                 elif words:
                     lines.append(f"{words}{name}")
                 solved.setdefault(period, {})[kind] = found
+            if note := policy_note(seen[kind], name):
+                lines.append(note if given.is_plain else f"{kind}: {note}")
     seconds = perf_counter() - began
     if given.periods:
         save_week(week_of(given, solved), output)
@@ -86,7 +88,7 @@ def solve(
     console = make_console()
     console.print(city_line(given), style="bold")
     for line in lines:
-        console.print(line)
+        console.print(line, soft_wrap=True)
     counts = [one.problem.num_states for one in next(iter(solved.values())).values()]
     times = f" × {len(given.periods)} periods" if given.periods else ""
     states = f", {' + '.join(f'{count:,}' for count in counts)} states{times}" if max(counts) < 10**9 else ""

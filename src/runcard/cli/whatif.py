@@ -54,7 +54,8 @@ def whatif(
         str | None,
         option(
             "NAME",
-            "The policy, by name or paper label; optimal if left out, or one-step-mean-field in a large department.",
+            "The policy, by name or paper label; optimal if left out, or in a large department one-step-mean-field, "
+            "or one-step-neighbourhoods where units are often busy.",
         ),
     ] = None,
     period: Annotated[

@@ -21,7 +21,7 @@ from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import borders, box_around, free_spot, territories
 from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
-from runcard.outputs.policy_choice import exact_work
+from runcard.outputs.policy_choice import best_policy, exact_work
 from runcard.outputs.words import article
 from runcard.policy.base import Policy
 
@@ -61,7 +61,7 @@ unless somebody asks for it."""
 def policies_to_draw(city: City, asked: Sequence[str]) -> tuple[list[str], bool]:
     """The policies of a map, chosen if none is asked for, and whether the city is small enough to evaluate them."""
     exact = exact_work(city) <= EXACT_WORK
-    return list(asked) or ["closest-first", "optimal" if exact else "one-step-mean-field"], exact
+    return list(asked) or ["closest-first", best_policy(city, exact=exact)], exact
 
 
 class Plan:

@@ -1,4 +1,4 @@
-"""Policies as somebody asks for them: by name or paper label, or by a file that holds one."""
+"""Policies as somebody asks for them, by name, paper label or file; and which one a city gets where nobody does."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from runcard.city.conditions import ONLY_KIND
-from runcard.city.model import City
+from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.outputs.week_file import load_any, load_kind_at
 from runcard.outputs.words import expected_one_of
+from runcard.policy import mean_field, neighbourhoods, optimal
 from runcard.policy.base import Policy
 from runcard.policy.solve import LABELS, RECIPES, check_horizon, check_size, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import SolveOptions
@@ -21,6 +22,9 @@ from runcard.policy.solve_options import SolveOptions
 FILE_ENDING: Final = ".policy"
 SMALL_WORK: Final = 5e10
 """Of `exact_work`: that of about 18 trucks and 400 demand points, some seconds. A report solves a dozen such cities."""
+OFTEN_BUSY: Final = 1 / 3
+"""Part of the time. Up to it the mean field is near the optimum, and solved sooner; beyond it the mean field falls
+behind the neighbourhoods, in the end even behind closest-first (measured in docs/background/heuristics.md)."""
 OF_WEEK: Final = "/week"
 """Behind the name of a policy: solved once, at the mean rates of the week, in a city with periods."""
 
@@ -34,6 +38,32 @@ def exact_work(city: City) -> float:
 def is_small(city: City) -> bool:
     """Whether a city of one kind is solved exactly where nobody says which policy is wanted: `optimal` is then best."""
     return exact_work(city) <= SMALL_WORK
+
+
+def busy_part(city: City) -> float:
+    """The part of the time that trucks of a city of one kind are busy if none come from outside; it can be above 1."""
+    sent = sum(point.incidents_per_day * city.trucks_for(point) for point in city.demand)
+    return sent * city.mean_busy_minutes / (MINUTES_PER_DAY * city.num_trucks)
+
+
+def best_policy(*cities: City, exact: bool | None = None) -> str:
+    """The policy that all these cities of one kind get where nobody names one.
+
+    `exact` says whether they are solved exactly; if they are small, where it is left out.
+    """
+    if all(map(is_small, cities)) if exact is None else exact:
+        return optimal.NAME
+    return neighbourhoods.NAME if any(busy_part(one) > OFTEN_BUSY for one in cities) else mean_field.NAME
+
+
+def policy_note(city: City, name: str) -> str:
+    """What somebody should know who asks for a policy in a city of one kind; nothing if it is a good one there."""
+    if name != mean_field.NAME or is_small(city) or busy_part(city) <= OFTEN_BUSY:
+        return ""
+    return (
+        f"{name} is for units that are mostly idle, and these are needed {busy_part(city):.0%} of the time: "
+        f"{neighbourhoods.NAME} is late less often."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

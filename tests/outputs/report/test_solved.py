@@ -5,13 +5,12 @@ import pytest
 
 from runcard.city import City
 from runcard.outputs.department_comparison import compare_department
-from runcard.outputs.policy_choice import is_small
+from runcard.outputs.policy_choice import best_policy, is_small
 from runcard.outputs.report.findings import Report
 from runcard.outputs.report.solved import (
     CARD,
     CLOSEST,
     FEWEST_INCIDENTS,
-    MEAN_FIELD,
     MOST_INCIDENTS,
     OPTIMAL,
     RECOMMENDED,
@@ -62,7 +61,8 @@ def test_calls_a_day_add_up_to_what_is_sent(town: City, report: Report) -> None:
 def test_simulated_numbers_are_those_of_a_simulation(simulated: City) -> None:
     """Over the same incidents, what is counted lies around the chances of those who went, which vary less."""
     found = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort(incidents=6_000, seed=5))
-    departments = [solve_department(simulated, name) for name in (CLOSEST, MEAN_FIELD)]
+    best = {kind: best_policy(simulated.of_kind(kind)) for kind in simulated.kinds}
+    departments = [solve_department(simulated, names) for names in (CLOSEST, best)]
     counted = simulate_department(simulated, departments, incidents=6_000, seed=5)
     assert not found.exact
     assert found.incidents == 6_000
@@ -126,14 +126,14 @@ def test_the_change_of_a_standard_is_paired(simulated: City) -> None:
 
 
 def test_the_recommended_policy_depends_on_size(town: City, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kind that is small enough gets the optimum, another one the mean field, and other names stay."""
+    """A kind that is small enough gets the optimum, another one what `best_policy` says, and other names stay."""
     engine, ladder = town.of_kind("engine"), town.of_kind("ladder")
     assert policy_for(engine, RECOMMENDED) == OPTIMAL
     states = 2.0**8 * 3.0
     monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", states * len(engine.demand) * 81 - 1)
     assert not is_small(engine)
     assert is_small(ladder)
-    assert policy_for(engine, RECOMMENDED) == MEAN_FIELD
+    assert policy_for(engine, RECOMMENDED) == best_policy(engine) == "one-step-mean-field"
     assert policy_for(engine, CARD) == CARD
 
 

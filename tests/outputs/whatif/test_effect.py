@@ -279,10 +279,14 @@ def test_a_year_of_a_period_has_only_its_hours() -> None:
 
 @pytest.mark.slow
 def test_a_large_department_is_simulated_with_the_heuristic_for_such() -> None:
-    """With too many states to list nobody has to ask for it, and a closed station does harm, clearly."""
+    """With too many states to list nobody has to ask for it, and a closed station does harm, clearly.
+
+    The trucks are busy more than a third of the time, so it is that of the neighbourhoods.
+    """
     city = generate_grid(side=6, num_stations=28, load=0.3, seed=6)
     effect = find_effect(city, [Close(one.station_id) for one in city.stations[:3]], incidents=4_000)
-    assert effect.names == ("one-step-mean-field", "closest-first")
+    assert effect.names == ("one-step-neighbourhoods", "closest-first")
+    assert effect.notes == ()
     assert not effect.exact
     assert effect.missed(0).difference.low > 0.0
     assert len([unit for unit in effect.units if unit.station_after is None]) == 3
@@ -294,6 +298,18 @@ def test_closest_first_can_be_the_policy_itself() -> None:
         effect = find_effect(plain_town(), [Load(1.5)], policy="CF", incidents=incidents)
         assert effect.names == ("closest-first", "closest-first")
         assert effect.missed(0) == effect.missed(1)
+
+
+def test_a_policy_for_units_that_are_mostly_idle_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where somebody asks for it in a department that is not small, and is busy before or after the changes."""
+    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
+    city = generate_grid(side=3, num_stations=4, load=0.1, seed=6)
+    quiet, busy = (
+        find_effect(city, [Load(times)], policy="one-step-mean-field", incidents=1_000) for times in (0.5, 3.0)
+    )
+    assert quiet.notes == ()
+    (note,) = busy.notes
+    assert note.startswith("one-step-mean-field is for units that are mostly idle, and these are needed 60% of")
 
 
 def test_an_objective_of_minutes_is_said() -> None:

@@ -1,6 +1,6 @@
 """What policies do in one city, the same numbers whether every state is solved or incidents are simulated.
 
-If a kind is small (`policy_choice.is_small`), `optimal` is solved, else `one-step-mean-field`. Where every kind is
+Each kind gets the policy of `policy_choice.best_policy`, which is `optimal` where it is small. Where every kind is
 small, all numbers are exact and their intervals proven; else all are simulated over the same incidents, as means of the
 chances of those who went, with 95 % intervals (see `outputs/chances.py`); only percentiles and the work of units are
 counted. A gain is 1 - m / m₀, with m₀ what closest-first misses. Of proven bounds m in [l, u] and m₀ in [l₀, u₀] it
@@ -23,7 +23,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.chances import ChanceKeeper, Sums, chance_interval
 from runcard.outputs.compare import Comparison, StandardResult, compare_policies
 from runcard.outputs.department_comparison import DepartmentComparison
-from runcard.outputs.policy_choice import is_small
+from runcard.outputs.policy_choice import best_policy, is_small
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.policy.base import Policy
@@ -38,7 +38,6 @@ from runcard.simulate.result import Interval, ratio_interval
 CLOSEST: Final = "closest-first"
 CARD: Final = "fixed-card"
 OPTIMAL: Final = "optimal"
-MEAN_FIELD: Final = "one-step-mean-field"
 RECOMMENDED: Final = "recommended"
 """The best policy that each kind is small enough for."""
 MOST_INCIDENTS: Final = 60_000
@@ -134,9 +133,7 @@ class Solved:
 
 def policy_for(city: City, name: str) -> str:
     """The name of the policy of a city of one kind, where `recommended` stands for the best that it allows."""
-    if name != RECOMMENDED:
-        return name
-    return OPTIMAL if is_small(city) else MEAN_FIELD
+    return best_policy(city) if name == RECOMMENDED else name
 
 
 def solved_city(

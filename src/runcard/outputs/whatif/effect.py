@@ -15,7 +15,7 @@ from runcard.city.model import LATE, City
 from runcard.mdp.problem import MINUTES, P_LATE
 from runcard.outputs.chances import rules_of
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
-from runcard.outputs.policy_choice import is_small
+from runcard.outputs.policy_choice import best_policy, busy_part, is_small, policy_note
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
 from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.outputs.whatif.areas import area_effects
@@ -67,7 +67,7 @@ def find_effect(
     before, after = (one.of_week if period is None else one.in_period(period) for one in (before, after))
     of_period = None if period is None else city.period(period)
     changed = changed_kinds(before, after)
-    found = {}
+    found, notes = {}, list[str]()
     for kind in before.kinds:
         named = steps if len(before.kinds) == 1 else NamedSteps(steps, kind)
         old = before.of_kind(kind)
@@ -75,8 +75,9 @@ def find_effect(
         work = _Work(kind, old, new, _names(old, new, name), seed, options, named)
         exact = incidents is None and all(is_small(one) for one in (old, new))
         found[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
+        if note := policy_note(max(old, new, key=busy_part), work.names[0]):
+            notes.append(note if before.is_plain else f"{kind}: {note}")
     simulated = any(not one.exact for one in found.values())
-    notes = []
     if any(standard.weight != 1.0 for standard in city.standards):
         notes.append("Missed standards count with their weights.")
     if city.objective != LATE:
@@ -99,11 +100,10 @@ def find_effect(
 
 def _names(before: City, after: City, name: str | None) -> tuple[str, str]:
     """The recommended policy of a kind, and closest-first."""
-    quick = all(is_small(one) for one in (before, after))
     if name is not None:
         for one in (before, after):
             check_size([station.trucks for station in one.stations], [name], kind="" if one.is_plain else one.kinds[0])
-    return name or ("optimal" if quick else "one-step-mean-field"), CLOSEST
+    return name or best_policy(before, after), CLOSEST
 
 
 @dataclass(frozen=True, eq=False)
