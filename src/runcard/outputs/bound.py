@@ -47,7 +47,7 @@ from runcard.simulate.result import Interval, ratio_interval
 class BoundEffort:
     """How much is done for a bound and for the policies beside it."""
 
-    neighbourhood: int = 8
+    neighbourhood: int = 9
     """Trucks of a neighbourhood."""
     num_steps: int = 300
     """Of the search for payments."""

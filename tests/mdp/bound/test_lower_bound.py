@@ -151,9 +151,9 @@ def test_costs_with_errors_lower_the_bound() -> None:
     assert off.lower == pytest.approx(exact.lower - 0.01)
 
 
-@pytest.mark.parametrize("options", [{"neighbourhood": 1}, {"neighbourhood": 11}, {"steps": 0}])
+@pytest.mark.parametrize("options", [{"neighbourhood": 1}, {"neighbourhood": 13}, {"steps": 0}])
 def test_impossible_options_are_refused(options: dict[str, int]) -> None:
-    """Neighbourhoods have 2 to 10 trucks, and there is at least one step."""
+    """Neighbourhoods have 2 to 12 trucks, and there is at least one step."""
     with pytest.raises(InputError, match="expected"):
         lower_bound(grid(4, 0.1), **options)  # type: ignore[arg-type]
 

@@ -12,7 +12,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
 from runcard.threads import checked_threads
 
-MOST_MEMBERS = 10
+MOST_MEMBERS = 12
 MOST_WITH_LEVELS = 60
 """With more trucks the number of idle ones says little about a neighbourhood, and all steps are in one band."""
 LIKELY = 0.5
@@ -25,6 +25,8 @@ ALL_LEVELS = (0.2, 0.003, 0.03, 0.003)
 """The first and the last step and temperature (see `Schedule`)."""
 PAYMENT_BYTES = 32.0
 """Of a payment, with its slope, its moments and what follows from it, at most."""
+MOVE_BYTES = 8.0
+"""Of a move of a neighbourhood from a state; each thread has those of one neighbourhood."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +80,7 @@ def climbed(
 def lower_bound(
     problem: DispatchProblem,
     *,
-    neighbourhood: int = 8,
+    neighbourhood: int = 9,
     steps: int = 300,
     threads: int | None = None,
     progress: Callable[[BoundProgress], None] | None = None,
@@ -90,7 +92,7 @@ def lower_bound(
         raise InputError(f"expected steps >= 1, got {steps}")
     began = time.perf_counter()
     found, levels = find_neighbourhoods(problem, neighbourhood), problem.num_trucks <= MOST_WITH_LEVELS
-    _check_memory(problem, found, levels=levels)
+    _check_memory(problem, found, checked_threads(threads), levels=levels)
     ascent = climbed(problem, found, steps, threads, progress, levels=levels)
     lower, _ = problem.proven(certify(ascent) * problem.total_incidents_per_day, float("inf"))
     return LowerBound(
@@ -102,13 +104,16 @@ def lower_bound(
     )
 
 
-def _check_memory(problem: DispatchProblem, found: Neighbourhoods, *, levels: bool) -> None:
-    """Raise a SizeError if what is paid at every level would not fit in memory."""
-    low, high = level_window(problem, found.members.shape[1]) if levels else (0, 0)
-    needed = PAYMENT_BYTES * len(found.columns.point) * len(found.subsets) * (high - low + 1)
+def _check_memory(problem: DispatchProblem, found: Neighbourhoods, threads: int, *, levels: bool) -> None:
+    """Raise a SizeError if what is paid and done at every level would not fit in memory."""
+    num_members, num_subsets = found.members.shape[1], len(found.subsets)
+    low, high = level_window(problem, num_members) if levels else (0, 0)
+    payments = len(found.columns.point) * num_subsets
+    moves = min(threads, len(found)) * len(problem.levels.needed) * num_subsets << num_members
+    needed = (PAYMENT_BYTES * payments + MOVE_BYTES * moves) * (high - low + 1)
     available = available_bytes()
     if needed > max(available, SMALL_BYTES):
         raise SizeError(
-            f"{len(found)} neighbourhoods of {found.members.shape[1]} trucks take about {in_words(needed)} of memory "
+            f"{len(found)} neighbourhoods of {num_members} trucks take about {in_words(needed)} of memory "
             f"and {in_words(available)} are free: expected smaller neighbourhoods (--neighbourhood)"
         )

@@ -146,12 +146,11 @@ AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 
 def chosen_and_settled(
     cost: NDArray[np.float32], space: Space, sharpness: float, value: Floats, probability: Floats,
-    given: NDArray[np.float32],
+    given: NDArray[np.float32], num_sweeps: int,
 ) -> float:  # fmt: skip
     """Let a neighbourhood choose, and sweep its values and probabilities; what it costs an incident."""
     moves, spent = Moves.room(value.size, len(space.needed) * len(space.masks)), np.empty(value.shape)
     kernels.choose(cost, space, np.float32(sharpness), value, probability, given, moves, spent)
-    num_sweeps = BAND_SWEEPS if space.is_band else SWEEPS
     return float(kernels.settle(moves, spent, space, value, probability, num_sweeps))
 
 
@@ -257,8 +256,9 @@ class Ascent:
                 self._home_cost, self._costs[g],
             )  # fmt: skip
             return chosen_and_settled(
-                self._costs[g], self.spaces[g], sharpness, self.values[g], self._probability[g], self._given[g]
-            )
+                self._costs[g], self.spaces[g], sharpness, self.values[g], self._probability[g], self._given[g],
+                BAND_SWEEPS if self.spaces[g].is_band else SWEEPS,
+            )  # fmt: skip
 
         run_each(price, self._points(), self.threads)
         return sum(run_each(settle, range(len(found)), self.threads))

@@ -27,8 +27,10 @@ from runcard.mdp.bounds import HALF_STEP
 from runcard.threads import run_each
 
 MOST_LOOKS: Final = 20
-CHOICES: Final = 5
+CHOICES: Final = 2
 """Times that a neighbourhood chooses and settles between two looks at what is proven."""
+SWEEPS: Final = 16
+"""After each choice."""
 SHARPEST: Final = 1e9
 """So that only the best is chosen."""
 ENOUGH: Final = 1e-5
@@ -94,5 +96,5 @@ def _best_values(cost: Floats, space: Space, value: Floats) -> tuple[Floats, flo
         if not better:
             break
         for _ in range(CHOICES):
-            chosen_and_settled(single, space, SHARPEST, value, probability, given)
+            chosen_and_settled(single, space, SHARPEST, value, probability, given, SWEEPS)
     return kept, best

@@ -23,8 +23,8 @@ from runcard.mdp.problem import DispatchProblem
 
 CLOSENESS: Final = 0.6
 """A truck counts this much less than the one before it in the order of a demand point."""
-PER_TRUCK: Final = 1.0
-"""Neighbourhoods for each truck, at most."""
+OVERLAP: Final = 3.0
+"""Neighbourhoods that a truck is in, on average, at most. Few large ones prove more than many small ones."""
 REACH: Final = 4
 """Neighbourhoods with one of so many first trucks of a demand point are near it."""
 CANDIDATES: Final = {1: 24, 2: 20, 3: 12, 4: 9}
@@ -173,7 +173,7 @@ def _cover(problem: DispatchProblem, order: Ints, size: int) -> tuple[Ints, Ints
     possible, of_point = np.unique(np.sort(order[:, :size], axis=1), axis=0, return_inverse=True)
     at_home = weight[:, possible].sum(axis=2)
     chosen, best = list[int](), np.zeros(num_points)
-    for _ in range(min(len(possible), max(1, round(PER_TRUCK * num_trucks)))):
+    for _ in range(min(len(possible), max(1, round(OVERLAP * num_trucks / size)))):
         more = problem.incidents_per_day @ np.maximum(at_home - best[:, None], 0.0)
         chosen.append(int(more.argmax()))
         best = np.maximum(best, at_home[:, chosen[-1]])

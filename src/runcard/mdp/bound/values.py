@@ -22,7 +22,7 @@ from runcard.mdp.factored import FactoredValues
 from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.problem import DispatchProblem
 
-MEMBERS: Final = 6
+MEMBERS: Final = 8
 STEPS: Final = 400
 
 
