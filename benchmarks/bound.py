@@ -49,7 +49,7 @@ class Large(NamedTuple):
 
 EXACT: Final = tuple(
     Exact(num_trucks, load, float(seed % 2), busy if load >= 0.2 else quiet, 150, seed)
-    for num_trucks, quiet, busy in ((16, 8, 10), (20, 10, 12))
+    for num_trucks, quiet, busy in ((16, 8, 10), (20, 8, 12))
     for load in (0.02, 0.1, 0.2, 0.4)
     for seed in range(1, 6)
 )
@@ -58,7 +58,7 @@ LARGE: Final = (
     Large(20, 30, 0.1, 0.2, 9, 200, 0.97),
     Large(20, 30, 0.2, 0.2, 10, 200, 0.92),
     Large(20, 50, 0.1, 0.2, 9, 200, 0.85),
-    Large(20, 50, 0.4, 0.2, 9, 200, 0.85),
+    Large(20, 50, 0.2, 0.2, 9, 200, 0.85),
     Large(45, 200, 0.1, 0.07, 8, 300, 0.85),
     Large(45, 200, 0.1, 0.1, 8, 300, 0.85),
 )

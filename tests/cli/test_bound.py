@@ -97,6 +97,20 @@ def test_the_table_and_the_sentence_say_it(run, grid_folder: Path, known: list[d
 
 
 @pytest.mark.usefixtures("known")
+def test_what_a_reader_would_stumble_over_is_said(run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulated value below the bound is there by chance; and a bound is not needed where the optimum is computed."""
+    asked = ("bound", grid_folder, "--policies", "CF", "--incidents", "300")
+    words = " ".join(run(*asked).out.split())
+    assert "The best possible itself can be computed for these trucks: runcard compare" in words
+    assert "by chance" not in words
+    monkeypatch.setattr(f"{__name__}.PART", 2.0)
+    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
+    words = " ".join(run(*asked).out.split())
+    assert "can be computed" not in words
+    assert "A simulated value below the bound is below it by chance" in words
+
+
+@pytest.mark.usefixtures("known")
 def test_a_policy_for_units_that_are_mostly_idle_is_noted_in_a_busy_department(
     run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

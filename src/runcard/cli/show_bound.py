@@ -16,7 +16,7 @@ from runcard.cli.tables import BEST, SplitTable, city_line, objective_words
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.bound import BoundedPolicy, CityBound, KindBound
-from runcard.outputs.policy_choice import PolicyChoice, policy_note
+from runcard.outputs.policy_choice import PolicyChoice, is_small, policy_note
 from runcard.outputs.report.solved import CLOSEST
 from runcard.outputs.words import TINY, counted, incidents_a_day
 
@@ -26,6 +26,8 @@ NOTHING_PROVEN = (
     "Nothing is proven yet of what these {units} could do at best: the bound is 0. More --steps, or a larger "
     "--neighbourhood, may raise it."
 )
+BY_CHANCE = "A simulated value below the bound is below it by chance; more --incidents bring it nearer to the truth."
+EXACTLY = "The best possible itself can be computed for these {units}: runcard compare with the policy optimal."
 
 
 def print_bound(city: City, found: CityBound, choices: Sequence[PolicyChoice]) -> None:
@@ -49,7 +51,12 @@ def print_bound(city: City, found: CityBound, choices: Sequence[PolicyChoice]) -
         f"Simulated: {counted(found.incidents, 'incident')} for each policy, seed {found.seed}; ± is half of a 95 % "
         "interval, and what could be avoided counts from its upper end."
     )
+    shown: list[CityBound | KindBound] = [found, *found.kinds]
+    if any(one.missed.mean < part.lower for part in shown for one in part.policies):
+        console.print(BY_CHANCE)
     for kind in found.kinds:
+        if is_small(kind.city):
+            console.print(EXACTLY.format(units=f"{kind.kind}s"))
         for choice in choices:
             if note := policy_note(kind.city, choice.name_for(kind.kind)):
                 console.print(f"{kind.kind}: {note}" if len(found.kinds) > 1 else note)
@@ -74,7 +81,7 @@ def bound_table(found: CityBound | KindBound, *, of_standards: bool) -> SplitTab
         minutes = f"{one.mean_minutes:.3f}" if isfinite(one.mean_minutes) else ""
         rows.append([name, late_words(one.missed), minutes, tenths(one.gap_high, ROUND_CEILING)])
         if has_share:
-            rows[-1].append("" if one.share is None else tenths(one.share.low, ROUND_FLOOR))
+            rows[-1].append("" if one.share is None else tenths(round(one.share.low, 9) + 0.0, ROUND_FLOOR))
     return SplitTable(headings, rows)
 
 
@@ -106,7 +113,7 @@ def policy_words(one: BoundedPolicy, *, of_standards: bool) -> str:
 
 
 def work_words(one: KindBound) -> str:
-    """What was done for a bound: "12 neighbourhoods of 8 trucks, 400 steps, 93 s"."""
+    """What was done for a bound: "10 neighbourhoods of 9 trucks, 300 steps, 93 s"."""
     found = one.found
     return (
         f"{counted(found.num_neighbourhoods, 'neighbourhood')} of {counted(found.neighbourhood, one.kind)}, "

@@ -51,8 +51,9 @@ def check_states(trucks: Iterable[int], *, kind: str = "", device: str = "auto")
         raise SizeError(
             f"{sum(by_station)} {kind or 'truck'}s at {len(by_station)} stations make {num_states:,} states; to solve "
             f"them exactly takes at least {in_words(needed)} of memory and {in_words(available)} are free: expected "
-            "fewer trucks, a machine with more memory, or a policy that decides online, such as one-step-mean-field, "
-            "which solve, decide and simulate take for departments of any size"
+            "fewer trucks, a machine with more memory, or a policy that decides online: one-step-mean-field, or "
+            "one-step-neighbourhoods where trucks are often busy, which solve, decide and simulate take for "
+            "departments of any size"
             + (f" (solve --policy {kind}=one-step-mean-field,OTHER=optimal; compare --kind OTHER)" if kind else "")
         )
 

@@ -62,7 +62,7 @@ def policy_note(city: City, name: str) -> str:
         return ""
     return (
         f"{name} is for units that are mostly idle, and these are needed {busy_part(city):.0%} of the time: "
-        f"{neighbourhoods.NAME} is late less often."
+        f"{neighbourhoods.NAME} is made for that, and was nearer to the optimum where it is known."
     )
 
 

@@ -1,5 +1,6 @@
 """The lower bound against the exact optimum: never above it, and near it where it should be."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -77,12 +78,59 @@ def test_a_payment_for_no_truck_counts_for_nothing() -> None:
     assert certify(climbed) == -np.inf
 
 
+def test_values_that_get_lost_on_the_way_do_not_lose_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was proven before values became no numbers stands."""
+    problem = make_problem([1] * 5, [1, 2, 1, 2, 2], seed=1, load=0.3)
+    climbed = Ascent(problem, find_neighbourhoods(problem, 3), 1)
+    climbed.climb(20, Schedule(0.1, 0.5, 0.05, 0.03, 0.01))
+
+    def spoil(*given: object) -> float:
+        given[3][:] = np.nan  # type: ignore[index]
+        return 0.0
+
+    monkeypatch.setattr("runcard.mdp.bound.certificate.chosen_and_settled", spoil)
+    assert 0.0 < certify(climbed) <= optimum(problem)
+
+
 def test_points_without_incidents_and_stations_of_several_trucks_keep_the_bound() -> None:
     """Zero rates, four trucks needed, alike trucks and a fleet smaller than a neighbourhood."""
     for trucks, needs in (([2, 3, 1], [4, 1, 2, 3]), ([1], [1, 1, 2, 1]), ([5, 5, 4], [4, 4, 1, 2])):
         problem = make_problem(trucks, needs, seed=2, load=0.4, rates=[0.0, 1.0, 2.0, 0.0])
         found = lower_bound(problem, neighbourhood=4, steps=25, threads=1)
         assert 0.0 <= found.lower <= optimum(problem)
+
+
+@pytest.mark.parametrize("neighbourhood", [7, 9, 12])
+def test_large_neighbourhoods_keep_the_bound(neighbourhood: int) -> None:
+    """With as many as twelve trucks, some or all of the fleet, no more is claimed than the optimum."""
+    problem = grid(12, 0.3)
+    found = lower_bound(problem, neighbourhood=neighbourhood, steps=20, threads=1)
+    assert 0.0 < found.lower <= optimum(problem)
+
+
+def test_more_trucks_than_levels_are_for_keep_the_bound() -> None:
+    """72 trucks at three stations, hardly or always busy: the optimum goes by counts, the bound truck by truck."""
+    for load in (0.05, 0.2, 2.0):
+        problem = make_problem([24, 24, 24], [4, 1, 2, 4], seed=5, load=load)
+        found = lower_bound(problem, neighbourhood=5, steps=10, threads=1)
+        assert 0.0 <= found.lower <= optimum(problem)
+
+
+def test_a_load_that_is_next_to_nothing_keeps_the_bound() -> None:
+    """With sixty trucks and a load of 1e-12, levels have probabilities that no double holds."""
+    problem = make_problem([15] * 4, [2, 1, 2], seed=1, load=1e-12)
+    assert 0.0 <= lower_bound(problem, neighbourhood=4, steps=5, threads=1).lower <= optimum(problem)
+
+
+@pytest.mark.parametrize("trucks", [[1] * 14, [15] * 4, [3, 1, 9]])
+@pytest.mark.parametrize("size", [2, 5, 8])
+def test_every_truck_is_in_some_neighbourhood(trucks: list[int], size: int) -> None:
+    """Also trucks that are no point's first ones; and there are no more neighbourhoods than the overlap allows for."""
+    problem = make_problem(trucks, [2] * 6, seed=size)
+    found = find_neighbourhoods(problem, size)
+    assert set(found.members.ravel().tolist()) == set(range(sum(trucks)))
+    assert all(len(set(members)) == len(members) for members in found.members.tolist())
+    assert len(found) <= neighbourhoods.OVERLAP * sum(trucks) / size + 2.0 * sum(trucks) / size + 1.0
 
 
 def test_few_candidates_and_rare_levels_left_out_keep_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,3 +212,31 @@ def test_what_does_not_fit_in_memory_is_said_before(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("runcard.mdp.bound.SMALL_BYTES", 1e3)
     with pytest.raises(SizeError, match=r"neighbourhoods of 3 trucks take about .* are free: expected smaller"):
         lower_bound(grid(6, 0.1), neighbourhood=3, steps=1)
+
+
+@pytest.mark.parametrize(
+    ("trucks", "needed", "load", "size"),
+    [
+        ([1] * 20, [2] * 30, 0.2, 7),
+        ([1] * 16, [4] * 12, 0.2, 6),
+        ([1] * 70, [2] * 40, 1.0, 6),
+        ([1] * 70, [2] * 40, 0.1, 6),
+    ],
+)
+def test_no_more_memory_is_taken_than_was_said(
+    trucks: list[int], needed: list[int], load: float, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is checked before the work covers what the work takes, with levels and without, and is of its size."""
+    problem, said = make_problem(trucks, needed, seed=1, load=load), list[float]()
+    monkeypatch.setattr("runcard.mdp.bound.in_words", lambda count: said.append(count) or "")
+    monkeypatch.setattr("runcard.mdp.bound.SMALL_BYTES", 0.0)
+    monkeypatch.setattr("runcard.mdp.bound.available_bytes", lambda: 0.0)
+    with pytest.raises(SizeError):
+        lower_bound(problem, neighbourhood=size, steps=3, threads=1)
+    monkeypatch.undo()
+    tracemalloc.start()
+    lower_bound(problem, neighbourhood=size, steps=3, threads=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 1.1 * said[0]
+    assert said[0] <= 4.0 * peak

@@ -16,17 +16,16 @@ MOST_MEMBERS = 12
 MOST_WITH_LEVELS = 60
 """With more trucks the number of idle ones says little about a neighbourhood, and all steps are in one band."""
 LIKELY = 0.5
-"""A band is for departments where incidents find trucks enough at least so often."""
+"""A band is for departments where incidents find trucks enough at least so often; others have levels at any size."""
 BAND_PART = 0.3
 """Of the steps, in one band before all levels."""
 ONLY_BAND = (0.05, 0.001, 0.03, 0.003)
 FIRST_BAND = (0.1, 0.02, 0.03, 0.01)
-ALL_LEVELS = (0.2, 0.003, 0.03, 0.003)
+ALL_LEVELS = (1.5, 0.01, 0.1, 0.01)
 """The first and the last step and temperature (see `Schedule`)."""
-PAYMENT_BYTES = 32.0
-"""Of a payment, with its slope, its moments and what follows from it, at most."""
-MOVE_BYTES = 8.0
-"""Of a move of a neighbourhood from a state; each thread has those of one neighbourhood."""
+PAYMENT_BYTES, HOME_BYTES, MOVE_BYTES, OPTION_BYTES = 40.0, 16.0, 8.0, 100.0
+"""Of a payment with its slope, its moments and what follows from it; of what a point costs and takes at home; of a move
+of a neighbourhood, of which each thread has those of one; and of an option, without what it costs at each level."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +56,10 @@ def climbed(
 ) -> Ascent:  # fmt: skip
     """The payments and values after so many steps: first in one band, then with all levels if these are wanted."""
     scale = typical_cost(problem)
-    if float(problem.levels.idle_distribution[int(problem.trucks_needed.max()) :].sum()) < LIKELY:
-        in_band, levels = 0, True  # incidents hardly ever find trucks enough, as they do in a band
-    else:
-        in_band = max(1, round(BAND_PART * steps)) if levels else steps
+    in_band = max(1, round(BAND_PART * steps)) if levels else steps
+    if not _fits_band(problem):
+        in_band, levels = 0, True
+    _check_memory(problem, found, checked_threads(threads), levels=levels)
 
     def on_step(before: int) -> Callable[[int, float], None]:
         def tell(step: int, estimate: float) -> None:
@@ -91,9 +90,8 @@ def lower_bound(
     if steps < 1:
         raise InputError(f"expected steps >= 1, got {steps}")
     began = time.perf_counter()
-    found, levels = find_neighbourhoods(problem, neighbourhood), problem.num_trucks <= MOST_WITH_LEVELS
-    _check_memory(problem, found, checked_threads(threads), levels=levels)
-    ascent = climbed(problem, found, steps, threads, progress, levels=levels)
+    found = find_neighbourhoods(problem, neighbourhood)
+    ascent = climbed(problem, found, steps, threads, progress, levels=problem.num_trucks <= MOST_WITH_LEVELS)
     lower, _ = problem.proven(certify(ascent) * problem.total_incidents_per_day, float("inf"))
     return LowerBound(
         lower=lower,
@@ -104,13 +102,20 @@ def lower_bound(
     )
 
 
+def _fits_band(problem: DispatchProblem) -> bool:
+    """Whether incidents mostly find trucks enough, as they always do in a band."""
+    return float(problem.levels.idle_distribution[int(problem.trucks_needed.max()) :].sum()) >= LIKELY
+
+
 def _check_memory(problem: DispatchProblem, found: Neighbourhoods, threads: int, *, levels: bool) -> None:
     """Raise a SizeError if what is paid and done at every level would not fit in memory."""
     num_members, num_subsets = found.members.shape[1], len(found.subsets)
     low, high = level_window(problem, num_members) if levels else (0, 0)
-    payments = len(found.columns.point) * num_subsets
-    moves = min(threads, len(found)) * len(problem.levels.needed) * num_subsets << num_members
-    needed = (PAYMENT_BYTES * payments + MOVE_BYTES * moves) * (high - low + 1)
+    moves = min(threads, len(found)) * len(problem.levels.needed) << num_members
+    at_level = PAYMENT_BYTES * len(found.columns.point) + HOME_BYTES * problem.num_points + MOVE_BYTES * moves
+    options = len(found.options.cost)
+    needed = (at_level * num_subsets + 4.0 * options) * (high - low + 1) + OPTION_BYTES * options
+    needed += 2.0 * found.options.part.nbytes
     available = available_bytes()
     if needed > max(available, SMALL_BYTES):
         raise SizeError(

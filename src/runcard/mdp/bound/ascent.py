@@ -43,6 +43,8 @@ BAND_SWEEPS: Final = 10
 SWEEPS: Final = 4
 """Of values and probabilities after each choice, in one band and with levels."""
 LEAST_COST: Final = 1e-12
+LEAST_CHANCE: Final = 1e-30
+"""Of a level: less cannot be told from nothing, and divides badly."""
 POINTS_AT_A_TIME: Final = 16
 
 
@@ -114,7 +116,7 @@ def spaces_of(problem: DispatchProblem, found: Neighbourhoods, *, band: bool) ->
     if band:
         low = max(low, int(problem.trucks_needed.max()))  # every incident finds trucks enough
     size = np.array([mask.bit_count() for mask in range(1 << num_members)], np.int64)
-    chance = problem.levels.idle_distribution[low : high + 1].copy()
+    chance = np.maximum(problem.levels.idle_distribution[low : high + 1], LEAST_CHANCE)
     if band:
         chance = chance.sum(keepdims=True)
     spaces = []

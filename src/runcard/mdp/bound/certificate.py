@@ -1,4 +1,4 @@
-"""What payments and values prove: one evaluation of every state of every neighbourhood in double precision.
+"""What payments and values prove: an evaluation of every state of every neighbourhood in double precision.
 
 For any payments and any values, with π_n the distribution of the number of idle trucks,
 
@@ -10,10 +10,10 @@ residual of all together is at least the smallest cost, if that is below 0, less
 and it counts by the probability of these levels.
 
 **Rounding.** The rates of all columns sum to 1. A residual is a sum of at most J + s + 4 products, of numbers that are
-themselves sums of at most a cost and a payment for each neighbourhood, none larger than the largest cost or payment
-and 2 (1 + μN/Λ) times the largest |h_G| together. π_n is off by at most 32 (N + 1) u of itself (see `bounds.py`). With
-u half the distance from 1 to the next double, each neighbourhood is off by at most the number of terms times u times
-that size; four times that is taken off.
+themselves sums of a cost and, for each of at most four trucks and each neighbourhood, a payment. π_n is off by at most
+32 (N + 1) u of itself (see `bounds.py`). With u half the distance from 1 to the next double, each neighbourhood is off
+by at most the number of terms times u times a size: these payments at their largest, the largest of such sums, and
+2 (1 + μN/Λ) times the largest |h_G|. Four times that is taken off.
 """
 
 from typing import Final
@@ -74,12 +74,13 @@ def certify(ascent: Ascent) -> float:
     run_each(price, range(ascent.problem.num_points), ascent.threads)
     proven, ranges, sizes = np.array(run_each(of_group, range(len(found)), ascent.threads)).T
     num_terms = ascent.problem.num_points + 5 * len(found) + levels + 32 * (found.num_trucks + 1) + 64
-    paid = float(np.abs(own).max() + np.abs(common).max()) * len(found)  # sums of payments on their way
+    paid = 4.0 * float(np.abs(own).max() + np.abs(common).max()) * len(found)  # sums of payments on their way
     rounding = 4.0 * num_terms * HALF_STEP * len(found) * (float(sizes.max()) + paid)
     allowed = np.isfinite(ascent.problem.cost)
     least = min(0.0, float(ascent.problem.cost.min(where=allowed, initial=np.inf)))
     outside = max(0.0, 1.0 - float(spaces[0].chance.sum())) + num_terms * HALF_STEP
-    return float(proven.sum() - rounding + outside * (least - busiest * ranges.sum()))
+    total = float(proven.sum() - rounding + outside * (least - busiest * ranges.sum()))
+    return total if np.isfinite(total) else -np.inf
 
 
 def _best_values(cost: Floats, space: Space, value: Floats) -> tuple[Floats, float]:
@@ -88,6 +89,8 @@ def _best_values(cost: Floats, space: Space, value: Floats) -> tuple[Floats, flo
     single = np.minimum(cost, kernels.NEVER).astype(np.float32)
     given, probability = np.empty_like(single), np.full(value.shape, 1.0 / value.shape[1])
     for _ in range(MOST_LOOKS):
+        if not np.isfinite(value).all():
+            break
         kernels.least_residuals(cost, space, value, lowest)
         proven = float(lowest @ space.chance)
         better = proven > best + ENOUGH * abs(proven)

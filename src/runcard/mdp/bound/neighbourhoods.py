@@ -24,7 +24,7 @@ from runcard.mdp.problem import DispatchProblem
 CLOSENESS: Final = 0.6
 """A truck counts this much less than the one before it in the order of a demand point."""
 OVERLAP: Final = 3.0
-"""Neighbourhoods that a truck is in, on average, at most. Few large ones prove more than many small ones."""
+"""Neighbourhoods that a truck is in, on average. Few large ones prove more than many small ones."""
 REACH: Final = 4
 """Neighbourhoods with one of so many first trucks of a demand point are near it."""
 CANDIDATES: Final = {1: 24, 2: 20, 3: 12, 4: 9}
@@ -165,29 +165,26 @@ def _cover(problem: DispatchProblem, order: Ints, size: int) -> tuple[Ints, Ints
     """The members of each neighbourhood, and the home of each demand point.
 
     The first trucks of any demand point may be a neighbourhood. One after another the one is taken that brings the most
-    of what points need home, and at last those of trucks that are in none.
+    of what points need home. Trucks that are in none then come into some more, with first trucks of a point near them.
     """
     num_points, num_trucks = order.shape
     weight = np.empty((num_points, num_trucks))
     np.put_along_axis(weight, order, CLOSENESS ** np.arange(num_trucks)[None, :], axis=1)
-    possible, of_point = np.unique(np.sort(order[:, :size], axis=1), axis=0, return_inverse=True)
-    at_home = weight[:, possible].sum(axis=2)
+    possible = np.unique(np.sort(order[:, :size], axis=1), axis=0)
+    at_home = sum((weight[:, possible[:, place]] for place in range(size)), np.zeros((num_points, len(possible))))
     chosen, best = list[int](), np.zeros(num_points)
     for _ in range(min(len(possible), max(1, round(OVERLAP * num_trucks / size)))):
         more = problem.incidents_per_day @ np.maximum(at_home - best[:, None], 0.0)
         chosen.append(int(more.argmax()))
         best = np.maximum(best, at_home[:, chosen[-1]])
-    covered = set(possible[chosen].ravel().tolist())
-    for truck in range(num_trucks):
-        if truck not in covered:
-            nearest = int(weight[:, truck].argmax())
-            own = np.union1d(order[nearest, : size - 1], [truck])
-            if len(own) < size:
-                own = possible[of_point.ravel()[nearest]]
-            possible = np.vstack([possible, own])
-            chosen.append(len(possible) - 1)
-            covered |= set(own.tolist())
-    members = np.unique(possible[chosen], axis=0)
+    found, covered = list(possible[chosen]), np.zeros(num_trucks, np.bool_)
+    covered[possible[chosen]] = True
+    while not covered.all():
+        nearest = order[weight[:, covered.argmin()].argmax()]
+        left = nearest[~covered[nearest]][: (size + 1) // 2]
+        found.append(np.sort(np.concatenate([left, nearest[~np.isin(nearest, left)][: size - len(left)]])))
+        covered[left] = True
+    members = np.unique(found, axis=0)
     home = weight[:, members].sum(axis=2).argmax(axis=1)
     return members.astype(np.int64), home.astype(np.int64)
 
@@ -260,17 +257,17 @@ def _options(
                 masks = bit[:, chosen].sum(axis=2)
                 costs.append(cost)
                 home_parts.append(subsets.number[masks[home[j]]])
-                trucks.append(np.pad(chosen, ((0, 0), (0, 4 - num_own)), constant_values=-1))
+                trucks.append(np.pad(chosen.astype(np.int32), ((0, 0), (0, 4 - num_own)), constant_values=-1))
                 others.append(np.full(len(chosen), m - num_own))
-                parts.append(subsets.number[masks[groups]].T.ravel())
+                parts.append(subsets.number[masks[groups]].T.astype(np.int16).ravel())
                 first_part.append(num_parts + len(groups) * np.arange(len(chosen)))
                 num_parts += len(groups) * len(chosen)
                 num_options += len(chosen)
     return Options(
         start, problem.trucks_needed, np.concatenate(costs), np.concatenate(home_parts),
-        np.concatenate(trucks).astype(np.int32), np.concatenate(others),
+        np.concatenate(trucks), np.concatenate(others),
         np.concatenate(near_columns), starts([len(one) for one in near_columns]),
-        np.concatenate(parts).astype(np.int16), np.concatenate(first_part), ~near, ~candidates,
+        np.concatenate(parts), np.concatenate(first_part), ~near, ~candidates,
     )  # fmt: skip
 
 

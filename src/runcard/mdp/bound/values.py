@@ -8,7 +8,6 @@ The bound tells trucks of one station apart. Here nobody can, and any of them is
 the C trucks of a station are in G and c of C are idle, the chance that k of the m are is hypergeometric.
 """
 
-from collections.abc import Callable
 from math import comb
 from typing import Final
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.arrays import Floats, Ints
-from runcard.mdp.bound import BoundProgress, climbed
+from runcard.mdp.bound import climbed
 from runcard.mdp.bound.neighbourhoods import find_neighbourhoods
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.independent import IndependentTrucks
@@ -26,15 +25,10 @@ MEMBERS: Final = 8
 STEPS: Final = 400
 
 
-def neighbourhood_values(
-    problem: DispatchProblem,
-    *,
-    threads: int | None = None,
-    progress: Callable[[BoundProgress], None] | None = None,
-) -> FactoredValues:
+def neighbourhood_values(problem: DispatchProblem, *, threads: int | None = None) -> FactoredValues:
     """The values of a problem by its neighbourhoods, which do not look at how many trucks are idle in all."""
     found = find_neighbourhoods(problem, MEMBERS)
-    ascent = climbed(problem, found, STEPS, threads, progress, levels=False)
+    ascent = climbed(problem, found, STEPS, threads, None, levels=False)
     # Where there had to be levels, those that are likely count.
     values = np.tensordot(ascent.values, ascent.spaces[0].chance, axes=(1, 0)) / ascent.spaces[0].chance.sum()
     stations = np.repeat(np.arange(problem.num_stations), problem.trucks)
