@@ -48,8 +48,8 @@ class Large(NamedTuple):
 
 
 EXACT: Final = tuple(
-    Exact(num_trucks, load, float(seed % 2), busy if load >= 0.2 else quiet, 150, seed)
-    for num_trucks, quiet, busy in ((16, 8, 10), (20, 8, 12))
+    Exact(num_trucks, load, float(seed % 2), busy if load >= 0.2 else quiet, 300, seed)
+    for num_trucks, quiet, busy in ((16, 8, 10), (20, 10, 12))
     for load in (0.02, 0.1, 0.2, 0.4)
     for seed in range(1, 6)
 )

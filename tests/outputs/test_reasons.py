@@ -70,7 +70,7 @@ def test_a_closest_team_that_is_far_behind_needs_no_price(department: Department
         department.decide(department.unit_ids, node, "fire").kinds if "in place of" in reason_of(one)
     )  # fmt: skip
     bare = replace(one, decision=replace(one.decision, alternatives=(Option(team=(), p_late=0.0, price=0.0),)))
-    assert reason_of(bare).endswith("free for later calls, and the best 2 choices all do without.")
+    assert reason_of(bare).endswith("free for later calls, and the closest are not among the best 2 choices.")
 
 
 def test_an_order_says_of_what(department: Department) -> None:

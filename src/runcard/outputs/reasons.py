@@ -105,7 +105,7 @@ def _instead(one: KindDecision, closest: tuple[str, ...]) -> str:
     stay = "stays" if len(kept) == 1 else "stay"
     if found is None or not isfinite(found.price):
         better = counted(1 + len(one.decision.alternatives), "choice")
-        return f"{begin}: {names} {stay} free for later calls, and the best {better} all do without."
+        return f"{begin}: {names} {stay} free for later calls, and the closest are not among the best {better}."
     return f"{begin}: {_gain(one, found, f'{names} {stay} free for later calls')}."
 
 
