@@ -15,12 +15,14 @@ from runcard.outputs.report.solved import (
     OPTIMAL,
     RECOMMENDED,
     Effort,
+    _simulated_gain,
     incidents_for,
     policy_for,
     solved_city,
 )
 from runcard.policy.department import solve_department
 from runcard.simulate.department import simulate_department
+from runcard.simulate.result import ratio_interval
 
 NAMES = (CLOSEST, CARD, RECOMMENDED)
 
@@ -147,3 +149,10 @@ def test_fewer_incidents_where_decisions_take_long(report: Report, monkeypatch: 
     assert incidents_for(problems) == MOST_INCIDENTS // 4
     monkeypatch.setattr("runcard.outputs.report.solved.FEW_TEAMS", 1e-9)
     assert incidents_for(problems) == FEWEST_INCIDENTS
+
+
+def test_nobody_avoids_more_than_all() -> None:
+    """The interval of a gain over few batches ends at 100 %."""
+    first, own = np.array([1.0, 1.0, 2.0, 1.0]), np.array([0.0, 0.9, 0.0, 0.0])
+    assert ratio_interval(first - own, first).high > 1.0
+    assert _simulated_gain(first, own).high == 1.0

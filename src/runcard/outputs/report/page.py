@@ -19,7 +19,7 @@ from runcard.outputs.page import embedded, ground_of, page_parts
 from runcard.outputs.report import words
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.layers import layers_of
-from runcard.outputs.report.sensitivity import TITLES, Row
+from runcard.outputs.report.sensitivity import PART, TITLES, Row
 from runcard.outputs.report.solved import CARD, Effort
 from runcard.outputs.steps import NO_STEPS, Steps
 from runcard.outputs.words import minutes_words, percent_words, price_words, rule_words
@@ -231,8 +231,11 @@ def _settings(report: Report) -> list[tuple[str, str]]:
     )
     recommended = ", ".join(f"{kind}: {policy.name}" for kind, policy in solved.policies[-1].items())
     method = "every state solved; intervals are proven"
-    if not solved.exact:
-        method = f"{solved.incidents:,} incidents simulated for each policy, the same for all; seed {report.seed}; 95 %"
+    if solved.incidents is not None:
+        method = (
+            f"{solved.incidents:,} incidents simulated for each policy, the same for all, and about "
+            f"{PART * solved.incidents:,.0f} where the city is changed; seed {report.seed}; 95 %"
+        )
     found = {
         "Areas, road nodes and road links": f"{len({one.node_id for one in city.demand}):,}, {len(city.nodes):,}, "
         f"{len(city.links):,}",
