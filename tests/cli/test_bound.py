@@ -222,8 +222,8 @@ def test_the_late_fraction_is_bounded_whatever_is_minimised(run, grid_folder: Pa
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--neighbourhood", "1"], "expected a whole number from 2 to 12, got '1'"),
-        (["--neighbourhood", "13"], "expected a whole number from 2 to 12, got '13'"),
+        (["--neighbourhood", "1"], "expected a whole number from 2 to 13, got '1'"),
+        (["--neighbourhood", "14"], "expected a whole number from 2 to 13, got '14'"),
         (["--steps", "0"], "expected a whole number from 1 to 1,000,000, got '0'"),
         (["--incidents", "0"], "expected a whole number from 1 to 100,000,000, got '0'"),
         (["--policies", "CF,best"], "expected a policy"),

@@ -18,7 +18,7 @@ def bound(
     ] = None,
     neighbourhood: Annotated[
         int,
-        whole_option("Trucks of a neighbourhood: with more the bound is closer and takes longer.", least=2, most=12),
+        whole_option("Trucks of a neighbourhood: with more the bound is closer and takes longer.", least=2, most=13),
     ] = 9,
     steps: Annotated[int, whole_option("Steps of the search for the best bound.", least=1, most=10**6)] = 300,
     incidents: Annotated[int, whole_option("Incidents to simulate for each policy.", least=1, most=10**8)] = 200_000,

@@ -12,17 +12,19 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
 from runcard.threads import checked_threads
 
-MOST_MEMBERS = 12
+MOST_MEMBERS = 13
 MOST_WITH_LEVELS = 60
 """With more trucks the number of idle ones says little about a neighbourhood, and all steps are in one band."""
 LIKELY = 0.5
 """A band is for departments where incidents find trucks enough at least so often; others have levels at any size."""
-BAND_PART = 0.3
+BAND_PART = 0.1
 """Of the steps, in one band before all levels."""
-ONLY_BAND = (0.05, 0.001, 0.03, 0.003)
-FIRST_BAND = (0.1, 0.02, 0.03, 0.01)
-ALL_LEVELS = (1.5, 0.01, 0.1, 0.01)
-"""The first and the last step and temperature (see `Schedule`)."""
+ONLY_BAND = (0.05, 0.001, 0.03, 0.003, 0.98)
+FIRST_BAND = (0.1, 0.02, 0.03, 0.01, 0.98)
+ALL_LEVELS = (1.5, 0.01, 0.1, 0.01, 0.9)
+"""The first and the last step and temperature, and what is kept of past slopes (see `Schedule`)."""
+ALL_STEPS = 300
+"""With fewer, the first step with all levels is smaller in proportion: a large one takes many others to settle."""
 PAYMENT_BYTES, HOME_BYTES, MOVE_BYTES, OPTION_BYTES = 40.0, 16.0, 8.0, 100.0
 """Of a payment with its slope, its moments and what follows from it; of what a point costs and takes at home; of a move
 of a neighbourhood, of which each thread has those of one; and of an option, without what it costs at each level."""
@@ -72,7 +74,8 @@ def climbed(
     if in_band > 0:
         ascent.climb(in_band, Schedule(scale, *(FIRST_BAND if levels else ONLY_BAND)), on_step(0))
         ascent = ascent.with_levels() if levels else ascent
-    ascent.climb(steps - in_band, Schedule(scale, *ALL_LEVELS), on_step(in_band))
+    first_step = ALL_LEVELS[0] * min(1.0, steps / ALL_STEPS)
+    ascent.climb(steps - in_band, Schedule(scale, first_step, *ALL_LEVELS[1:]), on_step(in_band))
     return ascent
 
 

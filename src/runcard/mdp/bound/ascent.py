@@ -46,6 +46,7 @@ LEAST_COST: Final = 1e-12
 LEAST_CHANCE: Final = 1e-30
 """Of a level: less cannot be told from nothing, and divides badly."""
 POINTS_AT_A_TIME: Final = 16
+KEPT_SLOPE: Final = 0.9
 
 
 def typical_cost(problem: DispatchProblem) -> float:
@@ -164,6 +165,8 @@ class Schedule(NamedTuple):
     last_step: float
     first_temperature: float
     last_temperature: float
+    kept: float
+    """Of the mean square of past slopes after each step; `KEPT_SLOPE` of the mean slope."""
 
     def step(self, done: float) -> float:
         """The step after a part of all steps."""
@@ -227,7 +230,7 @@ class Ascent:
         for step in range(steps):
             temperature = schedule.temperature(step / steps)
             estimate = self._settle(1.0 / temperature)
-            self._move(schedule.step(step / steps), 1.0 / temperature)
+            self._move(schedule.step(step / steps), schedule.kept, 1.0 / temperature)
             if on_step is not None:
                 on_step(step + 1, estimate)
 
@@ -265,7 +268,7 @@ class Ascent:
         run_each(price, self._points(), self.threads)
         return sum(run_each(settle, range(len(found)), self.threads))
 
-    def _move(self, step: float, sharpness: float) -> None:
+    def _move(self, step: float, kept: float, sharpness: float) -> None:
         """Move every payment by its slope."""
         found, market, low = self.found, self.market(self.payments.common), self.spaces[0].first_level
         columns, subsets = found.columns, found.subsets
@@ -292,17 +295,17 @@ class Ascent:
         for part in run_each(take, self._points(), self.threads):
             common += part
         self._steps += 1
-        bias = 1.0 / (1.0 - kernels.KEPT_FIRST**self._steps), 1.0 / (1.0 - kernels.KEPT_SECOND**self._steps)
+        size = step, KEPT_SLOPE, kept, 1.0 / (1.0 - KEPT_SLOPE**self._steps), 1.0 / (1.0 - kept**self._steps)
 
         def adam(g: int) -> None:
             part = slice(int(columns.first[g]), int(columns.first[g + 1]))
             rows = (-1, self._slope.shape[2])
             kernels.adam(
                 self._slope[part].reshape(rows), self._moments[0][part].reshape(rows),
-                self._moments[1][part].reshape(rows), self.payments.own[part].reshape(rows), step, *bias,
+                self._moments[1][part].reshape(rows), self.payments.own[part].reshape(rows), *size,
             )  # fmt: skip
             kernels.adam(
-                common[g], self._common_moments[0][g], self._common_moments[1][g], self.payments.common[g], step, *bias
+                common[g], self._common_moments[0][g], self._common_moments[1][g], self.payments.common[g], *size
             )
 
         run_each(adam, range(len(found)), self.threads)

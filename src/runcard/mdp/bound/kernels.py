@@ -223,7 +223,7 @@ def choose(
     num_patterns = value.shape[1]
     best, spread = np.empty(num_columns, np.float32), np.empty(num_columns, np.float32)
     sums = np.empty((num_subsets, num_columns), np.float32)
-    listed = np.empty(num_subsets, np.int64)
+    listed, is_near = np.empty(num_subsets, np.int64), np.empty(num_subsets, np.bool_)
     num_moves = 0
     for level in range(num_levels):
         idle = space.first_level + level
@@ -263,16 +263,20 @@ def choose(
                 total = np.float32(0.0)
                 spread[:width] = 0.0
                 for p in range(num):
-                    tried = sums[p]
+                    tried, some = sums[p], np.float32(0.0)
                     for q in range(width):
                         found = np.float32(1.0) - (tried[q] - best[q]) * sharpness
                         found = max(np.float32(0.0), found)
                         found *= found
                         tried[q] = found
                         spread[q] += found
+                        some += found
+                    is_near[p] = some > 0.0
                 for q in range(width):
                     spread[q] = np.float32(1.0) / spread[q]
                 for p in range(num):
+                    if not is_near[p]:
+                        continue
                     b, tried = listed[p], sums[p]
                     row, gift = costs[b], gifts[b]
                     leaves = np.float32(0.0)
@@ -391,19 +395,18 @@ def least_residuals(cost: Floats, space: Any, value: Floats, lowest: Floats) -> 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def adam(
-    taken: Any, first: Singles, second: Singles, payment: Any, step: float, bias_first: float, bias_second: float
-) -> None:
+    taken: Any, first: Singles, second: Singles, payment: Any, step: float, kept_first: float, kept_second: float,
+    bias_first: float, bias_second: float,
+) -> None:  # fmt: skip
     """Move payments [rows, levels] by what is taken less what is given, and clear that."""
     for row in range(taken.shape[0]):
         for level in range(taken.shape[1]):
             slope = taken[row, level]
             taken[row, level] = 0.0
-            first[row, level] += np.float32(1.0 - KEPT_FIRST) * (slope - first[row, level])
-            second[row, level] += np.float32(1.0 - KEPT_SECOND) * (slope * slope - second[row, level])
+            first[row, level] += np.float32(1.0 - kept_first) * (slope - first[row, level])
+            second[row, level] += np.float32(1.0 - kept_second) * (slope * slope - second[row, level])
             size = np.sqrt(second[row, level] * np.float32(bias_second)) + np.float32(LEAST_SLOPE)
             payment[row, level] += np.float32(step) * first[row, level] * np.float32(bias_first) / size
 
 
-KEPT_FIRST = 0.9
-KEPT_SECOND = 0.98
 LEAST_SLOPE = 0.003
