@@ -223,7 +223,7 @@ def choose(
     num_patterns = value.shape[1]
     best, spread = np.empty(num_columns, np.float32), np.empty(num_columns, np.float32)
     sums = np.empty((num_subsets, num_columns), np.float32)
-    listed, is_near = np.empty(num_subsets, np.int64), np.empty(num_subsets, np.bool_)
+    listed, is_taken = np.empty(num_subsets, np.int64), np.empty(num_subsets, np.bool_)
     num_moves = 0
     for level in range(num_levels):
         idle = space.first_level + level
@@ -271,11 +271,11 @@ def choose(
                         tried[q] = found
                         spread[q] += found
                         some += found
-                    is_near[p] = some > 0.0
+                    is_taken[p] = some > 0.0
                 for q in range(width):
                     spread[q] = np.float32(1.0) / spread[q]
                 for p in range(num):
-                    if not is_near[p]:
+                    if not is_taken[p]:
                         continue
                     b, tried = listed[p], sums[p]
                     row, gift = costs[b], gifts[b]
