@@ -23,7 +23,7 @@ from runcard.errors import InputError
 from runcard.mdp.chain import MAX_SWEEPS, PolicyValue, chain_of
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.mdp.rows import DecisionRule
+from runcard.mdp.rows import DecisionRule, checked_rule
 
 
 class MeasureMean(NamedTuple):
@@ -111,7 +111,7 @@ def evaluate_rule(
     device: str = "auto",
     progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
-    """What the policy of a rule achieves in the long run.
+    """What the policy of a rule achieves in the long run; an InputError for a rule that the problem cannot follow.
 
     `measures` are tables [T, J] beside those of the problem, off by `errors`, or by nothing; the means of those in
     `proven` have certified bounds.
@@ -125,6 +125,7 @@ def evaluate_rule(
     # A measure that is the cost itself needs nothing of its own, and neither does one that is another one.
     same = {id(table): name for name, table in reversed(wanted.items())}
     names = [name for name, table in wanted.items() if table is not problem.cost and same[id(table)] == name]
+    rule = checked_rule(problem, rule)
     chain = chain_of(problem, rule, [wanted[name] for name in names], threads=threads, device=device)
 
     cost = chain.values(start=rule.start, tolerance=tolerance, max_sweeps=max_sweeps, progress=progress)

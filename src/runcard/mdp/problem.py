@@ -350,20 +350,26 @@ def _expect(holds: bool | np.bool_, what: str) -> None:
 
 
 def _private(name: str, given: Any, dtype: type) -> NDArray[Any]:
-    """A contiguous array of these numbers that nobody can write to: the one given, or a copy; whole ones stay whole."""
+    """The numbers as a contiguous array that nobody can write to: the one given, or a copy."""
+    own = as_numbers("DispatchProblem", name, given, dtype)
+    if not _read_only(own):
+        own = own.copy() if np.may_share_memory(own, np.asarray(given)) else own
+        own.flags.writeable = False
+    return own
+
+
+def as_numbers(where: str, name: str, given: Any, dtype: type) -> NDArray[Any]:
+    """A contiguous array of these numbers, the one given if it is that; whole ones stay whole."""
     if isinstance(given, np.ma.MaskedArray):
-        raise InputError(f"DispatchProblem: expected numbers for {name}, got a masked array: fill in what is masked")
+        raise InputError(f"{where}: expected numbers for {name}, got a masked array: fill in what is masked")
     try:
         array = np.asarray(given)
         with np.errstate(invalid="ignore"):  # what is no whole number differs from what it becomes, below
             own: NDArray[Any] = np.ascontiguousarray(array, dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"DispatchProblem: expected an array of numbers for {name}: {error}") from error
-    if np.issubdtype(dtype, np.integer) and not np.array_equal(own, array):
-        raise InputError(f"DispatchProblem: expected whole numbers for {name}")
-    if not _read_only(own):
-        own = own.copy() if np.may_share_memory(own, array) else own
-        own.flags.writeable = False
+        raise InputError(f"{where}: expected an array of numbers for {name}: {error}") from error
+    if np.issubdtype(dtype, np.integer) and array.dtype != dtype and not np.array_equal(own, array):
+        raise InputError(f"{where}: expected whole numbers for {name}")
     return own
 
 

@@ -3,13 +3,24 @@
 A rule says how a policy chooses. Evaluation asks for its rows (see `cpu.py`), and never for a table of all states
 and demand points. The row of state f lists, for each team a that the policy sends from f, the rate
 Σ_j λ_j [a(f, j) = a]; demand points that get the same team are one entry.
+
+A rule may come from outside. It can be followed if it sends, in every state f, exactly min(k_j, |f|) trucks to each
+demand point j, all of them idle. `checked_rule` sees to that, because kernels do not ask.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from runcard.errors import InputError
+from runcard.mdp.layout import VALUE_PADDING
+from runcard.mdp.problem import DispatchProblem, as_numbers
+
+ENTRIES_AT_ONCE: Final = 1 << 18
+"""Decisions of a table that are checked at a time, so that it takes no memory to speak of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +65,127 @@ class CardRule:
 
 DecisionRule: TypeAlias = OrderRule | TableRule | ValueRule | CardRule
 """How a policy chooses its teams in every state."""
+
+
+def checked_rule(problem: DispatchProblem, rule: DecisionRule) -> DecisionRule:
+    """The rule with its arrays as kernels want them; an InputError if it is not legal for the problem."""
+    match rule:
+        case ValueRule():
+            return ValueRule(checked_values(problem, rule.value))
+        case OrderRule():
+            return replace(rule, order=checked_order(problem, rule.order), start=_checked_start(problem, rule.start))
+        case TableRule():
+            return replace(rule, table=checked_table(problem, rule.table), start=_checked_start(problem, rule.start))
+        case CardRule():
+            return CardRule(
+                checked_lines(problem, rule.lines),
+                checked_order(problem, rule.order),
+                _checked_start(problem, rule.start),
+            )
+    raise InputError(f"expected a rule, such as OrderRule, TableRule or ValueRule, got {type(rule).__name__}")
+
+
+def checked_order(problem: DispatchProblem, order: Any) -> NDArray[np.int64]:
+    """[J, I] an order that has every station once for each demand point, by number from 0."""
+    stations = as_numbers("an order", "stations", order, np.int64)
+    _check_shape("an order of the stations of each demand point", stations, (problem.num_points, problem.num_stations))
+    wrong = (np.sort(stations, axis=1) != np.arange(problem.num_stations)).any(axis=1)
+    if wrong.any():
+        j = int(wrong.argmax())
+        raise InputError(
+            f"the order of demand point {_point(problem, j)}: expected every station once, from 0 to "
+            f"{problem.num_stations - 1}, got {stations[j].tolist()}"
+        )
+    return stations
+
+
+def checked_table(problem: DispatchProblem, table: Any) -> NDArray[np.int64]:
+    """[states, J] the numbers of teams that can go in their states."""
+    numbers = as_numbers("a table", "teams", table, np.int64)
+    shape = (problem.num_states, problem.num_points)
+    _check_shape("a table of the team of each state and demand point", numbers, shape)
+    teams, level, busy = problem.teams, problem.states.level, ~_state_masks(problem)
+    size = np.minimum(problem.trucks_needed, np.arange(problem.num_trucks + 1)[:, None])
+    step = max(1, ENTRIES_AT_ONCE // problem.num_points)
+    for start in range(0, problem.num_states, step):
+        states = slice(start, start + step)
+        team = np.clip(numbers[states], 0, problem.num_teams - 1)
+        is_busy = teams.masks[team] & busy[states, None] != 0
+        wrong = (team != numbers[states]) | is_busy | (teams.sizes[team] != size[level[states]])
+        if wrong.any():
+            place, j = divmod(int(wrong.argmax()), problem.num_points)
+            idle = np.unravel_index(start + place, tuple(problem.trucks + 1))
+            words = cannot_go(problem, idle, j, named(problem, numbers.item(start + place, j)))
+            raise InputError(f"row {start + place} of a table: {words}")
+    return numbers
+
+
+def checked_values(problem: DispatchProblem, value: Any) -> NDArray[np.float64]:
+    """[states + padding] the value of every state, a finite number; so is the padding, whatever it is."""
+    values = as_numbers("values", "each state", value, np.float64)
+    length = problem.num_states + VALUE_PADDING
+    _check_shape(f"values of {problem.num_states} states and {VALUE_PADDING} numbers of padding", values, (length,))
+    if not np.isfinite((values.min(), values.max())).all():  # nan if any of them is; needs no memory
+        state = int(np.isfinite(values).argmin())
+        raise InputError(f"values: expected a finite number for every state, got {values[state]} for state {state}")
+    return values
+
+
+def checked_lines(problem: DispatchProblem, lines: Any) -> NDArray[np.int64]:
+    """[J, depth] the numbers of teams of the size that each demand point needs, and -1 behind the last."""
+    numbers = as_numbers("cards", "teams", lines, np.int64)
+    depth = numbers.shape[1] if numbers.ndim == 2 else 1
+    _check_shape("the lines of the card of each demand point", numbers, (problem.num_points, depth))
+    team = np.clip(numbers, 0, problem.num_teams - 1)
+    fits = (team == numbers) & (problem.teams.sizes[team] == problem.trucks_needed[:, None])
+    wrong = ~fits & (numbers != -1)
+    if wrong.any():
+        j, place = divmod(int(wrong.argmax()), numbers.shape[1])
+        raise InputError(
+            f"line {place + 1} of the card of demand point {_point(problem, j)}: expected a team of "
+            f"{problem.trucks_needed[j]} trucks, or -1, got {named(problem, numbers.item(j, place))}"
+        )
+    return numbers
+
+
+def _checked_start(problem: DispatchProblem, start: Any) -> NDArray[np.float64] | None:
+    """The values that evaluation starts from, if there are any."""
+    return None if start is None else checked_values(problem, start)
+
+
+def cannot_go(problem: DispatchProblem, idle: Iterable[Any], point: int, team: str) -> str:
+    """What to say of a team that was chosen for a demand point and cannot go with these `idle` [I] trucks."""
+    counts = ", ".join(f"{count} at {name}" for name, count in zip(problem.station_ids, idle, strict=True))
+    return (
+        f"expected a team that can go to demand point {_point(problem, point)}, which needs "
+        f"{problem.trucks_needed[point]}, with idle trucks {counts}; got {team}"
+    )
+
+
+def named(problem: DispatchProblem, team: int) -> str:
+    """A team by its number and the stations of its trucks; there may be none of that number."""
+    if not 0 <= team < problem.num_teams:
+        return f"team {team} of 0 to {problem.num_teams - 1}"
+    ids = [problem.station_ids[i] for i in problem.teams.stations[team].tolist() if i >= 0]
+    return f"team {team} ({', '.join(ids) or 'nobody'})"
+
+
+def _point(problem: DispatchProblem, point: int) -> str:
+    return f"{point} ({problem.point_ids[point]})"
+
+
+def _state_masks(problem: DispatchProblem) -> NDArray[np.uint64]:
+    """[states] what is idle in each state (see `response.teams`)."""
+    masks = np.zeros(1, np.uint64)
+    for trucks, bits, first_bit in zip(problem.trucks, problem.teams.bits, problem.teams.first_bit, strict=True):
+        lowest = (1 << np.minimum(np.arange(trucks + 1), bits)) - 1
+        masks = (masks[:, None] | (lowest.astype(np.uint64) << np.uint64(first_bit))).ravel()
+    return masks
+
+
+def _check_shape(what: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise InputError(f"expected {what}, {shape}, got {array.shape}")
 
 
 class PolicyRows(NamedTuple):

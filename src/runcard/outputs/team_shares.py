@@ -17,7 +17,7 @@ from runcard.city.model import City
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.kernels.team_shares import card_shares, order_shares, table_shares, value_shares
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, ValueRule
+from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, ValueRule, checked_rule
 from runcard.policy.base import Policy
 from runcard.policy.department import Department
 from runcard.policy.solve import evaluate
@@ -52,6 +52,7 @@ class TeamShares:
 def exact_shares(policy: Policy, evaluation: Evaluation | None = None, *, threads: int | None = None) -> TeamShares:
     """The shares under a policy, from its evaluation if that is there."""
     problem, threads = policy.problem, checked_threads(threads)
+    rule = checked_rule(problem, policy.rule)
     probability = (evaluation or evaluate(policy, threads=threads)).probability
     likely = np.argsort(-probability, kind="stable")
     kept = int(np.searchsorted(np.cumsum(probability[likely]), 1.0 - LEFT_OUT)) + 1
@@ -59,7 +60,7 @@ def exact_shares(policy: Policy, evaluation: Evaluation | None = None, *, thread
 
     def of_part(states: NDArray[np.int64]) -> NDArray[np.float64]:
         share = np.zeros((problem.num_points, problem.num_teams))
-        _add_shares(problem, policy.rule, np.sort(states), probability, share)
+        _add_shares(problem, rule, np.sort(states), probability, share)
         return share
 
     share = np.sum(run_each(of_part, parts, threads), axis=0)

@@ -9,15 +9,15 @@ policy file holds of it (`stored`). Its `Recipe` says what it is called, how it 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.errors import PolicyFileError
+from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule
+from runcard.mdp.rows import DecisionRule, checked_lines, checked_order, checked_table, checked_values
 from runcard.policy.ahead_bulk import AheadRule
 from runcard.policy.solve_options import SolveOptions
 
@@ -81,6 +81,23 @@ class BulkRule:
     """[states, J] the number of the team that goes."""
     ahead: AheadRule | None = None
     """The team with the smallest cost + price goes, with prices that look one event ahead."""
+
+    def checked(self, problem: DispatchProblem) -> "BulkRule":
+        """The same with arrays as kernels want them; an InputError if the problem cannot follow it."""
+        ways = [name for name in ("order", "value", "table", "ahead") if getattr(self, name) is not None]
+        if len(ways) != 1 or (self.lines is not None and ways != ["order"]):
+            ways += ["lines"] if self.lines is not None else []
+            raise InputError(
+                "BulkRule: expected one of order, value, table and ahead, and lines only beside an order; got "
+                f"{' and '.join(ways) or 'none of them'}"
+            )
+        return replace(
+            self,
+            order=None if self.order is None else checked_order(problem, self.order),
+            value=None if self.value is None else checked_values(problem, self.value),
+            lines=None if self.lines is None else checked_lines(problem, self.lines),
+            table=None if self.table is None else checked_table(problem, self.table),
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,9 +17,12 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
+from runcard.mdp.rows import cannot_go
 from runcard.policy.ahead_bulk import AheadRule
+from runcard.policy.base import Policy
 from runcard.policy.week import AnyPolicy, HourlyPolicy
 from runcard.response.route_kernels import mix
 from runcard.response.routes import find_routes
@@ -142,13 +145,26 @@ class _Run:
             if point["needed"] > 0:
                 stations[:] = -1
                 one = policy.at_hour(hour_of_week(clock["now"])) if isinstance(policy, HourlyPolicy) else policy
-                team = one.decide(state.idle.copy(), int(point["own"])).team
-                sent = [ids[name] for name in team if name in ids]
+                sent = _sent_by(one, ids, state.idle, int(point["own"]))
                 stations[: len(sent)] = sent
                 send(model, state, stations)
             tally(model, state, found, records, stations, self.first_counted)
         finish(state)
         sums["minutes"] = clock["now"] - clock["measured_from"]
+
+
+def _sent_by(policy: Policy, ids: Mapping[str, int], idle: NDArray[np.int64], point: int) -> list[int]:
+    """The station of each truck that a policy sends, by number; an InputError if it sends what cannot go."""
+    team = policy.decide(idle.copy(), point).team
+    sent = [ids.get(name, -1) for name in team if name != OUTSIDE_ID]
+    left, needed = idle.tolist(), policy.problem.trucks_needed.item(point)
+    wanted = min(needed, sum(left))
+    for i in sent:
+        left[i] -= 1
+    if len(sent) != wanted or min(sent, default=0) < 0 or min(left) < 0:
+        words = cannot_go(policy.problem, idle, point, ", ".join(map(str, team)) or "nobody")
+        raise InputError(f"{policy.name}: {words}")
+    return sent
 
 
 def check_scenario(city: City, scenario: Scenario) -> None:

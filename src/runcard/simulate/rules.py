@@ -76,8 +76,11 @@ def array_rule(policy: AnyPolicy, decisions: float = inf) -> AnyRule | None:
     if isinstance(policy, HourlyPolicy):
         return _hourly_rule(policy, decisions)
     bulk, problem = policy.in_bulk(decisions), policy.problem
-    if bulk is None or bulk.ahead is not None:
-        return None if bulk is None else bulk.ahead
+    if bulk is None:
+        return None
+    bulk = bulk.checked(problem)
+    if bulk.ahead is not None:
+        return bulk.ahead
     kind = BY_ORDER if bulk.order is not None else BY_VALUE if bulk.value is not None else BY_TABLE
     kind = kind if bulk.lines is None else BY_CARD
     remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
