@@ -13,13 +13,19 @@
 Messages are one readable sentence for the person who made the mistake: where, what was expected, what was found.
 """
 
+import copyreg
 from collections.abc import Sequence
+from typing import Any
 
 
 class RuncardError(Exception):
     """The root of every error that runcard raises on purpose."""
 
     exit_code = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How it travels between processes: as it is. Made again from its message it would be another, or none."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class InputError(RuncardError):

@@ -16,7 +16,7 @@ from scipy.special import comb
 
 from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING, starts, strides
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import DispatchProblem, fields_of
 from runcard.response.teams import Teams
 
 
@@ -59,6 +59,10 @@ class FactoredValues:
     """The tables one after another."""
     busy: NDArray[np.float64]
     """[I] the chance that a truck of each station is busy, in the steady state that the values belong to."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields, for pickle and copy."""
+        return fields_of(self)
 
     @cached_property
     def tables(self) -> Tables:

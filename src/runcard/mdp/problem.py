@@ -18,9 +18,8 @@ holds for each measure and its error.
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from copy import copy
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
 from mmap import mmap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -73,6 +72,8 @@ _DTYPES: Final[Mapping[str, type]] = {
     "cost": np.float64,
     "order": np.int64,
 }
+
+_MAPPINGS: Final = ("measures", "measure_errors", "p90_minutes")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -306,12 +307,26 @@ class DispatchProblem:
         """The problem laid out for the kernels."""
         return Layout(self.teams, self.levels, self.trucks, self.incidents_per_day, self.trucks_needed, self.cost)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields, as pickle and copy can take them."""
+        state = fields_of(self)
+        state |= {name: dict(state[name]) for name in _MAPPINGS}
+        state["find_source"] = None if self.source is None else partial(str, self.source)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the fields of a problem, which was checked when it was made."""
+        tables = [table for name in ("measures", "p90_minutes") for table in state[name].values()]
+        for array in [*(state[name] for name in _DTYPES), *tables]:
+            array.flags.writeable = False
+        self.__dict__.update(state, **{name: MappingProxyType(state[name]) for name in _MAPPINGS})
+
     def made_from(self, find_source: Callable[[], str]) -> "DispatchProblem":
         """The same problem, known to be made from inputs with the digest that the function gives when it is needed."""
-        problem = copy(self)
+        problem = object.__new__(DispatchProblem)
+        problem.__dict__.update(self.__dict__, find_source=find_source)
         for name in ("source", "fingerprint"):
             problem.__dict__.pop(name, None)
-        object.__setattr__(problem, "find_source", find_source)
         return problem
 
     @cached_property
@@ -335,6 +350,14 @@ class DispatchProblem:
             digest.update(np.ascontiguousarray(array).data)
         digest.update(json.dumps([self.returns_per_day, self.station_ids, self.point_ids]).encode())
         return digest.hexdigest()
+
+
+def fields_of(of: Any) -> dict[str, Any]:
+    """What pickle and copy take of a dataclass: its fields. What was found from them is found again where it is wanted.
+
+    It may be large, and kernels would be compiled once more for it: pickle forgets which arrays nobody can write to.
+    """
+    return {own.name: getattr(of, own.name) for own in fields(of)}
 
 
 def fingerprint_of(source: str, objective: Objective) -> str:

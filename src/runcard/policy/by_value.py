@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.layout import VALUE_PADDING
-from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.problem import DispatchProblem, fields_of
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import BulkRule, Certificate, Decision, Stored
 from runcard.policy.options import checked_idle, checked_situation, checked_teams, idle_teams, make_decision
@@ -23,6 +23,10 @@ class PricedPolicy(ABC):
     """A policy with a price for every team: it sends the one with the smallest P(late now) + price, if nothing else."""
 
     problem: DispatchProblem
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields, for pickle and copy."""
+        return fields_of(self)
 
     @abstractmethod
     def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:

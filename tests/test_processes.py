@@ -1,0 +1,182 @@
+"""What a program hands to other processes arrives there: cities, problems, policies, departments, and errors."""
+
+import copy
+import multiprocessing
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from tests.departments import grid_department
+from tests.weeks import with_days
+
+import runcard
+from runcard import DispatchProblem, Policy
+from runcard.city import City
+from runcard.errors import CityError
+from runcard.policy.by_function import FunctionPolicy
+from runcard.policy.department import Department
+from runcard.policy.run_card import make_run_cards
+from runcard.policy.solve import POLICY_NAMES
+from runcard.policy.week import Week, solve_week
+
+CITY = runcard.generate_grid(side=4, num_stations=4, load=0.3, seed=2)
+COPIES: dict[str, Callable[[Any], Any]] = {
+    **{f"pickle {n}": lambda one, n=n: pickle.loads(pickle.dumps(one, n)) for n in (2, 4, 5)},  # type: ignore[misc]
+    "deepcopy": copy.deepcopy,
+    "copy": copy.copy,
+}
+
+
+@pytest.fixture(scope="module")
+def problem() -> DispatchProblem:
+    """A problem with everything that a problem can have, and that was used."""
+    problem = runcard.dispatch_problem(CITY, arrivals=True)
+    runcard.evaluate(runcard.solve(problem, "closest-first"))
+    return problem
+
+
+def of_name(problem: DispatchProblem, name: str) -> Policy:
+    """The policy of a name, with all that it finds out when it is asked."""
+    policy: Policy
+    if name == "run cards":
+        policy = make_run_cards(runcard.solve(problem, "optimal"))
+    elif name == "function":
+        policy = FunctionPolicy(name=name, problem=problem, choose=first_team)
+    else:
+        policy = runcard.solve(problem, name)
+    policy.in_bulk(1e9)
+    policy.prices(problem.trucks, np.array([1]))
+    return policy
+
+
+def first_team(idle: np.ndarray, point: int, teams: np.ndarray) -> int:  # type: ignore[type-arg]
+    """The team with the lowest number."""
+    return int(teams[0])
+
+
+def says_the_same(one: Policy, other: Policy) -> bool:
+    """Whether two policies decide alike in every fifth state, are worth the same, and keep the same in a file."""
+    trucks = one.problem.trucks
+    states = [np.array(idle) for idle in np.ndindex(tuple(trucks + 1))][::5]
+    alike = all(repr(one.decide(idle, j)) == repr(other.decide(idle, j)) for idle in states for j in (0, 5, 15))
+    return alike and runcard.evaluate(one).late_fraction == runcard.evaluate(other).late_fraction
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_a_problem_arrives_as_it_was(problem: DispatchProblem, way: str) -> None:
+    """Its arrays, which still nobody can write to, its measures, its source and fingerprint, and its percentiles."""
+    again = COPIES[way](problem)
+    assert (again.fingerprint, again.source) == (problem.fingerprint, problem.source)
+    assert again.measures["late"] is again.cost
+    for name in ("trucks", "incidents_per_day", "trucks_needed", "cost", "order"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(problem, name))
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(again, name)[...] = 0
+    for mine, theirs in ((again.measures, problem.measures), (again.p90_minutes, problem.p90_minutes)):
+        assert list(mine) == list(theirs)
+        assert all(np.array_equal(mine[name], theirs[name]) for name in theirs)
+        with pytest.raises(TypeError):
+            mine["late"] = None
+    expected = runcard.evaluate(runcard.solve(problem)).p90_minutes
+    assert runcard.evaluate(runcard.solve(again)).p90_minutes == expected
+
+
+def test_a_problem_made_by_hand_arrives_without_a_source(problem: DispatchProblem) -> None:
+    """Where nobody knows what it was made from, it is told by its arrays, there as here."""
+    other = replace(problem, returns_per_day=30.0)
+    again = pickle.loads(pickle.dumps(other))
+    assert again.source is None
+    assert again.fingerprint == other.fingerprint
+
+
+@pytest.mark.parametrize("way", COPIES)
+@pytest.mark.parametrize("name", [*POLICY_NAMES, "run cards", "function"])
+def test_a_policy_arrives_as_it_was(problem: DispatchProblem, name: str, way: str) -> None:
+    """Every policy decides and is worth the same there, with the same certificate and the same problem."""
+    policy = of_name(problem, name)
+    again = COPIES[way](policy)
+    assert (type(again), again.name, again.reason) == (type(policy), policy.name, policy.reason)
+    assert again.certificate == policy.certificate
+    assert again.problem.fingerprint == problem.fingerprint
+    assert says_the_same(policy, again)
+
+
+@pytest.mark.parametrize("way", COPIES)
+@pytest.mark.parametrize("policy", ["closest-first", "one-step-mean-field"])
+def test_departments_and_weeks_arrive_as_they_were(policy: str, way: str) -> None:
+    """A department that has decided, also at an address with a unit on the road, decides the same there."""
+    city = grid_department(side=4, engines=4, ladders=2)
+    department = runcard.solve_department(city, policy)
+    units, place = set(department.unit_ids), (1.2, 0.1)
+    moved = {"E02": (0.3, 1.1)}
+    expected = department.decide(units, place, "fire", moved=moved), department.decide({"E01"}, "n5", "fire")
+    again: Department = COPIES[way](department)
+    found = again.decide(units, place, "fire", moved=moved), again.decide({"E01"}, "n5", "fire")
+    assert [one.units for one in found] == [one.units for one in expected]
+    assert [one.decision for one in found[1].kinds] == [one.decision for one in expected[1].kinds]
+    assert COPIES[way](expected[0]).units == expected[0].units
+    week = solve_week(with_days(city), policy)
+    other: Week = COPIES[way](week)
+    for period in ("day", "night"):
+        one, two = (each.department(period).decide({"E02", "T01"}, "n5", "fire") for each in (week, other))
+        assert [kind.decision for kind in one.kinds] == [kind.decision for kind in two.kinds]
+    hourly = week.by_kind()["engine"]
+    other_hourly = COPIES[way](hourly)
+    for hour in (3, 12):
+        assert says_the_same(hourly.at_hour(hour), other_hourly.at_hour(hour))
+
+
+def test_what_was_loaded_from_a_file_goes_on(tmp_path: Path) -> None:
+    """A department of a file, which knows its city only when it is asked for a place, decides the same elsewhere."""
+    department = runcard.solve_department(grid_department(side=4, engines=4, ladders=2), "one-step-mean-field")
+    loaded = runcard.load_department(runcard.save_department(department, tmp_path / "town.policy"))
+    again = pickle.loads(pickle.dumps(loaded))
+    expected = department.decide({"E01", "T02"}, (1.2, 0.1), "fire")
+    found = again.decide({"E01", "T02"}, (1.2, 0.1), "fire")
+    assert [kind.decision for kind in found.kinds] == [kind.decision for kind in expected.kinds]
+
+
+def worth(policy: Policy) -> tuple[Policy, float]:
+    """What a worker does: the policy, there and back, and what it is worth."""
+    return policy, runcard.evaluate(policy, threads=1).late_fraction
+
+
+def wrong_city(city: City) -> City:
+    """What a worker does that meets a mistake."""
+    return replace(city, busy_minutes=-1.0)
+
+
+def executor(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    """A `ProcessPoolExecutor`."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield from [future.result(timeout=120.0) for future in [pool.submit(work, item) for item in items]]
+
+
+def pool(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    """A `multiprocessing.Pool`, which waited for ever for an error that could not be made again."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        yield from pool.map_async(work, items).get(timeout=120.0)
+
+
+def jobs(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    """The processes of joblib, where larger arrays arrive as mapped files: here the costs."""
+    yield from joblib.Parallel(2, max_nbytes=1000)(joblib.delayed(work)(item) for item in items)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [executor, pool, jobs])
+def test_other_processes_work_with_policies_and_report_mistakes(problem: DispatchProblem, workers: Any) -> None:
+    """Policies go there and come back worth the same, and a `CityError` comes back with its faults."""
+    policies = [runcard.solve(problem, name) for name in ("closest-first", "optimal", "one-step-mean-field")]
+    for policy, (again, late) in zip(policies, workers(worth, policies), strict=True):
+        assert late == runcard.evaluate(policy).late_fraction
+        assert says_the_same(policy, again)
+    with pytest.raises(CityError) as caught:
+        list(workers(wrong_city, [CITY]))
+    assert caught.value.faults == ("expected busy_minutes > 0, got -1.0",)
