@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import re
 import shutil
+import stat
 import threading
 import time
 from pathlib import Path
@@ -41,15 +43,17 @@ def test_a_board_begins_with_every_unit_idle_at_home_and_its_version_grows() -> 
 
 def test_a_decision_by_the_board_is_one_with_its_units(client: Any) -> None:
     """Without units in the request those of the board count: the answer is the same as with them named."""
+    for unit in ("E02", "E03", "T01"):
+        client.put(f"/v1/units/{unit}", json={"status": "idle"})
     client.put("/v1/units/E01", json={"status": "busy"})
     client.put("/v1/units/T02", json={"status": "out_of_service"})
     changed = client.put("/v1/units/E04", json={"status": "idle", "node": "n5"}).json()
-    assert (changed["board_version"], changed["unit"]["node"]) == (3, "n5")
+    assert (changed["board_version"], changed["unit"]["node"]) == (6, "n5")
     asked = {"area": "n5", "type": "fire"}
-    by_board = client.post("/v1/decisions", json=asked | {"board_version": 3}).json()
+    by_board = client.post("/v1/decisions", json=asked | {"board_version": 6}).json()
     named = {"busy": ["E01", "T02"], "moved": {"E04": {"node": "n5"}}}
     by_name = client.post("/v1/decisions", json=asked | named).json()
-    assert by_board["board_version"] == 3
+    assert by_board["board_version"] == 6
     assert "E04" in by_board["team"]
     for key in ("team", "kinds", "reason", "notes"):
         assert by_board[key] == by_name[key]
@@ -58,6 +62,75 @@ def test_a_decision_by_the_board_is_one_with_its_units(client: Any) -> None:
         "E01": "busy", "E02": "idle", "E03": "idle", "E04": "idle", "T01": "idle", "T02": "out_of_service",
     }  # fmt: skip
     assert client.get("/v1/units/E01").json()["status"] == "busy"
+
+
+def test_an_answer_by_a_board_that_nobody_told_says_so(serve: Any, tmp_path: Path) -> None:
+    """Until every unit was told, a note says which are only taken as free; a restart forgets nothing of it.
+
+    There is none where the request says who is free or busy: the board is not asked then.
+    """
+    path, asked = tmp_path / "board.json", {"area": "n5", "type": "fire"}
+    client = serve(board=path)
+
+    def notes(**who: Any) -> list[str]:
+        answer = client.post("/v1/decisions", json=asked | who).json()
+        assert client.get(f"/v1/decisions/{answer['decision_id']}").json()["notes"] == answer["notes"]
+        return list(answer["notes"])
+
+    nothing = "Nobody has told the status board yet which units are free: all of them are taken as free."
+    assert notes() == [nothing]
+    assert notes(busy=[]) == notes(busy=["E01"]) == notes(idle=["E01", "T01"]) == []
+    client.put("/v1/units/E01", json={"status": "busy"})
+    client.put("/v1/units/T01", json={"status": "idle"})
+    some = "Nobody has told the status board yet what these units do, so they are taken as free: E02, E03, E04, T02."
+    assert notes() == [some]
+    assert [one["unit"] for one in client.get("/v1/board").json()["units"] if one["told"]] == ["E01", "T01"]
+    end(client)
+    client = serve(board=path)
+    assert notes() == [some]
+    every = ("E01", "E02", "E03", "E04", "T01", "T02")
+    client.put("/v1/board", json={"units": {unit: {"status": "idle"} for unit in every}})
+    assert notes() == []
+    end(client)
+    client = serve(board=path)
+    assert notes() == []
+    end(client)
+    document = json.loads(path.read_text())
+    document["units"] = [{key: one[key] for key in one if key != "told"} for one in document["units"]]
+    path.write_text(json.dumps(document))  # as a service wrote it that did not count who was told
+    client = serve(board=path)
+    assert notes() == [nothing]
+
+
+def test_units_told_one_by_one_are_a_board_that_was_told(client: Any) -> None:
+    """It need not be one step: after the last unit the note is gone."""
+    for place, unit in enumerate(("E01", "E02", "E03", "E04", "T01", "T02")):
+        client.put(f"/v1/units/{unit}", json={"status": "idle"})
+        notes = client.post("/v1/decisions", json={"area": "n5", "type": "fire"}).json()["notes"]
+        assert bool(notes) == (place < 5)
+
+
+def test_the_file_of_a_board_is_for_its_owner(serve: Any, tmp_path: Path) -> None:
+    """Whatever the umask, a new file has mode 0600, and so have its lock and its draft; an old one keeps its mode."""
+    path, modes, before = tmp_path / "board.json", set[int](), os.umask(0)
+    replace = Path.replace
+
+    def seen(draft: Path, target: Path) -> Path:
+        modes.add(stat.S_IMODE(draft.stat().st_mode))
+        return replace(draft, target)
+
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Path, "replace", seen)
+            client = serve(board=path)
+            client.put("/v1/units/E01", json={"status": "busy"})
+        assert modes == {stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()} == {0o600}
+        assert {one.name for one in tmp_path.iterdir()} == {"board.json", "board.json.lock"}
+        path.chmod(0o640)
+        client.put("/v1/units/E01", json={"status": "idle"})
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    finally:
+        os.umask(before)
 
 
 def test_units_out_of_service_are_not_sent_though_they_are_not_busy(client: Any) -> None:

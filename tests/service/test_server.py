@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -99,6 +100,28 @@ def test_a_service_answers_streams_keeps_its_board_and_ends_well(running: Runnin
     assert (tmp_path / "log.sqlite").stat().st_size > 0
     assert "Cancel" not in printed  # as uvicorn says when its patience with a listener ends
     assert "Traceback" not in printed
+
+
+def test_the_log_of_a_service_has_a_line_when_the_audit_log_fails_and_one_when_it_is_back(
+    running: Running, tmp_path: Path
+) -> None:
+    """Of ten answers that are refused the first is said, and of ten that are given again; a new log is its owner's."""
+    asked, audit = {"area": "n5", "type": "fire", "busy": []}, tmp_path / "log.sqlite"
+
+    def statuses() -> set[int]:
+        return {running.ask("POST", "/v1/decisions", asked)[0] for _ in range(10)}
+
+    assert statuses() == {200}
+    audit.rename(tmp_path / "away.sqlite")
+    assert statuses() == {503}
+    (tmp_path / "away.sqlite").rename(audit)
+    assert statuses() == {200}
+    running.process.send_signal(signal.SIGTERM)
+    printed = running.process.communicate(timeout=60)[0]
+    assert printed.count("no decision is answered until the audit log can be written again: audit log") == 1, printed
+    assert printed.count("moved or removed") == 1
+    assert printed.count("the audit log is written again, and decisions are answered") == 1
+    assert stat.S_IMODE(audit.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(

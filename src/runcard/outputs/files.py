@@ -46,12 +46,15 @@ def check_output_file(path: Path) -> Path:
     return target
 
 
-def write_whole(path: Path, content: bytes) -> Path:
-    """The file that now holds the content; until all of it is there, the file stays as it was."""
-    return fill_whole(path, lambda draft: draft.write_bytes(content))
+def write_whole(path: Path, content: bytes, *, new_mode: int = 0o666) -> Path:
+    """The file that now holds the content; until all of it is there, the file stays as it was.
+
+    A new file has those of the permissions that the umask leaves.
+    """
+    return fill_whole(path, lambda draft: draft.write_bytes(content), new_mode=new_mode)
 
 
-def fill_whole(path: Path, write: Callable[[Path], object]) -> Path:
+def fill_whole(path: Path, write: Callable[[Path], object], *, new_mode: int = 0o666) -> Path:
     """The same for a file that `write` fills, given the name of a draft beside it."""
     target = check_output_file(path)
     clear_old_drafts(target)
@@ -59,7 +62,7 @@ def fill_whole(path: Path, write: Callable[[Path], object]) -> Path:
     try:
         mode = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else None
         # A draft never has wider permissions than the file will have.
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, new_mode if mode is None else 0o600))
         mode = stat.S_IMODE(draft.stat().st_mode) if mode is None else mode
         try:
             write(draft)

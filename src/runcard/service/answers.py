@@ -120,6 +120,7 @@ class Answerer:
                     409, f"board_version: expected {board.version}, that of the board now, got {request.board_version}"
                 )
             free, moved = board.idle, dict(board.moved)
+            notes = _untold(board)
         else:
             free = _free(request.idle, request.busy, board)
             moved = {unit: place for unit, place in board.moved.items() if unit in free}
@@ -275,6 +276,16 @@ def _differences(free: frozenset[str], busy: frozenset[str], board: Board) -> tu
         if units:
             notes.append(f"{status} on the board, but free as the request says: {', '.join(sorted(units))}.")
     return tuple(notes)
+
+
+def _untold(board: Board) -> tuple[str, ...]:
+    """Which units the board takes as free only because nobody has said anything of them, in words."""
+    if not board.untold:
+        return ()
+    if board.untold == board.unit_ids:
+        return ("Nobody has told the status board yet which units are free: all of them are taken as free.",)
+    units = ", ".join(sorted(board.untold))
+    return (f"Nobody has told the status board yet what these units do, so they are taken as free: {units}.",)
 
 
 def _place_document(place: Place) -> dict[str, Any]:

@@ -27,6 +27,8 @@ class UnitState:
     spot: Spot | None = None
     """Where it is free, if not at home."""
     since: datetime
+    told: bool = False
+    """Whether anybody has said so: a unit of which nobody has is taken as free."""
 
     def document(self) -> dict[str, Any]:
         """The same as plain values, ready for JSON."""
@@ -40,6 +42,7 @@ class UnitState:
             "x": x,
             "y": y,
             "since": self.since.isoformat(),
+            "told": self.told,
         }
 
 
@@ -65,7 +68,7 @@ class Listener:
 
 
 class Board:
-    """Every unit of a roster; at first all are idle and at home."""
+    """Every unit of a roster; until somebody says otherwise all are idle and at home."""
 
     def __init__(self, units: Iterable[Unit], *, version: int = 0) -> None:
         now = datetime.now(UTC)
@@ -81,6 +84,7 @@ class Board:
         out = (one.unit.unit_id for one in self._states.values() if one.status == OUT_OF_SERVICE)
         self.out_of_service: frozenset[str] = frozenset(out)
         self.idle: frozenset[str] = frozenset(one.unit.unit_id for one in idle)
+        self.untold: frozenset[str] = frozenset(one.unit.unit_id for one in idle if not one.told)
         self.moved: Mapping[str, Place] = {
             one.unit.unit_id: one.spot.coordinates or one.spot.node_id for one in idle if one.spot is not None
         }
@@ -101,7 +105,7 @@ class Board:
 
     def changed(self, unit_id: str, status: str, spot: Spot | None = None) -> UnitState:
         """The state that a unit would have after a change."""
-        return replace(self._states[unit_id], status=status, spot=spot, since=datetime.now(UTC))
+        return replace(self._states[unit_id], status=status, spot=spot, since=datetime.now(UTC), told=True)
 
     def set(self, *states: UnitState) -> dict[str, Any]:
         """Change units, and tell everybody: of one unit what it does now, of several the whole board.

@@ -42,8 +42,8 @@ def board_held(path: Path) -> Iterator[None]:
 
 
 def save_board(document: dict[str, Any], path: Path) -> None:
-    """Write the document of a board, whole or not at all."""
-    write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
+    """Write the document of a board, whole or not at all; a new file is for its owner only."""
+    write_whole(path, (json.dumps(document, indent=1) + "\n").encode(), new_mode=0o600)
 
 
 def restore_board(board: Board, path: Path, ground: Ground) -> None:
@@ -77,4 +77,4 @@ def _state(board: Board, row: dict[str, Any], ground: Ground) -> UnitState | Non
         place = row["node"] if row["x"] is None else (float(row["x"]), float(row["y"]))
         spot = ground.spots.find(place, what=f"unit {row['unit']}")
     unit, since = board[row["unit"]].unit, datetime.fromisoformat(row["since"])
-    return UnitState(unit=unit, status=row["status"], spot=spot, since=since)
+    return UnitState(unit=unit, status=row["status"], spot=spot, since=since, told=row.get("told") is True)

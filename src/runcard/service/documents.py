@@ -284,6 +284,7 @@ class UnitDocument(BaseModel):
     x: float | None
     y: float | None
     since: datetime
+    told: bool = Field(description="Whether anybody has said so; a unit of which nobody has is taken as free.")
 
 
 class UnitChange(BaseModel):

@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+import os
 import resource
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.service.audit.made_up import made_up
@@ -27,6 +30,42 @@ def test_every_commit_is_synchronised(tmp_path: Path) -> None:
     assert log._writing.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert log._writing.execute("PRAGMA synchronous").fetchone() == (2,)
     log.close()
+
+
+def test_the_file_is_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the umask, what is made has mode 0600, as has what SQLite makes beside it. An old file keeps its own.
+
+    SQLite never makes the file: who opened it before its mode was changed could read on.
+    """
+    path, before, connect = tmp_path / "audit.db", os.umask(0), sqlite3.connect
+    found: list[int] = []
+
+    def connected(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        found.append(stat.S_IMODE(path.stat().st_mode))
+        return connect(*arguments, **options)
+
+    def modes() -> dict[str, int]:
+        return {one.name: stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()}
+
+    try:
+        monkeypatch.setattr(sqlite3, "connect", connected)
+        for mode in (0o600, 0o640):
+            log = open_audit(str(path))
+            record(log, mode)
+            assert modes() == dict.fromkeys(("audit.db", "audit.db-shm", "audit.db-wal"), mode)
+            assert found[0] == mode
+            log.close()
+            path.chmod(0o640)
+            found.clear()
+    finally:
+        os.umask(before)
+
+
+def test_a_file_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    """A folder in place of the file is a sentence."""
+    (tmp_path / "audit.db").mkdir()
+    with pytest.raises(AuditError, match="could not be opened"):
+        open_audit(str(tmp_path / "audit.db"))
 
 
 def test_a_file_of_another_version_or_program_is_refused_and_left_alone(tmp_path: Path) -> None:

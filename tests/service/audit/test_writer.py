@@ -135,3 +135,50 @@ def test_many_records_are_few_transactions(tmp_path: Path) -> None:
     assert len(groups) <= 200, groups
     assert sum(1 for _ in log.decisions()) == 2_000
     log.close()
+
+
+def test_the_log_of_the_service_says_once_that_writing_fails_and_once_that_it_is_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """One line for a hundred records that could not be written, whatever the reasons, and one for those after."""
+    wrong: list[Exception] = []
+
+    def write(rows: Sequence[Row]) -> list[None]:
+        if wrong:
+            raise wrong[0]
+        return [None] * len(rows)
+
+    async def many() -> list[BaseException | None]:
+        return [one for _ in range(10) for one in await asyncio.gather(writer.put(ROW), return_exceptions=True)]
+
+    writer = GroupWriter(write)
+    for error in (AuditError("the disk is full"), ZeroDivisionError("a fault of ours"), None):
+        wrong[:] = [] if error is None else [error]
+        assert all((one is None) == (error is None) for one in asyncio.run(many()))
+    asyncio.run(many())
+    assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
+        ("ERROR", "no decision is answered until the audit log can be written again: the disk is full"),
+        ("WARNING", "the audit log is written again, and decisions are answered"),
+    ]
+    writer.close()
+
+
+def test_a_write_that_takes_too_long_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Of many records that are given up the first has a line; the one that is written then has another."""
+    go = threading.Event()
+
+    def write(rows: Sequence[Row]) -> list[None]:
+        go.wait(60.0)
+        return [None] * len(rows)
+
+    async def many() -> list[BaseException | None]:
+        return await asyncio.gather(*(writer.put(ROW) for _ in range(20)), return_exceptions=True)
+
+    writer = GroupWriter(write, timeout_seconds=0.05)
+    assert all(isinstance(one, AuditError) for one in asyncio.run(many()))
+    assert [one.levelname for one in caplog.records] == ["ERROR"]
+    go.set()
+    writer._timeout_seconds = 60.0
+    asyncio.run(writer.put(ROW))
+    writer.close()
+    assert [one.levelname for one in caplog.records] == ["ERROR", "WARNING"]

@@ -4,6 +4,7 @@
 Several processes may use one file, on a disk of this machine: they wait for each other.
 """
 
+import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -51,7 +52,7 @@ class SqliteLog(StoredLog):
         try:
             self._writing = self._connect(create=create)
             self._prepare(self._writing)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._refused(error) from error
         except InputError:
             self._drop()
@@ -61,6 +62,9 @@ class SqliteLog(StoredLog):
 
     def _connect(self, *, create: bool = False) -> sqlite3.Connection:
         """A connection that any thread may use, one at a time; an empty file in place of a lost log would hide that."""
+        if create and not self._path.exists():
+            # For its owner only, from its first moment on; SQLite gives what it makes beside it the same permissions.
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(
             f"{self._path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
             uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=512,
@@ -187,7 +191,7 @@ class SqliteLog(StoredLog):
         except sqlite3.Error as error:
             raise AuditError(f"audit log {self._path}: could not be read: {error}") from error
 
-    def _refused(self, error: sqlite3.Error) -> InputError | AuditError:
+    def _refused(self, error: sqlite3.Error | OSError) -> InputError | AuditError:
         """What is wrong with a file that cannot be opened."""
         self._drop()
         if "not a database" in str(error):

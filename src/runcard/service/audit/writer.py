@@ -6,6 +6,7 @@ transactions and a moment, in which more come; without load it is written at onc
 """
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,8 @@ MOST_WAITING: Final = 20_000
 """Records that may wait; one more is refused at once, because the log is seconds behind."""
 TIMEOUT_SECONDS: Final = 5.0
 """A record that is not durable by then is given up."""
+
+_log = logging.getLogger("runcard.service")
 
 
 class DecisionRow(NamedTuple):
@@ -74,6 +77,7 @@ class GroupWriter:
         self._closed = False
         self.failed = False
         """Whether the last group could not be written."""
+        self._telling = threading.Lock()
         self._thread: threading.Thread | None = None
 
     async def put(self, row: Row) -> None:
@@ -98,8 +102,18 @@ class GroupWriter:
 
     def _give_up(self, future: asyncio.Future[None]) -> None:
         if not future.done():
-            self.failed = True
-            future.set_exception(AuditError(f"the audit log did not write within {self._timeout_seconds:g} seconds"))
+            error = AuditError(f"the audit log did not write within {self._timeout_seconds:g} seconds")
+            self._note(error)
+            future.set_exception(error)
+
+    def _note(self, error: AuditError | None) -> None:
+        """Keep whether the log fails, and say it in the log of the service when that changes: not for each record."""
+        with self._telling:
+            changed, self.failed = self.failed != (error is not None), error is not None
+        if changed and error is not None:
+            _log.error("no decision is answered until the audit log can be written again: %s", error)
+        elif changed:
+            _log.warning("the audit log is written again, and decisions are answered")
 
     def close(self) -> None:
         """Write what waits, and stop."""
@@ -134,15 +148,15 @@ class GroupWriter:
         """What became of each row."""
         try:
             written = self._write([one.row for one in batch])
-            self.failed = False
+            self._note(None)
             return written
         except AuditError as error:
-            self.failed = True
+            self._note(error)
             return [error] * len(batch)
         except Exception as error:  # whatever it is, nobody may wait for ever and the thread must go on
-            self.failed = True
             wrong = AuditError(f"the audit log could not write: {type(error).__name__}: {error}")
             wrong.__cause__ = error
+            self._note(wrong)
             return [wrong] * len(batch)
 
 
