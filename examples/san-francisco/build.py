@@ -10,7 +10,7 @@ from typing import Any
 from runcard.cli import main
 
 HERE = Path(__file__).parent
-AREAS = 135
+AREAS = 400
 """With four types of incidents this makes 540 demand points."""
 
 

@@ -165,14 +165,13 @@ def _worse(report: "Report") -> list[str]:
     for before, after in zip(report.solved.results[0].standards, report.solved.last.standards, strict=True):
         if not after.missed or not before.missed or not after.fewer or after.fewer.mean >= 0.0:
             continue
-        shares = after.missed.mean, before.missed.mean
+        shares, is_certain = (after.missed.mean, before.missed.mean), after.fewer.high < 0.0
         more, less = map(percent_words, shares)
         if more == less:
-            if after.fewer.mean > -NOTICED:
+            if not is_certain or after.fewer.mean > -NOTICED:
                 continue
             more, less = (f"{100.0 * share:.2f} %" for share in shares)
-        listed = certain if after.fewer.high < 0.0 else uncertain
-        listed.append(f"{rule_words(after.standard)}, missed {more} instead of {less}")
+        (certain if is_certain else uncertain).append(f"{rule_words(after.standard)}, missed {more} instead of {less}")
     if not certain and not uncertain:
         return []
     parts = ["Not every standard gets better." if certain else "Not every standard clearly gets better."]
@@ -180,7 +179,7 @@ def _worse(report: "Report") -> list[str]:
         sure = "" if report.solved.exact else " (95 % sure of each by itself)"
         parts.append(f"Missed more often{sure}: {'; '.join(certain)}.")
     if uncertain:
-        parts.append(f"Missed more often, or not, which cannot be told from chance: {'; '.join(uncertain)}.")
+        parts.append(f"Missed more often, though that may be chance: {'; '.join(uncertain)}.")
     return [" ".join(parts)]
 
 
