@@ -97,7 +97,7 @@ def test_work_at_the_wrong_stations_is_a_fault() -> None:
     assert work_faults(right, days) == []
     (fault,) = work_faults([unit("E1", "a", 10.0, 14.0), unit("E2", "b", 10.0, 6.5)], days)
     assert fault.startswith("18 % of the work of the engines is at other stations than in the log, where chance would ")
-    assert "E1 (10.0 in the log, 14.0 in the city), E2 (10.0 in the log, 6.5 in the city). Areas" in fault
+    assert "E1 (50.0 in the log, 68.3 in the city), E2 (50.0 in the log, 31.7 in the city). Areas" in fault
 
 
 def test_a_unit_that_is_first_due_nowhere_is_named(log: Log) -> None:

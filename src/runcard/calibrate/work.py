@@ -34,6 +34,7 @@ POOR_BUSY: Final = 0.25
 POOR_WORK: Final = 0.10
 """W - W₀ above which the work of a kind is said to be at the wrong units."""
 MOST_NAMED: Final = 5
+PER_DAY: Final = ("observed_per_day", "predicted_per_day")
 
 Floats = NDArray[np.float64]
 
@@ -150,13 +151,15 @@ def _kind_faults(kind: str, units: Sequence[UnitWork], num_days: float) -> Itera
         )
     wrong, by_chance = wrong_work(units, num_days)
     if wrong - by_chance > POOR_WORK:
-        level = sum(unit.observed_per_day for unit in units) / sum(unit.predicted_per_day for unit in units)
-        worst = sorted(units, key=lambda unit: -abs(unit.observed_per_day - level * unit.predicted_per_day))
+        percent = [100.0 / sum(getattr(unit, name) for unit in units) for name in PER_DAY]
+        worst = sorted(
+            units, key=lambda unit: -abs(percent[0] * unit.observed_per_day - percent[1] * unit.predicted_per_day)
+        )
         yield (
             f"{100.0 * wrong:.0f} % of the work of the {kind}s is at other stations than in the log, where chance "
-            f"would make it {100.0 * by_chance:.0f} %. The farthest off, in responses a day: "
-            f"{_named(worst[:MOST_NAMED])}. Areas that are too wide, and units that stand elsewhere than the city "
-            "says, are the usual reasons."
+            f"would make it {100.0 * by_chance:.0f} %. The farthest off, in % of the responses of all {kind}s: "
+            f"{_named(worst[:MOST_NAMED], *percent)}. Areas that are too wide, and units that stand elsewhere than "
+            "the city says, are the usual reasons."
         )
     nowhere = sorted(never_first_due(units, num_days), key=lambda unit: -unit.observed_per_day)
     if nowhere:
@@ -167,10 +170,11 @@ def _kind_faults(kind: str, units: Sequence[UnitWork], num_days: float) -> Itera
         )
 
 
-def _named(units: Sequence[UnitWork]) -> str:
-    """The first units with their responses a day: E38 (10.9 in the log, 2.1 in the city)."""
+def _named(units: Sequence[UnitWork], observed_times: float = 1.0, predicted_times: float = 1.0) -> str:
+    """The first units with their responses a day, or a multiple of these: E38 (10.9 in the log, 2.1 in the city)."""
     words = [
-        f"{unit.unit} ({unit.observed_per_day:.1f} in the log, {unit.predicted_per_day:.1f} in the city)"
+        f"{unit.unit} ({observed_times * unit.observed_per_day:.1f} in the log, "
+        f"{predicted_times * unit.predicted_per_day:.1f} in the city)"
         for unit in units[:MOST_NAMED]
     ]
     if len(units) > MOST_NAMED:
