@@ -54,7 +54,7 @@ def speed(incidents: int = 2_000_000, tries: int = 5) -> Iterator[Row]:
 
 
 def city_of_engines() -> City:
-    """44 engines and 540 demand rows, as many as in San Francisco: 180 nodes whose incidents need 1, 2 or 3."""
+    """44 engines, as many as in San Francisco, and 540 demand rows: 180 nodes whose incidents need 1, 2 or 3."""
     city = runcard.generate_grid(side=14, num_stations=44, load=0.1, gamma=0.12, shared_delay=0.0, seed=GRID_SEED)
     nodes = city.demand[:180]
     scale = city.incidents_per_day / sum(point.incidents_per_day for point in nodes) / 3

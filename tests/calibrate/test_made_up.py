@@ -1,5 +1,6 @@
 """Made-up incidents against what the model says in closed form."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from tests.calibrate.cities import DAY, SCALE, plain_city, road_city, true_city, true_plain_city
 
-from runcard.calibrate.made_up import busy_fractions, draw, make_up
+from runcard.calibrate.made_up import draw, make_up, workloads
 from runcard.city import City
 from runcard.city.model import Driving, Turnout
 from runcard.errors import InputError
@@ -96,15 +97,41 @@ def test_the_closest_idle_units_go() -> None:
                 free[row.unit] = row.available
 
 
-def test_busy_fractions_are_those_of_the_made_up_log() -> None:
-    """The part of its time that each unit is busy is that of a long made-up log, which draws more than that."""
+def test_work_is_that_of_the_made_up_log() -> None:
+    """The part of its time that each unit is busy, and its responses a day, are those of a long made-up log."""
     city = true_city(road_city(), periods=())
     _, sent = make_up(city, incidents=8000, seed=5, start=MONDAY)
     last = max(one.dispatched for one in sent) - min(one.dispatched for one in sent)
-    found = busy_fractions(city, incidents=8000, seed=6)
+    found = workloads(city, incidents=8000, seed=6)
     for unit in city.units:
-        own = sum(one.available - one.dispatched for one in sent if one.unit == unit.unit_id) / last
-        assert found[unit.unit_id] == pytest.approx(own, rel=0.12)
+        own = [one for one in sent if one.unit == unit.unit_id]
+        minutes = sum(one.available - one.dispatched for one in own)
+        assert found[unit.unit_id].busy == pytest.approx(minutes / last, rel=0.12)
+        # Two independent counts, of which a fire that takes two units together is the largest dependence.
+        per_day = 86400.0 * len(own) / last
+        assert found[unit.unit_id].per_day == pytest.approx(per_day, rel=4.0 * np.sqrt(2.0 / len(own)))
+
+
+def test_first_due_is_the_closest_station_by_hand() -> None:
+    """A unit is first due if no other station of its kind is closer to some node: by Dijkstra on the roads of the city;
+    one that stands where every area is closer to others is first due nowhere, and stations that tie are both."""
+    city = true_city(road_city(), periods=())
+    minutes = find_routes(city).drive_minutes
+    places = {station.station_id: number for number, station in enumerate(city.stations)}
+    for kind in ("engine", "ladder"):
+        homes = sorted({places[unit.station_id] for unit in city.units if unit.kind == kind})
+        points = [n for n, point in enumerate(city.demand) if kind == "engine" or point.type == "fire"]
+        closest = {homes[int(row.argmin())] for row in minutes[np.ix_(homes, points)].T}
+        found = workloads(city, incidents=200, seed=1)
+        for unit in city.units:
+            if unit.kind == kind:
+                assert found[unit.unit_id].first_due == (places[unit.station_id] in closest)
+    only = replace(city, demand=tuple(one for one in city.demand if one.node_id == "n00"))
+    found = workloads(only, incidents=200, seed=1)
+    # s1 for engines; the ladders are at s2 and s4, of which s2 is closer.
+    assert {unit.station_id for unit in city.units if found[unit.unit_id].first_due} == {"s1", "s2"}
+    same = replace(only, stations=tuple(replace(one, node_id="n00") for one in only.stations))
+    assert all(one.first_due for one in workloads(same, incidents=200, seed=1).values())
 
 
 def test_trucks_of_a_plain_city_have_names() -> None:

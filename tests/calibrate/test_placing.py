@@ -9,7 +9,7 @@ from tests.calibrate.cities import made_up, plain_city, road_city, true_city
 
 from runcard.calibrate.log import Log, read_log
 from runcard.calibrate.mapping import LogMapping
-from runcard.calibrate.placing import place_incidents
+from runcard.calibrate.placing import of_placed, place_incidents
 from runcard.city.areas import area_of_nodes, demand_nodes
 from runcard.city.places import distance_metres
 from runcard.errors import InputError
@@ -45,15 +45,28 @@ def test_an_incident_is_at_the_nearest_node(log: Log) -> None:
 
 
 def test_far_incidents_are_rejected_and_counted_once(log: Log) -> None:
-    """Some in the sea are rejected with their line and distance; the same log again does not count them twice."""
+    """The rows of some in the sea are rejected with their line, unit and distance; the same log again does not count
+    them twice."""
     far = moved(log, 0.5, 0.0, 7)
+    rows = far.responses[far.responses["incident"] < 7]
+    assert len(rows) > 7  # a fire has several
     for _ in range(2):
         placed = place_incidents(road_city(), far)
         assert (placed.node < 0).sum() == (placed.area < 0).sum() == 7
-        assert far.rejected.counts == {"the incident is far from any road, or at an unknown node": 7}
-    line, _, incident, _, found = far.rejected.rows[0]
-    assert (line, incident) == (int(far.incidents["line"][0]), far.incident_ids[0])
+        assert far.rejected.counts == {"the incident is far from any road, or at an unknown node": len(rows)}
+    line, _, incident, unit, found = far.rejected.rows[0]
+    first = rows[0]
+    assert (line, incident) == (int(first["line"]), far.incident_ids[first["incident"]])
+    assert unit == far.units[first["unit"]]
     assert 40_000 < float(found.removesuffix(" m")) < 45_000
+
+
+def test_each_row_is_used_or_rejected_once(log: Log) -> None:
+    """After the far incidents are left out, what is used and what is rejected are all rows, and no line is both."""
+    far = moved(log, 0.5, 0.0, 7)
+    used = of_placed(far, place_incidents(road_city(), far))
+    lines = [*used.responses["line"].tolist(), *(row[0] for row in used.rejected.rows)]
+    assert len(lines) == len(set(lines)) == used.num_rows
 
 
 def test_swapped_coordinates_are_noticed(log: Log) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,29 @@ def test_a_fit_says_what_it_found(run: Run, folder: Path, tmp_path: Path) -> Non
     lines = (folder / "calls.csv").read_text().splitlines()
     assert all(one["incident"] in lines[int(one["line"]) - 1] for one in rows)
     assert "<svg" in (tmp_path / "out" / "fit.html").read_text()
+
+
+def test_rows_add_up(run: Run, folder: Path, tmp_path: Path) -> None:
+    """Used rows, those that are kept for a replay, and those that are not used, by reason, are all rows of the file,
+    also where incidents are far from any road: each row is counted once."""
+    with (folder / "calls.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    call, place = rows[0].index("Call Number"), rows[0].index("Location")
+    far = {row[call] for row in rows[1::25]}
+    for row in rows[1:]:
+        if row[call] in far:
+            row[place] = "(37.0, -122.0)"
+    with (tmp_path / "calls.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    for more in ((), ("--fit-part", 0.7)):
+        ran = run(*arguments(folder, "--log", tmp_path / "calls.csv", "--periods", "none", *more))
+        assert ran.code == 0, ran.err
+        assert "rows: the incident is far from any road" in ran.out
+        first, *lines = ran.out.splitlines()
+        counts = [int(one.replace(",", "")) for one in re.findall(r"([0-9,]+) (?:rows|responses used|kept)", first)]
+        lost = [int(line.split()[2].replace(",", "")) for line in lines if line.strip().startswith("not used, ")]
+        assert counts[0] == sum(counts[1:]) + sum(lost) == len(rows) - 1
+        assert len(counts) == (3 if more else 2)
 
 
 def test_json_has_everything(run: Run, folder: Path) -> None:

@@ -7,7 +7,6 @@ from tests.cli.conftest import Run
 from tests.departments import grid_department
 
 from runcard.city import write_city
-from runcard.cli.report import read_fit
 
 
 def test_a_report_is_written(run: Run, grid_folder: Path, tmp_path: Path) -> None:
@@ -70,13 +69,3 @@ def test_ctrl_c_leaves_no_half_file(
     monkeypatch.setattr("runcard.outputs.report.page.report_page", stopped)
     assert run("report", grid_folder, "-o", tmp_path / "report.html", "--quick").code == 130
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_damaged_fit_is_as_none(tmp_path: Path) -> None:
-    """A report does not fail because of a file that it could do without."""
-    assert read_fit(tmp_path) is None
-    for text in ("{", "[1]", "\x00"):
-        (tmp_path / "fit.json").write_text(text)
-        assert read_fit(tmp_path) is None
-    (tmp_path / "fit.json").write_text('{"numbers": []}')
-    assert read_fit(tmp_path) == {"numbers": []}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from runcard.city import demo_city, read_city, write_city
+from runcard.outputs.fit_file import care_words
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,46 @@ def test_json_has_all_of_it(run, town: Path) -> None:
     gone = [one["unit_id"] for one in found["units"] if one["station_after"] is None]
     assert gone == ["E06", "E07"]
     assert len(found["areas"]) == len({point.node_id for point in demo_city().demand})
+
+
+FAULTS = ["Routes explain only 12 % of the variance.", "Incidents come in bursts."]
+
+
+@pytest.mark.parametrize("asked", [("--close", "quayside"), ("--one-more", "engine", "--top", 2)])
+def test_a_bad_fit_is_said_in_the_words_of_the_report(
+    run, town: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: tuple[object, ...]
+) -> None:
+    """On the terminal and on the page before any number, with every fault below, and in JSON; the first words are those
+    of the report of the city. Nothing of it without a fit."""
+    monkeypatch.setenv("COLUMNS", "200")
+    folder = write_city(demo_city(), tmp_path / "fitted")
+    (folder / "fit.json").write_text(json.dumps({"goodness": {"faults": FAULTS}}), encoding="utf-8")
+    page = tmp_path / "page.html"
+    ran = run("whatif", folder, *asked, "-o", page)
+    assert (ran.code, ran.err) == (0, "")
+    words = care_words(FAULTS)
+    assert run("report", folder, "-o", tmp_path / "report.html", "--quick").code == 0
+    for text in (ran.out, page.read_text(encoding="utf-8")):
+        assert text.index(words) < text.index("missed standards")
+        assert all(text.index(words) < text.index(fault) for fault in FAULTS)
+        assert text.count("Does it agree with the log?") == 2
+    assert words in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert json.loads(run("whatif", folder, *asked, "--json").out)["fit_faults"] == FAULTS
+    plain = run("whatif", town, *asked)
+    assert "log" not in plain.out
+    assert json.loads(run("whatif", town, *asked, "--json").out)["fit_faults"] == []
+
+
+def test_an_interval_of_a_simulation_says_what_it_covers(run, town: Path, tmp_path: Path) -> None:
+    """On the terminal, on the page and in JSON; what is proven says nothing of chance."""
+    page, words = tmp_path / "page.html", "cover the chance of the simulation only"
+    ran = run("whatif", town, "--close", "quayside", "--incidents", 2000, "-o", page)
+    assert words in " ".join(ran.out.split())
+    assert words in page.read_text(encoding="utf-8")
+    found = json.loads(run("whatif", town, "--close", "quayside", "--incidents", 2000, "--json").out)
+    assert any(words in note for note in found["notes"])
+    assert words not in run("whatif", town, "--close", "quayside").out
+    assert words in " ".join(run("whatif", town, "--one-more", "engine", "--incidents", 2000).out.split())
 
 
 def test_the_changed_city_is_written_and_read_again(run, town: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 from numba.core.event import install_timer
 from tests.browser import OpenPage
@@ -58,7 +59,32 @@ def test_the_city_has_all_units_that_can_be_placed(built: Built) -> None:
     assert len(own_number) == 16
     assert {unit: homes[unit]["station"] for unit in homes if unit in ("T16", "T17")} == {"T16": "10", "T17": "42"}
     assert any("T04, T48" in note for note in built.document["notes"])
-    assert len(built.city.demand) == 540
+    assert len(built.city.demand) == 1600
+
+
+def test_the_areas_tell_every_engine_from_its_neighbours(built: Built) -> None:
+    """Every engine is first due somewhere: by a search of our own for the station of each area with the shortest drive.
+    E38 and E05, which are first due nowhere with 135 areas, have more than half of their responses, and no more than a
+    tenth of the work beyond chance is at other stations."""
+    engines = {one["unit"]: one for one in built.document["goodness"]["busy"] if one["kind"] == "engine"}
+    city = built.city.of_kind("engine")
+    graph = nx.DiGraph()
+    for link in city.links:
+        ends = (link.from_node_id, link.to_node_id)
+        graph.add_edge(*ends, weight=link.mean_minutes)
+        if not link.directed:
+            graph.add_edge(*ends[::-1], weight=link.mean_minutes)
+    minutes = {
+        station.station_id: nx.single_source_dijkstra_path_length(graph, station.node_id) for station in city.stations
+    }
+    areas = {point.node_id for point in city.demand}
+    closest = {min(minutes, key=lambda station: minutes[station][area]) for area in areas}
+    assert closest == set(minutes)
+    assert all(one["first_due"] for one in engines.values())
+    for unit in ("E05", "E38"):
+        assert engines[unit]["predicted_responses_per_day"] > 0.5 * engines[unit]["responses_per_day"] > 5.0
+    faults = built.document["goodness"]["faults"]
+    assert not any("First due nowhere" in fault or "at other stations" in fault for fault in faults)
 
 
 def test_its_standards_are_those_of_the_example(built: Built) -> None:
@@ -95,6 +121,6 @@ def test_its_report_is_quick_small_and_drawn(built: Built, tmp_path: Path, open_
     assert all(unit.unit_id in text for unit in built.city.units)
     assert "fitted to the log" in text
     opened = open_page(path)
-    assert opened.page.locator(".rc-area").count() == 135
+    assert opened.page.locator(".rc-area").count() == 400
     assert opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000.0
     opened.check()

@@ -26,6 +26,7 @@ from runcard.calibrate.log import Log
 from runcard.calibrate.made_up import draw
 from runcard.calibrate.numbers import finite_or_none, mean_interval
 from runcard.calibrate.placing import place_incidents
+from runcard.calibrate.rejected import Rejected
 from runcard.calibrate.trips import Paths, find_paths
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City, Standard
@@ -123,7 +124,8 @@ def _cut(log: Log, keep: NDArray[np.bool_]) -> Log:
     responses = log.responses[keep[log.responses["incident"]]]
     responses["incident"] = number[responses["incident"]]
     ids = tuple(name for name, fine in zip(log.incident_ids, keep.tolist(), strict=True) if fine)
-    return replace(log, incidents=log.incidents[keep], responses=responses, incident_ids=ids)
+    elsewhere = len(log.responses) - len(responses)
+    return replace(log, incidents=log.incidents[keep], responses=responses, incident_ids=ids, num_elsewhere=elsewhere)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +187,8 @@ def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
     What was really sent is cut to as many units of each kind as the city sends, the first ones, so that policies are
     judged by whom they send and not by how many. Where fewer are known, rows may be missing: these are left out.
     """
-    rest = with_roster_kinds(fit.city, rest)
+    # Rows of the rest are not those of the fit: what is far from any road is skipped here, and rejected nowhere.
+    rest = replace(with_roster_kinds(fit.city, rest), rejected=Rejected())
     city, placed = fit.city, place_incidents(fit.before, rest)
     station = origins(city, rest, list(fit.homes))
     wanted: dict[str, dict[str, int]] = defaultdict(dict)

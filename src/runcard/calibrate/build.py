@@ -1,10 +1,11 @@
 """The city of fitted numbers: what a fit found, or somebody put in its place, in the words of a city folder.
 
-Standards that the city had keep their targets and weights. A type and kind that had none gets one: the first unit
-within the target. Units keep the order of the roster.
+Standards that the city had keep their targets and weights. How many units go is a fitted number, so that of a standard
+may change, and is noted. A type and kind that had no standard gets one: the first unit within the target. Units keep
+the order of the roster.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -52,11 +53,12 @@ def build_city(
     `rules` are the standards by which types and kinds get theirs, instead of those of the city.
     """
     value = {one.name: one.value for one in numbers}
+    overruled = {one.name for one in numbers if one.fitted is not None}
     units = city.units or roster_of(list(homes))
     # Without names of units nobody can tell kinds apart: all trucks are of one.
     named = {one.kind: one.kind if units else ONLY_KIND for one in sent}
     target = target_minutes or city.target_minutes
-    standards = _standards(rules or city.standards, value, sent, named, units, target, notes)
+    standards = _standards(rules or city.standards, value, overruled, sent, named, units, target, notes)
     answered = [name for name in types if any(one.type == name for one in standards)]
     lost = [name for name in types if name not in answered]
     notes += [f"no kind of units goes to most incidents of type {name}: it is left out" for name in lost]
@@ -105,6 +107,7 @@ def with_factors(city: City, factors: Floats) -> City:
 def _standards(
     rules: Sequence[Standard],
     value: Mapping[str, float],
+    overruled: Set[str],
     sent: Sequence[SentFit],
     named: Mapping[str, str],
     units: Sequence[Unit],
@@ -115,27 +118,44 @@ def _standards(
     found = []
     for one in sent:
         kind, name = named[one.kind], one.type or "incident"
-        number = round(value[f"sent.{name}.{one.kind}"])
+        number_name = f"sent.{name}.{one.kind}"
+        number, asked = round(value[number_name]), number_name in overruled
+        known = [rule for rule in rules if (rule.type, rule.kind) == (name, kind)]
         if number < 1:
+            notes += [
+                f"{name}, {kind}: {rule.rule} is left out: most incidents of the log get none; --standards keeps it"
+                for rule in ([] if asked else known)
+            ]
             continue
         if kind not in own:
             notes.append(f"{name} gets {number} {kind}, but no {kind} has a known station: it is left out")
             continue
-        if number >= MAX_TRUCKS_PER_INCIDENT:
+        if number >= MAX_TRUCKS_PER_INCIDENT and not asked:
             notes.append(
                 f"{name} gets {MAX_TRUCKS_PER_INCIDENT} or more of {kind}: {MAX_TRUCKS_PER_INCIDENT} are counted"
             )
             number = MAX_TRUCKS_PER_INCIDENT
-        known = [rule for rule in rules if (rule.type, rule.kind) == (name, kind)]
         if not known and target is None:
             raise InputError(f"expected a target for {kind} at {name}: say it with --target-minutes")
         if not known:
             notes.append(f"no standard for {kind} at {name}: the first within {target:g} min is taken")
-        own_rules = known or [Standard(name, kind, number, 1, float(target or 0.0))]
         busy = value.get(f"busy_minutes.{name}.{one.kind}")
-        found += [
-            replace(rule, trucks=number, arrivals=min(rule.arrivals, number), busy_minutes=busy) for rule in own_rules
-        ]
+        for rule in known or [Standard(name, kind, number, 1, float(target or 0.0))]:
+            fitted = replace(rule, trucks=number, arrivals=min(rule.arrivals, number), busy_minutes=busy)
+            found.append(fitted)
+            if asked and fitted.arrivals < rule.arrivals:
+                notes.append(f"{name}, {kind}: {rule.rule} becomes {fitted.rule}, because --set sends {number}")
+            elif not asked and fitted.rule != rule.rule:
+                notes.append(
+                    f"{name}, {kind}: {rule.rule} becomes {fitted.rule}, because the log mostly sends {number}; "
+                    "--standards keeps it"
+                )
+    kinds_of_log = {(one.type or "incident", named[one.kind]) for one in sent}
+    notes += [
+        f"{rule.type}, {rule.kind}: {rule.rule} is left out: the log has no such incidents, or no such units"
+        for rule in rules
+        if (rule.type, rule.kind) not in kinds_of_log
+    ]
     if not found:
         raise InputError("expected a log in which some kind of units goes to some type of incident, got none")
     unique = {(one.type, one.kind, one.arrivals, one.target_minutes): one for one in found}

@@ -42,12 +42,13 @@ from runcard.calibrate.hours import (
 )
 from runcard.calibrate.log import Log
 from runcard.calibrate.numbers import Fitted, finite_or_none, mean_interval, overruled
-from runcard.calibrate.placing import Placed, place_incidents
+from runcard.calibrate.placing import Placed, of_placed, place_incidents
 from runcard.calibrate.rates import RateFit, fit_rates, total_rates
 from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
 from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
 from runcard.calibrate.turnout import LEAST_TIMES, TurnoutFit, fit_turnout
 from runcard.city.aprons import without_aprons
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT, ONLY_KIND
 from runcard.city.model import City, Standard
 from runcard.city.periods import Period
 from runcard.errors import InputError
@@ -180,7 +181,8 @@ def fit_city(
 
     `periods` are found from the data ("find"), left out ("none") or given. `overrule` replaces numbers by name, and
     `target_minutes` is the target of standards that the city does not have yet. `standards`, if given, stand in for
-    those of the city: a city without a roster has no kinds, so it cannot have any.
+    those of the city: a city without a roster has no kinds, so it cannot have any. As many units go as they say, unless
+    `overrule` says otherwise.
     """
     say = progress or (lambda words: None)
     city = without_aprons(city)
@@ -189,6 +191,7 @@ def fit_city(
         raise InputError(f"{log.name}: expected kinds of units: log.kind or log.every_kind in the mapping, or a roster")
     say("placing incidents")
     placed, notes = place_incidents(city, log), list[str]()
+    log = of_placed(log, placed)
     types = log.types or (ONE_TYPE,)
     of_incident = np.where(placed.node >= 0, np.maximum(log.incidents["type"], 0), -1)
     num_days = log.num_days
@@ -220,13 +223,16 @@ def fit_city(
     centres = [node_numbers(city)[name] for name in placed.centres]
     rates = fit_rates(counts, minutes_between(roads, centres, centres), num_days)
     found_periods, spread = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
+    overrule = overrule or {}
+    kept, words = _sent_by_standards(standards, sent, has_units=bool(city.units or homes), overrule=overrule)
+    notes += words
     numbers = overruled(
         [
             *_rate_numbers(types, counts, num_days, found_periods, spread),
             *_sent_numbers(sent, types, busy),
             *_time_numbers(turnout, driving, shared),
         ],
-        overrule or {},
+        {**kept, **overrule},
     )
     fitted = build_city(
         city,
@@ -437,6 +443,26 @@ def _sent_numbers(sent: list[SentFit], types: tuple[str, ...], busy: list[BusyFi
             Fitted(name, of.mean_minutes, of.low, of.high, of.num_times, "responses", "dispatch to free, mean")
         )
     return list({one.name: one for one in found}.values())
+
+
+def _sent_by_standards(
+    standards: Sequence[Standard], sent: Sequence[SentFit], *, has_units: bool, overrule: Mapping[str, float]
+) -> tuple[dict[str, float], list[str]]:
+    """How many units go by the standards that somebody asks for, where the log mostly sends another number, and notes
+    that say so."""
+    found, notes = {}, []
+    for one in sent:
+        name, kind = one.type or ONE_TYPE, one.kind if has_units else ONLY_KIND
+        asked = next((rule.trucks for rule in standards if (rule.type, rule.kind) == (name, kind)), one.number)
+        number = f"sent.{name}.{one.kind}"
+        if asked != min(one.number, MAX_TRUCKS_PER_INCIDENT) and number not in overrule:
+            found[number] = float(asked)
+            notes.append(
+                f"{name}, {kind}: {asked} go, as --standards says, but the log sends {one.number} to {one.share:.0%} "
+                f"of {one.num_incidents:,} incidents, and {one.mean:.2f} on average; --set {number}={one.number} "
+                "takes the number of the log"
+            )
+    return found, notes
 
 
 def _time_numbers(turnout: Mapping[str, TurnoutFit], driving: DrivingFit, shared: SharedDelayFit) -> list[Fitted]:

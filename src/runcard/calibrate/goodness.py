@@ -5,7 +5,8 @@
   distance from uniform, and the quantiles of all draws beside those of the log, say where it is not.
 - **Counts.** Incidents an hour against a Poisson law with the rate of the hour's period. The dispersion
   Σ (n - e)² / e / hours is 1 for a Poisson law.
-- **Busy.** The part of its time that each unit is busy, against the same under closest-first in the fitted city.
+- **Work.** The part of its time that each unit is busy, and its responses a day, against the same under closest-first
+  in the fitted city (`work.py`).
 - **Late.** For what was really sent: the part of incidents that missed each standard, against the mean chance that the
   model gives for the same units, with the delays that they share.
 
@@ -23,21 +24,20 @@ from scipy.stats import poisson
 from runcard.calibrate.draws import drawn_drives
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.hours import hourly_counts
-from runcard.calibrate.made_up import busy_fractions, draw
+from runcard.calibrate.made_up import draw
 from runcard.calibrate.numbers import wilson_interval
+from runcard.calibrate.work import UnitWork, unit_work, work_faults
 from runcard.city.model import Standard
 
 DRAWS: Final = 200
 MOST_RESPONSES: Final = 5000
 MOST_INCIDENTS: Final = 20_000
 """Of larger logs a sample is judged."""
-BUSY_INCIDENTS: Final = 40_000
 QUANTILES: Final = tuple(np.linspace(0.02, 0.98, 49).tolist())
 LEAST_OF_AREA: Final = 5
 POOR_RESPONSE: Final = 0.10
 """Distance of u from uniform, and relative error of means, above which response times are said to be off."""
 POOR_DISPERSION: Final = 1.5
-POOR_BUSY: Final = 0.25
 POOR_LATE: Final = 0.05
 POOR_EXPLAINED: Final = 0.25
 POOR_ROSTER: Final = 0.25
@@ -91,16 +91,6 @@ class CountFit:
 
 
 @dataclass(frozen=True, slots=True)
-class BusyUnit:
-    """The part of the time that a unit is busy."""
-
-    unit: str
-    kind: str
-    observed: float
-    predicted: float
-
-
-@dataclass(frozen=True, slots=True)
 class LateFit:
     """A standard: the part of incidents that missed it, with its interval, and what the model gives for them."""
 
@@ -119,7 +109,7 @@ class Goodness:
     responses: tuple[ResponseFit, ...]
     areas: tuple[AreaFit, ...]
     counts: CountFit
-    busy: tuple[BusyUnit, ...]
+    busy: tuple[UnitWork, ...]
     late: tuple[LateFit, ...]
     faults: tuple[str, ...]
     """What is badly fitted, in words; empty if nothing is."""
@@ -133,10 +123,7 @@ class Goodness:
                 for one in self.responses
             ],
             "dispersion": self.counts.dispersion,
-            "busy": [
-                {"unit": one.unit, "kind": one.kind, "observed": one.observed, "predicted": one.predicted}
-                for one in self.busy
-            ],
+            "busy": [unit.document() for unit in self.busy],
             "late": [
                 {**one.standard.document(), "incidents": one.num, "observed": one.observed, "low": one.low,
                  "high": one.high, "predicted": one.predicted}
@@ -150,7 +137,7 @@ def judge_fit(fit: Fit, *, seed: int = 1) -> Goodness:
     """How well a fit describes its log."""
     rng = np.random.default_rng(seed)
     responses, areas = _responses(fit, rng)
-    counts, busy, late = _counts(fit), _busy(fit, seed), _late(fit, rng)
+    counts, busy, late = _counts(fit), unit_work(fit, seed), _late(fit, rng)
     return Goodness(responses, areas, counts, busy, late, tuple(_faults(fit, responses, counts, busy, late)))
 
 
@@ -210,23 +197,6 @@ def _counts(fit: Fit) -> CountFit:
     predicted = np.asarray(weights @ poisson.pmf(numbers[None, :], rates[:, None]), np.float64)
     observed = np.bincount(found.counts, minlength=len(numbers)).astype(np.float64)
     return CountFit(observed, predicted, found.dispersion, found.p_value)
-
-
-def _busy(fit: Fit, seed: int) -> tuple[BusyUnit, ...]:
-    if not fit.city.units:
-        return ()
-    rows, log = fit.log.responses, fit.log
-    minutes = (rows["available"] - rows["dispatched"]) / 60.0
-    known = np.isfinite(minutes) & (rows["unit"] >= 0)
-    spent = np.zeros(len(log.units))
-    np.add.at(spent, rows["unit"][known], minutes[known])
-    observed = dict(zip(log.units, (spent / (fit.num_days * 1440.0)).tolist(), strict=True))
-    predicted = busy_fractions(fit.city, incidents=BUSY_INCIDENTS, seed=seed)
-    return tuple(
-        BusyUnit(unit.unit_id, unit.kind, observed.get(unit.unit_id, 0.0), predicted[unit.unit_id])
-        for unit in fit.city.units
-        if unit.unit_id in predicted
-    )
 
 
 def _late(fit: Fit, rng: np.random.Generator) -> tuple[LateFit, ...]:
@@ -304,7 +274,7 @@ def _faults(
     fit: Fit,
     responses: tuple[ResponseFit, ...],
     counts: CountFit,
-    busy: tuple[BusyUnit, ...],
+    busy: tuple[UnitWork, ...],
     late: tuple[LateFit, ...],
 ) -> list[str]:
     """What is badly fitted, in sentences."""
@@ -338,17 +308,7 @@ def _faults(
             f"Incidents come in bursts: their hourly counts vary {counts.dispersion:.1f} times as much as a Poisson "
             "law says, so more units are busy at once than the model thinks."
         )
-    for kind in dict.fromkeys(one.kind for one in busy):
-        own = [one for one in busy if one.kind == kind]
-        observed, predicted = (
-            float(np.mean([getattr(one, name) for one in own])) for name in ("observed", "predicted")
-        )
-        if observed > 0.0 and abs(predicted / observed - 1.0) > POOR_BUSY:
-            found.append(
-                f"The {kind}s are busy {100.0 * observed:.1f} % of the time, and {100.0 * predicted:.1f} % is "
-                "predicted. Incidents that the mapping leaves out, and more or fewer units than the most common "
-                "number, are the usual reasons."
-            )
+    found += work_faults(busy, fit.num_days)
     for of in late:
         if not of.low <= of.predicted <= of.high and abs(of.predicted - of.observed) > POOR_LATE:
             standard = of.standard

@@ -57,6 +57,8 @@ class Log:
     time_zone: str | None
     read_twice: int = 0
     """Rows with a clock time that happened twice, when clocks went back."""
+    num_elsewhere: int = 0
+    """Rows that can be used, and are in another part of a log that was split."""
 
     @property
     def num_days(self) -> float:

@@ -25,6 +25,8 @@ CALL_MINUTES: Final = 1.0
 """The mean time from the call to dispatch."""
 LEAST_SCENE: Final = 0.1
 """The mean time on scene is at least this part of the busy time."""
+SAME_MINUTES: Final = 1e-9
+"""Drives that differ by less are equally long."""
 
 Floats = NDArray[np.float64]
 Generator = np.random.Generator
@@ -121,30 +123,50 @@ def make_up(city: City, *, incidents: int, seed: int, start: datetime) -> tuple[
     return happened, sent
 
 
-def busy_fractions(city: City, *, incidents: int, seed: int) -> dict[str, float]:
-    """The part of its time that each unit is busy if the closest idle ones go."""
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What a unit does if the closest idle ones go."""
+
+    busy: float
+    """The part of its time."""
+    per_day: float
+    """How often it is sent."""
+    first_due: bool
+    """Whether no unit of its kind is closer to some demand point that the kind is sent to."""
+
+
+def workloads(city: City, *, incidents: int, seed: int) -> dict[str, Workload]:
+    """The work of each unit if the closest idle ones go."""
     rng = np.random.default_rng(seed)
     index = {node.node_id: number for number, node in enumerate(city.nodes)}
     nodes = list(dict.fromkeys(index[point.node_id] for point in city.demand))
     row_of = {node: row for row, node in enumerate(nodes)}
     drive = minutes_between(city, [index[station.node_id] for station in city.stations], nodes)
     crews = {kind: _Crew(city, kind, drive) for kind in city.sent_kinds}
-    busy = {kind: np.zeros(len(crew.home)) for kind, crew in crews.items()}
+    busy, sent = ({kind: np.zeros(len(crew.home)) for kind, crew in crews.items()} for _ in range(2))
+    first_due = {kind: np.zeros(len(crew.home), np.bool_) for kind, crew in crews.items()}
+    rows = [row_of[index[point.node_id]] for point in city.demand]
     wanted: dict[str, list[tuple[str, int, float]]] = {}
+    for number, of in enumerate(city.demand):
+        if of.type not in wanted or not city.standards:
+            wanted[of.type] = _wanted(city, number)
+        for kind, _, _ in wanted[of.type] if of.incidents_per_day > 0.0 else ():
+            minutes = drive[crews[kind].home, rows[number]]
+            first_due[kind] |= minutes <= minutes.min() + SAME_MINUTES
     now = 0.0
     for now, point in _arrivals(city, incidents, rng, 0.0):
-        of = city.demand[point]
-        if of.type not in wanted or not city.standards:
-            wanted[of.type] = _wanted(city, point)
-        for kind, needed, minutes in wanted[of.type]:
+        for kind, needed, minutes in wanted[city.demand[point].type] if city.standards else _wanted(city, point):
             crew = crews[kind]
-            units = crew.take(now, row_of[index[of.node_id]], needed)
+            units = crew.take(now, rows[point], needed)
             spent = 60.0 * rng.exponential(minutes, len(units))
             crew.free_at[units] = now + spent
             busy[kind][units] += spent
-    found: dict[str, float] = {}
+            sent[kind][units] += 1.0
+    seconds = max(now, 1.0)
+    found: dict[str, Workload] = {}
     for kind, crew in crews.items():
-        found |= dict(zip(crew.names, (busy[kind] / max(now, 1.0)).tolist(), strict=True))
+        numbers = (busy[kind] / seconds).tolist(), (86400.0 * sent[kind] / seconds).tolist(), first_due[kind].tolist()
+        found |= {name: Workload(*own) for name, *own in zip(crew.names, *numbers, strict=True)}
     return found
 
 

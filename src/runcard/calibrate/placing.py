@@ -1,10 +1,10 @@
 """Where the incidents of a log are on the roads of a city, and in which demand area.
 
-An incident is at the road node nearest to its position. A node belongs to the demand node that reaches it fastest. What
-is farther from any road than a limit is rejected, and counted.
+An incident is at the road node nearest to its position. A node belongs to the demand node that reaches it fastest. The
+rows of an incident that is farther from any road than a limit are rejected, and counted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -54,10 +54,12 @@ def place_incidents(city: City, log: Log) -> Placed:
         named = about["node"] >= 0
         node[named], metres[named] = of_place[about["node"][named]], 0.0
     lost, known = node < 0, set(log.rejected.rows)  # a log that is fitted twice has its rows rejected once
-    for number in np.flatnonzero(lost).tolist():
+    for response in log.responses[lost[log.responses["incident"]]]:
+        number = int(response["incident"])
         far = f"{metres[number]:.0f} m" if np.isfinite(metres[number]) else "unknown node"
         reason = "the incident is far from any road, or at an unknown node"
-        row = (int(about["line"][number]), reason, log.incident_ids[number], "", far)
+        unit = log.units[response["unit"]] if response["unit"] >= 0 else log.stations[response["station"]]
+        row = (int(response["line"]), reason, log.incident_ids[number], unit, far)
         if row not in known:
             log.rejected.rows.append(row)
     if lost.mean() > MOST_FAR:
@@ -66,6 +68,11 @@ def place_incidents(city: City, log: Log) -> Placed:
             f"farther than {FAR_METRES:g} m from any: is it the log of this city, with coordinates of the same kind?"
         )
     return Placed(node, np.where(lost, -1, area_of_nodes(city)[node]), demand_nodes(city), metres)
+
+
+def of_placed(log: Log, placed: Placed) -> Log:
+    """The log without the responses to incidents that are far from any road, which are rejected."""
+    return replace(log, responses=log.responses[placed.node[log.responses["incident"]] >= 0])
 
 
 def _check_swapped(city: City, log: Log, x: Floats, y: Floats, metres: Floats) -> None:

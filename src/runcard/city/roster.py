@@ -38,7 +38,7 @@ def department_faults(
     if UNREAD not in kinds and not empty:
         yield from _kind_faults(settings, standards, kinds, has_roster=bool(units))
     if standards:
-        yield from _standard_faults(standards, place)
+        yield from standard_faults(standards, place)
         yield from _type_faults(standards, demand)
     elif "incident_type" not in empty and "target_minutes" in settings and settings["target_minutes"] is None:
         yield Fault("city", None, "expected target_minutes, or standards in incident_type.csv, got neither")
@@ -83,7 +83,7 @@ def _kind_faults(
             yield Fault("city", None, f"expected busy_minutes for the kind {shown(kind)}, got none")
 
 
-def _standard_faults(standards: Sequence[Any], place: Place) -> Iterator[Fault]:
+def standard_faults(standards: Sequence[Any], place: Place) -> Iterator[Fault]:
     """A fault for every standard that cannot be met, is there twice, or contradicts another one of its team."""
     first: dict[Any, int] = {}
     seen: dict[Any, int] = {}

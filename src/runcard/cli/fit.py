@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from runcard.calibrate.fit import Fit
     from runcard.calibrate.log import Log
 
-FIT_FILE, PAGE_FILE, REJECTED_FILE = "fit.json", "fit.html", "rejected.csv"
+PAGE_FILE, REJECTED_FILE = "fit.html", "rejected.csv"
 
 
 def fit(
@@ -189,6 +189,7 @@ def _write(folder: Path, found: "Fit", page: str, document: dict[str, Any], *, o
 
     from runcard.city.files import refuse_occupied, write_city
     from runcard.outputs.files import write_whole
+    from runcard.outputs.fit_file import FIT_FILE
 
     if folder.is_dir():
         refuse_occupied(folder, overwrite=overwrite)

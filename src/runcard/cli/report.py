@@ -1,16 +1,13 @@
 """`runcard report`: one page for a fire chief."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from shlex import join
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from runcard.cli.parameters import CityFolder, Seed, Threads, check_page_name, option, path_option, whole_option
-
-FIT_FILE = "fit.json"
 
 
 def report(
@@ -40,6 +37,7 @@ def report(
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
     from runcard.outputs.files import check_output_file, size_in_words
+    from runcard.outputs.fit_file import read_fit
     from runcard.outputs.report import write_report
     from runcard.policy.solve_options import SolveOptions
 
@@ -69,12 +67,3 @@ def report(
     console.print(
         f"Wrote {output} ({size_in_words(output)}): open it in a browser; it needs no network", soft_wrap=True
     )
-
-
-def read_fit(folder: Path) -> dict[str, Any] | None:
-    """What `runcard fit` wrote beside a city; None where it is not there, or not what it should be."""
-    try:
-        found = json.loads((folder / FIT_FILE).read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None

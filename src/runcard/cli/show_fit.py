@@ -26,6 +26,7 @@ def show_fit(
     log = fit.log
     console.print(
         f"{visible(log.name)}: {log.num_rows:,} rows, {len(log.responses):,} responses used, "
+        f"{f'{log.num_elsewhere:,} kept for the replay, ' if log.num_elsewhere else ''}"
         f"{len(log.incidents):,} incidents, {fit.num_days:.1f} days",
         soft_wrap=True,
     )

@@ -3,6 +3,7 @@
 from rich.text import Text
 
 from runcard.city.model import LATE
+from runcard.cli.show_whatif import print_care, print_faults
 from runcard.cli.tables import SplitTable, city_line
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
@@ -24,11 +25,13 @@ def print_one_more(found: OneMore) -> None:
     console = make_console()
     console.print(city_line(found.city_of_period), style="bold")
     console.print()
+    print_care(console, found.fit_faults)
     console.print(headline(found), style="bold", soft_wrap=True)
     console.print(proof_words(found), soft_wrap=True)
     console.print()
     console.print(place_table(found))
     console.print(see_more(found), soft_wrap=True)
+    print_faults(console, found.fit_faults)
 
 
 def place_table(found: OneMore) -> SplitTable:

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from rich.console import Console
 from rich.text import Text
 
 from runcard.cli.tables import SplitTable, city_line
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
+from runcard.outputs.fit_file import AGREEMENT, FAULTS, care_words
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect
 from runcard.outputs.whatif.words import (
@@ -35,6 +37,7 @@ def print_effect(effect: Effect) -> None:
     for line in effect.changes:
         console.print(f"- {line}", soft_wrap=True)
     console.print()
+    print_care(console, effect.fit_faults)
     console.print(headline(effect), style="bold", soft_wrap=True)
     for line in arrival_lines(effect):
         console.print(line, soft_wrap=True)
@@ -53,6 +56,22 @@ def print_effect(effect: Effect) -> None:
         console.print()
     console.print("How much of the time units are busy, %, the most changed first:", style="bold")
     console.print(unit_table(effect))
+    print_faults(console, effect.fit_faults)
+
+
+def print_care(console: Console, faults: Sequence[str]) -> None:
+    """Print, before all numbers, that the city is badly fitted, if it is."""
+    if faults:
+        console.print(care_words(faults), soft_wrap=True)
+
+
+def print_faults(console: Console, faults: Sequence[str]) -> None:
+    """Print in which ways the city is badly fitted, if it is."""
+    if faults:
+        console.print()
+        console.print(AGREEMENT, style="bold")
+        for line in (FAULTS, *(f"- {fault}" for fault in faults)):
+            console.print(line, soft_wrap=True)
 
 
 def _cells(change: BeforeAfter | None, times: float) -> list[str | Text]:

@@ -80,6 +80,7 @@ def whatif(
     from runcard.cli.show_whatif import print_effect
     from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.files import check_output_file, size_in_words, write_whole
+    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.whatif.changes import apply_changes, read_changes
     from runcard.outputs.whatif.effect import find_effect
     from runcard.outputs.whatif.outside import city_to_write
@@ -90,13 +91,13 @@ def whatif(
     if output is not None:
         check_page_name(output)
         check_output_file(output)
-    given = files.read_city(city)
+    given, faults = files.read_city(city), fit_faults(read_fit(city))
     if one_more is not None:
         changing = {"--add": add, "--close": close, "--remove": remove, "--move": move, "--load": load}
         for name, value in {**changing, "--policy": policy, "--write-city": write_city}.items():
             if value:
                 raise typer.BadParameter(f"expected no {name} with it", param_hint="'--one-more'")
-        _one_more(given, one_more, output, as_json=as_json, anywhere=anywhere, top=top or 10, period=period,
+        _one_more(given, one_more, output, faults, as_json=as_json, anywhere=anywhere, top=top or 10, period=period,
                   incidents=incidents, seed=seed, tolerance=tolerance, threads=threads)  # fmt: skip
         return
     for name, given_too in (("--anywhere", anywhere), ("--top", top is not None)):
@@ -118,6 +119,7 @@ def whatif(
             options=replace(options, progress=report.bounds),
             steps=report,
         )
+        found = replace(found, fit_faults=faults)
         report.begin("writing")
         if output is not None:
             write_whole(output, whatif_page(found).encode())
@@ -137,7 +139,9 @@ def whatif(
         )
 
 
-def _one_more(given: "City", kind: str, output: Path | None, *, as_json: bool, **options: Any) -> None:
+def _one_more(
+    given: "City", kind: str, output: Path | None, faults: tuple[str, ...], *, as_json: bool, **options: Any
+) -> None:
     """Show where one more unit of a kind should stand."""
     from runcard.cli.progress import Report
     from runcard.cli.show_one_more import print_one_more
@@ -147,7 +151,7 @@ def _one_more(given: "City", kind: str, output: Path | None, *, as_json: bool, *
     from runcard.outputs.whatif.one_more_page import one_more_page
 
     with Report(given.objective) as report:
-        found = rank_one_more(given, kind, steps=report, **options)
+        found = replace(rank_one_more(given, kind, steps=report, **options), fit_faults=faults)
         if output is not None:
             report.begin("writing")
             write_whole(output, one_more_page(found).encode())

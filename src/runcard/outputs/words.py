@@ -18,6 +18,13 @@ TINY: Final = 1e-4
 """Numbers that are nearer to zero are shown in scientific notation: as decimals they would be rows of zeros."""
 
 
+CHANCE_ONLY: Final = (
+    "Intervals are at 95 %, and cover the chance of the simulation only: not the errors of the city's numbers or of "
+    "its areas."
+)
+"""What the intervals of a simulation are."""
+
+
 def team_words(team: Sequence[str]) -> str:
     """A team as a phrase: "s1 and s3", "two from s1", "s1 and one from outside"."""
     counts = Counter(team)

@@ -47,6 +47,45 @@ def test_standards_that_get_worse_are_named(report: Report) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "fewer", "exact", "words"),
+    [
+        (0.0065, Interval(-2e-4, -2.1e-4, -1.9e-4), True, "Missed more often: {}, missed 0.67 % instead of 0.65 %."),
+        (0.1232, Interval(-3e-4, -4e-4, -2e-4), True, "Missed more often: {}, missed 12.35 % instead of 12.32 %."),
+        (0.0065, Interval(-2e-4, -3e-4, -1e-4), False, "(95 % sure of each by itself): {}, missed 0.67 % instead"),
+        (
+            0.0065,
+            Interval(-2e-4, -5e-4, 1e-4),
+            False,
+            "though that may be chance: {}, missed 0.67 % instead of 0.65 %.",
+        ),
+        (0.2109, Interval(-2e-4, -5e-4, 1e-4), False, ""),
+        (0.0065, Interval(2e-4, 1e-4, 3e-4), False, ""),
+        (0.0065, Interval(-1e-8, -2e-8, -1e-9), True, ""),
+    ],
+)
+def test_every_standard_that_reads_worse_is_named(
+    report: Report, before: float, fewer: Interval, exact: bool, words: str
+) -> None:
+    """However little it is: what the table shows as missed more often, the summary says, and how sure it is."""
+    solved, number = report.solved, 0
+    after = before - fewer.mean
+    first, last = (
+        replace(
+            result,
+            standards=(
+                replace(result.standards[number], missed=Interval(missed, missed, missed), fewer=difference),
+                *(replace(one, fewer=Interval(0.1, 0.1, 0.1)) for one in result.standards[1:]),
+            ),
+        )
+        for result, missed, difference in ((solved.results[0], before, None), (solved.last, after, fewer))
+    )
+    changed = replace(report, solved=replace(solved, exact=exact, incidents=1000, results=(first, last)))
+    lines = [line for line in summary(changed) if "Not every standard" in line]
+    assert len(lines) == bool(words)
+    assert words.format(rule_words(first.standards[number].standard)) in "".join(lines)
+
+
+@pytest.mark.parametrize(
     ("gain", "words"),
     [
         (Interval(0.05, 0.02, 0.08), "95 % sure: from 2.00 % fewer to 8.00 % fewer"),

@@ -6,12 +6,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import networkx as nx
 import pytest
 from tests.browser import OpenPage
 
 from runcard.city import City, demo_city, generate_grid
 from runcard.outputs.whatif.one_more import rank_one_more
-from runcard.outputs.whatif.one_more_page import one_more_layer, one_more_page, saved_a_year
+from runcard.outputs.whatif.one_more_page import one_more_layer, one_more_map, one_more_page, saved_a_year
 from runcard.outputs.whatif.one_more_words import (
     change_a_year,
     headline,
@@ -32,18 +33,72 @@ def found() -> OneMore:
     return rank_one_more(generate_grid(side=5, num_stations=3, load=0.1, seed=4, gamma=0.35), anywhere=True, top=3)
 
 
+def ranks_on(found: OneMore) -> dict[str, str]:
+    """Every rank that the map shows, with the node or the station that it stands at."""
+    shown = one_more_map(found)
+    (layer,) = shown["layers"]
+    at_nodes = {mark: node for node, area in layer["areas"].items() for mark in area["mark"].split()}
+    at_stations = {one["words"]: one["id"] for one in shown["ground"]["stations"] if one.get("state") == "best"}
+    assert not at_nodes.keys() & at_stations.keys()
+    return at_nodes | at_stations
+
+
 def test_every_area_has_a_class_and_says_what_is_proven(found: OneMore) -> None:
     """Each demand node is coloured; ranks stand on the best; what is ruled out says at most how much it gains."""
     layer = one_more_layer(found)
     assert set(layer["areas"]) == {point.node_id for point in found.city.demand}
     assert all(0 <= area["class"] < len(layer["legend"]) for area in layer["areas"].values())
-    marks = {area["mark"]: node for node, area in layer["areas"].items() if area["mark"]}
-    assert marks == {str(rank): place.node_id for rank, place in enumerate(found.best, start=1)}
+    assert ranks_on(found) == {f"#{rank}": place.place for rank, place in enumerate(found.best, start=1)}
+    assert set(layer["outlined"]) == {place.node_id for place in found.best}
     for place in found.places:
         words = " ".join(layer["areas"][place.node_id]["lines"])
         assert ("at most" in words) == (place.pruned_by is not None)
     assert set(layer["stations"]) == {station.station_id for station in found.city.stations}
     json.dumps(layer, allow_nan=False)
+
+
+@pytest.fixture(scope="module")
+def of_stations() -> OneMore:
+    """Only the stations ranked, in a city whose few demand nodes are none of theirs."""
+    city = generate_grid(side=5, num_stations=6, load=0.1, seed=4, gamma=0.35)
+    homes = {station.node_id for station in city.stations}
+    others = [point for point in city.demand if point.node_id not in homes][::2]
+    return rank_one_more(replace(city, demand=tuple(others)), top=3)
+
+
+def test_the_best_stand_out_where_stations_are_no_demand_nodes(of_stations: OneMore) -> None:
+    """A station colours the area that it is in, by a search of our own over the roads; the best of several counts, the
+    winners have their ranks and a border, and areas without a station say that nobody looked there."""
+    city, layer = of_stations.city, one_more_layer(of_stations)
+    assert ranks_on(of_stations) == {f"#{rank}": place.place for rank, place in enumerate(of_stations.best, start=1)}
+    graph = nx.Graph()
+    for link in city.links:
+        graph.add_edge(link.from_node_id, link.to_node_id, weight=link.mean_minutes)
+    minutes = dict(nx.all_pairs_dijkstra_path_length(graph))
+    area_of = {
+        place.place: min(layer["areas"], key=lambda node: minutes[place.node_id][node]) for place in of_stations.places
+    }
+    sure = set()
+    for place in of_stations.places:
+        first, second, *_ = sorted(minutes[place.node_id][node] for node in layer["areas"])
+        sure |= {place.place} if second > first + 1e-9 else set()
+    assert len(sure) >= 3
+    empty = len(layer["legend"]) - 1
+    coloured = {node for node, area in layer["areas"].items() if area["class"] != empty}
+    assert {area_of[name] for name in sure} <= coloured
+    assert len(coloured) <= len(of_stations.places) < len(layer["areas"])
+    assert "not looked at" in layer["legend"][empty]["label"]
+    assert all("not looked at" in layer["areas"][node]["lines"][1] for node in layer["areas"].keys() - coloured)
+    for rank, place in enumerate(of_stations.best, start=1):
+        if place.place in sure:
+            area = layer["areas"][area_of[place.place]]
+            assert area_of[place.place] in layer["outlined"]
+            assert any(line.startswith(f"#{rank}: station {place.place}") for line in area["lines"])
+            # No darker area has no winner.
+            assert area["class"] >= max(
+                (one["class"] for node, one in layer["areas"].items() if node in coloured - set(layer["outlined"])),
+                default=0,
+            )
 
 
 def test_what_is_not_solved_never_looks_better_than_the_best(found: OneMore) -> None:
@@ -104,7 +159,7 @@ def test_a_simulated_answer_says_that_it_is_not_proven() -> None:
     assert "too many states" not in words
     assert "too many states" in proof_words(replace(found, asked_to_simulate=False))
     assert "the closest engines go in both" in words
-    assert "95 %" in words
+    assert "Intervals are at 95 %, and cover the chance of the simulation only" in words
 
 
 def hostile_city() -> City:
@@ -143,3 +198,27 @@ def test_the_page_is_drawn_in_a_browser(found: OneMore, tmp_path: Path, open_pag
     assert headline(found) in opened.page.inner_text("body")
     assert opened.page.locator(".rc-area").count() == len({point.node_id for point in found.city.demand})
     opened.check()
+
+
+def test_the_best_are_seen_in_a_browser(of_stations: OneMore, tmp_path: Path, open_page: OpenPage) -> None:
+    """The stations of the winners have their ranks behind their names, and no area says that it has nothing to show."""
+    path = tmp_path / "one-more.html"
+    path.write_text(one_more_page(of_stations), encoding="utf-8")
+    opened = open_page(path)
+    opened.page.wait_for_selector("#map path")
+    names = opened.page.locator(".rc-is-best .rc-name")
+    assert sorted(name.split(": ")[1] for name in names.all_inner_texts()) == ["#1", "#2", "#3"]
+    assert all("rc-hidden" not in (name.get_attribute("class") or "") for name in names.all())
+    legend = opened.page.inner_text(".rc-legend")
+    assert "nothing to show here" not in legend
+    assert "no station here, so not looked at" in legend
+    assert "Thick border: one of the best 3 is here" in legend
+    opened.check()
+
+
+def test_a_bad_fit_is_said_before_the_best_place(found: OneMore) -> None:
+    """In the words of the report, with every fault below; without a fit there is no such heading."""
+    page = one_more_page(replace(found, fit_faults=("Roads <are> wrong.", "Incidents come in bursts.")))
+    assert page.index("the fit is bad in 2 ways") < page.index("fewer late incidents a year")
+    assert "<li>Roads &lt;are&gt; wrong.</li>" in page
+    assert "agree with the log" not in one_more_page(found)

@@ -29,6 +29,7 @@ from runcard.city.importers.stations import PlacedStations, read_roster, read_st
 from runcard.city.importers.summary import ImportSummary, StationMoved, by_file
 from runcard.city.model import City, DemandPoint, Link, Node, Standard, Station, Unit
 from runcard.city.places import FAR_METRES
+from runcard.city.roster import standard_faults
 from runcard.city.tables import TABLES, parse_table
 from runcard.errors import CityError, InputError
 
@@ -163,10 +164,9 @@ def read_standards(path: Path) -> tuple[Standard, ...]:
         found = parse_table(table, read_text(path))
     except UnreadableError as error:
         raise InputError(f"{path}: {error}") from error
-    if found.faults or not found.rows:
-        texts = [
-            one.text if one.index is None else f"row {found.row_numbers[one.index]}: {one.text}" for one in found.faults
-        ]
+    faults = [*found.faults, *standard_faults(found.rows, lambda _, index: f"row {found.row_numbers[index or 0]}")]
+    if faults or not found.rows:
+        texts = [one.text if one.index is None else f"row {found.row_numbers[one.index]}: {one.text}" for one in faults]
         raise CityError(str(path), texts or ["expected at least one row, got none"])
     return found.rows
 

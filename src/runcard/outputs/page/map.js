@@ -262,7 +262,7 @@
   }
 
   function stateWords(station) {
-    const words = { closed: "closed", new: "new", changed: "units change" }[station.state];
+    const words = station.words || { closed: "closed", new: "new", changed: "units change" }[station.state];
     return words ? `: ${words}` : "";
   }
 

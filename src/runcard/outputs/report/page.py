@@ -13,6 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from runcard.city.model import City
+from runcard.outputs import fit_file
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.page import embedded, ground_of, page_parts
@@ -22,7 +23,7 @@ from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import PART, TITLES, Row
 from runcard.outputs.report.solved import CARD, Effort
 from runcard.outputs.steps import NO_STEPS, Steps
-from runcard.outputs.words import minutes_words, percent_words, price_words, rule_words
+from runcard.outputs.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.result import Interval
 
@@ -69,6 +70,8 @@ def report_page(report: Report, *, command: str = "") -> str:
         report=report,
         city=city,
         words=words,
+        fit_file=fit_file,
+        chance_only=CHANCE_ONLY,
         titles=[words.policy_title(one, number, len(results)) for number, one in enumerate(results)],
         rows=_standard_rows(report),
         kinds=_kind_rows(report),
@@ -152,7 +155,7 @@ def _per_100(missed: float) -> str:
 
 def _change(fewer: Interval) -> str:
     """Whether less is missed than under closest-first, where that is certain."""
-    if abs(fewer.mean) < words.NOTICED / 5 or fewer.low <= 0.0 <= fewer.high:
+    if abs(fewer.mean) < words.NOTICED or fewer.low <= 0.0 <= fewer.high:
         return ""
     return "fewer" if fewer.mean > 0.0 else "more"
 

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
+from runcard.outputs.fit_file import care_words, fit_faults
 from runcard.outputs.report.solved import CARD, CLOSEST, Result, per_year
 from runcard.outputs.words import (
     and_list,
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from runcard.outputs.report.findings import Report
     from runcard.outputs.report.sensitivity import Row
 
-NOTICED: Final = 0.0005
-"""A standard that is missed more often by less than this is not worth a sentence."""
+NOTICED: Final = 1e-4
+"""A standard that is missed more often, or less often, by less than this reads the same in a table."""
 MOST_NAMED: Final = 4
 LITTLE: Final = 0.01
 """A gain that is no reason to send other units than the closest."""
@@ -53,7 +54,7 @@ def summary(report: "Report") -> list[str]:
     """The sentences that matter, the most important first."""
     return [
         _facts(report.city),
-        *_bad_fit(report),
+        *filter(None, [care_words(fit_faults(report.fit))]),
         _today(report),
         _recommended(report),
         *_card(report),
@@ -71,24 +72,6 @@ def _facts(city: City) -> str:
         f"{city.name} has {units} at {counted(len(city.stations), 'station')}, and "
         f"{incidents_a_day(city.incidents_per_day)}."
     )
-
-
-def _bad_fit(report: "Report") -> list[str]:
-    """Whether the city was fitted to a log that it does not agree with."""
-    faults = fit_faults(report)
-    if not faults:
-        return []
-    return [
-        "Read the numbers with care: the city was fitted to a log, and the fit is bad in "
-        f"{counted(len(faults), 'way')} (“Does it agree with the log?”)."
-    ]
-
-
-def fit_faults(report: "Report") -> list[str]:
-    """In which ways the fit is bad, as the fit says it."""
-    goodness = (report.fit or {}).get("goodness")
-    faults = goodness.get("faults") if isinstance(goodness, dict) else None
-    return [one for one in faults if isinstance(one, str)] if isinstance(faults, list) else []
 
 
 def in_the_log(report: "Report") -> list[tuple[str, str, str, str]]:
@@ -177,17 +160,27 @@ def _card(report: "Report") -> list[str]:
 
 
 def _worse(report: "Report") -> list[str]:
-    """The standards that are missed more often with the recommended dispatch."""
-    worse = [
-        f"{rule_words(after.standard)}, missed {percent_words(after.missed.mean)} instead of "
-        f"{percent_words(before.missed.mean)}"
-        for before, after in zip(report.solved.results[0].standards, report.solved.last.standards, strict=True)
-        if after.missed and before.missed and after.fewer and after.fewer.high < 0.0 and after.fewer.mean < -NOTICED
-    ]
-    if not worse:
+    """The standards that are missed more often with the recommended dispatch, however little, if a table shows it."""
+    certain, uncertain = list[str](), list[str]()
+    for before, after in zip(report.solved.results[0].standards, report.solved.last.standards, strict=True):
+        if not after.missed or not before.missed or not after.fewer or after.fewer.mean >= 0.0:
+            continue
+        shares, is_certain = (after.missed.mean, before.missed.mean), after.fewer.high < 0.0
+        more, less = map(percent_words, shares)
+        if more == less:
+            if not is_certain or after.fewer.mean > -NOTICED:
+                continue
+            more, less = (f"{100.0 * share:.2f} %" for share in shares)
+        (certain if is_certain else uncertain).append(f"{rule_words(after.standard)}, missed {more} instead of {less}")
+    if not certain and not uncertain:
         return []
-    sure = "" if report.solved.exact else " (95 % sure of each by itself)"
-    return [f"Not every standard gets better. Missed more often{sure}: {'; '.join(worse)}."]
+    parts = ["Not every standard gets better." if certain else "Not every standard clearly gets better."]
+    if certain:
+        sure = "" if report.solved.exact else " (95 % sure of each by itself)"
+        parts.append(f"Missed more often{sure}: {'; '.join(certain)}.")
+    if uncertain:
+        parts.append(f"Missed more often, though that may be chance: {'; '.join(uncertain)}.")
+    return [" ".join(parts)]
 
 
 def _absurd(report: "Report") -> str:

@@ -5,12 +5,16 @@ by about how many. The label of the area says so.
 """
 
 from importlib.resources import files
-from typing import Any
+from math import inf
+from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from runcard.city.areas import NO_AREA, area_of_nodes, demand_nodes
 from runcard.city.model import LATE
+from runcard.outputs import fit_file
+from runcard.outputs.fit_file import care_words
 from runcard.outputs.page.colours import classes_of, sequential
 from runcard.outputs.page.ground import ground_of
 from runcard.outputs.page.parts import embedded, page_parts
@@ -27,34 +31,80 @@ from runcard.outputs.whatif.one_more_words import (
 from runcard.outputs.whatif.places import OneMore, Place
 from runcard.outputs.whatif.words import a_year, misses, unit_word, whole
 
+NOWHERE: Final = {"colour": "var(--rc-empty)", "hatch": "", "label": "no station here, so not looked at"}
+"""How areas are shown in which no place was looked at."""
+
+
+def one_more_map(found: OneMore) -> dict[str, Any]:
+    """All that the map shows (see `page/map.js`), for JSON: the best places stand out, at stations and elsewhere."""
+    ground, ranks = ground_of(found.city), _ranks(found)
+    at_stations = {place.station_id: rank for place, rank in ranks.items() if place.station_id is not None}
+    for station in ground["stations"]:
+        if station["id"] in at_stations:
+            station |= {"state": "best", "words": rank_words(at_stations[station["id"]])}
+    note = f"Dark: one more unit there does most. {rank_words(1)} is the best place, {rank_words(2)} the next one."
+    return {"ground": ground, "layers": [one_more_layer(found)], "note": note}
+
 
 def one_more_layer(found: OneMore) -> dict[str, Any]:
-    """A layer of the map (see `page/map.js`): what one more unit in each area would save, for JSON."""
-    areas = {point.node_id for point in found.city.demand}
-    known = {place.node_id: place for place in reversed(found.places) if place.node_id in areas}
-    saved = {node_id: saved_a_year(found, place) for node_id, place in known.items()}
-    of_late = found.city.objective == LATE
-    yearly = a_year(found.of_period)
+    """A layer of the map: what one more unit would save at the best place of each area.
+
+    A place is in the area of the demand node that is nearest by driving time.
+    """
+    ranks, places_of = _ranks(found), _places_by_area(found)
+    names = {node.node_id: node.name or node.node_id for node in found.city.nodes}
+    of_late, yearly = found.city.objective == LATE, a_year(found.of_period)
     unit = f"fewer {misses(found.city)} {yearly}" if of_late else f"{yearly} less of what is minimised"
+    best = {node_id: places[0] for node_id, places in places_of.items() if places}
+    saved = {node_id: saved_a_year(found, place) for node_id, place in best.items()}
     classes = classes_of(list(saved.values()), num=6, label=lambda limit: f"{limit:.6g}")
-    ranks = {place.node_id: number for number, place in enumerate(found.best, start=1)}
+    legend = classes.legend(sequential(len(classes)))
+    areas: dict[str, dict[str, Any]] = {}
+    for node_id, places in places_of.items():
+        if not places:
+            areas[node_id] = {"class": len(legend), "lines": [f"Area {names[node_id]}", NOWHERE["label"]], "mark": ""}
+            continue
+        ranked = [place for place in places if place in ranks]
+        areas[node_id] = {
+            "class": classes.of(saved[node_id]),
+            "lines": [line for place in ranked or places[:1] for line in _lines(found, place, unit, ranks.get(place))],
+            # Those at stations are marked there.
+            "mark": " ".join(rank_words(ranks[place]) for place in ranked if place.station_id is None),
+        }
     return {
         "id": "one-more",
         "title": f"One more {unit_word(found.kind)} here: {unit}",
-        "legend": classes.legend(sequential(len(classes))),
-        "areas": {
-            node_id: {
-                "class": classes.of(value),
-                "lines": _lines(found, known[node_id], unit),
-                "mark": str(ranks.get(node_id, "")),
-            }
-            for node_id, value in saved.items()
-        },
-        "outlined": [],
+        "legend": [*legend, NOWHERE] if len(best) < len(areas) else legend,
+        "areas": areas,
+        "outlined": [node_id for node_id, place in best.items() if place in ranks],
+        "outline_label": f"Thick border: one of the best {len(ranks)} is here",
         "stations": {
-            place.station_id: _lines(found, place, unit) for place in found.places if place.station_id is not None
+            place.station_id: _lines(found, place, unit, ranks.get(place))
+            for place in found.places
+            if place.station_id is not None
         },
     }
+
+
+def _ranks(found: OneMore) -> dict[Place, int]:
+    """The best places with their ranks, from 1 on."""
+    return {place: rank for rank, place in enumerate(found.best, start=1)}
+
+
+def _places_by_area(found: OneMore) -> dict[str, list[Place]]:
+    """The places that were looked at, by the demand node of their area: the best first, then those that save most."""
+    nodes, ranks = demand_nodes(found.city), _ranks(found)
+    area_of = dict(zip((node.node_id for node in found.city.nodes), area_of_nodes(found.city).tolist(), strict=True))
+    by_area: dict[str, list[Place]] = {node_id: [] for node_id in nodes}
+    for place in sorted(found.places, key=lambda place: (ranks.get(place, inf), -saved_a_year(found, place))):
+        if area_of[place.node_id] != NO_AREA:
+            by_area[nodes[area_of[place.node_id]]].append(place)
+    return by_area
+
+
+def rank_words(rank: int) -> str:
+    """A rank as it stands on the map, where stations may have numbers for names."""
+    return f"#{rank}"
 
 
 def saved_a_year(found: OneMore, place: Place) -> float:
@@ -63,11 +113,14 @@ def saved_a_year(found: OneMore, place: Place) -> float:
     return found.per_year(found.base.cost - found.about(place))
 
 
-def _lines(found: OneMore, place: Place, unit: str) -> list[str]:
-    """What the label of a place says."""
+def _lines(found: OneMore, place: Place, unit: str, rank: int | None) -> list[str]:
+    """What the label of a place says; its rank is None if it is not among the best."""
     about = "" if place.cost is not None else "about "
     decimals = decimals_a_year(found)
-    lines = [place_words(found, place), f"{about}{whole(saved_a_year(found, place), decimals)} {unit}"]
+    lines = [
+        f"{rank_words(rank)}: {place_words(found, place)}" if rank else place_words(found, place),
+        f"{about}{whole(saved_a_year(found, place), decimals)} {unit}",
+    ]
     if place.lower is not None and place.pruned_by is not None:
         assert found.base.cost is not None
         most = whole(found.per_year(found.base.cost - place.lower), decimals)
@@ -82,10 +135,10 @@ def one_more_page(found: OneMore) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string((files("runcard.outputs.whatif") / "one_more.html").read_text("utf-8"))
     parts = page_parts()
-    note = "Dark: one more unit there does most. Numbers are the ranks of the best places."
-    data = {"ground": ground_of(found.city), "layers": [one_more_layer(found)], "note": note}
     return template.render(
         found=found,
+        care=care_words(found.fit_faults),
+        fit_file=fit_file,
         headline=headline(found),
         proof=proof_words(found),
         see_more=see_more(found),
@@ -97,5 +150,5 @@ def one_more_page(found: OneMore) -> str:
         year_span=year_span,
         style=Markup(parts.style),
         script=Markup(parts.script),
-        data=Markup(embedded(data)),
+        data=Markup(embedded(one_more_map(found))),
     )

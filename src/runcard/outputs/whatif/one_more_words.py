@@ -5,7 +5,7 @@ from shlex import join
 from runcard.city.model import LATE
 from runcard.outputs.whatif.places import OneMore, Place
 from runcard.outputs.whatif.words import a_year, misses, rate_words, signed, unit_word, whole, year_decimals
-from runcard.outputs.words import article, counted, decimals_of
+from runcard.outputs.words import CHANCE_ONLY, article, counted, decimals_of
 
 MOST_TIES = 5
 
@@ -77,7 +77,8 @@ def proof_words(found: OneMore) -> str:
         why = "it is simulated, as asked for" if found.asked_to_simulate else "there are too many states to calculate"
         words = (
             f"This is not proven: {why}. {looked} got a first guess, and the best {solved} simulated with the "
-            f"same incidents as the department as it is; the closest {unit}s go in both. Intervals are at 95 %."
+            f"same incidents as the department as it is; the closest {unit}s go in both. "
+            f"{CHANCE_ONLY}"
         )
     elif found.certified:
         others = f", and a proven bound rules the other {counts['ruled_out']:,} out of the best {found.top}"

@@ -6,6 +6,8 @@ from typing import Final
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from runcard.outputs import fit_file
+from runcard.outputs.fit_file import care_words
 from runcard.outputs.page.parts import embedded, page_parts
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.result import AreaEffect, Effect, UnitEffect
@@ -42,6 +44,8 @@ def whatif_page(effect: Effect) -> str:
         yearly=a_year(effect.period),
         area_words=area_words(effect),
         plain=not effect.before.standards,
+        care=care_words(effect.fit_faults),
+        fit_file=fit_file,
         headline=headline(effect),
         headline_closest=headline(effect, 1),
         arrivals=arrival_lines(effect),

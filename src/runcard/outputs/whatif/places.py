@@ -78,6 +78,8 @@ class OneMore:
     period: str | None
     """The period of the week whose rates count; None: the means of the week, or the city has none."""
     seconds: float
+    fit_faults: tuple[str, ...] = ()
+    """In which ways the city is badly fitted to its log, as the fit says it."""
 
     @property
     def best(self) -> tuple[Place, ...]:
@@ -146,6 +148,7 @@ class OneMore:
             "ties": [place.place for place in self.ties],
             **self.counts,
             "seconds": self.seconds,
+            "fit_faults": list(self.fit_faults),
         }
 
     def _entry(self, place: Place) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.city.periods import Period
 from runcard.outputs.simulate import interval_values
+from runcard.outputs.words import CHANCE_ONLY
 from runcard.simulate.result import Interval
 
 NOTHING: Final = Interval(0.0, 0.0, 0.0)
@@ -215,6 +216,8 @@ class Effect:
     notes: tuple[str, ...] = ()
     period: Period | None = None
     """The period whose rates count; None: the means of the week, or the city has none."""
+    fit_faults: tuple[str, ...] = ()
+    """In which ways the city is badly fitted to its log, as the fit says it."""
 
     @property
     def days_per_year(self) -> float:
@@ -320,7 +323,8 @@ class Effect:
             "kinds": kinds,
             "units": [asdict(unit) for unit in self.units],
             "areas": [area.document() for area in self.ranked_areas()],
-            "notes": list(self.notes),
+            "notes": [*([] if self.exact else [CHANCE_ONLY]), *self.notes],
+            "fit_faults": list(self.fit_faults),
         }
 
 

@@ -7,7 +7,7 @@ from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City, Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
-from runcard.outputs.words import article
+from runcard.outputs.words import CHANCE_ONLY, article
 from runcard.simulate.result import Interval
 
 SAME: Final = 5e-7
@@ -131,7 +131,7 @@ def method(effect: Effect) -> str:
     why = "As asked for" if effect.asked_to_simulate else f"There are too many states to calculate{whose}"
     words = (
         f"{why}: {effect.incidents:,} incidents were simulated, the same ones before and after, at the same moments. "
-        "Intervals are at 95 %."
+        f"{CHANCE_ONLY}"
     )
     return words + (" Those of the other kinds are proven." if whose else "")
 

@@ -1,0 +1,39 @@
+"""What a fit wrote beside a city, and the words on how badly it fits: the same in every view of the city."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from runcard.outputs.words import counted
+
+FIT_FILE: Final = "fit.json"
+AGREEMENT: Final = "Does it agree with the log?"
+"""The heading below which a view names the faults of a fit."""
+FAULTS: Final = "The numbers of this city come from a log of the department. The fit is bad in these ways:"
+
+
+def read_fit(folder: Path) -> dict[str, Any] | None:
+    """What `runcard fit` wrote beside a city; None where it is not there, or not what it should be."""
+    try:
+        document = json.loads((folder / FIT_FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def fit_faults(fit: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """In which ways a fit is bad, as the fit says it; none where there is no fit."""
+    goodness = (fit or {}).get("goodness")
+    faults = goodness.get("faults") if isinstance(goodness, dict) else None
+    return tuple(fault for fault in faults if isinstance(fault, str)) if isinstance(faults, list) else ()
+
+
+def care_words(faults: Sequence[str]) -> str:
+    """The sentence that comes before all numbers of a city that is badly fitted; empty if it is not."""
+    if not faults:
+        return ""
+    return (
+        "Read the numbers with care: the city was fitted to a log, and the fit is bad in "
+        f"{counted(len(faults), 'way')} (“{AGREEMENT}”)."
+    )
