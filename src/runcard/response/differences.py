@@ -21,7 +21,7 @@ share a lattice.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
+from math import ceil, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ from runcard.response.tree import each_point, order_of, teams_on_two_roads
 DEVIATIONS, DEVIATIONS_APART = 8.0, 5.0
 """A lattice reaches that far beyond the mean of a route: as a truck drives alone, and if it meets all links apart."""
 STEPS, DEVIATIONS_PER_STEPS = 96, 2.0
-"""Of the first lattice, and as many again for every further two deviations of a time of mean 1: the most are short."""
+"""Of the first lattice, and as many again for every two deviations of a time of mean 1."""
 TOLERANCE = 1e-4
 """Of minutes, relatively to the longest mean of a route."""
 SCALE = 8.0
@@ -68,7 +68,7 @@ def later_together(travel: Travel, teams: Teams, points: Points) -> Later:
     wanted = travel.routes.shared_links[:, :, points][first, second] > 0
     longest = float(of_pairs.max(where=wanted, initial=0.0))
     scale = np.floor(np.log(longest / np.where(wanted, of_pairs, longest)) / np.log(SCALE)) if wanted.any() else wanted
-    first_steps = STEPS * max(1, ceil(float(travel.laws.alone.variance(np.ones(1))[0]) ** 0.5 / DEVIATIONS_PER_STEPS))
+    first_steps = steps_of_differences(travel)
     tolerance = TOLERANCE * float(travel.minutes[:, points].max())
     for part in np.unique(scale[wanted]).tolist():
         mask, horizon = wanted & (scale == part), longest / SCALE**part
@@ -88,6 +88,12 @@ def later_together(travel: Travel, teams: Teams, points: Points) -> Later:
         beyond = float(tails[len(mask) :].max(where=mask[: len(first)], initial=0.0))
         error = max(error, float(off.max()) + beyond)
     return Later(found[0], found[1], error)
+
+
+def steps_of_differences(travel: Travel) -> int:
+    """The steps of the first lattice: more where most times are short beside the deviation."""
+    deviation = sqrt(travel.laws.alone.variance(np.ones(1))[0])
+    return STEPS * max(1, ceil(deviation / DEVIATIONS_PER_STEPS))
 
 
 def _reach(travel: Travel, teams: Teams, points: Points) -> Floats:

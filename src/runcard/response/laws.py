@@ -167,6 +167,11 @@ class DrivingLaws:
         return 0.0 < self.chance < 1.0 and not self.split
 
     @property
+    def coupled(self) -> bool:
+        """Whether what a link takes one truck depends on whether trucks meet it together."""
+        return self.together is not self.alone
+
+    @property
     def parts(self) -> tuple[float, float]:
         """The parts of the mean of a shared link that are met together, where it is, and apart, where it is."""
         return (self.chance, 1.0 - self.chance) if self.split else (1.0, 1.0)
