@@ -11,17 +11,19 @@ are independent and alike. The stated errors add up: C(k, n) times that of n tru
 **Times.** The slowest truck reaches `REACH` deviations beyond its mean: H. The times are those of lattices up to H,
 H/4, H/16 and so on, each from a quarter of it on; the last ends where half of the trucks reach beyond it, and starts at
 0. Variances of routes grow like their means, so that times even in √t are evenly many deviations apart: about `SPACING`
-of the trucks that reach as far as that lattice. A time is at a step of its lattice (`Tree.first_by`). Without
-extrapolation chances were off by 1e-4, and by 3e-3 with links of a variation of 0.2. On exponential links of one mean
-they are exact.
+of the trucks that reach as far as that lattice. Of a law of variation v > 1, whose times are mostly short beside their
+deviation, there are v times as many. A time is at a step of its lattice (`Tree.first_by`). Without extrapolation
+chances were off by 1e-4, and by 3e-3 with links of a variation of 0.2. On exponential links of one mean they are exact.
 
 **Links met together with some chance.** With P_0(t) if no link is met together, P_1(t) if every one is, and the part
 of the way from the one to the other that mean minutes are (`Sets.shares`), P(t) ≈ P_0(t) + share × (P_1(t) - P_0(t)).
 For pairs it was off by at most 0.01, and percentiles by 1 %; for four trucks of one station by 0.04. With a coupled
-branch it was off by up to 0.07, and percentiles by up to 10 %, of 1 % of the pairs by more than 4 %.
+branch no share leads from P_0 to the chance: it is the mean over sets of links (`Sets.first_by`), but for pairs on two
+roads. In random cities percentiles were then off by 1 %, and by up to 4 % where sets are drawn.
 
 **Percentiles.** log(-log S) of a survival curve S against log t is a straight line for a Weibull time. There it is
-interpolated, by cubics that rise where the points do.
+interpolated, by cubics that rise where the points do. In random cities that was off by at most 0.4 %, by 1 % with a
+fixed part of a half, and by 3 % with links of a variation of 6.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +39,7 @@ from numpy.typing import NDArray
 from runcard.response.engine import engine_for
 from runcard.response.erlang import Erlang
 from runcard.response.lattice import PAD, Floats, Lattice
-from runcard.response.laws import Vector
+from runcard.response.laws import Law, Vector
 from runcard.response.point_tree import Points, outside_transform
 from runcard.response.sets import Sets
 from runcard.response.teams import Teams
@@ -192,14 +194,16 @@ def find_bands(travel: Travel, points: Points) -> list[Band]:
     deviations = np.append(travel.deviations[:, points], travel.outside_deviation)
     reach = means + REACH * deviations
     per_minute = deviations**2 / np.maximum(means, TINY)  # variance
+    law = travel.laws.alone
+    finer = max(1.0, law.unit.deviation) if isinstance(law, Law) else 1.0
     num = 1 + ceil(log(reach.max() / max(float(np.median(reach)), TINY), 4.0))
     bands: list[Band] = []
     for horizon in float(reach.max()) * 0.25 ** np.arange(num):
         lowest = 0.0 if len(bands) == num - 1 else 0.5  # √t, the horizon 1
         there = (reach > lowest**2 * horizon) & (reach <= horizon)
         variance = max(float(np.median(per_minute[there])), TINY * horizon) if there.any() else np.inf
-        wanted = 2.0 * (1.0 - lowest) * np.sqrt(horizon / variance) / SPACING
-        roots = np.linspace(lowest, 1.0, ceil(np.clip(wanted, LEAST_TIMES, MOST_TIMES)) + 1)[1:]
+        wanted = max(LEAST_TIMES, 2.0 * (1.0 - lowest) * float(np.sqrt(horizon / variance)) / SPACING)
+        roots = np.linspace(lowest, 1.0, min(ceil(finer * wanted), MOST_TIMES) + 1)[1:]
         bands.append(Band(float(horizon), np.rint(NUM_STEPS * roots**2).astype(np.int64)))
     return bands[::-1]
 
@@ -302,12 +306,21 @@ class _Group:
         """The chances at the times of a band, on its lattice."""
         travel, lattice, ends = self.travel, Lattice(band.horizon, NUM_STEPS), PAD + band.places
         outside = chance_by(lattice, outside_transform(travel, lattice) * lattice.delay, ends)
-        if self._shares is None:
+        if self._by_sets:
+            sets = Sets(travel, self.teams, self._needs(self.needed))
+            arrived = sets.first_by(lattice, ends, self.points)
+            more = np.zeros((len(ends), len(self.teams.trucks), len(self.points)))
+        elif self._shares is None:
             arrived, more = self.tree(travel).first_by(lattice, ends, self.points)
         else:
             none, every = (self.tree(one).first_by(lattice, ends, self.points) for one in none_and_every(travel))
             arrived, more = none[0] + self._shares * (every[0] - none[0]), none[1]
         return _Curves(np.clip(1.0 - arrived, 0.0, 1.0), -more, np.clip(1.0 - outside, 0.0, 1.0))
+
+    @property
+    def _by_sets(self) -> bool:
+        """Whether chances are means over sets of links that are met together."""
+        return self.travel.laws.coupled and self.needed > 1 and not self.travel.second
 
     @cached_property
     def _shares(self) -> Floats | None:

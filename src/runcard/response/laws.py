@@ -33,7 +33,7 @@ with the law of the coupled branch, or apart, each truck with the law of the oth
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import log1p, sqrt
+from math import inf, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,8 @@ class UnitLaw:
     """The integral of the excess from 0 to y."""
     deviation: float
     """The standard deviation of Y, or `MOST_DEVIATION`."""
+    shape: float = 1.0
+    """The density of Y is like y^(shape-1) near 0; inf where it falls faster than any power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,11 @@ class DrivingLaws:
         return 0.0 < self.chance < 1.0 and not self.split
 
     @property
+    def coupled(self) -> bool:
+        """Whether what a link takes one truck depends on whether trucks meet it together."""
+        return self.together is not self.alone
+
+    @property
     def parts(self) -> tuple[float, float]:
         """The parts of the mean of a shared link that are met together, where it is, and apart, where it is."""
         return (self.chance, 1.0 - self.chance) if self.split else (1.0, 1.0)
@@ -225,7 +232,7 @@ def _gamma(cv: float) -> UnitLaw:
         moment = 1.0 + cv**2 if power == 2 else 1.0
         return np.asarray(moment * gammaincc(a + power, a * y))
 
-    return _by_moments(above, cv)
+    return _by_moments(above, cv, a)
 
 
 def _lognormal(cv: float) -> UnitLaw:
@@ -235,10 +242,10 @@ def _lognormal(cv: float) -> UnitLaw:
         moment = 1.0 + cv**2 if power == 2 else 1.0
         return np.asarray(moment * ndtr((s**2 * (power - 0.5) - np.log(np.maximum(y, 1e-300))) / s))
 
-    return _by_moments(above, cv)
+    return _by_moments(above, cv, inf)
 
 
-def _by_moments(above: Callable[[Vector, int], Vector], cv: float) -> UnitLaw:
+def _by_moments(above: Callable[[Vector, int], Vector], cv: float, shape: float) -> UnitLaw:
     """The law of which `above` gives the mean of Y^power where Y > y, and of 0 elsewhere."""
 
     def excess(y: Vector) -> Vector:
@@ -247,7 +254,7 @@ def _by_moments(above: Callable[[Vector, int], Vector], cv: float) -> UnitLaw:
     def integral(y: Vector) -> Vector:
         return (1.0 + cv**2 - above(y, 2) + 2.0 * y * above(y, 1) - y**2 * above(y, 0)) / 2.0
 
-    return UnitLaw(excess, integral, cv)
+    return UnitLaw(excess, integral, cv, shape)
 
 
 def _hyperexponential(cv: float) -> UnitLaw:

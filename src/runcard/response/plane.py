@@ -18,10 +18,8 @@ taken from the plane, P(both by T) - P(one by T) P(other by T), each as the plan
 
 Trucks of one station share their whole route, and their turnout if that is shared: one more factor, at ω1 + ω2.
 
-**Minutes.** E min(R1, R2) = (E R1 + E R2 - E |R1 - R2|) / 2, and in the difference of two arrivals what is met together
-cancels: its transform is a1(ω) conj a2(ω) Π_l { q + (1-q) |χ_l(ω)|² }. The minutes with no link met together, and with
-every one, are known (`tree.py`). In between, E |R1 - R2| on one lattice says which part of the way it is from the one
-to the other.
+**Minutes** are those with no link met together (`tree.py`), and how much later the first truck is because of what is
+met together (`differences.py`).
 """
 
 import threading
@@ -33,16 +31,31 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.fft import rfft
 
 from runcard.response import tree_kernels as kernels
+from runcard.response.differences import later_together
 from runcard.response.lattice import Floats, Lattice, Transforms
 from runcard.response.laws import Vector
-from runcard.response.point_tree import Points, outside_transform, road_to, turnout_transform
+from runcard.response.point_tree import (
+    Points,
+    outside_transform,
+    products_before_junctions,
+    road_to,
+    turnout_transform,
+)
 from runcard.response.routes import TwoRoads
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
-from runcard.response.tree import Found, by_target, each_point, late_of, minutes_between, teams_on_two_roads, too_large
+from runcard.response.tree import (
+    Found,
+    Tree,
+    by_target,
+    each_point,
+    late_of,
+    none_and_every,
+    teams_on_two_roads,
+    too_large,
+)
 
 THETA = 15.0
 TINY = 1e-40
@@ -54,8 +67,6 @@ SURE = 1e-7
 """A truck that is there, or not there, with a chance of less than this is not looked at with others."""
 SHORT = 1 / 40
 """A deviation of less than this part of the target is short beside the steps of a plane."""
-SHARE_DEVIATIONS = 4.0
-SHARE_STEPS = 96
 
 Ints = NDArray[np.int32]
 
@@ -137,7 +148,9 @@ class Plane:
         sure = np.minimum(alone[:num], 1.0 - alone[:num]) < SURE
         unsure = {int(j): np.flatnonzero(~sure[:, place]).tolist() for place, j in enumerate(points)}
         on = partial(self._covariances_on, unsure=unsure)
-        covariance, off = by_target(travel, needs, points, on, lambda _: np.array([TOLERANCE]), settled, LEAST_STEPS)
+        covariance, off = by_target(
+            travel, needs, points, on, lambda _: np.array([TOLERANCE]), settled, LEAST_STEPS, least=3
+        )
         covariance = covariance.reshape(num, num, -1)
         found = np.zeros((len(self.teams), 2, len(points)))
         one, two = self.teams.of_size(1), self.teams.of_size(2)
@@ -153,55 +166,17 @@ class Plane:
 
     def means(self, points: Points) -> Found:
         """The mean minutes until the first truck of every team at some demand points."""
-        none, between, off = minutes_between(self.travel, self.teams, self.needs, points)
-        shares, _, error = self.shares(points)
-        return none + shares * between, off + error
+        none, off = Tree(none_and_every(self.travel)[0], self.teams, self.needs).means(points)
+        mixed, _, error = later_together(self.travel, self.teams, points)
+        return none + mixed, off + error
 
     def shares(self, points: Points) -> tuple[Floats, Floats, float]:
         """How far minutes are on the way from no link met together to every one, how long that way is, and the error.
 
-        The first two are [T, place in points], and 0 for teams of fewer than two trucks; the error is in minutes.
+        The first two are [T, place in points], and 0 for teams that are no pairs; the error is in minutes.
         """
-        longest = float((self.travel.minutes + SHARE_DEVIATIONS * self.travel.deviations).max())
-        coarse, fine = (self._distances_on(Lattice(longest, steps), points) for steps in (SHARE_STEPS, 2 * SHARE_STEPS))
-        best, fine = (
-            np.stack([apart - mixed, np.maximum(apart - together, 1e-12)]) / 2.0
-            for apart, mixed, together in (
-                one.reshape(3, len(self.teams), -1) for one in ((4.0 * fine - coarse) / 3.0, fine)
-            )
-        )
-        shares, before = (np.clip(part / whole, 0.0, 1.0) for part, whole in (best, fine))
-        return shares, best[1], float((np.abs(shares - before) * best[1]).max(initial=0.0))
-
-    def _distances_on(self, lattice: Lattice, points: Points) -> Floats:
-        """[3 T, place in points] E |R1 - R2| with links met apart, as they are, and together, on one lattice."""
-        times = _difference_times(self.travel, lattice)
-        return each_point(points, 3 * len(self.teams), lambda j: self._distances(times, j).ravel())
-
-    def _distances(self, times: "_DifferenceTimes", j: int) -> Floats:
-        """[3, T] the same at one demand point; 0 for teams of fewer than two trucks."""
-        travel, road, num = self.travel, road_to(self.travel, j), len(self.teams.trucks)
-        rows, products = products_before_junctions(road, travel.starts(times.turnout), times.alone)
-        behind_rows = np.empty_like(rows)
-        behind = np.empty((2, num * min(num, rows.shape[1]), products.shape[1]), np.complex128)
-        for of_kind, product in zip((times.apart, times.mixed), behind, strict=True):
-            kernels.products_behind(road, of_kind, behind_rows, product)
-        found = np.zeros((3, len(self.teams)))
-        ready = np.ones_like(times.turnout) if travel.turnout_shared else times.turnout
-        for t in range(len(self.teams))[self.teams.of_size(2)] if self.teams.max_size > 1 else ():
-            i, e = self.teams.stations[t].tolist()
-            depth = int(road.shared[i, e])
-            first, second = (ready, ready) if i == e else (products[rows[i, depth]], products[rows[e, depth]])
-            found[:, t] = times.distances(first, second, *behind[:, behind_rows[i, depth]])
-        kind = travel.kind_of_link
-        for t, roads in teams_on_two_roads(travel, self.teams, j):
-            own, both = np.tile(ready, (2, 1)), np.ones((2, len(ready)), np.complex128)
-            for route, product in zip((roads.first, roads.second), own, strict=True):
-                kernels.multiply_kinds(kind[route], times.alone, product)
-            for of_kind, product in zip((times.apart, times.mixed), both, strict=True):
-                kernels.multiply_kinds(kind[roads.both], of_kind, product)
-            found[:, t] = times.distances(*own, *both)
-        return found
+        mixed, every, error = later_together(self.travel, self.teams, points)
+        return np.clip(mixed / np.maximum(every, 1e-12), 0.0, 1.0), every, error
 
     def _alone_on(self, lattice: Lattice, points: Points) -> Floats:
         """[I + 1 + I, place in points] the chance that a truck of each station is there by the horizon, one from
@@ -235,54 +210,6 @@ class Plane:
             return _PointPlane(self.travel, self.teams, times, j).covariances(unsure[j])
 
         return each_point(points, len(self.teams.trucks) ** 2, at)
-
-
-@dataclass(frozen=True)
-class _DifferenceTimes:
-    """The transforms of all times on a lattice without weights, for differences of both signs."""
-
-    alone: Transforms
-    """[kind, frequency] of a link on which a truck is alone."""
-    mixed: Transforms
-    """[kind, frequency] of the difference that a link makes which two trucks meet now together and now apart."""
-    apart: Transforms
-    """The same of a link that they always meet apart."""
-    turnout: Transforms
-    distance: Vector
-    """[frequency] what gives the mean distance from 0."""
-
-    def distances(self, first: Transforms, second: Transforms, apart: Transforms, mixed: Transforms) -> Vector:
-        """[3] E |R1 - R2| with shared links met apart, as they are, and together, given what each truck meets alone."""
-        own = (first * np.conj(second)).real * self.distance
-        return np.array([(own * apart.real).sum(), (own * mixed.real).sum(), own.sum()])
-
-
-def _difference_times(travel: Travel, given: Lattice) -> _DifferenceTimes:
-    """All times on a lattice of differences of as many steps to each side."""
-    lattice = Lattice(given.horizon, given.num_steps, room=3 * given.size, theta=0.0)
-    laws, length = travel.laws, lattice.length
-    alone = lattice.transforms(laws.alone, travel.link_means)
-    apart = alone if laws.apart is laws.alone else lattice.transforms(laws.apart, travel.link_means)
-    steps = np.minimum(np.arange(length), length - np.arange(length))
-    twice = np.where(np.arange(lattice.num_frequencies) * 2 % length == 0, 1.0, 2.0)
-    return _DifferenceTimes(
-        alone=alone,
-        mixed=(laws.chance + (1.0 - laws.chance) * np.abs(apart) ** 2).astype(np.complex128),
-        apart=(np.abs(alone) ** 2).astype(np.complex128),
-        turnout=turnout_transform(travel, lattice),
-        distance=rfft(lattice.step * steps).real * twice / length,
-    )
-
-
-def products_before_junctions(road: kernels.Road, start: Transforms, of_kind: Transforms) -> tuple[Ints, Transforms]:
-    """Rows [station, depth] and transforms [row] of routes before every junction, and of whole routes; -1 elsewhere."""
-    rows = np.full((len(road.shared), int(road.shared.max()) + 1), -1, np.int32)
-    np.put_along_axis(rows, road.shared.astype(np.int64), 0, axis=1)
-    rows[:, 0] = 0
-    rows[rows == 0] = np.arange((rows == 0).sum())
-    products = np.empty((int(rows.max()) + 1, start.shape[1]), np.complex128)
-    kernels.products_before(road, rows, start, of_kind, of_kind, products)
-    return rows, products
 
 
 def plane_times(travel: Travel, given: Lattice) -> _PlaneTimes:

@@ -235,3 +235,14 @@ def road_to(travel: Travel, j: int) -> kernels.Road:
     kinds = travel.kinds[first[0] : first[-1]]
     shared = np.ascontiguousarray(routes.shared_links[:, :, j])
     return kernels.Road(first - first[0], kinds, np.ones(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), shared)
+
+
+def products_before_junctions(road: kernels.Road, start: Transforms, of_kind: Transforms) -> tuple[Ints, Transforms]:
+    """Rows [station, depth] and transforms [row] of routes before every junction, and of whole routes; -1 elsewhere."""
+    rows = np.full((len(road.shared), int(road.shared.max()) + 1), -1, np.int32)
+    np.put_along_axis(rows, road.shared.astype(np.int64), 0, axis=1)
+    rows[:, 0] = 0
+    rows[rows == 0] = np.arange((rows == 0).sum())
+    products = np.empty((int(rows.max()) + 1, start.shape[1]), np.complex128)
+    kernels.products_before(road, rows, start, of_kind, of_kind, products)
+    return rows, products

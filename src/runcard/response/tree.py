@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.response import tree_kernels as kernels
-from runcard.response.lattice import FIRST_STEPS, MOST_STEPS, PAD, SAFETY, Floats, Lattice, Transforms, refined
-from runcard.response.laws import DrivingLaws, ScaleLaw, Vector
+from runcard.response.lattice import FIRST_STEPS, MOST_STEPS, ORDER, PAD, SAFETY, Floats, Lattice, Transforms, refined
+from runcard.response.laws import DrivingLaws, Law, ScaleLaw, Vector
 from runcard.response.point_tree import Points, PointTree, Times, outside_transform, road_to, times_on
 from runcard.response.routes import TwoRoads
 from runcard.response.teams import Teams
@@ -185,8 +185,9 @@ class Tree:
 
             tolerance = np.full(len(teams), MINUTES_TOLERANCE * horizon)
             tails, off = refined(
-                at, points[places], tolerance, first=first, wanted=wanted[:, places], safety=safety_of(travel)
-            )
+                at, points[places], tolerance, first=first, wanted=wanted[:, places], safety=safety_of(travel),
+                order=order_of(travel),
+            )  # fmt: skip
             before = found[:, places] if split else behind[:, places]
             found[:, places] = np.where(wanted[:, places], before + tails, found[:, places])
             error = max(error, float(off.max()) + _beyond(travel, points[places], mean[wanted].max(), horizon))
@@ -302,6 +303,13 @@ def safety_of(travel: Travel) -> float:
     return SCALE_SAFETY if isinstance(travel.laws.alone, ScaleLaw) else SAFETY
 
 
+def order_of(travel: Travel) -> float:
+    """The power of the step that the second extrapolation takes away (see `lattice.py`)."""
+    laws = (travel.laws.alone, travel.turnout) if travel.turnout_minutes > 0.0 else (travel.laws.alone,)
+    shape = min((law.unit.shape for law in laws if isinstance(law, Law)), default=ORDER)
+    return 2.0 + shape if shape < 1.0 else ORDER
+
+
 def first_steps(
     travel: Travel, target: float, points: Points, *, least: int = FIRST_STEPS, per_deviation: float = 1.0
 ) -> int:
@@ -321,9 +329,13 @@ def by_target(
     on: Callable[[Lattice, Points], Floats],
     tolerance: Callable[[float], Vector],
     settled: Callable[[int], None] | None = None,
-    least: int = FIRST_STEPS,
+    least_steps: int = FIRST_STEPS,
+    least: int = 4,
 ) -> tuple[Floats, Vector]:
-    """[row, place in points] what lattices give that end at the target of each demand point, and the errors [row]."""
+    """[row, place in points] what lattices give that end at the target of each demand point, and the errors [row].
+
+    At least so many lattices, the first of which has at least so many steps.
+    """
     parts, error = [], np.zeros(1)
     for target in np.unique(needs.targets[points]).tolist():
         (places,) = np.nonzero(needs.targets[points] == target)
@@ -331,10 +343,11 @@ def by_target(
         def at(num_steps: int, part: Points, target: float = target) -> Floats:
             return on(Lattice(target, num_steps), part)
 
-        first = first_steps(travel, target, points[places], least=least)
+        first = first_steps(travel, target, points[places], least=least_steps)
         part, off = refined(
-            at, points[places], tolerance(target), first=first, settled=settled, safety=safety_of(travel)
-        )
+            at, points[places], tolerance(target), first=first, settled=settled, safety=safety_of(travel),
+            order=order_of(travel), least=least,
+        )  # fmt: skip
         parts.append((places, part))
         error = np.maximum(error, off)
     found = np.empty((len(parts[0][1]), len(points)))
@@ -363,14 +376,18 @@ def minutes_between(travel: Travel, teams: Teams, needs: Needs, points: Points) 
 
 
 def _beyond(travel: Travel, points: Points, mean: float, horizon: float) -> float:
-    """About the mean minutes beyond a horizon of a part of a route that it reaches, if one of its links is slow.
+    """About the mean minutes beyond a horizon until the first of two trucks, if each has to pass a slow link.
 
-    Heavy tails come from that. The mean of the part is at most `mean`.
+    Heavy tails come from that: of a part of a route that the horizon reaches, one link may be slow. The mean of the
+    part is at most `mean`. With A and B independent, E (min(A, B) - H)+ <= E (A - H)+ P(B > H).
     """
     law, minutes = travel.laws.alone, travel.routes.roads.minutes
     reached = law.mean * minutes + LONG_DEVIATIONS * np.sqrt(law.variance(minutes)) <= horizon
-    excess = law.excess(np.array([horizon - mean]), minutes)[:, 0]
-    return float(travel.routes.sums(np.where(reached, excess, 0.0))[:, points].max())
+    left, step = horizon - mean, (horizon - mean) / LONG_STEPS
+    excess, before = law.excess(np.array([left, left - step]), minutes).T
+    sums = (travel.routes.sums(np.where(reached, of_link, 0.0)) for of_link in (excess, (before - excess) / step))
+    longer, chance = (float(of_routes[:, points].max()) for of_routes in sums)
+    return longer * min(chance, 1.0)
 
 
 def minutes_of_outside(travel: Travel, needed: int) -> tuple[float, float]:
@@ -384,5 +401,6 @@ def minutes_of_outside(travel: Travel, needed: int) -> tuple[float, float]:
         arrived = lattice.arrived(outside_transform(travel, lattice) * lattice.delay)
         return np.array([[lattice.step * (((1.0 - arrived) ** needed).sum() - PAD)]])
 
-    found, off = refined(at, np.zeros(1, np.int64), np.array([MINUTES_TOLERANCE * horizon]), first=4 * LONG_STEPS)
+    tolerance, first = np.array([MINUTES_TOLERANCE * horizon]), 4 * LONG_STEPS
+    found, off = refined(at, np.zeros(1, np.int64), tolerance, first=first, order=order_of(travel))
     return float(found[0, 0]), float(off[0])
