@@ -87,7 +87,11 @@ def lower_bound(
     threads: int | None = None,
     progress: Callable[[BoundProgress], None] | None = None,
 ) -> LowerBound:
-    """A lower bound on the mean cost of an incident that holds for every policy, whatever the size of the problem."""
+    """A lower bound on the mean cost of an incident that holds for every policy, whatever the size of the problem.
+
+    A policy sends exactly as many trucks as an incident needs, or all idle ones if they are fewer. One that may send
+    fewer can be below.
+    """
     if not 2 <= neighbourhood <= MOST_MEMBERS:
         raise InputError(f"expected neighbourhoods of 2 to {MOST_MEMBERS} trucks, got {neighbourhood}")
     if steps < 1:
