@@ -11,7 +11,7 @@ from tests.departments import grid_department
 from tests.weeks import with_days
 
 from runcard.city import Objective, generate_grid, read_city, write_city
-from runcard.cli.show_bound import percent_down, tenths
+from runcard.cli.show_bound import percent_down, share_words, tenths
 from runcard.mdp.bound import BoundProgress, LowerBound
 from runcard.mdp.solve import solve_optimal
 
@@ -90,6 +90,7 @@ def test_the_table_and_the_sentence_say_it(run, grid_folder: Path, known: list[d
     assert "% of these can be avoided by any other way, and it has at least" in words
     for word in ("no policy is below", "closest-first", "mean min", "±", "3 neighbourhoods of 2 trucks, 1 step, 0.2 s"):
         assert word in words
+    assert "That is for ways that send as many trucks as an incident asks for, or all that are idle" in words
     assert "closest-first is late" not in words
     words = " ".join(run("bound", grid_folder, "--incidents", "2000", "--policies", "CF").out.split())
     assert "closest-first is late at" in words
@@ -225,7 +226,8 @@ def test_the_late_fraction_is_bounded_whatever_is_minimised(run, grid_folder: Pa
         (["--neighbourhood", "1"], "expected a whole number from 2 to 13, got '1'"),
         (["--neighbourhood", "14"], "expected a whole number from 2 to 13, got '14'"),
         (["--steps", "0"], "expected a whole number from 1 to 1,000,000, got '0'"),
-        (["--incidents", "0"], "expected a whole number from 1 to 100,000,000, got '0'"),
+        (["--incidents", "1"], "'--incidents': expected a whole number from 100 to 100,000,000, got '1'"),
+        (["--incidents", "99"], "expected a whole number from 100 to 100,000,000, got '99'"),
         (["--policies", "CF,best"], "expected a policy"),
         (["--policies", ","], "expected at least one policy, got none"),
         (["--policies", "optimal/week"], "expected a city with periods"),
@@ -270,6 +272,21 @@ def test_what_is_proven_is_rounded_to_the_safe_side() -> None:
     assert tenths(0.0699, ROUND_FLOOR) == "6.9"
     assert tenths(float("-inf"), ROUND_FLOOR) == "?"
     assert tenths(-0.0001, ROUND_CEILING) == "0.0"
+
+
+def test_a_share_of_the_gain_below_nothing_is_no_number(run, tmp_path: Path) -> None:
+    """With few incidents the interval of the share goes far below 0: nothing is proven, and no number is shown."""
+    folder = write_city(generate_grid(side=5, num_stations=8, load=0.4, seed=1, gamma=0.05), tmp_path / "city")
+    options = ("--policies", "CF,fixed-card", "--incidents", "200", "--steps", "20")
+    found = json.loads(run("bound", folder, *options, "--json").out)
+    assert found["policies"][1]["share_of_gain_low"] < -1.0
+    table = run("bound", folder, *options).out
+    (row,) = (line for line in table.splitlines() if line.split()[:1] == ["fixed-card"] and "±" in line)
+    assert row.split()[-2:] == ["nothing", "proven"]
+    assert "all that can be gained" not in " ".join(table.split())
+    assert [share_words(low) for low in (-1.085, float("-inf"), -1e-12, 0.0, 0.0699)] == [
+        "nothing proven", "nothing proven", "0.0", "0.0", "6.9",
+    ]  # fmt: skip
 
 
 def test_a_bound_that_proves_nothing_says_so(run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

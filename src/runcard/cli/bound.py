@@ -21,7 +21,7 @@ def bound(
         whole_option("Trucks of a neighbourhood: with more the bound is closer and takes longer.", least=2, most=13),
     ] = 9,
     steps: Annotated[int, whole_option("Steps of the search for the best bound.", least=1, most=10**6)] = 300,
-    incidents: Annotated[int, whole_option("Incidents to simulate for each policy.", least=1, most=10**8)] = 200_000,
+    incidents: Annotated[int, whole_option("Incidents to simulate for each policy.", least=100, most=10**8)] = 200_000,
     seed: Seed = 1,
     kind: Annotated[
         str | None, option("KIND", "Only this kind of units; all kinds, and their sum, if left out.")
@@ -31,8 +31,8 @@ def bound(
 ) -> None:
     """Prove how well any policy can do, in a city of any size.
 
-    Shows a lower bound on the late fraction that holds for every policy, what policies reach in a simulation, and so
-    how far from the best possible each of them is at most.
+    Shows a lower bound on the late fraction that holds for every policy which sends as many units as an incident asks
+    for, what policies reach in a simulation, and so how far from the best possible each of them is at most.
     """
     from runcard.city.files import read_city
     from runcard.cli.progress import Report

@@ -27,6 +27,12 @@ NOTHING_PROVEN = (
     "--neighbourhood, may raise it."
 )
 BY_CHANCE = "A simulated value below the bound is below it by chance; more --incidents bring it nearer to the truth."
+NO_GAIN_PROVEN = "nothing proven"
+"""Of the gain: it may be none, or less."""
+ASSUMED = (
+    "That is for ways that send as many {units} as an incident asks for, or all that are idle if they are fewer; one "
+    "that may send fewer can be below."
+)
 EXACTLY = "The best possible itself can be computed for these {units}: runcard compare with the policy optimal."
 
 
@@ -81,7 +87,7 @@ def bound_table(found: CityBound | KindBound, *, of_standards: bool) -> SplitTab
         minutes = f"{one.mean_minutes:.3f}" if isfinite(one.mean_minutes) else ""
         rows.append([name, late_words(one.missed), minutes, tenths(one.gap_high, ROUND_CEILING)])
         if has_share:
-            rows[-1].append("" if one.share is None else tenths(round(one.share.low, 9) + 0.0, ROUND_FLOOR))
+            rows[-1].append("" if one.share is None else share_words(one.share.low))
     return SplitTable(headings, rows)
 
 
@@ -97,7 +103,7 @@ def bound_lines(found: CityBound | KindBound, *, units: str, of_standards: bool)
     others = [one for one in found.policies if one.name != CLOSEST]
     for one in others or found.policies:
         lines.append(policy_words(one, of_standards=of_standards))
-    return lines
+    return [*lines, ASSUMED.format(units=units)]
 
 
 def policy_words(one: BoundedPolicy, *, of_standards: bool) -> str:
@@ -110,6 +116,12 @@ def policy_words(one: BoundedPolicy, *, of_standards: bool) -> str:
         gained = tenths(one.share.low, ROUND_FLOOR)
         words += f", and it has at least {gained} % of all that can be gained over {CLOSEST}"
     return words + "."
+
+
+def share_words(low: float) -> str:
+    """The part of the gain that a policy has at least, in percent; below 0 it says nothing."""
+    low = round(low, 9) + 0.0
+    return tenths(low, ROUND_FLOOR) if low >= 0.0 else NO_GAIN_PROVEN
 
 
 def work_words(one: KindBound) -> str:

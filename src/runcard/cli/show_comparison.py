@@ -14,6 +14,8 @@ from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.weights import WeightComparison, WeightResult
 from runcard.outputs.words import in_decimals
 
+EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
+
 
 def print_comparison(comparison: Comparison) -> None:
     """Print the policies side by side, and then the stations."""
@@ -124,11 +126,13 @@ def optimum_lines(comparison: Comparison) -> list[str]:
     """What the lower bound of the optimal policy proves, and how much each policy is above the best at most."""
     objective, of_late = comparison.problem.objective, comparison.problem.objective == LATE
     of_standards = bool(comparison.results[0].standards)
-    limit = "No policy can be late less often than the lower end of optimal's interval."
+    limit = f"{EVERY_POLICY} can be late less often than the lower end of optimal's interval."
     if of_standards:
-        limit = "No policy can miss fewer standards than the lower end of optimal's interval."
+        limit = f"{EVERY_POLICY} can miss fewer standards than the lower end of optimal's interval."
     if not of_late:
-        limit = f"No policy can bring {objective_words(objective)} below the lower end of optimal's interval of it."
+        limit = (
+            f"{EVERY_POLICY} can bring {objective_words(objective)} below the lower end of optimal's interval of it."
+        )
     gaps = [
         f"{result.name} {100.0 * result.gap_to_optimum:.2f} %"
         for result in comparison.results

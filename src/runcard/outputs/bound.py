@@ -1,7 +1,8 @@
 """How far from the best possible policies are in a city of any size: a lower bound, and beside it what they reach.
 
-The lower bound l holds for every policy (see `mdp/bound`). The value v of a policy is simulated, as the mean chance of
-those who went (see `chances.py`), with a 95 % interval. Of what the policy misses, no other one avoids more than
+The lower bound l holds for every policy that sends exactly min(k, n) of n idle trucks (see `mdp/bound`). The value v of
+a policy is simulated, as the mean chance of those who went (see `chances.py`), with a 95 % interval. Of what the policy
+misses, no other one avoids more than
 
     gap = (v - l) / v,
 

@@ -75,7 +75,7 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
         axes.set_title(title, loc="left", fontweight="bold", fontsize=13, pad=10)
         figure.legend(frameon=False, loc="outside right upper")
         words = "Numbers are weights: how many late incidents a minute of mean response counts as. 0 counts late only."
-        proven = "\nGrey: no policy whatever can be there; proven." if optimal else ""
+        proven = "\nGrey: no policy that sends as many trucks as are asked for can be there; proven." if optimal else ""
         figure.supxlabel(words + proven, x=0.01, ha="left", fontsize=10)
     return figure
 

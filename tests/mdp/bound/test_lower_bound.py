@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.mdp.problems import make_problem, random_problem
 
 import runcard
+from runcard.city import Standard, Unit
 from runcard.errors import InputError, SizeError
-from runcard.mdp.bound import BoundProgress, ascent, lower_bound, neighbourhoods
+from runcard.mdp.bound import BoundProgress, ascent, climbed, lower_bound, neighbourhoods
 from runcard.mdp.bound.ascent import Ascent, Schedule
-from runcard.mdp.bound.certificate import certify
+from runcard.mdp.bound.certificate import certify, proven_by_cheapest
 from runcard.mdp.bound.neighbourhoods import find_neighbourhoods
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
@@ -106,6 +108,92 @@ def test_large_neighbourhoods_keep_the_bound(neighbourhood: int) -> None:
     problem = grid(13, 0.3)
     found = lower_bound(problem, neighbourhood=neighbourhood, steps=20, threads=1)
     assert 0.0 < found.lower <= optimum(problem)
+
+
+def with_cost(problem: DispatchProblem, cost: NDArray[np.float64]) -> DispatchProblem:
+    """The same problem with other costs, which are exact."""
+    return replace(problem, cost=cost, measures={}, measure_errors={}, cost_error=0.0)
+
+
+def far_apart(heavy: float, light: float) -> DispatchProblem:
+    """Eleven engines: of a hundred calls one is a fire, where the first engine counts, else both of two do."""
+    city = runcard.generate_grid(side=5, num_stations=11, load=0.02, seed=1, gamma=0.3)
+    target = city.target_minutes
+    assert target is not None
+    demand = [
+        replace(point, type=kind, incidents_per_day=share * point.incidents_per_day)
+        for point in city.demand
+        for kind, share in (("fire", 0.01), ("alarm", 0.99))
+    ]
+    return dispatch_problem(
+        replace(
+            city,
+            target_minutes=None,
+            stations=tuple(replace(station, trucks=0) for station in city.stations),
+            units=tuple(Unit(f"E{n}", station.station_id, "engine") for n, station in enumerate(city.stations)),
+            standards=(
+                Standard("fire", "engine", 2, 1, target, heavy),
+                Standard("alarm", "engine", 2, 2, target, light),
+            ),
+            demand=tuple(demand),
+        ),
+        minutes=False,
+    )
+
+
+def test_weights_that_are_far_apart_keep_the_bound_near() -> None:
+    """A fire of weight 500 beside alarms of 0.01: most of what fires cost nobody can avoid, and it moves no payment."""
+    problem = far_apart(500.0, 0.01)
+    best = optimum(problem)
+    assert 0.9 * best <= lower_bound(problem, neighbourhood=5, steps=60, threads=1).lower <= best
+    found = certify(climbed(problem, find_neighbourhoods(problem, 5), 60, 1, None, levels=True))
+    assert 0.75 * best <= found <= best
+    assert lower_bound(problem, neighbourhood=5, steps=300, threads=1).lower >= 0.98 * best
+
+
+@pytest.mark.parametrize(("load", "levels"), [(0.05, False), (0.2, True)])
+def test_what_every_team_costs_moves_the_bound_by_just_that(load: float, levels: bool) -> None:
+    """Fifty times the optimum for each incident, whoever goes, changes no decision and so nothing that is searched."""
+    problem = grid(9, load)
+    best = optimum(problem)
+    more = with_cost(problem, problem.cost + 50.0 * best)
+    plain, shifted = (
+        certify(climbed(one, find_neighbourhoods(one, 5), 60, 1, None, levels=levels)) for one in (problem, more)
+    )
+    assert 0.8 * best < plain < best
+    assert shifted - 50.0 * best == pytest.approx(plain, abs=0.02 * best)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_the_unit_of_costs_does_not_matter(size: float) -> None:
+    """Costs that are a million times as large, or as small, have a bound that is, too."""
+    problem = grid(9, 0.2)
+    plain, other = (
+        lower_bound(with_cost(problem, times * problem.cost), neighbourhood=5, steps=60) for times in (1.0, size)
+    )
+    assert other.lower == pytest.approx(size * plain.lower, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_bound_is_at_least_that_of_the_cheapest_teams(seed: int) -> None:
+    """What an incident costs that always gets the cheapest team of its size, added up by hand, is proven at once."""
+    problem = random_problem(seed)
+    trucks, total = problem.num_trucks, 0.0
+    rates = np.zeros((trucks + 1, trucks + 1))
+    for idle in range(trucks + 1):
+        rates[idle, min(trucks, idle + 1)] += (trucks - idle) * problem.returns_per_day
+        for needed, rate in zip(problem.trucks_needed, problem.incidents_per_day, strict=True):
+            rates[idle, idle - min(needed, idle)] += rate
+    flows = np.vstack([(rates - np.diag(rates.sum(axis=1))).T, np.ones(trucks + 1)])
+    chance = np.linalg.lstsq(flows, np.append(np.zeros(trucks + 1), 1.0), rcond=None)[0]
+    for idle in range(trucks + 1):
+        for point, (needed, rate) in enumerate(zip(problem.trucks_needed, problem.incidents_per_day, strict=True)):
+            fitting = problem.teams.sizes == min(needed, idle)
+            total += chance[idle] * rate * problem.cost[fitting, point].min()
+    mean = total / problem.total_incidents_per_day
+    assert proven_by_cheapest(problem) == pytest.approx(mean, rel=1e-9)
+    assert proven_by_cheapest(problem) <= optimum(problem)
+    assert lower_bound(problem, neighbourhood=2, steps=1, threads=1).lower >= (1.0 - 1e-9) * mean
 
 
 def test_few_steps_prove_less_and_more_steps_more() -> None:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from runcard.errors import InputError, SizeError
-from runcard.mdp.bound.ascent import Ascent, Schedule, level_window, typical_cost
-from runcard.mdp.bound.certificate import certify
+from runcard.mdp.bound.ascent import Ascent, Schedule, avoidable_cost, level_window
+from runcard.mdp.bound.certificate import certify, proven_by_cheapest
 from runcard.mdp.bound.neighbourhoods import Neighbourhoods, find_neighbourhoods
 from runcard.mdp.problem import DispatchProblem
 from runcard.memory import SMALL_BYTES, available_bytes, in_words
@@ -57,7 +57,7 @@ def climbed(
     progress: Callable[[BoundProgress], None] | None, *, levels: bool,
 ) -> Ascent:  # fmt: skip
     """The payments and values after so many steps: first in one band, then with all levels if these are wanted."""
-    scale = typical_cost(problem)
+    scale = avoidable_cost(problem)
     in_band = max(1, round(BAND_PART * steps)) if levels else steps
     if not _fits_band(problem):
         in_band, levels = 0, True
@@ -87,7 +87,11 @@ def lower_bound(
     threads: int | None = None,
     progress: Callable[[BoundProgress], None] | None = None,
 ) -> LowerBound:
-    """A lower bound on the mean cost of an incident that holds for every policy, whatever the size of the problem."""
+    """A lower bound on the mean cost of an incident that holds for every policy, whatever the size of the problem.
+
+    A policy sends exactly as many trucks as an incident needs, or all idle ones if they are fewer. One that may send
+    fewer can be below.
+    """
     if not 2 <= neighbourhood <= MOST_MEMBERS:
         raise InputError(f"expected neighbourhoods of 2 to {MOST_MEMBERS} trucks, got {neighbourhood}")
     if steps < 1:
@@ -95,7 +99,8 @@ def lower_bound(
     began = time.perf_counter()
     found = find_neighbourhoods(problem, neighbourhood)
     ascent = climbed(problem, found, steps, threads, progress, levels=problem.num_trucks <= MOST_WITH_LEVELS)
-    lower, _ = problem.proven(certify(ascent) * problem.total_incidents_per_day, float("inf"))
+    proven = max(certify(ascent), proven_by_cheapest(problem))
+    lower, _ = problem.proven(proven * problem.total_incidents_per_day, float("inf"))
     return LowerBound(
         lower=lower,
         neighbourhood=found.members.shape[1],

@@ -15,7 +15,8 @@ is a small dispatch problem with states (f_G, n) and an optimal gain g_G; the nu
 Each step lets every neighbourhood choose at its values, with choices spread over those that are within a temperature of
 the best, sweeps its values and its probabilities a few times with these choices, which takes little beside choosing,
 and moves every payment by its slope (Adam, which scales each by its past slopes). The temperature and the steps fall by
-a constant factor, from and to given parts of the typical cost of an incident.
+a constant factor, from and to given parts of what an incident typically costs more than the cheapest team of as many
+trucks would. A cost that every such team has moves no payment, however large it is, so it must not move the scale.
 
 The first steps are taken in one **band**: with values and payments that do not depend on n. That is a bound as well,
 and in a large department, where n says little about a neighbourhood, nearly as good. Then all levels start from there.
@@ -23,6 +24,7 @@ Nothing here has to converge: `certificate.py` proves what the last payments giv
 """
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -49,11 +51,28 @@ POINTS_AT_A_TIME: Final = 16
 KEPT_SLOPE: Final = 0.9
 
 
-def typical_cost(problem: DispatchProblem) -> float:
-    """The mean cost of an incident if the closest trucks go and trucks are busy independently: a scale."""
+def cheapest_costs(problem: DispatchProblem, idle_chance: Floats) -> Floats:
+    """[J] the mean cost of an incident if it gets the cheapest team of as many trucks as it can have.
+
+    `idle_chance` [N + 1] is how likely each number of idle trucks is.
+    """
+    teams, points = problem.teams, np.arange(problem.num_points)
+    most = min(teams.max_size, problem.num_trucks)
+    chance = np.append(idle_chance[:most], idle_chance[most:].sum())
+    least = np.array([problem.cost[teams.of_size(size)].min(axis=0) for size in range(most + 1)])
+    here = [least[np.minimum(problem.trucks_needed, num_idle), points] for num_idle in range(most + 1)]
+    found: Floats = chance @ np.array(here)
+    return found
+
+
+def avoidable_cost(problem: DispatchProblem) -> float:
+    """What an incident costs more than the cheapest teams if the closest trucks go, all busy independently: a scale."""
     independent = IndependentTrucks(problem, problem.order)
-    _, cost_per_day = independent.asked_and_late(np.repeat(independent.steady_busy(), problem.trucks))
-    return max(cost_per_day / problem.total_incidents_per_day, LEAST_COST)
+    busy = np.repeat(independent.steady_busy(), problem.trucks)
+    _, cost_per_day = independent.asked_and_late(busy)
+    idle_chance = reduce(np.convolve, ([chance, 1.0 - chance] for chance in busy.tolist()), np.ones(1))
+    least_per_day = problem.incidents_per_day @ cheapest_costs(problem, idle_chance)
+    return max(float(cost_per_day - least_per_day) / problem.total_incidents_per_day, LEAST_COST)
 
 
 class Space(NamedTuple):
@@ -158,7 +177,7 @@ def chosen_and_settled(
 
 
 class Schedule(NamedTuple):
-    """How the temperature and the steps fall, as parts of the typical cost of an incident."""
+    """How the temperature and the steps fall, as parts of a scale."""
 
     scale: float
     first_step: float

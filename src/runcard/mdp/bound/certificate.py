@@ -9,11 +9,16 @@ be idle. Levels n outside of the window take the values of its ends. There the
 residual of all together is at least the smallest cost, if that is below 0, less (1 + μN/Λ) Σ_G (max h_G - min h_G),
 and it counts by the probability of these levels.
 
+Without any payments and values it is proven already that no policy is below the mean cost of the cheapest teams,
+
+    Σ_n π_n Σ_j (λ_j / Λ) min_{|a| = min(k_j, n)} cost(a, j).
+
 **Rounding.** The rates of all columns sum to 1. A residual is a sum of at most J + s + 4 products, of numbers that are
 themselves sums of a cost and, for each of at most four trucks and each neighbourhood, a payment. π_n is off by at most
 32 (N + 1) u of itself (see `bounds.py`). With u half the distance from 1 to the next double, each neighbourhood is off
 by at most the number of terms times u times a size: these payments at their largest, the largest of such sums, and
-2 (1 + μN/Λ) times the largest |h_G|. Four times that is taken off.
+2 (1 + μN/Λ) times the largest |h_G|. Four times that is taken off. Of the cheapest teams it is the number of terms
+times u times the sum of their sizes, and four times that, too.
 """
 
 from typing import Final
@@ -22,8 +27,9 @@ import numpy as np
 
 from runcard.mdp.arrays import Floats
 from runcard.mdp.bound import kernels
-from runcard.mdp.bound.ascent import Ascent, Space, chosen_and_settled
+from runcard.mdp.bound.ascent import Ascent, Space, cheapest_costs, chosen_and_settled
 from runcard.mdp.bounds import HALF_STEP
+from runcard.mdp.problem import DispatchProblem
 from runcard.threads import run_each
 
 MOST_LOOKS: Final = 20
@@ -81,6 +87,14 @@ def certify(ascent: Ascent) -> float:
     outside = max(0.0, 1.0 - float(spaces[0].chance.sum())) + num_terms * HALF_STEP
     total = float(proven.sum() - rounding + outside * (least - busiest * ranges.sum()))
     return total if np.isfinite(total) else -np.inf
+
+
+def proven_by_cheapest(problem: DispatchProblem) -> float:
+    """The same without payments: what an incident costs if it always gets the cheapest team that it can have."""
+    num_terms = problem.num_points + 33 * (problem.num_trucks + 1) + 16
+    per_day = problem.incidents_per_day * cheapest_costs(problem, problem.levels.idle_distribution)
+    rounding = 4.0 * num_terms * HALF_STEP * float(np.abs(per_day).sum())
+    return (float(per_day.sum()) - rounding) / float(problem.total_incidents_per_day)
 
 
 def _best_values(cost: Floats, space: Space, value: Floats) -> tuple[Floats, float]:
