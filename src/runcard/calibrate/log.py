@@ -14,6 +14,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import compress
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +22,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.clock import DAY_SECONDS
-from runcard.calibrate.mapping import LogMapping
+from runcard.calibrate.clock import DAY_SECONDS, clock_step
+from runcard.calibrate.mapping import TIMES, LogMapping
 from runcard.calibrate.reader import INCIDENT, SECOND_FILE, Floats, Ints, Reader, sorted_names
 from runcard.calibrate.rejected import Rejected
 from runcard.calibrate.rows import read_columns
@@ -79,6 +80,16 @@ class Log:
         if len(times) < 2:
             return 0.0
         return float((times.max() - times.min()) / 86400.0 * (len(times) + 1) / (len(times) - 1))
+
+    @cached_property
+    def clock_steps(self) -> dict[str, int]:
+        """The seconds in which the clock of each moment of responses goes."""
+        return {name: clock_step(self.responses[name]) for name in TIMES}
+
+    def steps_between(self, begin: str, end: str) -> tuple[Floats, float]:
+        """[response] how often the coarser clock of two moments goes on from one to the other; its step in minutes."""
+        step = max(self.clock_steps[begin], self.clock_steps[end])
+        return np.floor(self.responses[end] / step) - np.floor(self.responses[begin] / step), step / 60.0
 
 
 def read_log(
