@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from runcard.calibrate.clock import Clock, TimeError, local_seconds
+from runcard.calibrate.clock import Clock, TimeError, clock_step, local_seconds
 from runcard.errors import InputError
 
 PACIFIC = "America/Los_Angeles"
@@ -148,3 +148,19 @@ def test_local_seconds_are_what_the_wall_shows(zone: str | None) -> None:
     found = local_seconds(np.array([one.timestamp() for one in moments]), zone)
     expected = [one.astimezone(ZoneInfo(zone or "UTC")).replace(tzinfo=UTC).timestamp() for one in moments]
     assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("step", [1, 5, 10, 15, 30, 60, 300, 600, 900])
+def test_the_step_of_a_clock_is_found(step: int) -> None:
+    """Moments cut or rounded to steps show them, also with a tenth that are exact; 30 moments are needed."""
+    rng = np.random.default_rng(step)
+    exact = rng.random(200) * 1e7 + 1.7e9
+    for shown in (np.floor, np.round):
+        seconds = shown(exact / step) * step
+        assert clock_step(seconds) == step
+        seconds[:20] = np.floor(exact[:20])
+        seconds[20] = np.nan
+        assert clock_step(seconds) == step
+        assert clock_step(seconds[-29:]) == 1
+    assert clock_step(exact) == 1
+    assert clock_step(np.full(40, np.nan)) == 1

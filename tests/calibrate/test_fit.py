@@ -1,6 +1,7 @@
 """A whole fit: the numbers of a known city come back from its log."""
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,13 @@ from tests.calibrate.cities import (
     true_plain_city,
 )
 
-from runcard.calibrate.fit import Fit, fit_city, pairs_together
+from runcard.calibrate.fit import Fit, fit_city, pairs_of_a_station, pairs_together
+from runcard.calibrate.goodness import judge_fit
 from runcard.calibrate.log import Log, read_log
 from runcard.calibrate.mapping import LogMapping, read_mapping
 from runcard.city import City, Period, Standard, read_city, write_city
 from runcard.city.aprons import is_apron, without_aprons
-from runcard.city.model import Driving
+from runcard.city.model import Driving, Turnout
 from runcard.errors import InputError
 
 DAY_SHARE = 15 * 1.3 / 24.0 + 9 * 0.5 / 24.0
@@ -39,6 +41,7 @@ TRUTH = {
     "turnout.engine.cv": 0.5,
     "turnout.ladder.mean_minutes": 1.6,
     "turnout.ladder.cv": 0.4,
+    "turnout.engine.shared": 1.0,
     "driving.start_minutes": START,
     **{f"driving.factor.{name}": factor for name, factor in FACTORS.items()},
     "driving.scale_minutes": SCALE,
@@ -78,6 +81,79 @@ def test_every_number_is_found_again(fit: Fit) -> None:
     }  # fmt: skip
     assert (fit.number("sent.fire.engine").value, fit.number("sent.medical.ladder").value) == (2.0, 0.0)
     assert fit.notes == ()
+
+
+def test_a_clock_of_minutes_is_counted_and_said(coarse_fit: Fit) -> None:
+    """From times cut to whole minutes each number is within four standard errors of the truth, and a note says so."""
+    for name, truth in TRUTH.items():
+        one = coarse_fit.number(name)
+        assert abs(one.value - truth) <= 2.04 * (one.high - one.low), (name, one)
+    shared, spread = coarse_fit.number("shared_delay"), coarse_fit.number("driving.scale_minutes")
+    assert shared.low <= SHARED <= shared.high
+    assert spread.high - spread.low < 0.15 * SCALE
+    assert coarse_fit.turnout["engine"].model == "gamma"
+    assert coarse_fit.document()["clock_seconds"] == dict.fromkeys(
+        ("received", "dispatched", "en_route", "on_scene", "available"), 60
+    )
+    assert coarse_fit.notes == (
+        "the clock of the log is coarse, all times are in steps of 1 min: turnout, the spread of driving and their "
+        "intervals count that, and the fit is judged by what such a clock would show",
+    )
+
+
+def test_clocks_of_different_steps_are_said(small_log: Log) -> None:
+    """Where only the time on the road is in minutes, driving is right if that was cut, and what is assumed is said."""
+    responses = small_log.responses.copy()
+    responses["en_route"] = 60.0 * np.floor(responses["en_route"] / 60.0)
+    responses["dispatched"] = np.minimum(responses["dispatched"], responses["en_route"])
+    fit = fit_city(road_city(), replace(small_log, responses=responses))
+    number = fit.number("driving.start_minutes")
+    assert abs(number.value - START) <= 2.04 * (number.high - number.low)
+    words = (
+        "the coarser one is taken to cut its times; if it rounds them, the mean between the two is off by up to 30 s"
+    )
+    assert "the clock of the log is coarse, en_route in steps of 1 min: turnout" in fit.notes[0]
+    assert fit.notes[1:] == (
+        f"dispatched and en_route have clocks of different steps: {words}",
+        f"en_route and on_scene have clocks of different steps: {words}",
+    )
+
+
+def test_whether_units_of_a_station_leave_together_is_found(fit: Fit, tmp_path: Path) -> None:
+    """Turnout that each unit has for itself is told from one that a station shares; who knows better can say it."""
+    assert (fit.number("turnout.engine.shared").low, fit.city.turnout_by_kind["engine"].shared) == (1.0, True)
+    city = road_city()
+    apart = {"engine": Turnout(1.2, "gamma", 0.5, shared=False), "ladder": Turnout(1.6, "lognormal", 0.4)}
+    log, _ = made_up(tmp_path, true_city(city, turnout_by_kind=apart), incidents=1500)
+    found = fit_city(city, log)
+    engine, ladder = found.number("turnout.engine.shared"), found.number("turnout.ladder.shared")
+    assert engine.low <= 0.0 <= engine.high < 0.4
+    assert engine.sample > 100
+    assert engine.note == "correlation; units of one station leave each for itself"
+    assert (ladder.value, ladder.low, ladder.high, ladder.sample) == (0.0, -1.0, 1.0, 0)
+    assert ladder.note == "too few pairs of one station left together to tell: 0 is taken"
+    assert {law.shared for law in found.city.turnout_by_kind.values()} == {False}
+    own = fit_city(city, log, overrule={"turnout.ladder.shared": 1.0}).city.turnout_by_kind
+    assert (own["engine"].shared, own["ladder"].shared) == (False, True)
+
+
+@pytest.mark.parametrize("mapping", ["san-francisco", "london"])
+def test_no_number_depends_on_the_order_of_rows(mapping: str, tmp_path: Path) -> None:
+    """A shuffled log, with rows that repeat others and cells that are missing, gives the same document to the digit."""
+    plain = mapping == "london"
+    city = plain_city(metres=plain)  # of the units of San Francisco the homes are guessed
+    truth = true_plain_city(plain_city()) if plain else true_city(road_city())
+    made_up(tmp_path, truth, mapping=mapping, incidents=300, dirt=0.2)
+    second = tmp_path / "incidents.csv" if plain else None
+    head, *rows = (tmp_path / "calls.csv").read_text().splitlines(keepends=True)
+    documents = []
+    for seed in range(2):
+        (tmp_path / "calls.csv").write_text(head + "".join(np.random.default_rng(seed).permutation(rows)))
+        fit = fit_city(
+            city, read_log(tmp_path / "calls.csv", read_mapping(mapping), incidents=second), target_minutes=7.0
+        )
+        documents.append((fit.document(), judge_fit(fit).document(), fit.city))
+    assert documents[0] == documents[1]
 
 
 @pytest.mark.slow
@@ -218,9 +294,9 @@ def test_types_without_standards_and_kinds_without_homes(small_log: Log) -> None
     only = without(city, standards=fires, demand=tuple(one for one in city.demand if one.type == "fire"))
     with pytest.raises(InputError, match="expected a target for engine at medical: say it with --target-minutes"):
         fit_city(only, small_log)
-    found = fit_city(only, small_log, target_minutes=7.5).city
-    assert next(one for one in found.standards if one.type == "medical") == Standard(
-        "medical", "engine", 1, 1, 7.5, busy_minutes=found.standards[0].busy_minutes
+    found = fit_city(only, small_log, target_minutes=7.5)
+    assert next(one for one in found.city.standards if one.type == "medical") == Standard(
+        "medical", "engine", 1, 1, 7.5, busy_minutes=found.number("busy_minutes.medical.engine").value
     )
     engines = tuple(unit for unit in city.units if unit.kind == "engine")
     own = tuple(one for one in city.standards if one.kind == "engine")
@@ -315,6 +391,20 @@ def test_a_log_without_times_of_arrival_is_an_error(tmp_path: Path) -> None:
     mapping = LogMapping("m", {"incident": "i", "unit": "u", "kind": "k", "dispatched": "d", "node": "n"})
     with pytest.raises(InputError, match=r"expected at least 30 drives .*, got 0"):
         fit_city(road_city(), read_log(path, mapping))
+
+
+def test_pairs_of_a_station_are_of_one_incident_and_sent_at_about_the_same_time() -> None:
+    """All such pairs are there, in either order; responses of unknown stations have none."""
+    rng = np.random.default_rng(4)
+    incident, station, sent = rng.integers(0, 6, 60), rng.integers(-1, 3, 60), rng.random(60) * 600.0
+    expected = {
+        frozenset((a, b))
+        for a, b in combinations(range(60), 2)
+        if incident[a] == incident[b] and station[a] == station[b] >= 0 and abs(sent[a] - sent[b]) <= 120.0
+    }
+    pairs = [frozenset(pair) for pair in pairs_of_a_station(incident, station, sent).tolist()]
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == expected
 
 
 def test_pairs_left_at_about_the_same_time(fit: Fit) -> None:

@@ -55,6 +55,17 @@ def test_the_true_city_has_no_faults(goodness: Goodness) -> None:
         assert one.low - 0.01 <= one.predicted <= one.high + 0.01
 
 
+def test_a_fit_is_judged_on_the_clock_of_its_log(coarse_fit: Fit) -> None:
+    """Predictions for a log in whole minutes are what such a clock would show of them, and nothing is bad."""
+    goodness = judge_fit(coarse_fit)
+    assert goodness.faults == ()
+    for one in goodness.responses:
+        assert one.distance < 1.63 / np.sqrt(one.num) + 0.01
+        assert one.predicted[24] == one.observed[24] == round(one.observed[24])
+    for of in goodness.late:
+        assert of.low - 0.01 <= of.predicted <= of.high + 0.01
+
+
 def test_areas_have_the_means_of_their_responses(fit: Fit, goodness: Goodness) -> None:
     """The mean response of an area is that of the rows to its incidents, and the prediction is near it."""
     rows, data = fit.log.responses, fit.driving_data

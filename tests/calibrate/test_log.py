@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -59,7 +60,7 @@ def test_a_log_by_hand(read: Read) -> None:
     log = read(row(), row(unit="T1", kind="ladder", times=("10:00", "", "", "")), second)
     assert (log.name, log.num_rows, len(log.rejected)) == ("calls.csv", 3, 0)
     assert (log.incident_ids, log.units, log.kinds, log.types) == (
-        ("1", "2"), ("E1", "T1"), ("engine", "ladder"), ("fire", "alarm"),
+        ("1", "2"), ("E1", "T1"), ("engine", "ladder"), ("alarm", "fire"),
     )  # fmt: skip
     assert log.responses["line"].tolist() == [2, 3, 4]
     assert log.responses["incident"].tolist() == [0, 0, 1]
@@ -118,12 +119,53 @@ def test_words_that_the_mapping_leaves_out(read: Read) -> None:
     assert log.incident_ids == ("1",)
 
 
-def test_an_incident_takes_what_its_first_row_lacks_from_the_next(read: Read) -> None:
-    """Type and place come from the first row that has them."""
-    log = read(row(of="", at=","), row(unit="E2", of="fire", at=","), row(unit="E3", of="alarm", at="7,8"))
-    assert len(log.responses) == 3
-    assert log.types[log.incidents["type"][0]] == "fire"
-    assert log.incidents[["x", "y"]].tolist() == [(7.0, 8.0)]
+def test_an_incident_has_what_most_of_its_rows_say(read: Read) -> None:
+    """Type and place are those of most rows, whatever their order; of as many the first by name, and by the numbers."""
+    rows = [row(of="", at=","), row(unit="E2", of="fire", at=","), row(unit="E3", of="alarm", at="7,8")]
+    rows += [row(unit="E4", of="fire", at="1,9"), row(unit="E5", of="", at="7,8")]
+    for number, said in ((5, ("fire", (7.0, 8.0))), (4, ("fire", (1.0, 9.0))), (3, ("alarm", (7.0, 8.0)))):
+        for order in permutations(rows[:number]):
+            log = read(*order)
+            assert len(log.responses) == number
+            assert (log.types[log.incidents["type"][0]], log.incidents[["x", "y"]][0].item()) == said
+    words = {"types": {"fire": ("fire",), "alarm": ("alarm",)}}
+    assert [read(*rows[:3], **words).types[number] for number in (0, 1)] == ["fire", "alarm"]
+    assert read(*rows[:3], **words).incidents["type"].tolist() == [0]
+
+
+def test_a_word_that_the_mapping_leaves_out_rejects_its_own_row(read: Read) -> None:
+    """Where rows of one incident disagree, those of the mapping say what it is, in whatever order they stand."""
+    rows = [row(of="cat"), row(unit="E2"), row(unit="E3", of="")]
+    for order in permutations(rows):
+        log = read(*order, types={"fire": ("fire",)})
+        assert log.rejected.counts == {"type cat is not in the mapping": 1}
+        assert (log.units, log.types) == (("E2", "E3"), ("fire",))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_of_rows_changes_nothing(read: Read, seed: int) -> None:
+    """Shuffled rows, of which some repeat others or clash with them, give the same arrays and names."""
+    rng = np.random.default_rng(seed)
+    minutes = np.sort(rng.integers(0, 300, 60))
+    rows = []
+    for number, minute in enumerate(minutes.tolist()):
+        moments = [f"{10 + at // 60}:{at % 60:02}" for at in (minute, minute + 1, minute + 5, minute + 20)]
+        for unit in rng.permutation(9)[: rng.integers(1, 4)].tolist():
+            blank = int(rng.integers(4, 40))
+            times = tuple("" if place == blank - 3 else one for place, one in enumerate(moments))
+            of, at = rng.choice(["fire", "alarm", "", "cat"], p=[0.5, 0.3, 0.1, 0.1]), rng.choice(["1,2", "3,4", ","])
+            rows += [row(f"{number}", f"E{unit}", of=of, at=at, times=times)] * (1 + int(rng.random() < 0.1))
+    words = {"types": {"fire": ("fire",), "alarm": ("alarm",)}}
+    expected = read(*rows, **words)
+    assert len(expected.rejected.counts) > 2
+    for _ in range(5):
+        log = read(*(rows[place] for place in rng.permutation(len(rows))), **words)
+        for key in ("incident_ids", "units", "kinds", "types"):
+            assert getattr(log, key) == getattr(expected, key)
+        assert log.rejected.counts == expected.rejected.counts
+        for key in ("incidents", "responses"):
+            for name in {*getattr(log, key).dtype.names} - {"line"}:
+                np.testing.assert_array_equal(getattr(log, key)[name], getattr(expected, key)[name])
 
 
 def test_an_incident_counts_when_only_its_unit_row_is_bad(read: Read) -> None:

@@ -20,6 +20,7 @@ NUMBERS = [
     Fitted("shared_delay", 0.2, 0.1, 0.3, 50, "pairs"),
     Fitted("rate.fire", 3.0, 2.0, 4.0, 90, "incidents"),
     Fitted("sent.fire.engine", 2.0, 2.0, 2.0, 90, "incidents"),
+    Fitted("turnout.engine.shared", 0.2, 0.1, 0.3, 90, "pairs"),
 ]
 
 
@@ -46,6 +47,7 @@ def test_numbers_are_overruled_by_name() -> None:
         ("shared_delay", 1.5, "--set shared_delay: expected a number from 0 to 1, got 1.5"),
         ("rate.fire", -1.0, "--set rate.fire: expected a number > 0, got -1"),
         ("sent.fire.engine", 1.5, "--set sent.fire.engine: expected a whole number from 0 to 4, got 1.5"),
+        ("turnout.engine.shared", 0.5, "--set turnout.engine.shared: expected 0 or 1, got 0.5"),
         ("sent.fire.engine", 5.0, "--set sent.fire.engine: expected a whole number from 0 to 4, got 5"),
     ],
 )

@@ -91,7 +91,7 @@ def test_json_has_everything(run: Run, folder: Path) -> None:
     document = json.loads(ran.out, parse_constant=refuse)
     assert set(document) == {
         "city", "log", "rows", "incidents", "responses", "days", "rejected", "numbers", "away", "slow_drives", "homes",
-        "smoothing", "notes", "goodness", "areas", "lognormal_better", "clock_times_twice",
+        "smoothing", "notes", "goodness", "areas", "lognormal_better", "clock_times_twice", "clock_seconds",
     }  # fmt: skip
     assert {one["name"] for one in document["numbers"]} >= NUMBERS
     assert document["goodness"]["faults"] == []

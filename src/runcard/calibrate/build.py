@@ -18,7 +18,7 @@ from runcard.calibrate.numbers import Fitted
 from runcard.calibrate.rates import RateFit
 from runcard.calibrate.sent import SentFit
 from runcard.calibrate.trips import link_classes
-from runcard.calibrate.turnout import TurnoutFit
+from runcard.calibrate.turnout import TOGETHER, TurnoutFit
 from runcard.city.aprons import with_aprons
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT, ONLY_KIND
 from runcard.city.model import City, DemandPoint, Driving, Standard, Turnout, Unit
@@ -54,6 +54,7 @@ def build_city(
     """
     value = {one.name: one.value for one in numbers}
     overruled = {one.name for one in numbers if one.fitted is not None}
+    surely = {one.name: one.low for one in numbers}
     units = city.units or roster_of(list(homes))
     # Without names of units nobody can tell kinds apart: all trucks are of one.
     named = {one.kind: one.kind if units else ONLY_KIND for one in sent}
@@ -84,10 +85,10 @@ def build_city(
         driving=Driving(
             "gamma", route_seed=city.driving.route_seed, scale_minutes=max(value["driving.scale_minutes"], LEAST_SCALE)
         ),
-        turnout=city.turnout if units else _turnout(city, value, turnout, next(iter(turnout), "")),
+        turnout=city.turnout if units else _turnout(city, value, surely, turnout, next(iter(turnout), "")),
         turnout_by_kind={
             **{kind: law for kind, law in city.turnout_by_kind.items() if kind in kinds},
-            **{kind: _turnout(city, value, turnout, kind) for kind in kinds if units and kind in turnout},
+            **{kind: _turnout(city, value, surely, turnout, kind) for kind in kinds if units and kind in turnout},
         },
         shared_delay=min(1.0, max(0.0, value["shared_delay"])),
         periods=() if periods is None else _periods(value, periods, answered),
@@ -173,11 +174,16 @@ def _busy(value: Mapping[str, float], kinds: Sequence[str], named: Mapping[str, 
     return {kind: of_kind.get(kind, mean) for kind in kinds}
 
 
-def _turnout(city: City, value: Mapping[str, float], turnout: Mapping[str, TurnoutFit], kind: str) -> Turnout:
+def _turnout(
+    city: City, value: Mapping[str, float], surely: Mapping[str, float], turnout: Mapping[str, TurnoutFit], kind: str
+) -> Turnout:
     if kind not in turnout:
         return city.turnout
     return Turnout(
-        value[f"turnout.{kind}.mean_minutes"], turnout[kind].model, value.get(f"turnout.{kind}.cv"), city.turnout.shared
+        value[f"turnout.{kind}.mean_minutes"],
+        turnout[kind].model,
+        value.get(f"turnout.{kind}.cv"),
+        surely[f"turnout.{kind}.shared"] > TOGETHER,
     )
 
 

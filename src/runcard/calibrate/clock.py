@@ -30,6 +30,10 @@ HALF_HOUR: Final = 1800
 MOST_KEPT: Final = 400_000
 """So many clock times are remembered; there are 86,400 unless they have fractions."""
 EARLIEST, LATEST = 1900, 2200
+COARSE_STEPS: Final = (5, 10, 15, 30, 60, 300, 600, 900)
+"""Seconds in which coarse clocks go."""
+LEAST_MOMENTS: Final = 30
+MOST_MOMENTS: Final = 0.5
 _CLOCK_PART: Final = re.compile(r"([T ])%[HIMSTX]")
 
 
@@ -218,6 +222,20 @@ def _zone(name: str) -> ZoneInfo:
         raise InputError(
             f"expected log.time_zone such as America/New_York, got {shown(name)}{near(name, available_timezones())}"
         ) from None
+
+
+def clock_step(seconds: Floats) -> int:
+    """The seconds in which the clock that showed these moments goes: 1, unless most are multiples of more.
+
+    Those that any clock of smaller steps shows do not count.
+    """
+    known, found = seconds[np.isfinite(seconds)], 1
+    if len(known) >= LEAST_MOMENTS:
+        for step in COARSE_STEPS:
+            chance = found / step
+            if step % found == 0 and ((known % step == 0.0).mean() - chance) / (1.0 - chance) > MOST_MOMENTS:
+                found = step
+    return found
 
 
 def local_seconds(seconds: Floats, time_zone: str | None) -> Floats:

@@ -14,6 +14,15 @@ weighted least squares with weights 1 / max(M, floor), found again from the last
 Squares of residuals would say θ more exactly if every drive followed the law, but in real logs a few late buttons, at
 either end, would decide it.
 
+**Coarse clocks.** A clock that goes in steps s shows a difference of two moments in whole steps d. With the expected
+excess e(x) = E (D - x)+, as in `turnout.py`,
+
+    P(shown <= d) = 1 - { e(d) - e(d + s) } / s,      P(shown = d) = { e(d - s) - 2 e(d) + e(d + s) } / s.
+
+A drive that is shown as d is between the quantiles with the part of (P(shown < d), P(shown <= d)) that is between 10 %
+and 90 %; on average over the law that is four fifths, whatever the clock. Both ends of a drive are cut or rounded
+alike, so means stay right. A clock of seconds counts as exact.
+
 **Slow drives.** Logs have drives of an hour: a button pressed late, a call without hurry. They pull means up. So a
 drive does not count if even among ten times as many drives of the fitted law less than one would be expected to take
 so long. The fit begins without the longest 2.5 % and is repeated until the same drives count. Of drives that follow the
@@ -27,21 +36,23 @@ their factor would be 0 or less or known to no better than a half of it, get one
 q θ S. Over all pairs of units that drove to one incident at the same time, with r = D - M and weights
 w = 1 / (M_1 M_2),
 
-    q = Σ w S r_1 r_2 / (v Σ w S²),      v = Σ r² / Σ M over the drives of these pairs,
+    q = Σ w S r_1 r_2 / (v Σ w S²),      v = Σ (r² - s²/6) / Σ M over the drives of these pairs,
 
-v being θ in second moments, as the products are. Pairs of one station share their whole road and have most of the
-weight; what they say and what pairs of different stations say is told apart. A log whose interval holds all of [0, 1]
-cannot tell q: then it is 0, and that is said.
+s²/6 being what a clock with steps s adds, and v θ in second moments, as the products are. It adds s²/12 to the products
+of units that left at the same moment, which is taken off. Pairs of one station share their whole road and have most of
+the weight; what they say and what pairs of different stations say is told apart. A log whose interval holds all of
+[0, 1] cannot tell q: then it is 0, and that is said.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import exp, log
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import gammainc, gammaincc, gammaincinv, gammaln
+from scipy.special import gammainc, gammaincc, ndtr
 
 from runcard.calibrate.numbers import Z, cluster_sums
 from runcard.errors import InputError
@@ -60,8 +71,15 @@ MOST_SCALE: Final = 2.0
 """In mean drives."""
 STEP: Final = 0.1
 """Of log θ, over which the share between the quantiles is compared."""
-SOME: Final = np.linspace(0.005, 0.995, 100)
+SOME: Final = np.linspace(0.025, 0.975, 20)
 """Quantiles of the mean drives, in place of all of them."""
+FINE: Final = 0.1
+"""A clock with steps of this part of a standard deviation is as good as exact."""
+FAR: Final = 6.0
+"""Standard deviations; next to no drive takes so much longer than the mean."""
+EXACT_MINUTES: Final = 1.0 / 60.0
+"""A clock of no larger steps counts as exact."""
+LEAST_CHANCE: Final = 1e-12
 WIDEST: Final = 0.5
 """A class of road whose factor is known to no better than this part of it is put together with others."""
 SINGULAR: Final = 1e-9
@@ -94,7 +112,9 @@ class DrivingFit:
     explained: float
     """The part of the variance of driving times that routes explain."""
     implied: float
-    """The part that they explain if driving times follow the fitted law."""
+    """The part that they explain if driving times follow the fitted law, on the same clock."""
+    step_minutes: float
+    """Of the clock."""
     lognormal_better: float
     """By how much a drive is likelier under lognormal times of the same mean and variance, in log likelihood."""
 
@@ -104,8 +124,13 @@ class DrivingFit:
         return found
 
 
-def fit_driving(minutes: Floats, by_class: Floats, incident: Ints, classes: Sequence[str]) -> DrivingFit:
-    """The fit to driving times [trip], given minutes on each class of road [trip, class] and incidents [trip]."""
+def fit_driving(
+    minutes: Floats, by_class: Floats, incident: Ints, classes: Sequence[str], *, step_minutes: float = 0.0
+) -> DrivingFit:
+    """The fit to driving times [trip], given minutes on each class of road [trip, class] and incidents [trip].
+
+    The clock of the driving times goes in steps of `step_minutes`.
+    """
     if len(minutes) < LEAST_TRIPS:
         raise InputError(
             f"expected at least {LEAST_TRIPS} drives from a station with times on the road and on scene, "
@@ -113,10 +138,10 @@ def fit_driving(minutes: Floats, by_class: Floats, incident: Ints, classes: Sequ
         )
     counted = minutes <= np.quantile(minutes, 1.0 - LONGEST)
     for _ in range(MOST_TRIMS):
-        group, columns, solved = _grouped(minutes, by_class, incident, counted, classes)
+        group, columns, solved = _grouped(minutes, by_class, incident, counted, classes, step_minutes)
         mean = solved.values[0] + columns @ solved.values[1:]
-        chance = gammaincc(np.maximum(mean, FLOOR_MINUTES) / solved.scale, minutes / solved.scale)
-        before, counted = counted, chance * len(minutes) >= RARE
+        shorter, _ = shown_by(minutes, np.maximum(mean, FLOOR_MINUTES), solved.scale, step_minutes)
+        before, counted = counted, (1.0 - shorter) * len(minutes) >= RARE
         if (before == counted).all():
             break
     if solved.values[1:].min() <= LEAST_FACTOR:
@@ -127,7 +152,7 @@ def fit_driving(minutes: Floats, by_class: Floats, incident: Ints, classes: Sequ
     ]
     if len(names) == 1 and len(classes) > 1:
         names = ["all"]
-    own, left = minutes[counted], (minutes - mean)[counted]
+    own, left, likely = minutes[counted], (minutes - mean)[counted], np.maximum(mean[counted], FLOOR_MINUTES)
     return DrivingFit(
         start_minutes=float(solved.values[0]),
         start_half=float(solved.halves[0]),
@@ -136,17 +161,26 @@ def fit_driving(minutes: Floats, by_class: Floats, incident: Ints, classes: Sequ
         factors=solved.values[1:],
         factor_halves=solved.halves[1:],
         scale_minutes=solved.scale,
-        scale_half=solved.scale_half,
+        scale_half=_scale_half(own, likely, incident[counted], solved.scale, step_minutes),
         num_trips=int(counted.sum()),
         counted=counted,
         explained=float(1.0 - np.var(left) / np.var(own)) if np.var(own) > 0.0 else 0.0,
-        implied=float(np.var(mean[counted]) / (np.var(mean[counted]) + solved.scale * mean[counted].mean())),
-        lognormal_better=_lognormal_better(own, np.maximum(mean[counted], FLOOR_MINUTES), solved.scale),
+        implied=float(
+            np.var(mean[counted])
+            / (np.var(mean[counted]) + solved.scale * mean[counted].mean() + step_minutes**2 / 6.0)
+        ),
+        step_minutes=step_minutes,
+        lognormal_better=_lognormal_better(own, likely, solved.scale, max(step_minutes, EXACT_MINUTES)),
     )
 
 
 def _grouped(
-    minutes: Floats, by_class: Floats, incident: Ints, counted: NDArray[np.bool_], classes: Sequence[str]
+    minutes: Floats,
+    by_class: Floats,
+    incident: Ints,
+    counted: NDArray[np.bool_],
+    classes: Sequence[str],
+    step_minutes: float,
 ) -> tuple[Ints, Floats, "_Solved"]:
     """The group of each class, minutes [trip, group], and the fit to drives that count."""
     group = np.arange(len(classes))
@@ -155,7 +189,7 @@ def _grouped(
         columns = np.zeros((len(minutes), num))
         for of, place in enumerate(group):
             columns[:, place] += by_class[:, of]
-        solved = _solve(minutes[counted], columns[counted], incident[counted])
+        solved = _solve(minutes[counted], columns[counted], incident[counted], step_minutes)
         factors, halves = solved.values[1:], solved.halves[1:]
         unseen = columns[counted].sum(axis=0) == 0.0
         poor = np.flatnonzero((factors <= 0.0) | (halves >= WIDEST * factors) | unseen).tolist() if num > 1 else []
@@ -164,16 +198,43 @@ def _grouped(
         group = _merged(group, poor, columns.sum(axis=0))
 
 
-def _lognormal_better(minutes: Floats, mean: Floats, scale: float) -> float:
+def shown_by(minutes: Floats, mean: Floats, scale: float, step_minutes: float) -> tuple[Floats, Floats]:
+    """The chances that a clock of these steps shows less than these minutes of a drive, and that it shows no more."""
+    if step_minutes <= EXACT_MINUTES:
+        below = gammainc(mean / scale, minutes / scale)
+        return below, below
+    return _shown_in_steps(minutes, mean, scale, step_minutes)
+
+
+def _shown_in_steps(minutes: Floats, mean: Floats, scale: float, steps: float | Floats) -> tuple[Floats, Floats]:
+    before, here, after = (_excess(minutes + ahead * steps, mean, scale) for ahead in (-1.0, 0.0, 1.0))
+    return 1.0 - (before - here) / steps, 1.0 - (here - after) / steps
+
+
+def _excess(minutes: Floats, mean: Floats, scale: float) -> Floats:
+    """E (D - x)+ in minutes of drives of these means, each for its own x."""
+    shape, y = mean / scale, np.maximum(minutes, 0.0) / scale
+    late = mean * gammaincc(shape + 1.0, y) - minutes * gammaincc(shape, y)
+    return np.asarray(np.where(minutes > 0.0, late, mean - minutes))
+
+
+def _lognormal_better(minutes: Floats, mean: Floats, scale: float, step: float) -> float:
     """The mean difference of log likelihoods; drives of less than `FLOOR_MINUTES` are buttons pressed late."""
     some = minutes >= FLOOR_MINUTES
     if not some.any():
         return 0.0
     x, m = minutes[some], mean[some]
-    shape, s2 = m / scale, np.log1p(scale / m)
-    of_gamma = (shape - 1.0) * np.log(x) - x / scale - gammaln(shape) - shape * np.log(scale)
-    of_lognormal = -np.log(x) - 0.5 * np.log(2.0 * np.pi * s2) - (np.log(x / m) + s2 / 2.0) ** 2 / (2.0 * s2)
-    return float((of_lognormal - of_gamma).mean())
+    s = np.sqrt(np.log1p(scale / m))
+
+    def of_lognormal(at: Floats) -> Floats:
+        d = s / 2.0 - np.log(np.maximum(at, 1e-300) / m) / s
+        return np.asarray(np.where(at > 0.0, m * ndtr(d) - at * ndtr(d - s), m - at))
+
+    def likelihood(excess: Callable[[Floats], Floats]) -> float:
+        chance = (excess(x - step) - 2.0 * excess(x) + excess(x + step)) / step
+        return float(np.log(np.maximum(chance, LEAST_CHANCE)).mean())
+
+    return likelihood(of_lognormal) - likelihood(lambda at: _excess(at, m, scale))
 
 
 def _merged(group: Ints, poor: list[int], totals: Floats) -> Ints:
@@ -197,21 +258,20 @@ class _Solved:
     """s, then b."""
     halves: Floats
     scale: float
-    scale_half: float
 
 
-def _solve(minutes: Floats, columns: Floats, incident: Ints) -> _Solved:
+def _solve(minutes: Floats, columns: Floats, incident: Ints, step_minutes: float) -> _Solved:
     """Weighted least squares with a start, which is 0 if it would be less."""
-    free = _least_squares(minutes, np.column_stack([np.ones(len(minutes)), columns]), incident)
+    free = _least_squares(minutes, np.column_stack([np.ones(len(minutes)), columns]), incident, step_minutes)
     if free.values[0] >= 0.0:
         return free
-    found = _least_squares(minutes, columns, incident)
+    found = _least_squares(minutes, columns, incident, step_minutes)
     # It may still be as large as the free fit says.
     start_half = max(0.0, float(free.values[0] + free.halves[0]))
-    return _Solved(np.append(0.0, found.values), np.append(start_half, found.halves), found.scale, found.scale_half)
+    return _Solved(np.append(0.0, found.values), np.append(start_half, found.halves), found.scale)
 
 
-def _least_squares(minutes: Floats, design: Floats, incident: Ints) -> _Solved:
+def _least_squares(minutes: Floats, design: Floats, incident: Ints, step_minutes: float) -> _Solved:
     mean, values = design.sum(axis=1), np.zeros(design.shape[1])
     for _ in range(MOST_ROUNDS):
         weights = 1.0 / np.maximum(mean, FLOOR_MINUTES)
@@ -224,9 +284,9 @@ def _least_squares(minutes: Floats, design: Floats, incident: Ints) -> _Solved:
     inverse = np.linalg.pinv(normal)
     scores = cluster_sums(design * (weights * left)[:, None], incident)
     spread = inverse @ (scores.T @ scores) @ inverse
-    scale, scale_half = _scale(minutes, np.maximum(mean, FLOOR_MINUTES), incident)
+    scale = _scale(minutes, np.maximum(mean, FLOOR_MINUTES), step_minutes)
     halves = np.where(_undecided(normal), np.inf, Z * np.sqrt(np.maximum(np.diag(spread), 0.0)))
-    return _Solved(values, halves, scale, scale_half)
+    return _Solved(values, halves, scale)
 
 
 def _undecided(normal: Floats) -> NDArray[np.bool_]:
@@ -238,40 +298,49 @@ def _undecided(normal: Floats) -> NDArray[np.bool_]:
     return found
 
 
-def _scale(minutes: Floats, mean: Floats, incident: Ints) -> tuple[float, float]:
-    """θ, and half the width of its interval."""
+def _inside(shorter: Floats, up_to: Floats) -> Floats:
+    """The parts of drives that are between the quantiles, given the chances of less and of no more than is shown."""
+    chance = up_to - shorter
+    part = np.minimum(up_to, 1.0 - TAIL) - np.maximum(shorter, TAIL)
+    middle = (shorter > TAIL) & (shorter < 1.0 - TAIL)
+    return np.where(chance > LEAST_CHANCE, np.maximum(part, 0.0) / np.maximum(chance, LEAST_CHANCE), middle)
 
-    def inside(scale: float) -> NDArray[np.bool_]:
-        below = gammainc(mean / scale, minutes / scale)
-        found: NDArray[np.bool_] = (below > TAIL) & (below < 1.0 - TAIL)
-        return found
+
+def _scale(minutes: Floats, mean: Floats, step_minutes: float) -> float:
+    """θ."""
 
     def missing(logarithm: float) -> float:
-        return float(inside(np.exp(logarithm)).mean()) - (1.0 - 2.0 * TAIL)
+        return float(_inside(*shown_by(minutes, mean, exp(logarithm), step_minutes)).mean()) - (1.0 - 2.0 * TAIL)
 
     # Beyond that, times vary more than exponential ones.
-    low, high = np.log(LEAST_SCALE), np.log(MOST_SCALE * mean.mean())
+    low, high = log(LEAST_SCALE), log(MOST_SCALE * mean.mean())
     if missing(low) >= 0.0 or missing(high) <= 0.0:
-        scale = float(np.exp(low if missing(low) >= 0.0 else high))
-        return scale, scale
-    logarithm = float(brentq(missing, low, high, xtol=1e-6))
-    slope = _slope(np.quantile(mean, SOME), np.exp(logarithm))
-    off = cluster_sums(inside(np.exp(logarithm)).astype(np.float64) - (1.0 - 2.0 * TAIL), incident)
-    half = Z * float(np.sqrt((off**2).sum())) / len(minutes) / max(slope, 1e-9)
-    return float(np.exp(logarithm)), float(np.exp(logarithm)) * half
+        return exp(low if missing(low) >= 0.0 else high)
+    return exp(brentq(missing, low, high, xtol=1e-6))
 
 
-def _slope(mean: Floats, scale: float) -> float:
+def _scale_half(minutes: Floats, mean: Floats, incident: Ints, scale: float, step_minutes: float) -> float:
+    """Half the width of the interval of θ."""
+    if not 1.001 * LEAST_SCALE < scale < 0.999 * MOST_SCALE * mean.mean():
+        return scale  # at an end of what is possible
+    off = cluster_sums(_inside(*shown_by(minutes, mean, scale, step_minutes)) - (1.0 - 2.0 * TAIL), incident)
+    slope = _slope(np.quantile(mean, SOME)[:, None], scale, step_minutes)
+    return scale * Z * float(np.sqrt((off**2).sum())) / len(minutes) / max(slope, 1e-9)
+
+
+def _slope(mean: Floats, scale: float, step_minutes: float) -> float:
     """By how much more drives of these means are between the quantiles of log θ + STEP than of log θ - STEP, per step.
 
     That of the law: counted among the drives themselves it would be as noisy as θ.
     """
+    deviation = np.sqrt(scale * mean)
+    steps = np.maximum(step_minutes, FINE * deviation)
+    minutes = steps * np.arange(np.ceil((mean + FAR * deviation) / steps).max())
+    shorter, up_to = _shown_in_steps(minutes, mean, scale, steps)
     shares = []
-    for step in (-STEP, STEP):
-        wide = scale * np.exp(step)
-        ends = (wide * gammaincinv(mean / wide, part) / scale for part in (TAIL, 1.0 - TAIL))
-        low, high = (gammainc(mean / scale, end) for end in ends)
-        shares.append(float((high - low).mean()))
+    for ahead in (-STEP, STEP):
+        inside = _inside(*_shown_in_steps(minutes, mean, scale * exp(ahead), steps))
+        shares.append(float(((up_to - shorter) * inside).sum(axis=1).mean()))
     return (shares[1] - shares[0]) / (2.0 * STEP)
 
 
@@ -291,20 +360,34 @@ class SharedDelayFit:
     """What pairs of one station, and of different ones, say by themselves, in words."""
 
 
-def fit_shared_delay(left: Floats, mean: Floats, shared: Floats, pairs: Ints, incident: Ints) -> SharedDelayFit:
-    """The fit, given r, M and incidents [trip], S [pair], and the two trips of each pair [pair, 2]."""
+def fit_shared_delay(
+    left: Floats,
+    mean: Floats,
+    shared: Floats,
+    pairs: Ints,
+    incident: Ints,
+    *,
+    step_minutes: float = 0.0,
+    at_once: Floats | float = 0.0,
+) -> SharedDelayFit:
+    """The fit, given r, M and incidents [trip], S [pair], and the two trips of each pair [pair, 2].
+
+    The clock goes in steps of `step_minutes`, and `at_once` [pair] is the chance that both left at the same moment.
+    """
     one, other = pairs.T
-    product = left[one] * left[other]
+    product = left[one] * left[other] - at_once * step_minutes**2 / 12.0
     together = shared > 0.0
     if together.sum() < LEAST_TRIPS:
         return SharedDelayFit(0.0, 0.0, 1.0, int(together.sum()), 0.0, float("nan"))
     weights = 1.0 / (np.maximum(mean[one], FLOOR_MINUTES) * np.maximum(mean[other], FLOOR_MINUTES))
     trips, squares = np.unique(pairs), float((weights * shared**2).sum())
-    scale = float((left[trips] ** 2).sum() / mean[trips].sum())
+    # The clock adds s²/6 to every r².
+    own = left[trips] ** 2 - step_minutes**2 / 6.0
+    scale = max(float(own.sum() / mean[trips].sum()), LEAST_SCALE)
     value = float((weights * shared * product).sum()) / (scale * squares)
     # What each incident adds, by its pairs and, because the variance is found from the same drives, by its drives.
     by_pair = weights * shared * (product - value * scale * shared)
-    by_trip = -value * squares * (left[trips] ** 2 - scale * mean[trips]) / mean[trips].sum()
+    by_trip = -value * squares * (own - scale * mean[trips]) / mean[trips].sum()
     off = cluster_sums(np.append(by_pair, by_trip), np.append(incident[one], incident[trips]))
     half = Z * float(np.sqrt((off**2).sum())) / (scale * squares)
     spread = np.sqrt((left[one] ** 2).mean() * (left[other] ** 2).mean())

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from math import nan
 from typing import Any, Final
 
 import numpy as np
@@ -46,7 +47,7 @@ from runcard.calibrate.placing import Placed, of_placed, place_incidents
 from runcard.calibrate.rates import RateFit, fit_rates, total_rates
 from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
 from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
-from runcard.calibrate.turnout import LEAST_TIMES, TurnoutFit, fit_turnout
+from runcard.calibrate.turnout import LEAST_TIMES, TOGETHER, TogetherFit, TurnoutFit, fit_together, fit_turnout
 from runcard.city.aprons import without_aprons
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT, ONLY_KIND
 from runcard.city.model import City, Standard
@@ -62,6 +63,10 @@ MANY: Final = 0.1
 """A larger part of responses without an arrival is worth a note."""
 TOGETHER_SECONDS: Final = 120.0
 """Two units that left within this time of one another drove at the same time."""
+COARSE_MINUTES: Final = 1.0
+"""With a clock of larger steps units that drive together seem to be delayed together."""
+MOST_TOGETHER: Final = 12
+"""Of a large fire the first dozen are enough."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -144,6 +149,7 @@ class Fit:
             "slow_drives": self.num_slow,
             "lognormal_better": self.driving.lognormal_better,
             "clock_times_twice": self.log.read_twice,
+            "clock_seconds": self.log.clock_steps,
             "homes": [
                 {"unit": one.unit, "kind": one.kind, "station": one.station, "known_by": one.known_by,
                  "margin": finite_or_none(one.margin)}
@@ -208,14 +214,14 @@ def fit_city(
         placed_by = f"{(station >= 0).sum():,} of {len(station):,} responses come from a known station"
         raise InputError(f"{log.name}: {error}; {placed_by}") from None
     drives = data.drives
-    shared = _fit_shared(log, data, driving, roads)
+    away = is_away(roads, log, placed, station)
+    turnout, together = _fit_turnouts(log, station, away)
+    shared = _fit_shared(log, data, driving, roads, together)
     if drives.unknown_home:
         notes.append(f"{drives.unknown_home:,} drives of units without a known station are not used")
-    say("fitting turnout, busy times and what is sent")
+    say("fitting busy times and what is sent")
     sent, busy = fit_sent(log, of_incident, len(types)), fit_busy(log, of_incident, len(types))
-    away = is_away(roads, log, placed, station)
-    turnout = _fit_turnouts(log, station, away)
-    notes += _never_arrived(log)
+    notes += [*_never_arrived(log), *_coarse_clocks(log)]
     say("fitting rates")
     counts = np.zeros((len(placed.centres), len(types)), np.int64)
     here = of_incident >= 0
@@ -230,7 +236,7 @@ def fit_city(
         [
             *_rate_numbers(types, counts, num_days, found_periods, spread),
             *_sent_numbers(sent, types, busy),
-            *_time_numbers(turnout, driving, shared),
+            *_time_numbers(turnout, together, driving, shared),
         ],
         {**kept, **overrule},
     )
@@ -271,7 +277,7 @@ def fit_city(
         periods=found_periods,
         num_away=int(drives.away.sum()),
         num_too_fast=int((too_fast(drives, data.mean) & ~drives.away).sum()),
-        too_fast_by_chance=expected_too_fast(data.mean[~drives.away], driving.scale_minutes),
+        too_fast_by_chance=expected_too_fast(data.mean[~drives.away], driving.scale_minutes, driving.step_minutes),
         num_slow=int((~driving.counted).sum()),
         call_minutes=mean_interval(call[np.isfinite(call)]) if np.isfinite(call).any() else None,
         notes=tuple(notes),
@@ -281,6 +287,8 @@ def fit_city(
 def _fit_driving(city: City, log: Log, placed: Placed, station: Ints) -> tuple[DrivingFit, DrivingData, City]:
     """The fit of driving, what it used, and the city with its factors."""
     drives = find_drives(city, log, placed, station)
+    steps, step_minutes = log.steps_between("en_route", "on_scene")
+    drives = replace(drives, minutes=steps[drives.response] * step_minutes)
     classes, of_link = link_classes(city)
     base = np.array([link.mean_minutes for link in city.links])
     incident = log.responses["incident"][drives.response]
@@ -290,7 +298,7 @@ def _fit_driving(city: City, log: Log, placed: Placed, station: Ints) -> tuple[D
         paths = find_paths(roads, pairs[:, 0], pairs[:, 1])
         own = np.column_stack([paths.sums(np.where(of_link == c, base, 0.0)) for c in range(len(classes))])
         by_class, used = own[path.ravel()], ~drives.away
-        found = fit_driving(drives.minutes[used], by_class[used], incident[used], classes)
+        found = fit_driving(drives.minutes[used], by_class[used], incident[used], classes, step_minutes=step_minutes)
         now = found.factors[found.group]
         # Only the ratio of factors changes routes.
         same = bool((np.abs(now / now[0] - factors / factors[0]) < SAME_FACTOR).all())
@@ -323,23 +331,40 @@ def pairs_together(log: Log, drives: Drives, used: NDArray[np.bool_]) -> Ints:
     found: list[tuple[int, int]] = []
     for own in np.split(order, np.flatnonzero(np.diff(incident[order])) + 1):
         if len(own) > 1:
-            listed = own[:12].tolist()  # of a large fire the first dozen are enough
+            listed = own[:MOST_TOGETHER].tolist()
             found += [(a, b) for a, b in combinations(listed, 2) if abs(leave[a] - leave[b]) <= TOGETHER_SECONDS]
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def _fit_shared(log: Log, data: DrivingData, driving: DrivingFit, roads: City) -> SharedDelayFit:
+def _fit_shared(
+    log: Log, data: DrivingData, driving: DrivingFit, roads: City, together: Mapping[str, TogetherFit]
+) -> SharedDelayFit:
+    if driving.step_minutes > COARSE_MINUTES:
+        return SharedDelayFit(0.0, 0.0, 1.0, 0, 0.0, nan)
     pairs = pairs_together(log, data.drives, data.used)
     minutes = np.array([link.mean_minutes for link in roads.links])
     shared = data.paths.shared(data.path[pairs[:, 0]], data.path[pairs[:, 1]], minutes)
     of_one = data.drives.start[pairs[:, 0]] == data.drives.start[pairs[:, 1]]
     shared += driving.start_minutes * of_one
     incident, left = log.responses["incident"][data.drives.response], data.drives.minutes - data.mean
-    apart = {
-        words: fit_shared_delay(left, data.mean, shared[some], pairs[some], incident)
-        for words, some in (("one station", of_one), ("different stations", ~of_one))
-    }
-    found = fit_shared_delay(left, data.mean, shared, pairs, incident)
+    # Units of one kind and station that leave together leave at the same moment.
+    chances = [max(0.0, one.correlation) if (one := together.get(kind)) else 0.0 for kind in log.kinds]
+    one_kind, other_kind = log.responses["kind"][data.drives.response][pairs].T
+    at_once = np.where(of_one & (one_kind == other_kind), np.array([*chances, 0.0])[one_kind], 0.0)
+
+    def fit(some: NDArray[np.bool_]) -> SharedDelayFit:
+        return fit_shared_delay(
+            left,
+            data.mean,
+            shared[some],
+            pairs[some],
+            incident,
+            step_minutes=driving.step_minutes,
+            at_once=at_once[some],
+        )
+
+    apart = {"one station": fit(of_one), "different stations": fit(~of_one)}
+    found = fit(np.ones(len(pairs), np.bool_))
     words = ", ".join(
         f"of {words} alone {one.low:.2f} to {one.high:.2f}"
         for words, one in apart.items()
@@ -362,19 +387,62 @@ def _never_arrived(log: Log) -> list[str]:
     return found
 
 
-def _fit_turnouts(log: Log, station: Ints, away: NDArray[np.bool_]) -> dict[str, TurnoutFit]:
-    """The turnout of each kind, without units that were on the road already."""
-    rows = log.responses
-    minutes = np.where(away, np.nan, (rows["en_route"] - rows["dispatched"]) / 60.0)
-    # Units of one station may leave together: two of them say no more than one.
-    together = np.where(station >= 0, station, -1 - np.arange(len(rows)))
-    _, first = np.unique(np.column_stack([rows["incident"], rows["kind"], together]), axis=0, return_index=True)
-    found = {}
-    for number, kind in enumerate(log.kinds):
-        own = minutes[first][(rows["kind"][first] == number) & np.isfinite(minutes[first])]
-        if len(own) >= LEAST_TIMES:
-            found[kind] = fit_turnout(own)
+def _coarse_clocks(log: Log) -> list[str]:
+    """Notes on clocks that go in more than seconds."""
+    steps = {name: step for name, step in log.clock_steps.items() if step > 1}
+    if not steps:
+        return []
+    by_step = {step: [name for name in steps if steps[name] == step] for step in steps.values()}
+    listed = ", ".join(f"{' and '.join(names)} in steps of {_span(step)}" for step, names in by_step.items())
+    if {*log.clock_steps.values()} == {*by_step} and len(by_step) == 1:
+        listed = f"all times are in steps of {_span(next(iter(by_step)))}"
+    found = [
+        f"the clock of the log is coarse, {listed}: turnout, the spread of driving and their intervals count that, and "
+        "the fit is judged by what such a clock would show"
+    ]
+    for begin, end in (("dispatched", "en_route"), ("en_route", "on_scene")):
+        if log.clock_steps[begin] != log.clock_steps[end]:
+            most = max(log.clock_steps[begin], log.clock_steps[end])
+            found.append(
+                f"{begin} and {end} have clocks of different steps: the coarser one is taken to cut its times; if it "
+                f"rounds them, the mean between the two is off by up to {most / 2.0:g} s"
+            )
     return found
+
+
+def _span(seconds: int) -> str:
+    """Seconds in words."""
+    return f"{seconds} s" if seconds % 60 else f"{seconds // 60} min"
+
+
+def _fit_turnouts(
+    log: Log, station: Ints, away: NDArray[np.bool_]
+) -> tuple[dict[str, TurnoutFit], dict[str, TogetherFit]]:
+    """The turnout of each kind, and whether units leave together, without those that were on the road already."""
+    rows, (steps, step_minutes) = log.responses, log.steps_between("dispatched", "en_route")
+    turnout, together = {}, {}
+    for number, kind in enumerate(log.kinds):
+        own = np.flatnonzero((rows["kind"] == number) & np.isfinite(steps) & ~away)
+        if len(own) >= LEAST_TIMES:
+            times, sent, incident = steps[own].astype(np.int64), rows["dispatched"][own], rows["incident"][own]
+            pairs = pairs_of_a_station(incident, station[own], sent)
+            at_once = sent[pairs[:, 0]] == sent[pairs[:, 1]]
+            turnout[kind] = fit_turnout(times, step_minutes, incident)
+            minutes = np.asarray(times * step_minutes, np.float64)
+            together[kind] = fit_together(minutes, pairs, at_once, step_minutes, incident)
+    return turnout, together
+
+
+def pairs_of_a_station(incident: Ints, station: Ints, sent: Floats) -> Ints:
+    """[pair, 2] responses of two units of a known station that were sent to one incident at about the same time."""
+    order = np.lexsort((sent, station, incident))
+    order = order[station[order] >= 0]
+    found = []
+    for gap in range(1, MOST_TOGETHER):
+        one, other = order[:-gap], order[gap:]
+        same = (incident[one] == incident[other]) & (station[one] == station[other])
+        found.append(np.column_stack([one, other])[same & (sent[other] - sent[one] <= TOGETHER_SECONDS)])
+    return np.concatenate(found)
 
 
 def _fit_periods(
@@ -465,17 +533,38 @@ def _sent_by_standards(
     return found, notes
 
 
-def _time_numbers(turnout: Mapping[str, TurnoutFit], driving: DrivingFit, shared: SharedDelayFit) -> list[Fitted]:
+def _time_numbers(
+    turnout: Mapping[str, TurnoutFit],
+    together: Mapping[str, TogetherFit],
+    driving: DrivingFit,
+    shared: SharedDelayFit,
+) -> list[Fitted]:
     found = []
     for kind, of in turnout.items():
         mean, half = of.mean_minutes, of.mean_half
         found.append(
-            Fitted(f"turnout.{kind}.mean_minutes", mean, mean - half, mean + half, of.num_times, "responses", of.model)
+            Fitted(
+                f"turnout.{kind}.mean_minutes",
+                mean,
+                max(0.0, mean - half),
+                mean + half,
+                of.num_times,
+                "responses",
+                of.model,
+            )
         )
         if of.cv is not None:
             found.append(
-                Fitted(f"turnout.{kind}.cv", of.cv, of.cv - of.cv_half, of.cv + of.cv_half, of.num_times, "responses")
+                Fitted(
+                    f"turnout.{kind}.cv",
+                    of.cv,
+                    max(0.0, of.cv - of.cv_half),
+                    of.cv + of.cv_half,
+                    of.num_times,
+                    "responses",
+                )
             )
+        found.append(_together_number(f"turnout.{kind}.shared", together[kind]))
     for name, value, half, note in (
         ("driving.start_minutes", driving.start_minutes, driving.start_half, "of every drive, besides the road"),
         *(
@@ -486,9 +575,23 @@ def _time_numbers(turnout: Mapping[str, TurnoutFit], driving: DrivingFit, shared
     ):
         found.append(Fitted(name, value, max(0.0, value - half), value + half, driving.num_trips, "drives", note))
     note = "too few pairs drove together to tell: 0 is taken"
+    if driving.step_minutes > COARSE_MINUTES:
+        note = "the clock is too coarse to tell: 0 is taken"
     if np.isfinite(shared.correlation):
         note = f"correlation {shared.correlation:.2f}, {shared.shared_minutes:.2f} min together; {shared.apart}"
         if shared.low <= 0.0 and shared.high >= 1.0:
             note = f"the log cannot tell: 0 is taken; {shared.apart}"
     found.append(Fitted("shared_delay", shared.value, shared.low, shared.high, shared.num_pairs, "pairs", note))
     return found
+
+
+def _together_number(name: str, together: TogetherFit) -> Fitted:
+    """The correlation of the turnouts of two units of one station, and what it means for the city."""
+    low, high = together.low, together.high
+    if not np.isfinite(together.correlation):
+        note = "too few pairs of one station left together to tell: 0 is taken"
+        return Fitted(name, 0.0, low, high, together.num_pairs, "pairs", note)
+    note = "correlation; units of one station leave " + ("together" if low > TOGETHER else "each for itself")
+    if low <= TOGETHER <= high:
+        note = "correlation; the log cannot tell whether units of one station leave together: each for itself is taken"
+    return Fitted(name, together.correlation, low, high, together.num_pairs, "pairs", note)

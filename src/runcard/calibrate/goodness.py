@@ -10,6 +10,8 @@
 - **Late.** For what was really sent: the part of incidents that missed each standard, against the mean chance that the
   model gives for the same units, with the delays that they share.
 
+Draws are shown by a clock as coarse as that of the log.
+
 What is judged on the log that it was fitted to looks better than it is; `backtest.py` uses one part for each.
 """
 
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.stats import poisson
 
 from runcard.calibrate.draws import drawn_drives
+from runcard.calibrate.driving import EXACT_MINUTES
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.hours import hourly_counts
 from runcard.calibrate.made_up import draw
@@ -155,15 +158,26 @@ def draw_responses(fit: Fit, drives: Ints, rng: np.random.Generator, num: int = 
     return found
 
 
+def shown_by_clock(drawn: Floats, step_minutes: float, rng: np.random.Generator) -> Floats:
+    """[unit, draw] response minutes of units that are sent at one moment, as a clock of such steps shows them."""
+    if step_minutes <= EXACT_MINUTES:
+        return drawn
+    begin = rng.random(drawn.shape[1])
+    return np.asarray(np.floor(drawn / step_minutes + begin) * step_minutes)
+
+
 def _responses(fit: Fit, rng: np.random.Generator) -> tuple[tuple[ResponseFit, ...], tuple[AreaFit, ...]]:
     data, rows = fit.driving_data, fit.log.responses
     places = np.flatnonzero(data.used)
     if len(places) > MOST_RESPONSES:
         places = np.sort(rng.choice(places, MOST_RESPONSES, replace=False))
     response = data.drives.response[places]
-    observed = (rows["on_scene"][response] - rows["dispatched"][response]) / 60.0
-    drawn = draw_responses(fit, places, rng)
+    steps, step_minutes = fit.log.steps_between("dispatched", "on_scene")
+    observed = steps[response] * step_minutes
+    drawn = shown_by_clock(draw_responses(fit, places, rng), step_minutes, rng)
     below = (drawn < observed[:, None]).mean(axis=1)
+    if step_minutes > EXACT_MINUTES:  # what is shown as the same may be less or more
+        below += rng.random(len(below)) * (np.abs(drawn - observed[:, None]) < step_minutes / 2.0).mean(axis=1)
     found = []
     for number, kind in enumerate(fit.log.kinds):
         own = rows["kind"][response] == number
@@ -202,6 +216,7 @@ def _counts(fit: Fit) -> CountFit:
 def _late(fit: Fit, rng: np.random.Generator) -> tuple[LateFit, ...]:
     """The standards, over incidents with enough arrivals of units that left from a known place."""
     data, rows = fit.driving_data, fit.log.responses
+    steps, step_minutes = fit.log.steps_between("dispatched", "on_scene")
     by_incident: dict[int, list[int]] = defaultdict(list)
     for place, response in enumerate(data.drives.response.tolist()):
         by_incident[int(rows["incident"][response])].append(place)
@@ -215,8 +230,8 @@ def _late(fit: Fit, rng: np.random.Generator) -> tuple[LateFit, ...]:
     for incident in chosen.tolist():
         drives = np.array(by_incident[incident])
         response = data.drives.response[drives]
-        drawn = team_draws(fit, drives, rng)
-        observed = (rows["on_scene"][response] - rows["dispatched"][response]) / 60.0
+        drawn = shown_by_clock(team_draws(fit, drives, rng), step_minutes, rng)
+        observed = steps[response] * step_minutes
         kinds = [fit.log.kinds[k] if k >= 0 else "" for k in rows["kind"][response].tolist()]
         for standard in by_type[fit.types[fit.incident_type[incident]]]:
             own = [place for place, kind in enumerate(kinds) if kind == standard.kind or not fit.city.units]

@@ -17,8 +17,8 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc
 
+from runcard.calibrate.driving import EXACT_MINUTES, shown_by
 from runcard.calibrate.log import Log
 from runcard.calibrate.placing import Placed
 from runcard.calibrate.trips import minutes_between
@@ -202,10 +202,13 @@ def is_away(city: City, log: Log, placed: Placed, station: Ints) -> NDArray[np.b
     return found
 
 
-def expected_too_fast(mean: Floats, scale: float) -> float:
-    """How many drives of these means are that fast by chance."""
+def expected_too_fast(mean: Floats, scale: float, step_minutes: float) -> float:
+    """How many drives of these means are that fast by chance, as a clock of these steps shows them."""
     far = mean[mean > SHORT_MINUTES]
-    return float(gammainc(far / scale, TOO_FAST * far / scale).sum())
+    limit = TOO_FAST * far
+    if step_minutes > EXACT_MINUTES:
+        limit = np.ceil(limit / step_minutes) * step_minutes
+    return float(shown_by(limit, far, scale, step_minutes)[0].sum())
 
 
 def too_fast(drives: Drives, mean: Floats) -> NDArray[np.bool_]:

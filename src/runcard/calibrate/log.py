@@ -1,8 +1,10 @@
 """A department's log: incidents, and what every unit did, as arrays. Rows that cannot be used are counted by reason.
 
-A row is one unit that was sent to one incident. An incident takes its type and its place from the first of its rows
-that has them, or from a second file. A row that is rejected because of what its unit did still says that there was an
-incident.
+A row is one unit that was sent to one incident. An incident has the type and the place that most of its rows say, or a
+second file. A row that is rejected because of what its unit did still says that there was an incident.
+
+The order of rows is no information, and changes nothing: incidents are ordered by time, responses by incident, dispatch
+and unit, names as in the mapping or by the alphabet. Of rows that repeat each other the first in this order is used.
 
 Reading never stops at a bad row. It stops where nothing could be trusted: a column that is missing, a file that is no
 text, or times with and without an offset from UTC where no time zone is given.
@@ -11,7 +13,8 @@ text, or times with and without an offset from UTC where no time zone is given.
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import compress
 from pathlib import Path
 from typing import Any, Final
@@ -19,9 +22,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.clock import DAY_SECONDS
-from runcard.calibrate.mapping import LogMapping
-from runcard.calibrate.reader import INCIDENT, SECOND_FILE, Floats, Ints, Reader
+from runcard.calibrate.clock import DAY_SECONDS, clock_step
+from runcard.calibrate.mapping import TIMES, LogMapping
+from runcard.calibrate.reader import INCIDENT, SECOND_FILE, Floats, Ints, Reader, sorted_names
 from runcard.calibrate.rejected import Rejected
 from runcard.calibrate.rows import read_columns
 from runcard.city.conditions import shown
@@ -35,6 +38,18 @@ MOST_IN_ONE: Final = 0.9
 ALONE: Final = "more than 60 days before or after all other rows"
 MOST_WORDS: Final = 60
 """Kinds, or types: a log with more has another column in their place."""
+ROW_ORDER: Final = (
+    "incident",
+    "dispatched",
+    "unit",
+    "station",
+    "kind",
+    "en_route",
+    "on_scene",
+    "available",
+    "received",
+)
+"""By what responses are ordered; a time that is missing comes last."""
 OVERLAP_SECONDS: Final = 60.0
 """A unit that is sent again this much before it is free is in two places at once."""
 
@@ -67,6 +82,16 @@ class Log:
         if len(times) < 2:
             return 0.0
         return float((times.max() - times.min()) / 86400.0 * (len(times) + 1) / (len(times) - 1))
+
+    @cached_property
+    def clock_steps(self) -> dict[str, int]:
+        """The seconds in which the clock of each moment of responses goes."""
+        return {name: clock_step(self.responses[name]) for name in TIMES}
+
+    def steps_between(self, begin: str, end: str) -> tuple[Floats, float]:
+        """[response] how often the coarser clock of two moments goes on from one to the other; its step in minutes."""
+        step = max(self.clock_steps[begin], self.clock_steps[end])
+        return np.floor(self.responses[end] / step) - np.floor(self.responses[begin] / step), step / 60.0
 
 
 def read_log(
@@ -109,6 +134,7 @@ def _read(path: Path, mapping: LogMapping, incidents: Path | None, progress: Cal
         if progress is not None and num_rows % REPORTED == 0:
             progress(num_rows)
     reader.rejected.in_order(num_second)
+    reader.settle()
     return _log(path.name, num_rows + reader.rejected.misshapen, mapping, reader)
 
 
@@ -123,7 +149,7 @@ def _log(name: str, num_rows: int, mapping: LogMapping, reader: Reader) -> Log:
     for number in np.flatnonzero(about["second_file"]).tolist():
         reason = f"{SECOND_FILE}the log has no such incident"
         reader.rejected.add(int(about["line"][number]), reason, incident=ids[number])
-    responses = _once(reader, ids)
+    responses = reader.responses
     if len(responses):  # a wrong year must not make the log longer
         first, last = responses["dispatched"].min() - DAY_SECONDS, responses["dispatched"].max() + DAY_SECONDS
         unsure = about["unsure_time"]
@@ -153,26 +179,61 @@ def _log(name: str, num_rows: int, mapping: LogMapping, reader: Reader) -> Log:
                 f"{name}: expected at most {MOST_WORDS} {words}, got {len(listed):,}: is the column right? A "
                 f"section [{words}] of the mapping puts words together"
             )
-    found = _usable(log, about["answered"]) if len(responses) else log
+    ordered, by_time = _in_order(log, mapping)
+    found = _usable(_once(ordered), about["answered"][by_time]) if len(responses) else ordered
     if not len(found.responses):
         reasons = "; ".join(f"{number:,} rows: {reason}" for reason, number in [*log.rejected.counts.items()][:3])
         raise InputError(f"{name}: expected rows that can be used, got none{': ' + reasons if reasons else ''}")
     return found
 
 
-def _once(reader: Reader, ids: tuple[str, ...]) -> NDArray[np.void]:
-    """The responses without those that repeat an earlier one: the same number of order, or the same moment."""
-    responses, orders, units = reader.responses, reader.orders, reader.units.all
-    moments = np.where(orders < 0, responses["dispatched"], 0.0)
-    both = responses["incident"] * (len(units) + 1) + responses["unit"]
+def _in_order(log: Log, mapping: LogMapping) -> tuple[Log, Ints]:
+    """The log with everything in its order, and [incident] the number that it had."""
+    _, id_numbers = sorted_names(log.incident_ids)
+    units, unit_numbers = sorted_names(log.units)
+    stations, station_numbers = sorted_names(log.stations)
+    kinds, kind_numbers = sorted_names(log.kinds, mapping.kinds)
+    types, type_numbers = sorted_names(log.types, mapping.types)
+    places, place_numbers = sorted_names(log.places)
+    by_time = np.lexsort((id_numbers[: len(log.incidents)], log.incidents["time"]))
+    incident_numbers = np.empty(len(by_time), np.int64)
+    incident_numbers[by_time] = np.arange(len(by_time))
+    incidents, responses = log.incidents[by_time], log.responses.copy()
+    incidents["type"], incidents["node"] = type_numbers[incidents["type"]], place_numbers[incidents["node"]]
+    for key, numbers in (
+        ("incident", incident_numbers),
+        ("unit", unit_numbers),
+        ("station", station_numbers),
+        ("kind", kind_numbers),
+    ):
+        responses[key] = numbers[responses[key]]
+    ordered = replace(
+        log,
+        incidents=incidents,
+        responses=responses[np.lexsort([responses[key] for key in ROW_ORDER[::-1]])],
+        incident_ids=tuple(log.incident_ids[number] for number in by_time.tolist()),
+        units=units,
+        stations=stations,
+        kinds=kinds,
+        types=types,
+        places=places,
+    )
+    return ordered, by_time
+
+
+def _once(log: Log) -> Log:
+    """The log without responses that repeat an earlier one: the same number of order, or the same moment."""
+    responses = log.responses
+    moments = np.where(responses["order"] < 0, responses["dispatched"], 0.0)
+    both = responses["incident"] * (len(log.units) + 1) + responses["unit"]
     # Few units are sent to an incident twice, and sorting by one number that is nearly in order is fast.
     rows = _equal(np.arange(len(responses)), [both], first=True)
-    repeated = _equal(rows, [orders, moments, both, responses["station"]])
+    repeated = _equal(rows, [responses["order"], moments, both, responses["station"]])
     for row in responses[repeated]:
-        unit = units[row["unit"]] if row["unit"] >= 0 else ""
+        unit = log.units[row["unit"]] if row["unit"] >= 0 else ""
         reason = "the same unit at the same incident again"
-        reader.rejected.add(int(row["line"]), reason, incident=ids[row["incident"]], unit=unit)
-    return np.delete(responses, repeated)
+        log.rejected.add(int(row["line"]), reason, incident=log.incident_ids[row["incident"]], unit=unit)
+    return replace(log, responses=np.delete(responses, repeated))
 
 
 def _equal(rows: Ints, columns: Sequence[NDArray[Any]], *, first: bool = False) -> Ints:

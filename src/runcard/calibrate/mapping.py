@@ -179,6 +179,7 @@ class Vocabulary:
     """Finds the kind or type that a word of the log stands for; remembers those that none does."""
 
     def __init__(self, words: Mapping[str, tuple[str, ...]]) -> None:
+        self.names = tuple(words)
         self._exact = {word: key for key, own in words.items() for word in own if not word.endswith("*")}
         self._begin = [(word[:-1], key) for key, own in words.items() for word in own if word.endswith("*")]
         self._open = not words

@@ -68,7 +68,8 @@ def check_ranges(by: Mapping[str, float]) -> None:
     """Raise an InputError for a value that no number of that name can have."""
     for name, value in by.items():
         least, most, words = _range_of(name)
-        if not least <= value <= most or (name.startswith("sent.") and value != round(value)):
+        is_whole = name.startswith("sent.") or is_shared_turnout(name)
+        if not least <= value <= most or (is_whole and value != round(value)):
             raise InputError(f"--set {plain(name)}: expected {words}, got {value:g}")
 
 
@@ -78,9 +79,16 @@ def _range_of(name: str) -> tuple[float, float, str]:
         return 0.0, 1.0, "a number from 0 to 1"
     if name.startswith("sent."):
         return 0.0, MAX_TRUCKS_PER_INCIDENT, f"a whole number from 0 to {MAX_TRUCKS_PER_INCIDENT}"
+    if is_shared_turnout(name):
+        return 0.0, 1.0, "0 or 1"
     if name == "driving.start_minutes" or name.startswith("turnout."):
         return 0.0, MAX_MINUTES, "a number >= 0"
     return LEAST_MINUTES, MAX_MINUTES, "a number > 0"
+
+
+def is_shared_turnout(name: str) -> bool:
+    """Whether that is the name of the number which says if units of a kind leave together."""
+    return name.startswith("turnout.") and name.endswith(".shared")
 
 
 def poisson_interval(count: float) -> tuple[float, float]:

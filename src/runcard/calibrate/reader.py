@@ -1,18 +1,17 @@
 """The rows of a log as arrays, taken some thousand at a time, column by column.
 
-What a row means may depend on the rows before it: an incident has the type and the place of the first row that says
-them, and numbers of names go by their first use. Both are found for all rows of a chunk at once, so that the answer is
-that of taking the rows one by one. Only a row that is rejected, or whose times need more than a sum, is looked at by
-itself.
+Nothing depends on the order of rows but the numbers of names, which go by their first use. An incident has the type and
+the place that most of its rows say; of two that as many say, the type that comes first in the mapping or the alphabet,
+and the smaller place. Only a row that is rejected, or whose times need more than a sum, is looked at by itself.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import chain, compress, count
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,11 +44,12 @@ RESPONSE: Final = np.dtype(
         ("unit", np.int64),
         ("station", np.int64),
         ("kind", np.int64),
+        ("order", np.int64),
         *((name, np.float64) for name in TIMES),
     ]
 )
-"""A unit response: its line in the file, the numbers of its incident, unit, station and kind (-1: the log does not
-say), and its moments in seconds since 1970, NaN where the log has none."""
+"""A unit response: its line in the file, the numbers of its incident, unit, station, kind and order (-1: the log
+does not say), and its moments in seconds since 1970, NaN where the log has none."""
 
 INCIDENT: Final = np.dtype(
     [
@@ -77,7 +77,22 @@ ABOUT: Final = np.dtype(
 """What is known of an incident so far: besides, when the call came by the second file; the first moment of rows whose
 times cannot be right; whether only the second file has named it, whose line it then has; and whether a unit of a kind
 of the mapping was sent."""
+SAID: Final = np.dtype(
+    [("incident", np.int64), ("type", np.int64), ("node", np.int64), ("x", np.float64), ("y", np.float64)]
+)
+"""What a row says of its incident."""
 NOTHING: Final = np.array([(-1, -1, -1, NAN, NAN, NAN, NAN, np.inf, False, False)], ABOUT)
+
+
+def sorted_names(names: Sequence[str], first: Iterable[str] = ()) -> tuple[tuple[str, ...], Ints]:
+    """Names by the alphabet, but those that a mapping has as it has them; and [old number] the new one; -1, -2 stay."""
+    places = {name: place for place, name in enumerate(first)}
+    order = sorted(range(len(names)), key=names.__getitem__)
+    if places:
+        order.sort(key=lambda number: places.get(names[number], len(places)))
+    new = np.append(np.zeros(len(names), np.int64), (-2, -1))
+    new[order] = np.arange(len(names))
+    return tuple(names[number] for number in order), new
 
 
 class Names:
@@ -113,7 +128,7 @@ class Reader:
         self.kinds, self.types, self.places, self._orders = Names(), Names(), Names(), Names()
         self._known = np.empty(0, ABOUT)
         self._responses = [np.empty(0, RESPONSE)]
-        self._of_order = [np.empty(0, np.int64)]
+        self._said_types, self._said_places = [np.empty(0, SAID)], [np.empty(0, SAID)]
         self._every_kind, self._has_kinds = mapping.every_kind, "kind" in mapping.columns
         self._kind = cache(Vocabulary(mapping.kinds).find)
         self._types, self._type = Vocabulary(mapping.types), cache(self._number_of_type)
@@ -130,11 +145,6 @@ class Reader:
         """[response] all rows that can be used so far."""
         return np.concatenate(self._responses)
 
-    @property
-    def orders(self) -> Ints:
-        """[response] the number of its order, -1 if the log does not say it."""
-        return np.concatenate(self._of_order)
-
     def take_incidents(self, lines: list[int], columns: Columns) -> None:
         """Take rows of the second file."""
         lines, columns = self._named(lines, columns, SECOND_FILE)
@@ -149,7 +159,8 @@ class Reader:
         self.about["line"][numbers] = lines
         self.about["second_file"][numbers] = True
         self._take_places(numbers, columns)
-        self._take_types(numbers, columns["type"])
+        is_left_out = self._take_types(numbers, columns["type"]) == LEFT_OUT
+        self.about["type"][numbers[is_left_out]] = LEFT_OUT
         (received,), others = self.clock.columns([columns["received"]])
         for row in others.tolist():
             with suppress(TimeError):
@@ -171,7 +182,7 @@ class Reader:
         if not kinds:
             kinds = list(map(self._kind, columns["kind"])) if self._has_kinds else [""] * len(lines)
         is_kind = _are_texts(kinds) | (not self._has_kinds)
-        is_left_out = is_kind & (of_type == LEFT_OUT)
+        is_left_out = is_kind & ((of_type == LEFT_OUT) | (self.about["type"][numbers] == LEFT_OUT))
         for row in np.flatnonzero(~is_kind | is_left_out).tolist():
             if not is_kind[row]:
                 reason = f"kind {plain(columns['kind'][row]) or 'empty'} is not in the mapping"
@@ -207,36 +218,44 @@ class Reader:
         return numbers
 
     def _take_types(self, numbers: Ints, words: list[str]) -> Ints:
-        """[row] the type of its incident, as the rows up to this one say it; an incident has the first that is said."""
-        types = self.about["type"]
-        found = types[numbers]
-        is_unknown = found == -1
-        is_said = is_unknown & _are_texts(words)
-        first = _first(numbers, np.flatnonzero(is_said))
-        types[numbers[first]] = [self._type(words[row]) for row in first.tolist()]
-        since = dict(zip(numbers[first].tolist(), first.tolist(), strict=True))
-        silent = np.flatnonzero(is_unknown & ~is_said).tolist() if since else []
-        is_said[[row for row in silent if since.get(int(numbers[row]), row) < row]] = True  # by a row before it
-        found[is_said] = types[numbers[is_said]]
+        """[row] what it says of the type of its incident: a number, -1 for nothing, or `LEFT_OUT`."""
+        found = np.fromiter(map(self._type, words), np.int64, len(words))
+        said = np.zeros((found >= 0).sum(), SAID)
+        said["incident"], said["type"] = numbers[found >= 0], found[found >= 0]
+        self._said_types.append(said)
         return found
 
     def _number_of_type(self, word: str) -> int:
+        if not word:
+            return -1
         name = self._types.find(word)
         return self.types.number(name) if name else LEFT_OUT
 
     def _take_places(self, numbers: Ints, columns: Columns) -> None:
-        """Take the place of every incident that has none, from the first row with one that can be read."""
-        about = self.about
-        unknown = np.isnan(about["x"][numbers]) & (about["node"][numbers] < 0)
-        x, y, nodes, positions = (list(compress(columns[key], unknown.tolist())) for key in PLACE_COLUMNS)
+        """Take what rows say of the places of their incidents, where it can be read."""
+        x, y, nodes, positions = (columns[key] for key in PLACE_COLUMNS)
         cells = chain.from_iterable(map(self._position, x, y, positions))
         at = np.fromiter(cells, np.float64, 2 * len(x)).reshape(-1, 2)
-        at[has_node := _are_texts(nodes)] = NAN
-        numbers = numbers[unknown]
-        first = _first(numbers, np.flatnonzero(has_node | np.isfinite(at[:, 0])))
-        of = numbers[first]
-        about["x"][of], about["y"][of] = at[first].T
-        about["node"][of] = self.places.numbers([nodes[place] for place in first.tolist()])
+        at[_are_texts(nodes)] = 0.0
+        is_said = np.isfinite(at[:, 0])
+        said = np.zeros(is_said.sum(), SAID)
+        said["incident"], said["node"] = numbers[is_said], self.places.numbers(nodes)[is_said]
+        said["x"], said["y"] = at[is_said].T
+        self._said_places.append(said)
+
+    def settle(self) -> None:
+        """Give every incident its type and its place, after all rows were taken."""
+        about, types, places = self.about, np.concatenate(self._said_types), np.concatenate(self._said_places)
+        rank = sorted_names(self.types.all, self._types.names)[1]
+        types = types[_most_said(types["incident"], rank[types["type"]])]
+        types = types[about["type"][types["incident"]] != LEFT_OUT]
+        about["type"][types["incident"]] = types["type"]
+        rank = sorted_names(self.places.all)[1]
+        places = places[_most_said(places["incident"], rank[places["node"]], places["x"], places["y"])]
+        for key in ("node", "x", "y"):
+            about[key][places["incident"]] = places[key]
+        of_node = places["incident"][places["node"] >= 0]
+        about["x"][of_node] = about["y"][of_node] = NAN
 
     def _read_position(self, x: str, y: str, position: str) -> tuple[float, float]:
         """The position in the cells of a row, NaN if there is none that can be read."""
@@ -275,7 +294,7 @@ class Reader:
         taken["line"], taken["incident"] = lines, numbers[keep]
         taken["unit"], taken["station"] = self.units.numbers(names["unit"]), self.stations.numbers(names["station"])
         taken["kind"] = self.kinds.numbers(names["kind"])
-        self._of_order.append(self._orders.numbers(names["order"]))
+        taken["order"] = self._orders.numbers(names["order"])
         for name, seconds in zip(TIMES, moments, strict=True):
             taken[name] = seconds[keep]
         self._responses.append(taken)
@@ -334,9 +353,14 @@ def _are_texts(texts: list[str]) -> Bools:
     return np.fromiter(map(bool, texts), np.bool_, len(texts))
 
 
-def _first(numbers: Ints, rows: Ints) -> Ints:
-    """Those of the rows in which a number stands for the first time, in order."""
-    return rows[np.sort(np.unique(numbers[rows], return_index=True)[1])]
+def _most_said(incident: Ints, *columns: NDArray[Any]) -> Ints:
+    """For each incident a row that says what most of its rows say; of several the first by the columns."""
+    order = np.lexsort((*columns[::-1], incident))
+    differs = np.any([np.diff(column[order]) != 0 for column in (incident, *columns)], axis=0)
+    begins = np.flatnonzero(np.append(True, differs)[: len(order)])
+    rows, times = order[begins], np.diff(np.append(begins, len(order)))
+    best = rows[np.lexsort((-times, incident[rows]))]  # of as many the first stays first
+    return best[np.unique(incident[best], return_index=True)[1]]
 
 
 def _chosen(lines: list[int], columns: Columns, keep: Bools) -> tuple[list[int], Columns]:
