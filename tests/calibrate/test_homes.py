@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.calibrate.cities import made_up, road_city, true_city
 
-from runcard.calibrate.homes import find_drives, find_homes, origins, roster_of, too_fast, with_roster_kinds
+from runcard.calibrate.homes import find_drives, find_homes, is_away, origins, roster_of, too_fast, with_roster_kinds
 from runcard.calibrate.log import Log, read_log
 from runcard.calibrate.mapping import LogMapping
 from runcard.calibrate.placing import place_incidents
+from runcard.calibrate.trips import minutes_between
 from runcard.city import City
 
 
@@ -96,6 +98,26 @@ def test_units_that_cannot_be_home_yet_are_away(tmp_path: Path) -> None:
     assert [city.nodes[node].node_id for node in drives.start] == ["n00", "n00", "n00", "n14", "n14"]
     mean = np.array([9.0, 9.0, 9.0, 4.0, 1.9])
     assert too_fast(drives, mean).tolist() == [False, False, False, True, False]
+
+
+def test_units_that_may_still_be_on_their_way_home(tmp_path: Path) -> None:
+    """For turnout a unit counts only when hardly any way home takes so long: less than one in a hundred of the law."""
+    city, scale = road_city(), 0.35
+    log = log_of(
+        tmp_path,
+        "1 E04 - 10:00 10:01 10:09 10:20 n44",
+        "2 E04 - 10:32 10:33 10:40 10:50 n44",  # 12 minutes after it was free; the way home takes about 9
+        "3 E04 - 11:06 11:07 11:14 11:20 n44",  # 16 minutes
+        every_kind="engine",
+    )
+    placed = place_incidents(city, log)
+    station = origins(city, log, find_homes(city, log, placed))
+    nodes = {node.node_id: number for number, node in enumerate(city.nodes)}
+    way = float(minutes_between(city, [nodes["n44"]], [nodes["n00"]])[0, 0])
+    longer = stats.gamma(way / scale, scale=scale).sf([12.0, 16.0])
+    assert longer[0] > 0.01 > longer[1]
+    assert is_away(city, log, placed, station).tolist() == [False, False, False]
+    assert is_away(city, log, placed, station, scale_minutes=scale).tolist() == [False, True, False]
 
 
 def test_a_station_that_the_log_names_counts_before_the_home(tmp_path: Path) -> None:

@@ -214,7 +214,8 @@ def fit_city(
         placed_by = f"{(station >= 0).sum():,} of {len(station):,} responses come from a known station"
         raise InputError(f"{log.name}: {error}; {placed_by}") from None
     drives = data.drives
-    away = is_away(roads, log, placed, station)
+    # Units that are on the road leave at once: a few of them would make turnout much more variable.
+    away = is_away(roads, log, placed, station, scale_minutes=driving.scale_minutes)
     turnout, together = _fit_turnouts(log, station, away)
     shared = _fit_shared(log, data, driving, roads, together)
     if drives.unknown_home:

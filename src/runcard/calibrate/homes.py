@@ -29,6 +29,8 @@ MOST_NAMED: Final = 10
 """Units that a note names; of more it says how many."""
 TOO_FAST: Final = 1.0 / 3.0
 """A drive that takes less than this part of the mean is faster than the road allows."""
+LONG: Final = 3.0
+"""Standard deviations; next to no way home takes so much longer than usual."""
 SHORT_MINUTES: Final = 2.0
 """From homes nearer than this nothing can be told."""
 
@@ -187,8 +189,11 @@ def find_drives(city: City, log: Log, placed: Placed, station: Ints) -> Drives:
     )
 
 
-def is_away(city: City, log: Log, placed: Placed, station: Ints) -> NDArray[np.bool_]:
-    """[response] whether a unit was sent sooner than it could be home from the incident before, on these roads."""
+def is_away(city: City, log: Log, placed: Placed, station: Ints, *, scale_minutes: float = 0.0) -> NDArray[np.bool_]:
+    """[response] whether a unit was sent sooner than it could be home from the incident before, on these roads.
+
+    With the scale of driving times, also whether it may have been on its way yet because that took unusually long.
+    """
     rows, found = log.responses, np.zeros(len(log.responses), np.bool_)
     end = placed.node[rows["incident"]]
     home_from = minutes_between(city, np.arange(len(city.nodes)), station_nodes(city))  # [node, station]
@@ -198,7 +203,8 @@ def is_away(city: City, log: Log, placed: Placed, station: Ints) -> NDArray[np.b
     same = (rows["unit"][before] == rows["unit"][after]) & (end[before] >= 0) & np.isfinite(rows["available"][before])
     before, after = before[same], after[same]
     gap = (rows["dispatched"][after] - rows["available"][before]) / 60.0
-    found[after] = gap < home_from[end[before], station[before]]
+    way = home_from[end[before], station[before]]
+    found[after] = gap < way + LONG * np.sqrt(scale_minutes * way)
     return found
 
 
