@@ -45,6 +45,9 @@ TOLERANCE = 1e-4
 SCALE = 8.0
 """Pairs that reach less than this part of what others do have lattices of their own."""
 
+TINY = 1e-9
+"""Of minutes."""
+
 Masks = NDArray[np.bool_]
 
 
@@ -104,8 +107,8 @@ def _reach(travel: Travel, teams: Teams, points: Points) -> Floats:
     found: Floats = reach[:, points]
     for place, j in enumerate(points.tolist()):
         for t, roads in teams_on_two_roads(travel, teams, j):
-            first, second = (links[road].sum() for road in (roads.first, roads.second))
-            found[teams.stations[t, 0], place] *= max(1.0, second / first)
+            first, second, both = (links[road].sum() for road in roads)
+            found[teams.stations[t, 0], place] *= max(1.0, (second + both) / max(first + both, TINY))
     return found
 
 

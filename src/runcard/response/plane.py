@@ -168,7 +168,7 @@ class Plane:
         """The mean minutes until the first truck of every team at some demand points."""
         none, off = Tree(none_and_every(self.travel)[0], self.teams, self.needs).means(points)
         mixed, _, error = later_together(self.travel, self.teams, points)
-        return none + mixed, off + error
+        return np.maximum(none + mixed, 0.0), off + error
 
     def shares(self, points: Points) -> tuple[Floats, Floats, float]:
         """How far minutes are on the way from no link met together to every one, how long that way is, and the error.

@@ -106,7 +106,7 @@ class Sets:
             return self._means_by_sets(points)
         none, between, off = minutes_between(self.travel, self.teams, self.needs, points)
         shares, error = self.shares(points)
-        return none + shares * between, off + error + MINUTES_ERROR * float(np.abs(between).max())
+        return np.maximum(none + shares * between, 0.0), off + error + MINUTES_ERROR * float(np.abs(between).max())
 
     def shares(self, points: Points) -> Found:
         """How far minutes are on the way from no link met together to every one, and the error of pairs in minutes."""
@@ -258,7 +258,7 @@ class Sets:
         def at(j: int) -> Vector:
             return np.concatenate(self._over_sets(j, self._minutes_given, known_at[j], times, controls))
 
-        found, wrong = each_point(points, 2 * num, at).reshape(2, num, -1)
+        found, wrong = np.maximum(each_point(points, 2 * num, at), 0.0).reshape(2, num, -1)
         for number in np.unique(needed).tolist():
             found[0, needed == number], off = minutes_of_outside(travel, number)
             error = max(error, off)

@@ -168,7 +168,8 @@ class Tree:
             reach = np.minimum(reach, minutes[place][:, points] - behind + LONG_DEVIATIONS * own)
         allowed, targets = ~too_large(teams, needs, points), np.broadcast_to(needs.targets[points], reach.shape)
         allowed[0] = False  # nobody of ours
-        found, error = np.where(allowed, behind + waits[0], np.inf), 0.0
+        before = behind + np.maximum(waits[0], 0.0)  # the lattice is off by rounding
+        found, error = np.where(allowed, before, np.inf), 0.0
         scale = np.ceil(np.log(np.where(allowed, np.maximum(reach / targets, 1.0), 1.0)) / SCALE)
         for target, one in sorted({*zip(targets[scale > 0].tolist(), scale[scale > 0].tolist(), strict=True)}):
             wanted = allowed & (scale == one) & (targets == target)
@@ -189,7 +190,7 @@ class Tree:
                 order=order_of(travel),
             )  # fmt: skip
             before = found[:, places] if split else behind[:, places]
-            found[:, places] = np.where(wanted[:, places], before + tails, found[:, places])
+            found[:, places] = np.where(wanted[:, places], before + np.maximum(tails, 0.0), found[:, places])
             error = max(error, float(off.max()) + _beyond(travel, points[places], mean[wanted].max(), horizon))
         for needed in np.unique(needs.trucks[points]).tolist():
             outside, of_outside = minutes_of_outside(travel, needed)
