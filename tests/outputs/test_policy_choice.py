@@ -110,12 +110,17 @@ def test_the_busy_part_is_that_of_an_evaluation() -> None:
 
 
 def test_a_city_gets_the_policy_for_its_size_and_its_load() -> None:
-    """The optimum where it is small; else the neighbourhoods if trucks are busy more than a third of the time."""
+    """The optimum where it is small; else the mean field, or where trucks are busy more than a third of the time the
+    neighbourhoods, unless the mean field has all states in one table: 8,192 of them, those of thirteen trucks.
+    """
     small, idle, busy = grid(0.4, num_stations=4), grid(0.16), grid(0.17)
     assert best_policy(small) == "optimal"
     assert best_policy(idle) == "one-step-mean-field"
     assert best_policy(busy) == "one-step-neighbourhoods"
-    assert [best_policy(small, exact=False), best_policy(busy, exact=True)] == ["one-step-neighbourhoods", "optimal"]
+    assert [best_policy(small, exact=False), best_policy(busy, exact=True)] == ["one-step-mean-field", "optimal"]
+    whole, more = grid(0.4, num_stations=13), grid(0.4, num_stations=14)
+    assert best_policy(whole, exact=False) == "one-step-mean-field"
+    assert best_policy(more, exact=False) == "one-step-neighbourhoods"
 
 
 def test_cities_that_are_compared_get_one_policy() -> None:

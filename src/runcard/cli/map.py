@@ -45,7 +45,7 @@ def draw_map(
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
     from runcard.outputs.files import size_in_words
-    from runcard.outputs.map import check_picture_file, draw_map, path_of_kind, policies_to_draw
+    from runcard.outputs.map import check_picture_file, compared_policies, draw_map, path_of_kind, policies_to_draw
     from runcard.outputs.policy_choice import policies_for, policy_choices
     from runcard.outputs.week_file import load_any
     from runcard.outputs.words import expected_one_of
@@ -78,19 +78,25 @@ def draw_map(
             if incident_type is not None and incident_type not in {standard.type for standard in seen.standards}:
                 continue  # such incidents do not need this kind
             words, exact = policies_to_draw(seen, asked if city is None else ["closest-first", str(path.absolute())])
-            choices = policy_choices(words, options)
+            choices, note = policy_choices(words, options), ""
             watched = replace(options, progress=report.bounds)
-            shown = policies_for(seen, choices, watched, report, arrivals=exact)
+            by_itself = not asked and city is None and not exact
+            if by_itself:
+                shown, note = compared_policies(seen, words, watched, report)
+            else:
+                shown = policies_for(seen, choices, watched, report, arrivals=exact)
             report.begin("evaluating the policies")
             results = [evaluate(policy, threads=threads) if exact else None for policy in shown]
             report.begin("drawing the map")
             draw_map(seen, shown, file, results=results, incident_type=incident_type)
-            if not asked and city is None and not exact:
+            if by_itself:
                 to = "To" if given.is_plain else f"{one}: to"
                 lines.append(
-                    f"{to} solve so many states exactly takes long, so {words[-1]} is drawn instead of optimal;"
+                    f"{to} solve so many states exactly takes long, so {shown[-1].name} is drawn instead of optimal;"
                     " --policies closest-first,optimal solves them all the same, if they fit in memory."
                 )
+            if note:
+                lines.append(note if given.is_plain else f"{one}: {note}")
             names = " and ".join(policy.name for policy in shown)
             lines.append(f"Wrote {file} ({size_in_words(file)}): {names}")
     if not lines:

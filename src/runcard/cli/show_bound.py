@@ -115,6 +115,8 @@ def policy_words(one: BoundedPolicy, *, of_standards: bool) -> str:
     if one.share is not None and one.share.low > 0.0:
         gained = tenths(one.share.low, ROUND_FLOOR)
         words += f", and it has at least {gained} % of all that can be gained over {CLOSEST}"
+    if one.share is not None and one.share.high < 0.0:
+        words += f"; {CLOSEST} is better here"
     return words + "."
 
 

@@ -12,7 +12,7 @@ each area from the same teams (see `team_shares.py`), so that all numbers of one
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from runcard.outputs.team_shares import ShareKeeper, TeamShares
 from runcard.policy.department import Department
 from runcard.simulate.result import Interval, ratio_interval
 
+COST: Final = "cost"
+"""Of an incident, as the objective counts it."""
 Sums = tuple[NDArray[np.float64], NDArray[np.float64]]
 """By batch: the sum of a measure, and the number of incidents that it is about."""
 
@@ -80,7 +82,7 @@ class ChanceKeeper:
         """The tables [T, J] to sum, and the demand points [J] that each is about."""
         everywhere = np.ones(problem.num_points, np.bool_)
         measures = [name for name in (P_LATE, MINUTES, LAST_MINUTES) if name in problem.measures]
-        found = {name: (problem.measures[name], everywhere) for name in measures}
+        found = {name: (problem.measures[name], everywhere) for name in measures} | {COST: (problem.cost, everywhere)}
         for number, rule in enumerate(rules):
             found[f"rule {number}"] = rule.table, rule.here
             if rule.minutes is not None:
@@ -110,6 +112,11 @@ class ChanceKeeper:
     def missed(self, name: str, kind: str) -> Sums:
         """The weighted sum of missed standards."""
         return self._of_batches(name, kind, P_LATE)
+
+    def is_worse(self, name: str, than: str, kind: str) -> bool:
+        """Whether a policy costs more than another one, beyond chance, over the same incidents of a kind."""
+        (own, incidents), (other, _) = (self._of_batches(one, kind, COST) for one in (name, than))
+        return bool(incidents.any()) and ratio_interval(own - other, incidents).low > 0.0
 
     def missed_at_points(self, name: str, kind: str) -> Sums:
         """[batch, J] the same at each demand point."""

@@ -21,9 +21,12 @@ from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import borders, box_around, free_spot, territories
 from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
-from runcard.outputs.policy_choice import best_policy, exact_work
+from runcard.outputs.policy_choice import best_policy, exact_work, worse_note
+from runcard.outputs.steps import Steps
+from runcard.outputs.whatif.paired import SimulatedCity
 from runcard.outputs.words import article
 from runcard.policy.base import Policy
+from runcard.policy.solve_options import SolveOptions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,6 +56,8 @@ TITLE_INCHES, HEADING_INCHES, CAPTION_INCHES, GAP_INCHES = 0.6, 0.8, 0.75, 0.25
 NAME_INCHES, BAR_INCHES = 2.0, 1.3
 ROW_INCHES: Final = (0.17, 0.4)
 """The smallest and the largest height of a bar with its name."""
+COMPARED_INCIDENTS: Final = 20_000
+"""Simulated to see whether a policy that nobody named is worse than closest-first."""
 EXACT_WORK: Final = 2e11
 """About that of 20 trucks and 400 demand points, some 20 seconds of work. A map of a larger city is not solved exactly
 unless somebody asks for it."""
@@ -62,6 +67,18 @@ def policies_to_draw(city: City, asked: Sequence[str]) -> tuple[list[str], bool]
     """The policies of a map, chosen if none is asked for, and whether the city is small enough to evaluate them."""
     exact = exact_work(city) <= EXACT_WORK
     return list(asked) or ["closest-first", best_policy(city, exact=exact)], exact
+
+
+def compared_policies(
+    city: City, names: Sequence[str], options: SolveOptions, steps: Steps
+) -> tuple[list[Policy], str]:
+    """Closest-first and a policy that nobody named, or closest-first alone and a note if that policy is worse."""
+    first, name = names
+    run = SimulatedCity(city, [name, first], options, steps, arrivals=False)
+    run.simulate(COMPARED_INCIDENTS, seed=1, like=city)
+    if run.is_worse(name, first):
+        return [run.policies[first]], worse_note(name)
+    return [run.policies[first], run.policies[name]], ""
 
 
 class Plan:

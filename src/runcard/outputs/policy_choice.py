@@ -10,12 +10,14 @@ from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.mdp.fingerprint import city_fingerprint
+from runcard.mdp.mean_field import WHOLE_STATES
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.outputs.week_file import load_any, load_kind_at
 from runcard.outputs.words import expected_one_of
 from runcard.policy import mean_field, neighbourhoods, optimal
 from runcard.policy.base import Policy
+from runcard.policy.closest_first import NAME as CLOSEST
 from runcard.policy.solve import LABELS, RECIPES, check_horizon, check_size, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import SolveOptions
 
@@ -23,8 +25,9 @@ FILE_ENDING: Final = ".policy"
 SMALL_WORK: Final = 5e10
 """Of `exact_work`: that of about 18 trucks and 400 demand points, some seconds. A report solves a dozen such cities."""
 OFTEN_BUSY: Final = 1 / 3
-"""Part of the time. Up to it the mean field is near the optimum, and solved sooner; beyond it the mean field falls
-behind the neighbourhoods, in the end even behind closest-first (measured in docs/background/heuristics.md)."""
+"""Part of the time. Up to it the mean field is solved sooner, and about as near to the optimum; beyond it, where the
+states are too many for one neighbourhood, it falls behind the neighbourhoods, and in the end behind closest-first
+(measured in docs/background/heuristics.md)."""
 OF_WEEK: Final = "/week"
 """Behind the name of a policy: solved once, at the mean rates of the week, in a city with periods."""
 
@@ -33,6 +36,12 @@ def exact_work(city: City) -> float:
     """The work of solving a city of one kind exactly: states × demand points × stations²."""
     num_states = prod(station.trucks + 1 for station in city.stations)
     return float(num_states) * len(city.demand) * len(city.stations) ** 2
+
+
+def needs_neighbourhoods(city: City) -> bool:
+    """Whether trucks of a city of one kind are often busy, and its states too many for one table of the mean field."""
+    num_states = prod(station.trucks + 1 for station in city.stations)
+    return num_states > WHOLE_STATES and busy_part(city) > OFTEN_BUSY
 
 
 def is_small(city: City) -> bool:
@@ -49,16 +58,25 @@ def busy_part(city: City) -> float:
 def best_policy(*cities: City, exact: bool | None = None) -> str:
     """The policy that all these cities of one kind get where nobody names one.
 
-    `exact` says whether they are solved exactly; if they are small, where it is left out.
+    `exact` says whether they are solved exactly; if they are small, where it is left out. Where it is
+    given out and is not the optimum, it is simulated beside closest-first, and given up if it is worse.
     """
     if all(map(is_small, cities)) if exact is None else exact:
         return optimal.NAME
-    return neighbourhoods.NAME if any(busy_part(one) > OFTEN_BUSY for one in cities) else mean_field.NAME
+    return neighbourhoods.NAME if any(map(needs_neighbourhoods, cities)) else mean_field.NAME
+
+
+def worse_note(name: str) -> str:
+    """What is said where a policy that a city got by itself is worse there than closest-first."""
+    return (
+        f"{name}, which a city like this gets by itself, was worse than {CLOSEST} over the same simulated incidents: "
+        f"{CLOSEST} is taken instead."
+    )
 
 
 def policy_note(city: City, name: str) -> str:
     """What somebody should know who asks for a policy in a city of one kind; nothing if it is a good one there."""
-    if name != mean_field.NAME or is_small(city) or busy_part(city) <= OFTEN_BUSY:
+    if name != mean_field.NAME or is_small(city) or not needs_neighbourhoods(city):
         return ""
     return (
         f"{name} is for units that are mostly idle, and these are needed {busy_part(city):.0%} of the time: "

@@ -146,19 +146,19 @@ def test_weights_that_are_far_apart_keep_the_bound_near() -> None:
     problem = far_apart(500.0, 0.01)
     best = optimum(problem)
     assert 0.9 * best <= lower_bound(problem, neighbourhood=5, steps=60, threads=1).lower <= best
-    found = certify(climbed(problem, find_neighbourhoods(problem, 5), 60, 1, None, levels=True))
+    found = certify(climbed(problem, find_neighbourhoods(problem, 5), 60, 1, None, band=0.1))
     assert 0.75 * best <= found <= best
     assert lower_bound(problem, neighbourhood=5, steps=300, threads=1).lower >= 0.98 * best
 
 
-@pytest.mark.parametrize(("load", "levels"), [(0.05, False), (0.2, True)])
-def test_what_every_team_costs_moves_the_bound_by_just_that(load: float, levels: bool) -> None:
+@pytest.mark.parametrize(("load", "band"), [(0.05, 1.0), (0.2, 0.1)])
+def test_what_every_team_costs_moves_the_bound_by_just_that(load: float, band: float) -> None:
     """Fifty times the optimum for each incident, whoever goes, changes no decision and so nothing that is searched."""
     problem = grid(9, load)
     best = optimum(problem)
     more = with_cost(problem, problem.cost + 50.0 * best)
     plain, shifted = (
-        certify(climbed(one, find_neighbourhoods(one, 5), 60, 1, None, levels=levels)) for one in (problem, more)
+        certify(climbed(one, find_neighbourhoods(one, 5), 60, 1, None, band=band)) for one in (problem, more)
     )
     assert 0.8 * best < plain < best
     assert shifted - 50.0 * best == pytest.approx(plain, abs=0.02 * best)

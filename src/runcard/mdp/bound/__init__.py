@@ -54,13 +54,11 @@ class BoundProgress:
 
 def climbed(
     problem: DispatchProblem, found: Neighbourhoods, steps: int, threads: int | None,
-    progress: Callable[[BoundProgress], None] | None, *, levels: bool,
+    progress: Callable[[BoundProgress], None] | None, *, band: float,
 ) -> Ascent:  # fmt: skip
-    """The payments and values after so many steps: first in one band, then with all levels if these are wanted."""
-    scale = avoidable_cost(problem)
-    in_band = max(1, round(BAND_PART * steps)) if levels else steps
-    if not _fits_band(problem):
-        in_band, levels = 0, True
+    """The payments and values after so many steps: a part of them in one `band`, then the others with all levels."""
+    scale, levels = avoidable_cost(problem), band < 1.0
+    in_band = max(1, round(band * steps)) if band > 0.0 else 0
     _check_memory(problem, found, checked_threads(threads), levels=levels)
 
     def on_step(before: int) -> Callable[[int, float], None]:
@@ -98,7 +96,8 @@ def lower_bound(
         raise InputError(f"expected steps >= 1, got {steps}")
     began = time.perf_counter()
     found = find_neighbourhoods(problem, neighbourhood)
-    ascent = climbed(problem, found, steps, threads, progress, levels=problem.num_trucks <= MOST_WITH_LEVELS)
+    band = BAND_PART if problem.num_trucks <= MOST_WITH_LEVELS else 1.0
+    ascent = climbed(problem, found, steps, threads, progress, band=band if _fits_band(problem) else 0.0)
     proven = max(certify(ascent), proven_by_cheapest(problem))
     lower, _ = problem.proven(proven * problem.total_incidents_per_day, float("inf"))
     return LowerBound(

@@ -28,8 +28,10 @@ STEPS: Final = 400
 def neighbourhood_values(problem: DispatchProblem, *, threads: int | None = None) -> FactoredValues:
     """The values of a problem by its neighbourhoods, which do not look at how many trucks are idle in all."""
     found = find_neighbourhoods(problem, MEMBERS)
-    ascent = climbed(problem, found, STEPS, threads, None, levels=False)
-    # Where there had to be levels, those that are likely count.
+    # One band at every load: where incidents often find too few trucks it proves little, but its values are the better
+    # ones. Where no state has trucks enough for an incident there is no band, and levels count by their chance.
+    band = 1.0 if problem.num_trucks >= problem.trucks_needed.max() else 0.0
+    ascent = climbed(problem, found, STEPS, threads, None, band=band)
     values = np.tensordot(ascent.values, ascent.spaces[0].chance, axes=(1, 0)) / ascent.spaces[0].chance.sum()
     stations = np.repeat(np.arange(problem.num_stations), problem.trucks)
     tables = [

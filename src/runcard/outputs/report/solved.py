@@ -1,6 +1,7 @@
 """What policies do in one city, the same numbers whether every state is solved or incidents are simulated.
 
-Each kind gets the policy of `policy_choice.best_policy`, which is `optimal` where it is small. Where every kind is
+Each kind gets the policy of `policy_choice.best_policy`, which is `optimal` where it is small, or closest-first where
+another policy costs more than that over the same incidents, by the 95 % interval of the difference. Where every kind is
 small, all numbers are exact and their intervals proven; else all are simulated over the same incidents, as means of the
 chances of those who went, with 95 % intervals (see `outputs/chances.py`); only percentiles and the work of units are
 counted. A gain is 1 - m / m₀, with m₀ what closest-first misses. Of proven bounds m in [l, u] and m₀ in [l₀, u₀] it
@@ -117,6 +118,8 @@ class Solved:
     results: tuple[Result, ...]
     shares: tuple[Mapping[str, TeamShares], ...] = ()
     """By kind, who goes how often to each demand point; () if not asked for."""
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    """By kind the policy that would be recommended, where it is worse than closest-first: that is in its place."""
     failed: tuple[str, ...] = ()
     """The policies that were not solved to the tolerance; their intervals still hold."""
 
@@ -288,20 +291,26 @@ def _simulated(
             solve = QUICK.get(word, partial(solve_named, name=word))
             own[kind] = solve(problem, options=effort.options)
         solved.append(own)
-    departments = {name: department_of(city, own) for name, own in zip(names, solved, strict=True)}
-    incidents = incidents_for(problems) if effort.incidents is None else effort.incidents
-    keeper = ChanceKeeper(city, departments)
-    effort.steps.begin(f"simulating {incidents:,} incidents")
-    simulation = simulate_department(
-        city,
-        list(departments.values()),
-        incidents=incidents,
-        seed=effort.seed,
-        names=names,
-        threads=effort.options.threads,
-        progress=lambda done: effort.steps.part(done.part),
-        keep_records=keeper.keep,
-    )
+    incidents, replaced = incidents_for(problems) if effort.incidents is None else effort.incidents, dict[str, str]()
+    while True:
+        departments = {name: department_of(city, own) for name, own in zip(names, solved, strict=True)}
+        keeper = ChanceKeeper(city, departments)
+        effort.steps.begin(f"simulating {incidents:,} incidents")
+        simulation = simulate_department(
+            city,
+            list(departments.values()),
+            incidents=incidents,
+            seed=effort.seed,
+            names=names,
+            threads=effort.options.threads,
+            progress=lambda done: effort.steps.part(done.part),
+            keep_records=keeper.keep,
+        )
+        worse = _worse_kinds(city, dict(zip(names, solved, strict=True)), keeper)
+        if not worse:
+            break
+        replaced |= worse
+        solved[names.index(RECOMMENDED)] |= {kind: solved[names.index(CLOSEST)][kind] for kind in worse}
     shares = keeper.shares() if with_shares else {}
     return Solved(
         city=city,
@@ -310,7 +319,20 @@ def _simulated(
         policies=tuple({kind: own[kind] for kind in city.kinds} for own in solved),
         results=tuple(_simulated_result(city, cities, simulation, keeper, number) for number in range(len(names))),
         shares=tuple({kind: shares[name][kind] for kind in city.kinds} for name in names if shares),
+        replaced=replaced,
     )
+
+
+def _worse_kinds(city: City, solved: Mapping[str, Mapping[str, Policy]], keeper: ChanceKeeper) -> dict[str, str]:
+    """By kind the recommended policy, where that is worse than closest-first and not proven to be the best."""
+    if RECOMMENDED not in solved or CLOSEST not in solved:
+        return {}
+    names = {kind: solved[RECOMMENDED][kind].name for kind in city.kinds}
+    return {
+        kind: name
+        for kind, name in names.items()
+        if name not in (CLOSEST, OPTIMAL) and keeper.is_worse(RECOMMENDED, CLOSEST, kind)
+    }
 
 
 def _simulated_result(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.outputs.fit_file import care_words, fit_faults
-from runcard.outputs.report.solved import CARD, CLOSEST, Result, per_year
+from runcard.outputs.policy_choice import worse_note
+from runcard.outputs.report.solved import CARD, CLOSEST, Result, Solved, per_year
 from runcard.outputs.words import (
     and_list,
     counted,
@@ -57,11 +58,18 @@ def summary(report: "Report") -> list[str]:
         *filter(None, [care_words(fit_faults(report.fit))]),
         _today(report),
         _recommended(report),
+        *replaced_words(report.solved),
         *_card(report),
         *_worse(report),
         _absurd(report),
         *(f"Not solved as closely as asked for: {one}; its interval still holds." for one in report.solved.failed),
     ]
+
+
+def replaced_words(solved: Solved) -> list[str]:
+    """Where closest-first is recommended because the policy that a kind gets by itself is worse there."""
+    several = len(solved.city.kinds) > 1
+    return [(f"{kind}: " if several else "") + worse_note(name) for kind, name in solved.replaced.items()]
 
 
 def _facts(city: City) -> str:

@@ -15,7 +15,7 @@ from runcard.city.model import LATE, City
 from runcard.mdp.problem import MINUTES, P_LATE
 from runcard.outputs.chances import rules_of
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
-from runcard.outputs.policy_choice import best_policy, busy_part, is_small, policy_note
+from runcard.outputs.policy_choice import best_policy, busy_part, is_small, policy_note, worse_note
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
 from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.outputs.whatif.areas import area_effects
@@ -36,6 +36,7 @@ from runcard.outputs.whatif.result import (
     proven_change,
 )
 from runcard.outputs.whatif.words import rate_words
+from runcard.policy.optimal import NAME as OPTIMAL
 from runcard.policy.solve import check_size, policy_name
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.simulate.result import Interval
@@ -72,9 +73,12 @@ def find_effect(
         named = steps if len(before.kinds) == 1 else NamedSteps(steps, kind)
         old = before.of_kind(kind)
         new = same_outside(old, after.of_kind(kind)) if kind in changed else old
-        work = _Work(kind, old, new, _names(old, new, name), seed, options, named)
+        work = _Work(kind, old, new, _names(old, new, name), seed, options, named, asked=name is not None)
         exact = incidents is None and all(is_small(one) for one in (old, new))
         found[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
+        if found[kind].policies[0].name != work.names[0]:
+            note = worse_note(work.names[0])
+            notes.append(note if before.is_plain else f"{kind}: {note}")
         if note := policy_note(max(old, new, key=busy_part), work.names[0]):
             notes.append(note if before.is_plain else f"{kind}: {note}")
     simulated = any(not one.exact for one in found.values())
@@ -118,6 +122,8 @@ class _Work:
     seed: int
     options: SolveOptions
     steps: Steps
+    asked: bool
+    """Whether somebody named the policy."""
 
     @property
     def changed(self) -> bool:
@@ -166,12 +172,17 @@ class _Work:
         return self._effect(policies, busy, points, exact=True, converged=not any(one.failed for one in found))
 
     def simulated(self, incidents: int) -> KindEffect:
-        """The effect, over so many incidents that need this kind."""
+        """The effect, over so many incidents that need this kind.
+
+        A policy that nobody named and that is worse than closest-first in one of the cities is given up for that.
+        """
         runs, points = [], []
         for city, steps in self._cities():
             run = SimulatedCity(city, self.names, self.options, steps)
             run.simulate(incidents, self.seed, like=self.before)
             runs.append(run)
+            if not self.asked and self.names[0] != OPTIMAL and run.is_worse(*self.names):
+                return replace(self, names=(CLOSEST, CLOSEST)).simulated(incidents)
             points.append(replace(_means(run.shares(self.names[0])), batches=run.missed_at_points()))
         policies = [paired_effect(name, runs[0], runs[-1]) for name in self.names]
         return self._effect(policies, [one.busy(self.names[0]) for one in runs], points, exact=False)

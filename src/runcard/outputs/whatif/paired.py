@@ -36,13 +36,13 @@ class SimulatedCity:
         (self._kind,) = city.kinds
         self._city, self._names, self._threads, self._steps = city, list(dict.fromkeys(names)), options.threads, steps
         self.problem = city_problem(city, arrivals=arrivals, steps=steps)
-        self._policies: dict[str, Policy] = {}
+        self.policies: dict[str, Policy] = {}
         for name in self._names:
             steps.begin(name)
             # The exact prices of closest-first, which nobody asks for here, can take a minute.
             solve = quick_closest_first if name == CLOSEST else partial(solve_named, name=name)
-            self._policies[name] = solve(self.problem, options=options)
-        departments = {name: department_of(city, {self._kind: one}) for name, one in self._policies.items()}
+            self.policies[name] = solve(self.problem, options=options)
+        departments = {name: department_of(city, {self._kind: one}) for name, one in self.policies.items()}
         self._keeper = ChanceKeeper(city, departments)
         self._found: Simulation | None = None
 
@@ -56,7 +56,7 @@ class SimulatedCity:
         self._steps.begin(f"{incidents:,} incidents simulated")
         found = simulate_kinds(
             self._city,
-            [{self._kind: self._policies[name]} for name in self._names],
+            [{self._kind: self.policies[name]} for name in self._names],
             PAPER,
             incidents=incidents,
             precision=None,
@@ -73,6 +73,10 @@ class SimulatedCity:
     def missed(self, name: str) -> Sums:
         """The weighted sum of missed standards."""
         return self._keeper.missed(name, self._kind)
+
+    def is_worse(self, name: str, than: str) -> bool:
+        """Whether a policy costs more than another one, beyond chance."""
+        return self._keeper.is_worse(name, than, self._kind)
 
     def first_minutes(self, name: str) -> Sums:
         """The minutes until the first unit is there."""
