@@ -205,7 +205,7 @@ def fit_city(
         placed_by = f"{(station >= 0).sum():,} of {len(station):,} responses come from a known station"
         raise InputError(f"{log.name}: {error}; {placed_by}") from None
     drives = data.drives
-    shared = _fit_shared(log, data, driving, roads)
+    shared = _fit_shared(log, placed, data, driving, roads)
     if drives.unknown_home:
         notes.append(f"{drives.unknown_home:,} drives of units without a known station are not used")
     say("fitting turnout, busy times and what is sent")
@@ -322,18 +322,22 @@ def pairs_together(log: Log, drives: Drives, used: NDArray[np.bool_]) -> Ints:
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def _fit_shared(log: Log, data: DrivingData, driving: DrivingFit, roads: City) -> SharedDelayFit:
+def _fit_shared(log: Log, placed: Placed, data: DrivingData, driving: DrivingFit, roads: City) -> SharedDelayFit:
     pairs = pairs_together(log, data.drives, data.used)
     minutes = np.array([link.mean_minutes for link in roads.links])
     shared = data.paths.shared(data.path[pairs[:, 0]], data.path[pairs[:, 1]], minutes)
     of_one = data.drives.start[pairs[:, 0]] == data.drives.start[pairs[:, 1]]
     shared += driving.start_minutes * of_one
-    incident, left = log.responses["incident"][data.drives.response], data.drives.minutes - data.mean
+    used = np.flatnonzero(data.used)
+    place = np.searchsorted(used, pairs)
+    incident = log.responses["incident"][data.drives.response[used]]
+    route = len(placed.centres) * data.drives.start[used] + placed.area[incident]
+    left, mean = (data.drives.minutes - data.mean)[used], data.mean[used]
     apart = {
-        words: fit_shared_delay(left, data.mean, shared[some], pairs[some], incident)
+        words: fit_shared_delay(left, mean, shared[some], place[some], incident, route)
         for words, some in (("one station", of_one), ("different stations", ~of_one))
     }
-    found = fit_shared_delay(left, data.mean, shared, pairs, incident)
+    found = fit_shared_delay(left, mean, shared, place, incident, route)
     words = ", ".join(
         f"of {words} alone {one.low:.2f} to {one.high:.2f}"
         for words, one in apart.items()
