@@ -282,6 +282,18 @@ def test_a_plain_city_gets_a_roster_from_the_log(small_log: Log) -> None:
     assert {one.target_minutes for one in fit_city(plain, small_log, target_minutes=5.0).city.standards} == {5.0}
 
 
+def test_roads_that_the_network_has_wrong_are_not_shared_delay(tmp_path: Path) -> None:
+    """Where every street really is quicker or slower than in the network, independent drives are no shared delay."""
+    city = road_city()
+    log, _ = made_up(tmp_path, true_city(city, shared_delay=0.0), incidents=4000, seed=2)
+    off = np.random.default_rng(4).lognormal(0.0, 0.6, len(city.links))
+    links = (replace(link, mean_minutes=link.mean_minutes * x) for link, x in zip(city.links, off, strict=True))
+    shared = fit_city(replace(city, links=tuple(links)), log).number("shared_delay")
+    assert shared.low <= 0.0 <= shared.high
+    assert shared.value < 0.06
+    assert shared.high < 0.2
+
+
 def without(city: City, **changes: object) -> City:
     """The city with some changes."""
     return replace(city, **changes)

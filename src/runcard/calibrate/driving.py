@@ -33,15 +33,18 @@ be delayed together. A start below 0 becomes 0. Roads of classes that the drives
 their factor would be 0 or less or known to no better than a half of it, get one factor together.
 
 **Shared delay.** With S the mean minutes that two units drive over the same links, aprons included, Cov(D_1, D_2) =
-q θ S. Over all pairs of units that drove to one incident at the same time, with r = D - M and weights
-w = 1 / (M_1 M_2),
+q θ S. Residuals r = D - M have an error of the route in common, too: where roads are quicker than the network has it,
+every unit that drives from one station to one area is early, at this incident and at any other. So what the routes of
+two units have in common at different incidents is taken off: with r_1' and r_2' of other incidents, but the same
+stations and area, E[r_1 r_2 - r_1' r_2'] = q θ S, whatever the errors are. Over all pairs of units that drove to one
+incident at the same time, with weights w = 1 / (M_1 M_2) and e the mean product of all pairs of different incidents,
 
-    q = Σ w S r_1 r_2 / (v Σ w S²),      v = Σ (r² - s²/6) / Σ M over the drives of these pairs,
+    q = Σ w S (r_1 r_2 - e_12) / (v Σ w S²),      v = Σ (r_1² - e_11 - s²/6) / Σ M_1 over the drives of these pairs,
 
-s²/6 being what a clock with steps s adds, and v θ in second moments, as the products are. It adds s²/12 to the products
-of units that left at the same moment, which is taken off. Pairs of one station share their whole road and have most of
-the weight; what they say and what pairs of different stations say is told apart. A log whose interval holds all of
-[0, 1] cannot tell q: then it is 0, and that is said.
+s²/6 being what a clock with steps s adds, and v θ in second moments, as the products are. The clock adds s²/12 to the
+products of units that left at the same moment, which is taken off. A route that only one incident had says nothing.
+Pairs of one station share their whole road and have most of the weight; what they say and what pairs of different
+stations say is told apart. A log whose interval holds all of [0, 1] cannot tell q: then it is 0, and that is said.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,6 +55,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
+from scipy.sparse import csr_matrix
 from scipy.special import gammainc, gammaincc, ndtr
 
 from runcard.calibrate.numbers import Z, cluster_sums
@@ -366,37 +370,71 @@ def fit_shared_delay(
     shared: Floats,
     pairs: Ints,
     incident: Ints,
+    route: Ints,
     *,
+    dilution: float = 1.0,
     step_minutes: float = 0.0,
     at_once: Floats | float = 0.0,
 ) -> SharedDelayFit:
-    """The fit, given r, M and incidents [trip], S [pair], and the two trips of each pair [pair, 2].
+    """The fit, given r, M, incident and route [trip], S [pair], and the two trips of each pair [pair, 2].
 
-    The clock goes in steps of `step_minutes`, and `at_once` [pair] is the chance that both left at the same moment.
+    Routes are numbers: those from one station to one area have the same. If the interval is to hold a q that strays
+    made smaller, `dilution` says by how much. The clock goes in steps of `step_minutes`, and `at_once` [pair] is the
+    chance that both left at the same moment.
     """
+    if (shared > 0.0).sum() < LEAST_TRIPS:
+        return _unknown_delay(shared)
+    apart = _Apart(left, incident, route)
+    known = np.isfinite(np.column_stack([apart.mean(*pairs.T), *(apart.mean(own, own) for own in pairs.T)])).all(axis=1)
+    pairs, shared, at_once = pairs[known], shared[known], np.broadcast_to(at_once, len(pairs))[known]
     one, other = pairs.T
-    product = left[one] * left[other] - at_once * step_minutes**2 / 12.0
-    together = shared > 0.0
-    if together.sum() < LEAST_TRIPS:
-        return SharedDelayFit(0.0, 0.0, 1.0, int(together.sum()), 0.0, float("nan"))
-    weights = 1.0 / (np.maximum(mean[one], FLOOR_MINUTES) * np.maximum(mean[other], FLOOR_MINUTES))
-    trips, squares = np.unique(pairs), float((weights * shared**2).sum())
+    product = left[one] * left[other] - apart.mean(one, other) - at_once * step_minutes**2 / 12.0
+    trips, together = np.unique(pairs), shared > 0.0
     # The clock adds s²/6 to every r².
-    own = left[trips] ** 2 - step_minutes**2 / 6.0
-    scale = max(float(own.sum() / mean[trips].sum()), LEAST_SCALE)
+    spread = left[trips] ** 2 - apart.mean(trips, trips) - step_minutes**2 / 6.0
+    if together.sum() < LEAST_TRIPS or spread.sum() <= 0.0:
+        return _unknown_delay(shared)
+    weights = 1.0 / (np.maximum(mean[one], FLOOR_MINUTES) * np.maximum(mean[other], FLOOR_MINUTES))
+    scale, squares = float(spread.sum() / mean[trips].sum()), float((weights * shared**2).sum())
     value = float((weights * shared * product).sum()) / (scale * squares)
     # What each incident adds, by its pairs and, because the variance is found from the same drives, by its drives.
     by_pair = weights * shared * (product - value * scale * shared)
-    by_trip = -value * squares * (own - scale * mean[trips]) / mean[trips].sum()
+    by_trip = -value * squares * (spread - scale * mean[trips]) / mean[trips].sum()
     off = cluster_sums(np.append(by_pair, by_trip), np.append(incident[one], incident[trips]))
     half = Z * float(np.sqrt((off**2).sum())) / (scale * squares)
-    spread = np.sqrt((left[one] ** 2).mean() * (left[other] ** 2).mean())
+    size = np.sqrt((left[one] ** 2).mean() * (left[other] ** 2).mean())
     low, high = value - half, value + half
+    low, high = min(low, dilution * low), max(high, dilution * high)
     return SharedDelayFit(
         value=0.0 if low <= 0.0 and high >= 1.0 else min(1.0, max(0.0, value)),
         low=low,
         high=high,
         num_pairs=int(together.sum()),
         shared_minutes=float(shared[together].mean()),
-        correlation=float(product.mean() / spread) if spread > 0.0 else 0.0,
+        correlation=float(product.mean() / size) if size > 0.0 else 0.0,
     )
+
+
+def _unknown_delay(shared: Floats) -> SharedDelayFit:
+    """What too few pairs say."""
+    return SharedDelayFit(0.0, 0.0, 1.0, int((shared > 0.0).sum()), 0.0, float("nan"))
+
+
+class _Apart:
+    """Products of residuals over all pairs of trips to different incidents, by the routes of the two."""
+
+    def __init__(self, left: Floats, incident: Ints, route: Ints) -> None:
+        _, self.route = np.unique(route, return_inverse=True)
+        _, event = np.unique(incident, return_inverse=True)
+        self.sums, self.counts = np.bincount(self.route, left), np.bincount(self.route)
+        sums, counts = (csr_matrix((values, (self.route, event))) for values in (left, np.ones(len(left))))
+        # [route, route] what belongs to one incident.
+        self.together, self.num_together = csr_matrix(sums @ sums.T), csr_matrix(counts @ counts.T)
+
+    def mean(self, first: Ints, second: Ints) -> Floats:
+        """[pair] the mean product for the routes of two trips; NaN where no two incidents have them."""
+        one, other = self.route[first], self.route[second]
+        total = self.sums[one] * self.sums[other] - np.asarray(self.together[one, other]).ravel()
+        number = self.counts[one] * self.counts[other] - np.asarray(self.num_together[one, other]).ravel()
+        found: Floats = np.where(number > 0.5, total / np.maximum(number, 1.0), np.nan)
+        return found

@@ -217,7 +217,7 @@ def fit_city(
     # Units that are on the road leave at once: a few of them would make turnout much more variable.
     away = is_away(roads, log, placed, station, scale_minutes=driving.scale_minutes)
     turnout, together = _fit_turnouts(log, station, away)
-    shared = _fit_shared(log, data, driving, roads, together)
+    shared = _fit_shared(log, placed, data, driving, roads, together)
     if drives.unknown_home:
         notes.append(f"{drives.unknown_home:,} drives of units without a known station are not used")
     say("fitting busy times and what is sent")
@@ -338,7 +338,12 @@ def pairs_together(log: Log, drives: Drives, used: NDArray[np.bool_]) -> Ints:
 
 
 def _fit_shared(
-    log: Log, data: DrivingData, driving: DrivingFit, roads: City, together: Mapping[str, TogetherFit]
+    log: Log,
+    placed: Placed,
+    data: DrivingData,
+    driving: DrivingFit,
+    roads: City,
+    together: Mapping[str, TogetherFit],
 ) -> SharedDelayFit:
     if driving.step_minutes > COARSE_MINUTES:
         return SharedDelayFit(0.0, 0.0, 1.0, 0, 0.0, nan)
@@ -347,19 +352,24 @@ def _fit_shared(
     shared = data.paths.shared(data.path[pairs[:, 0]], data.path[pairs[:, 1]], minutes)
     of_one = data.drives.start[pairs[:, 0]] == data.drives.start[pairs[:, 1]]
     shared += driving.start_minutes * of_one
-    incident, left = log.responses["incident"][data.drives.response], data.drives.minutes - data.mean
     # Units of one kind and station that leave together leave at the same moment.
     chances = [max(0.0, one.correlation) if (one := together.get(kind)) else 0.0 for kind in log.kinds]
     one_kind, other_kind = log.responses["kind"][data.drives.response][pairs].T
     at_once = np.where(of_one & (one_kind == other_kind), np.array([*chances, 0.0])[one_kind], 0.0)
+    used = np.flatnonzero(data.used)
+    place = np.searchsorted(used, pairs)
+    incident = log.responses["incident"][data.drives.response[used]]
+    route = len(placed.centres) * data.drives.start[used] + placed.area[incident]
+    left, mean = (data.drives.minutes - data.mean)[used], data.mean[used]
 
     def fit(some: NDArray[np.bool_]) -> SharedDelayFit:
         return fit_shared_delay(
             left,
-            data.mean,
+            mean,
             shared[some],
-            pairs[some],
+            place[some],
             incident,
+            route,
             step_minutes=driving.step_minutes,
             at_once=at_once[some],
         )
