@@ -32,6 +32,24 @@ def test_it_is_near_the_optimum_at_high_load() -> None:
     assert gap < of_mean_field / 2.0
 
 
+@pytest.mark.parametrize(("side", "trucks", "load", "seed"), [(7, 10, 0.4, 4), (6, 12, 0.8, 4), (8, 14, 0.8, 4)])
+def test_it_is_not_later_than_closest_first_where_nearly_all_are_late(
+    side: int, trucks: int, load: float, seed: int
+) -> None:
+    """What nobody can avoid moves no payment; and where incidents find too few trucks, one band has better values."""
+    city = runcard.generate_grid(side=side, num_stations=trucks, load=load, seed=seed, gamma=0.05)
+    problem = runcard.dispatch_problem(city, minutes=False)
+    late, closest = (runcard.evaluate(runcard.solve(problem, name)).late_fraction for name in (NAME, "closest-first"))
+    assert late < closest
+
+
+def test_a_fleet_smaller_than_what_incidents_need_has_values() -> None:
+    """There is no band then: every incident takes all trucks, and the optimum is found."""
+    problem = make_problem([1, 1], [3, 1], seed=1, load=0.3)
+    late = [runcard.evaluate(runcard.solve(problem, name)).cost for name in (NAME, "optimal")]
+    assert late[0] == pytest.approx(late[1])
+
+
 def test_stations_of_several_trucks_and_needs() -> None:
     """Tables by station serve teams of one to three trucks, and come near the optimum."""
     problem = make_problem([2, 1, 3, 1, 2], [1, 2, 3, 2, 1, 2, 2, 3], seed=4, load=0.3)
