@@ -294,6 +294,28 @@ def test_roads_that_the_network_has_wrong_are_not_shared_delay(tmp_path: Path) -
     assert shared.high < 0.2
 
 
+def test_drives_from_elsewhere_are_said_and_widen_the_intervals(tmp_path: Path) -> None:
+    """With one drive in twelve from anywhere each number of driving still holds its truth, and carries a warning."""
+    city = road_city()
+    inside = {name: 0 for name in TRUTH if name.startswith(("driving.", "shared"))}
+    for seed in range(3):
+        log, _ = made_up(tmp_path, true_city(city), incidents=1500, seed=seed)
+        rng, rows = np.random.default_rng(seed), log.responses
+        stray = rng.random(len(rows)) < 1.0 / 12.0
+        rows["on_scene"][stray] = rows["en_route"][stray] + 60.0 * rng.gamma(6.0, 1.5, stray.sum())
+        fit = fit_city(city, log)
+        assert fit.share_strays == pytest.approx(1.0 / 12.0, abs=0.025)
+        assert fit.document()["away"]["strays"] == fit.share_strays
+        assert sum("of the drives are strays" in note for note in fit.notes) == 1
+        for name in inside:
+            one = fit.number(name)
+            inside[name] += one.low <= TRUTH[name] <= one.high
+            assert "without strays" in one.note
+            assert one.low <= one.value <= one.high
+    assert min(inside.values()) >= 2, inside
+    assert sum(inside.values()) >= 14, inside
+
+
 def without(city: City, **changes: object) -> City:
     """The city with some changes."""
     return replace(city, **changes)

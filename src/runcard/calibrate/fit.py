@@ -46,6 +46,7 @@ from runcard.calibrate.numbers import Fitted, finite_or_none, mean_interval, ove
 from runcard.calibrate.placing import Placed, of_placed, place_incidents
 from runcard.calibrate.rates import RateFit, fit_rates, total_rates
 from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
+from runcard.calibrate.strays import Strays, find_strays
 from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
 from runcard.calibrate.turnout import LEAST_TIMES, TOGETHER, TogetherFit, TurnoutFit, fit_together, fit_turnout
 from runcard.city.aprons import without_aprons
@@ -86,6 +87,10 @@ class DrivingData:
     """Without aprons; the link numbers are those of the fitted city too."""
     mean: Floats
     """[drive] mean minutes in the fitted city, the start included."""
+    paired: NDArray[np.bool_]
+    """[drive] whether shared delay is found from it, too: no clear stray."""
+    strays: Strays | None
+    """Drives that have nothing to do with their route, if the log shows that there are some."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +128,11 @@ class Fit:
     notes: tuple[str, ...]
     """What a reader of the numbers should know."""
 
+    @property
+    def share_strays(self) -> float:
+        """The part of drives that have nothing to do with their route, 0 if the log does not show any."""
+        return 0.0 if self.driving_data.strays is None else self.driving_data.strays.share
+
     @cached_property
     def link_minutes(self) -> Floats:
         """The mean minutes of each link of the fitted city, and behind them those of an apron at each of its nodes."""
@@ -145,7 +155,7 @@ class Fit:
             "rejected": self.log.rejected.counts,
             "numbers": [one.document() for one in self.numbers],
             "away": {"sent before they could be home": self.num_away, "faster than the road": self.num_too_fast,
-                     "so fast by chance": self.too_fast_by_chance},
+                     "so fast by chance": self.too_fast_by_chance, "strays": self.share_strays},
             "slow_drives": self.num_slow,
             "lognormal_better": self.driving.lognormal_better,
             "clock_times_twice": self.log.read_twice,
@@ -218,6 +228,12 @@ def fit_city(
     away = is_away(roads, log, placed, station, scale_minutes=driving.scale_minutes)
     turnout, together = _fit_turnouts(log, station, away)
     shared = _fit_shared(log, placed, data, driving, roads, together)
+    if data.strays is not None:
+        notes.append(
+            f"about {data.strays.share:.0%} of the drives are strays: they fit no route, as those of units that were "
+            "not at home. Which ones nobody can tell; the numbers of driving are those of all drives, and their "
+            "intervals are wide enough for the drives from home alone"
+        )
     if drives.unknown_home:
         notes.append(f"{drives.unknown_home:,} drives of units without a known station are not used")
     say("fitting busy times and what is sent")
@@ -237,7 +253,7 @@ def fit_city(
         [
             *_rate_numbers(types, counts, num_days, found_periods, spread),
             *_sent_numbers(sent, types, busy),
-            *_time_numbers(turnout, together, driving, shared),
+            *_time_numbers(turnout, together, driving, data.strays, shared),
         ],
         {**kept, **overrule},
     )
@@ -310,9 +326,15 @@ def _fit_driving(city: City, log: Log, placed: Placed, station: Ints) -> tuple[D
         if same and (away == drives.away).all():
             break
         drives = replace(drives, away=away)
-    used = used.copy()
-    used[used] = found.counted
-    data = DrivingData(drives, used, path.ravel().astype(np.int64), paths, found.mean(by_class))
+    strays = find_strays(drives.minutes[used], by_class[used], found)
+    counted = used.copy()
+    counted[used] = found.counted
+    paired = counted.copy()
+    if strays is not None:
+        paired[used] &= ~strays.clear
+    data = DrivingData(
+        drives, counted, path.ravel().astype(np.int64), paths, found.mean(by_class), paired=paired, strays=strays
+    )
     return found, data, roads
 
 
@@ -347,7 +369,7 @@ def _fit_shared(
 ) -> SharedDelayFit:
     if driving.step_minutes > COARSE_MINUTES:
         return SharedDelayFit(0.0, 0.0, 1.0, 0, 0.0, nan)
-    pairs = pairs_together(log, data.drives, data.used)
+    pairs = pairs_together(log, data.drives, data.paired)
     minutes = np.array([link.mean_minutes for link in roads.links])
     shared = data.paths.shared(data.path[pairs[:, 0]], data.path[pairs[:, 1]], minutes)
     of_one = data.drives.start[pairs[:, 0]] == data.drives.start[pairs[:, 1]]
@@ -356,11 +378,12 @@ def _fit_shared(
     chances = [max(0.0, one.correlation) if (one := together.get(kind)) else 0.0 for kind in log.kinds]
     one_kind, other_kind = log.responses["kind"][data.drives.response][pairs].T
     at_once = np.where(of_one & (one_kind == other_kind), np.array([*chances, 0.0])[one_kind], 0.0)
-    used = np.flatnonzero(data.used)
+    used = np.flatnonzero(data.paired)
     place = np.searchsorted(used, pairs)
     incident = log.responses["incident"][data.drives.response[used]]
     route = len(placed.centres) * data.drives.start[used] + placed.area[incident]
     left, mean = (data.drives.minutes - data.mean)[used], data.mean[used]
+    dilution = 1.0 if data.strays is None else data.strays.dilution
 
     def fit(some: NDArray[np.bool_]) -> SharedDelayFit:
         return fit_shared_delay(
@@ -370,6 +393,7 @@ def _fit_shared(
             place[some],
             incident,
             route,
+            dilution=dilution,
             step_minutes=driving.step_minutes,
             at_once=at_once[some],
         )
@@ -548,6 +572,7 @@ def _time_numbers(
     turnout: Mapping[str, TurnoutFit],
     together: Mapping[str, TogetherFit],
     driving: DrivingFit,
+    strays: Strays | None,
     shared: SharedDelayFit,
 ) -> list[Fitted]:
     found = []
@@ -576,15 +601,21 @@ def _time_numbers(
                 )
             )
         found.append(_together_number(f"turnout.{kind}.shared", together[kind]))
-    for name, value, half, note in (
-        ("driving.start_minutes", driving.start_minutes, driving.start_half, "of every drive, besides the road"),
+    rows = (
+        ("start_minutes", driving.start_minutes, driving.start_half, "of every drive, besides the road"),
         *(
-            (f"driving.factor.{road}", float(factor), float(wide), "times the minutes of the roads")
+            (f"factor.{road}", float(factor), float(wide), "times the minutes of the roads")
             for road, factor, wide in zip(driving.classes, driving.factors, driving.factor_halves, strict=True)
         ),
-        ("driving.scale_minutes", driving.scale_minutes, driving.scale_half, "variance per minute of driving"),
-    ):
-        found.append(Fitted(name, value, max(0.0, value - half), value + half, driving.num_trips, "drives", note))
+        ("scale_minutes", driving.scale_minutes, driving.scale_half, "variance per minute of driving"),
+    )
+    for place, (name, value, half, note) in enumerate(rows):
+        low = high = value
+        if strays is not None:
+            without = float(strays.numbers[place])
+            low, high, note = min(low, without), max(high, without), f"{note}; without strays {without:.3g}"
+        low, high = max(0.0, low - half), high + half
+        found.append(Fitted(f"driving.{name}", value, low, high, driving.num_trips, "drives", note))
     note = "too few pairs drove together to tell: 0 is taken"
     if driving.step_minutes > COARSE_MINUTES:
         note = "the clock is too coarse to tell: 0 is taken"
@@ -592,6 +623,8 @@ def _time_numbers(
         note = f"correlation {shared.correlation:.2f}, {shared.shared_minutes:.2f} min together; {shared.apart}"
         if shared.low <= 0.0 and shared.high >= 1.0:
             note = f"the log cannot tell: 0 is taken; {shared.apart}"
+        elif strays is not None and shared.value > 0.0:
+            note += f"; without strays {min(1.0, strays.dilution * shared.value):.2f}"
     found.append(Fitted("shared_delay", shared.value, shared.low, shared.high, shared.num_pairs, "pairs", note))
     return found
 
