@@ -5,15 +5,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy.stats import expon, gamma
 from tests.calibrate.cities import made_up, road_city, true_city
 
-from runcard.calibrate.homes import find_drives, find_homes, is_away, origins, roster_of, too_fast, with_roster_kinds
+from runcard.calibrate.fit import fit_city
+from runcard.calibrate.homes import (
+    find_drives,
+    find_homes,
+    is_away,
+    origins,
+    placed_again,
+    roster_of,
+    station_nodes,
+    too_fast,
+    with_roster_kinds,
+)
 from runcard.calibrate.log import Log, read_log
 from runcard.calibrate.mapping import LogMapping
 from runcard.calibrate.placing import place_incidents
 from runcard.calibrate.trips import minutes_between
-from runcard.city import City
+from runcard.city import City, Station
+from runcard.city.aprons import with_aprons, without_aprons
 
 
 def without_roster(city: City) -> City:
@@ -59,7 +71,67 @@ def test_homes_are_found_again_by_drives(log: Log) -> None:
     homes = find_homes(without_roster(city), log, place_incidents(city, log))
     truth = {unit.unit_id: (unit.station_id, unit.kind) for unit in city.units}
     assert {home.unit: (home.station, home.kind) for home in homes} == truth
-    assert min(home.margin for home in homes) > 0.03
+
+
+def test_units_are_placed_again_when_driving_is_fitted(tmp_path: Path) -> None:
+    """Where every drive has a long start the first guess is wrong for some units; the fitted law puts them right.
+
+    Margins are log likelihoods: those of an independent sum with scipy's densities.
+    """
+    city = road_city()
+    log, _ = made_up(tmp_path, with_aprons(without_aprons(true_city(city)), 3.5), incidents=500, seed=2)
+    plain, truth = without_roster(city), {unit.unit_id: unit.station_id for unit in city.units}
+    guessed = find_homes(plain, log, placed := place_incidents(plain, log))
+    assert sum(home.station != truth[home.unit] for home in guessed) == 2
+    fit = fit_city(plain, log)
+    assert {home.unit: home.station for home in fit.homes} == truth
+    assert not any("doubtful" in note for note in fit.notes)
+    rows, roads = log.responses, without_aprons(fit.city)
+    minutes, scale = (rows["on_scene"] - rows["en_route"]) / 60.0, fit.driving.scale_minutes
+    nodes = [int(node) for node in station_nodes(roads)]
+    for home in fit.homes[:2]:
+        own = np.flatnonzero((rows["unit"] == log.units.index(home.unit)) & (minutes > 0.0))
+        mean = fit.driving.start_minutes + minutes_between(roads, nodes, placed.node[rows["incident"][own]])
+        density = 0.9 * gamma.pdf(minutes[own], mean / scale, scale=scale)
+        usual = minutes[minutes > 0.0].mean()
+        likelihood = np.log(density + 0.1 * expon.pdf(minutes[own], scale=usual)).sum(axis=1)
+        best, second = np.sort(likelihood)[:-3:-1]
+        assert city.stations[int(likelihood.argmax())].station_id == home.station
+        assert home.margin == pytest.approx(best - second)
+        assert home.margin > 30.0
+
+
+def test_a_home_that_is_no_better_than_another_is_doubtful(tmp_path: Path) -> None:
+    """With a second station at the same corner nobody can tell which of the two it is: margin 0, and it is said."""
+    city = road_city()
+    log, _ = made_up(tmp_path, true_city(city), incidents=300)
+    plain = without_roster(city)
+    plain = replace(plain, stations=(*plain.stations, Station("s5", city.stations[1].node_id, trucks=1)))
+    fit = fit_city(plain, log)
+    at = {home.unit: home for home in fit.homes}
+    unsure = [unit.unit_id for unit in city.units if unit.station_id == "s2"]
+    assert [at[unit].margin for unit in unsure] == [0.0] * 3
+    assert [note for note in fit.notes if "doubtful" in note] == [
+        f"the home of {', '.join(sorted(unsure))} is doubtful: from another station their drives are nearly as likely, "
+        "or more (odds below 50 to 1); a roster says where they stand, or log.home_pattern in the mapping"
+    ]
+
+
+def test_a_first_guess_stays_where_the_drives_do_not_say_more(tmp_path: Path) -> None:
+    """A unit moves only if its drives are surely likelier from elsewhere, and not at all if it may not."""
+    city = road_city()
+    log, _ = made_up(tmp_path, true_city(city), incidents=300)
+    plain = without_roster(city)
+    placed, fit = place_incidents(plain, log), fit_city(plain, log)
+    wrong = [replace(home, station="s1") for home in fit.homes]
+    roads = without_aprons(fit.city)
+    right = placed_again(wrong, roads, log, placed, fit.driving)
+    assert [home.station for home in right] == [home.station for home in fit.homes]
+    stayed = placed_again(wrong, roads, log, placed, fit.driving, move=False)
+    assert {home.station for home in stayed} == {"s1"}
+    assert min(home.margin for home in stayed) < -4.0
+    by_name = [replace(home, known_by="name") for home in wrong]
+    assert placed_again(by_name, roads, log, placed, fit.driving) == by_name
 
 
 def log_of(tmp_path: Path, *rows: str, **columns: str) -> Log:
@@ -114,7 +186,7 @@ def test_units_that_may_still_be_on_their_way_home(tmp_path: Path) -> None:
     station = origins(city, log, find_homes(city, log, placed))
     nodes = {node.node_id: number for number, node in enumerate(city.nodes)}
     way = float(minutes_between(city, [nodes["n44"]], [nodes["n00"]])[0, 0])
-    longer = stats.gamma(way / scale, scale=scale).sf([12.0, 16.0])
+    longer = gamma(way / scale, scale=scale).sf([12.0, 16.0])
     assert longer[0] > 0.01 > longer[1]
     assert is_away(city, log, placed, station).tolist() == [False, False, False]
     assert is_away(city, log, placed, station, scale_minutes=scale).tolist() == [False, True, False]

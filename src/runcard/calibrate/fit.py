@@ -3,7 +3,7 @@
 In this order: where incidents are, what they are and what goes there; where units live, how long they take to leave and
 to drive, and how much two of them are delayed together; how long they are busy; when incidents happen and where. Roads
 keep their shape. Their minutes are multiplied by the factors of their classes, and because that changes routes and the
-way home, driving is fitted again until they stay.
+way home, driving is fitted again until they stay. A unit that was placed by its drives is placed again after the fit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +21,14 @@ from runcard.calibrate.driving import DrivingFit, SharedDelayFit, fit_driving, f
 from runcard.calibrate.homes import (
     Drives,
     Home,
+    doubtful,
     expected_too_fast,
     find_drives,
     find_homes,
     is_away,
     node_numbers,
     origins,
+    placed_again,
     too_fast,
     with_roster_kinds,
     without_home,
@@ -57,6 +59,8 @@ from runcard.errors import InputError
 
 ROUNDS: Final = 4
 """Fits of driving, at most: each may change routes a little."""
+MOVES: Final = 2
+"""How often, at most, units that were placed by their drives are placed again after a fit."""
 SAME_FACTOR: Final = 1e-4
 ONE_TYPE: Final = "incident"
 """The type of every incident of a log that does not say it."""
@@ -216,13 +220,19 @@ def fit_city(
     say("finding homes")
     homes = find_homes(city, log, placed, home_pattern) if log.units else []
     notes += without_home(log, homes)
-    station = origins(city, log, homes)
-    say("fitting driving times")
-    try:
-        driving, data, roads = _fit_driving(city, log, placed, station)
-    except InputError as error:
-        placed_by = f"{(station >= 0).sum():,} of {len(station):,} responses come from a known station"
-        raise InputError(f"{log.name}: {error}; {placed_by}") from None
+    for moves_left in reversed(range(MOVES + 1)):
+        station = origins(city, log, homes)
+        say("fitting driving times")
+        try:
+            driving, data, roads = _fit_driving(city, log, placed, station)
+        except InputError as error:
+            placed_by = f"{(station >= 0).sum():,} of {len(station):,} responses come from a known station"
+            raise InputError(f"{log.name}: {error}; {placed_by}") from None
+        before = [home.station for home in homes]
+        homes = placed_again(homes, roads, log, placed, driving, move=moves_left > 0)
+        if [home.station for home in homes] == before:
+            break
+    notes += doubtful(homes)
     drives = data.drives
     # Units that are on the road leave at once: a few of them would make turnout much more variable.
     away = is_away(roads, log, placed, station, scale_minutes=driving.scale_minutes)

@@ -1,10 +1,18 @@
 """Where units live, and whether they were there when they were sent.
 
 **Homes.** A unit of the city's roster lives where that says. For a log without a roster a pattern in the mapping can
-read the station from the unit's name. All others are placed by their drives: the home is the station for which driving
-times D fit the routes best,
+read the station from the unit's name. All others are placed by their drives: at first the home is the station for which
+driving times D fit the routes best,
 
     Σ | log(D + 1/2) - log(a F + 1/2) |   smallest,   F the mean minutes from the station, a the median of all D / F.
+
+This knows no start and no speeds of roads. When they are fitted, every station i has a likelihood
+
+    l_i = Σ log( (1 - e) gamma(D; mean M_i, variance θ M_i) + e exponential(D; mean of all drives) ),    e = `ASTRAY`,
+
+the second part being drives that began elsewhere, so that none of them decides. A unit is moved only if the likelihood
+is sure, l_j - l_i > `SURE`: where routes explain little, the first way is the better one. The margin l_i - max l_j says
+how sure a home is, and homes of less than `SURE` are named.
 
 **Away.** A unit that is sent sooner after it was free than the drive home takes was not at home. So was one that
 arrives in much less time than the road from home takes; but chance does that too, so these are only counted.
@@ -18,9 +26,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.driving import EXACT_MINUTES, shown_by
+from runcard.calibrate.driving import EXACT_MINUTES, FLOOR_MINUTES, DrivingFit, shown_by
 from runcard.calibrate.log import Log
 from runcard.calibrate.placing import Placed
+from runcard.calibrate.strays import log_density
 from runcard.calibrate.trips import minutes_between
 from runcard.city.model import City, Unit
 
@@ -31,6 +40,10 @@ TOO_FAST: Final = 1.0 / 3.0
 """A drive that takes less than this part of the mean is faster than the road allows."""
 LONG: Final = 3.0
 """Standard deviations; next to no way home takes so much longer than usual."""
+ASTRAY: Final = 0.1
+"""The part of drives that may have begun elsewhere, when a home is looked for."""
+SURE: Final = 4.0
+"""In log likelihood: odds of 50 to 1."""
 SHORT_MINUTES: Final = 2.0
 """From homes nearer than this nothing can be told."""
 
@@ -47,7 +60,7 @@ class Home:
     station: str
     known_by: str
     margin: float = 0.0
-    """By drives: how much worse the second best station fits, per drive."""
+    """By drives: its log likelihood less that of the best other station, when driving is fitted."""
 
 
 def node_numbers(city: City) -> dict[str, int]:
@@ -99,29 +112,84 @@ def _kind_of_units(log: Log) -> list[str]:
     return [log.kinds[int(row.argmax())] if row.any() else "" for row in votes]
 
 
-def _by_drives(city: City, log: Log, placed: Placed, units: list[int], kinds: list[str]) -> list[Home]:
+@dataclass(frozen=True, eq=False)
+class _Trips:
+    """The drives of units, and how far each would be from every station."""
+
+    unit: Ints
+    minutes: Floats
+    from_station: Floats
+    """[station, drive] mean minutes."""
+
+
+def _trips(city: City, log: Log, placed: Placed) -> _Trips:
     rows = log.responses
     minutes = (rows["on_scene"] - rows["en_route"]) / 60.0
     node = placed.node[rows["incident"]]
     usable = np.isfinite(minutes) & (minutes > 0.0) & (node >= 0) & (rows["unit"] >= 0)
-    if not usable.any():
-        return []
     ends, place = np.unique(node[usable], return_inverse=True)
-    from_station = minutes_between(city, station_nodes(city), ends)  # [station, end]
-    near = from_station.min(axis=0)[place]
-    pace = float(np.median(minutes[usable] / np.maximum(near, 0.25)))
+    return _Trips(rows["unit"][usable], minutes[usable], minutes_between(city, station_nodes(city), ends)[:, place])
+
+
+def _by_drives(city: City, log: Log, placed: Placed, units: list[int], kinds: list[str]) -> list[Home]:
+    """A first guess, without a fit of driving."""
+    trips = _trips(city, log, placed)
+    if not len(trips.minutes):
+        return []
+    pace = float(np.median(trips.minutes / np.maximum(trips.from_station.min(axis=0), 0.25)))
     found = []
     for unit in units:
-        own = rows["unit"][usable] == unit
+        own = trips.unit == unit
         if own.sum() < LEAST_DRIVES:
             continue
-        drives, expected = np.log(minutes[usable][own] + 0.5), from_station[:, place[own]]
-        misfit = np.abs(drives - np.log(pace * expected + 0.5)).mean(axis=1)
-        order = np.argsort(misfit)
-        margin = float(misfit[order[1]] - misfit[order[0]]) if len(order) > 1 else np.inf
-        station = city.stations[int(order[0])].station_id
-        found.append(Home(log.units[unit], kinds[unit], station, "drives", margin))
+        drives, expected = np.log(trips.minutes[own] + 0.5), np.log(pace * trips.from_station[:, own] + 0.5)
+        station = int(np.abs(drives - expected).mean(axis=1).argmin())
+        found.append(Home(log.units[unit], kinds[unit], city.stations[station].station_id, "drives"))
     return found
+
+
+def placed_again(
+    homes: list[Home], city: City, log: Log, placed: Placed, driving: DrivingFit, *, move: bool = True
+) -> list[Home]:
+    """The homes with their margins on the roads of a fit; those found by drives move, if they may, where it is sure."""
+    if all(home.known_by != "drives" for home in homes):
+        return homes
+    trips = _trips(city, log, placed)
+    drives, usual = np.maximum(trips.minutes, FLOOR_MINUTES), float(trips.minutes.mean())
+    elsewhere = np.log(ASTRAY) + log_density(drives, usual, usual**2)
+    numbers = {name: number for number, name in enumerate(log.units)}
+    stations = {station.station_id: number for number, station in enumerate(city.stations)}
+    found = []
+    for home in homes:
+        if home.known_by == "drives":
+            own = trips.unit == numbers[home.unit]
+            mean = np.maximum(driving.start_minutes + trips.from_station[:, own], FLOOR_MINUTES)
+            from_here = np.log1p(-ASTRAY) + log_density(drives[own], mean, driving.scale_minutes * mean)
+            likelihood, at = np.logaddexp(from_here, elsewhere[own]).sum(axis=1), stations[home.station]
+            best = int(likelihood.argmax())
+            if move and likelihood[best] - likelihood[at] > SURE:
+                at = best
+            margin = float(likelihood[at] - np.delete(likelihood, at).max(initial=-np.inf))
+            home = replace(home, station=city.stations[at].station_id, margin=margin)
+        found.append(home)
+    return found
+
+
+def doubtful(homes: Sequence[Home]) -> list[str]:
+    """A note on the units that were placed by their drives and may as well live elsewhere, if there are any."""
+    unsure = sorted(home.unit for home in homes if home.known_by == "drives" and home.margin < SURE)
+    if not unsure:
+        return []
+    return [
+        f"the home of {_named(unsure)} is doubtful: from another station their drives are nearly as likely, or more "
+        "(odds below 50 to 1); a roster says where they stand, or log.home_pattern in the mapping"
+    ]
+
+
+def _named(units: Sequence[str]) -> str:
+    """The first units, and how many there are besides."""
+    more = f" and {len(units) - MOST_NAMED} more" if len(units) > MOST_NAMED else ""
+    return ", ".join(units[:MOST_NAMED]) + more
 
 
 def without_home(log: Log, homes: Sequence[Home]) -> list[str]:
@@ -130,12 +198,10 @@ def without_home(log: Log, homes: Sequence[Home]) -> list[str]:
     lost = sorted(unit for unit in log.units if unit not in known)
     if not lost:
         return []
-    more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
-    named = ", ".join(lost[:MOST_NAMED]) + more
     why = f"without {LEAST_DRIVES} drives they cannot be placed"
     if any(home.known_by == "roster" for home in homes):
         why = "they are not in the roster"
-    return [f"no station is known for {named}: {why} and are left out"]
+    return [f"no station is known for {_named(lost)}: {why} and are left out"]
 
 
 def roster_of(homes: list[Home]) -> tuple[Unit, ...]:
