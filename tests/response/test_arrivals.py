@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import gamma
+from scipy.stats import binom, gamma
 from tests.response.oracles import delta, fork, late_of_one_station, line, ring, simulate, words
 
 from runcard.city import City, DemandPoint, Driving, Outside, Turnout
 from runcard.errors import InputError, SizeError
 from runcard.response.arrivals import Arrivals, p90_of
+from runcard.response.laws import branches
 from runcard.response.table import ResponseTable, response_table
 
 TEAMS = [(), (1,), (0, 0), (0, 1), (0, 0, 2), (1, 2, 3), (0, 1, 2, 3), (0, 0, 0, 1), (0, 0, 2, 2)]
@@ -248,3 +249,54 @@ def test_arrivals_beyond_memory_are_refused(make_grid: Any, monkeypatch: pytest.
     assert response_table(city).arrivals is None
     with pytest.raises(SizeError, match=r"2 stations and 4 demand points: .* of memory and 3.91 KiB are free"):
         response_table(city, arrivals=True)
+
+
+def chance_of_coupled(links: int, mean: float, driving: Driving, minutes: float, *, trucks: int, last: bool) -> float:
+    """The chance that the first, or the last, truck of one station is later: over how many links have the branch."""
+    kinds = branches(driving.cv or 0.0)
+    (chance, together), (_, apart) = kinds if driving.coupled_branch == "short" else kinds[::-1]
+    total = 0.0
+    for met in range(links + 1):
+        # Over the quantiles of the time met together, close at both ends
+        u = (np.arange(4000) + 0.5) / 4000
+        u, weight = u**2 * (3.0 - 2.0 * u), 6.0 * u * (1.0 - u) / 4000
+        left = minutes - (gamma.ppf(u, met, scale=mean * together) if met else np.zeros_like(u))
+        own = gamma.cdf(left, links - met, scale=mean * apart) if met < links else (left >= 0.0).astype(float)
+        there = own**trucks if last else 1.0 - (1.0 - own) ** trucks
+        total += binom.pmf(met, links, chance) * float((weight * (1.0 - there)).sum())
+    return total
+
+
+@pytest.mark.parametrize("branch", ["short", "long"])
+@pytest.mark.parametrize(("links", "cv"), [(1, 4.0), (2, 4.0), (4, 2.0), (4, 4.0), (6, 1.5)])
+def test_percentiles_of_a_coupled_branch(make_city: Any, branch: str, links: int, cv: float) -> None:
+    """One of ten first arrivals, and of last ones, of two and three trucks on one road is beyond its percentile."""
+    driving = Driving("hyperexponential", cv=cv, coupled_branch=branch)
+    for trucks in (2, 3):
+        settings = {"trucks": [trucks], "trucks_per_incident": trucks, "driving": driving}
+        _, arrivals = arrivals_of(line(make_city, (6.0 / links,) * links, outside=Outside(2, 3.0), **settings))
+        for which in ("first", "last"):
+            given = {"trucks": trucks, "last": which == "last"}
+            p90 = arrivals.p90(which)[-1, 0]
+            low, high = (chance_of_coupled(links, 6.0 / links, driving, part * p90, **given) for part in (0.98, 1.02))
+            assert low >= 0.1 >= high, (which, trucks)
+
+
+def test_percentiles_of_slow_branches(make_city: Any) -> None:
+    """Where most times are far shorter than the deviation, percentiles of up to four trucks are right to 1 %."""
+    means = (1.0, 1.5, 2.0, 3.0, 4.0)
+    (chance, short), (rare, long) = branches(6.0)
+    edges = [(0, place, False, mean) for place, mean in enumerate(means, start=1)]
+    law = Driving("hyperexponential", cv=6.0)
+    for trucks in (1, 2, 4):
+        city = make_city(edges, [0], [1, 2, 3, 4, 5], driving=law, shared_delay=0.0, trucks=[trucks])
+        _, arrivals = arrivals_of(replace(city, trucks_per_incident=trucks, outside=Outside(4, 1.0)))
+        for place, mean in enumerate(means):
+
+            def of_team(t: float, last: bool, mean: float = mean, trucks: int = trucks) -> float:
+                later = float(chance * np.exp(-t / (mean * short)) + rare * np.exp(-t / (mean * long)))
+                return (1.0 - (1.0 - later) ** trucks if last else later**trucks) - 0.1
+
+            first, last = (brentq(of_team, 1e-9, 1e3, args=(which,)) for which in (False, True))
+            assert arrivals.p90("first")[-1, place] == pytest.approx(first, rel=0.01), (trucks, mean)
+            assert arrivals.p90("last")[-1, place] == pytest.approx(last, rel=0.01), (trucks, mean)

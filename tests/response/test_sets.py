@@ -18,9 +18,13 @@ from tests.response.oracles import (
     smaller_teams,
     words,
 )
+from tests.response.test_tree import engines
 
 from runcard.city import Driving, Outside, Turnout
+from runcard.response.lattice import Lattice
 from runcard.response.laws import driving_laws
+from runcard.response.point_tree import times_on
+from runcard.response.sets import Sets
 from runcard.response.table import response_table
 
 LAWS = [
@@ -195,3 +199,43 @@ def test_a_truck_at_the_demand_point(make_city: Any) -> None:
     table = response_table(city)
     row = table.teams.number([0, 1, 1])
     assert (table.p_late[row, 2], table.mean_minutes[row, 2]) == pytest.approx((0.0, 0.0), abs=1e-6)
+
+
+def test_the_chances_of_single_trucks_given_a_set_add_up(make_city: Any) -> None:
+    """With a coupled branch, P(a truck is there) over all sets of links is that of its own law: sets explain it."""
+    driving = Driving("hyperexponential", cv=2.0, coupled_branch="long")
+    city = delta(make_city, driving=driving, trucks_per_incident=3)
+    sets = engines(city, Sets)[0]
+    lattice = Lattice(3.5, 256)
+    times, together = times_on(sets.travel, lattice), sets._sets_at(0, 256)
+    assert not together.drawn
+    trees = sets._trees(0, together)
+    found = np.array([sets._single(tree, times, together.shared, lattice.end) for tree in trees])
+    alone = trees[0].arrived_by_target(times, trees[0].arrived(times, 1))[sets.teams.of_size(1), 0]
+    assert found.std(axis=0).min() > 0.05
+    np.testing.assert_allclose(together.weights @ found, alone, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("trucks", [3, 4])
+@pytest.mark.parametrize("branch", ["short", "long"])
+def test_minutes_of_a_coupled_branch(make_city: Any, branch: str, trucks: int) -> None:
+    """Mean minutes of teams that share parts of roads lie in the intervals of times that are drawn, but for 0.02."""
+    city = delta(make_city, driving=Driving("hyperexponential", cv=1.6, coupled_branch=branch))
+    table = response_table(replace(city, trucks_per_incident=trucks))
+    assert table.minutes_error < 0.02
+    check_by_simulation(replace(city, trucks_per_incident=trucks), TEAMS, 100_000, arrivals=(1,))
+
+
+@pytest.mark.parametrize(
+    "driving",
+    [Driving(fixed_part=0.1), Driving("gamma", cv=0.5), Driving("gamma", scale_minutes=0.5), LAWS[4]],
+    ids=words,
+)
+def test_no_minutes_are_negative(make_city: Any, driving: Driving) -> None:
+    """Where a truck is at the demand point the first takes no time, and never less than none."""
+    for trucks, q in product((1, 2, 3), (1.0,) if driving.coupled_branch else (0.0, 0.5, 1.0)):
+        city = ring(make_city, driving=driving, shared_delay=q, trucks_per_incident=trucks, trucks=[4, 2])
+        table = response_table(city, arrivals=True)
+        assert table.arrivals is not None
+        assert table.mean_minutes.min() == 0.0
+        assert table.arrivals.last_minutes.min() >= 0.0

@@ -66,7 +66,7 @@ def later_together(travel: Travel, teams: Teams, points: Points) -> Later:
     """How much later the first truck of every pair is at some demand points because of what is met together."""
     found, error, two = np.zeros((2, len(teams), len(points))), 0.0, teams.of_size(2)
     first, second = teams.stations[two, :2].T
-    reach = _reach(travel, teams, points)
+    reach = reach_of(travel, teams, points)
     of_pairs = np.maximum(reach[first], reach[second])
     wanted = travel.routes.shared_links[:, :, points][first, second] > 0
     longest = float(of_pairs.max(where=wanted, initial=0.0))
@@ -99,7 +99,7 @@ def steps_of_differences(travel: Travel) -> int:
     return STEPS * max(1, ceil(deviation / DEVIATIONS_PER_STEPS))
 
 
-def _reach(travel: Travel, teams: Teams, points: Points) -> Floats:
+def reach_of(travel: Travel, teams: Teams, points: Points) -> Floats:
     """[I, place in points] how far the times of trucks reach, on the longer road where there are two."""
     links = travel.routes.roads.minutes
     apart = np.maximum(travel.routes.sums(travel.laws.apart.variance(links) ** 2), 0.0) ** 0.25  # few of many are slow

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.response import tree_kernels as kernels
-from runcard.response.differences import steps_of_differences
+from runcard.response.differences import reach_of, steps_of_differences
 from runcard.response.lattice import Floats, Lattice
 from runcard.response.laws import Vector
 from runcard.response.link_sets import Together, sets_of
@@ -36,7 +36,6 @@ from runcard.response.point_tree import Points, PointTree, Times, road_to, times
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
 from runcard.response.tree import (
-    LONG_DEVIATIONS,
     Found,
     chance_by,
     each_point,
@@ -244,7 +243,7 @@ class Sets:
         travel, needed, num = self.travel, self.needs.trucks[points], len(self.teams)
         known, error = self._pairs.means(points)
         known[0], known[self.teams.of_size(1)] = 0.0, travel.minutes[:, points]
-        reach = float((travel.minutes + LONG_DEVIATIONS * travel.deviations)[:, points].max())
+        reach = float(reach_of(travel, self.teams, points).max())
         first = 2 * steps_of_differences(travel)
         lattices = (Lattice(reach, steps) for steps in (first, 2 * first))
         known_at, times = (
