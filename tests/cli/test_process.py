@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.children import default_signals
 
 RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 
@@ -31,7 +32,8 @@ sys.exit(main())
 def start(code: str, *arguments: object) -> subprocess.Popen[str]:
     """A process that runs some code with these arguments."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with default_signals():
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def errors_of(err: str) -> str:

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from benchmarks.service_server import free_port
+from tests.children import default_signals
 from tests.service.audit.made_up import made_up
 
 from runcard.service.audit import open_audit
@@ -58,9 +59,9 @@ def test_nothing_that_is_computed_holds_up_the_end(policy_folder: Path, tmp_path
     log.close()
     port = free_port()
     words = ["serve", str(policy_folder / "optimal.policy"), "--audit", "log.sqlite", "--port", str(port)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    command = [sys.executable, "-c", SLOW, *words]
+    with default_signals():
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         _wait_until_ready(port, process)
         with ThreadPoolExecutor(4) as pool:

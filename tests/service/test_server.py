@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.children import default_signals
 
 from runcard.cli import main
 from runcard.cli import serve as serve_command
@@ -38,10 +39,11 @@ class Running:
 
     def __init__(self, folder: Path, *words: str) -> None:
         self.port = free_port()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "runcard", "serve", *words, "--port", str(self.port)],
-            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+        with default_signals():
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "runcard", "serve", *words, "--port", str(self.port)],
+                cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            )  # fmt: skip
 
     def ask(self, method: str, path: str, document: Any = None) -> tuple[int, Any]:
         """The status and the document of an answer."""

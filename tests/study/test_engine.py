@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
+from tests.children import default_signals
 
 from runcard.errors import InputError, RuncardError
 from runcard.study.engine import run_tasks
@@ -77,7 +78,8 @@ def test_a_killed_study_goes_on(tmp_path: Path, undisturbed: bytes) -> None:
     """Killed without warning, a study keeps what was done, and the same command ends with the same bytes."""
     path = tmp_path / "study"
     command = [sys.executable, "-c", RUN, *STUDY, "--jobs", "2", "-o", str(path)]
-    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with default_signals():
+        process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     parts = path / "parts"
     wait_until(lambda: parts.is_dir() and len(list(parts.glob("*.parquet"))) >= 2)
     os.killpg(process.pid, signal.SIGKILL)
@@ -94,7 +96,8 @@ def test_an_interrupted_study_says_how_far_it_was(tmp_path: Path) -> None:
     """Ctrl-C ends a study with exit code 130 and the number of tasks that are done."""
     path = tmp_path / "study"
     command = [sys.executable, "-c", RUN, *STUDY, "--jobs", "1", "-o", str(path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with default_signals():
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: (path / "parts").is_dir() and bool(list((path / "parts").glob("*.parquet"))))
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=300)
@@ -110,7 +113,8 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
     dask = [sys.executable, "-m", "dask"]
 
     def start(*arguments: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([*dask, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with default_signals():
+            return subprocess.Popen([*dask, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     processes = [
         start("scheduler", "--scheduler-file", str(found), "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
