@@ -16,7 +16,7 @@ from runcard.mdp.bound import BoundProgress, LowerBound
 from runcard.mdp.solve import solve_optimal
 
 PART = 0.9
-KEYS = ["city", "lower", "neighbourhood", "num_neighbourhoods", "steps", "seconds"]
+KEYS = ["city", "lower", "proven", "neighbourhood", "num_neighbourhoods", "steps", "seconds"]
 KEYS += ["incidents", "seed", "kinds", "policies"]
 
 

@@ -13,7 +13,7 @@ from tests.weeks import with_days
 from runcard import compare_department, generate_grid
 from runcard.outputs.compare import Comparison, compare_policies
 from runcard.outputs.department_comparison import DepartmentComparison
-from runcard.outputs.notebook import proven
+from runcard.outputs.notebook import ends_words
 from runcard.outputs.week_comparison import compare_week
 
 POLICIES = ("closest-first", "optimal")
@@ -94,7 +94,7 @@ def test_hostile_names_and_doubt_are_shown(plain: Comparison) -> None:
 @given(st.floats(0.0, 3.0), st.floats(0.0, 1.0))
 def test_a_shown_interval_holds_the_proven_one(lower: float, width: float) -> None:
     """Rounding never makes an interval smaller."""
-    low, high = ends(proven(lower, lower + width))
+    low, high = ends(ends_words(lower, lower + width))
     slack = 1e-12  # of reading the decimals again
     assert low <= 100.0 * lower + slack
     assert high >= 100.0 * (lower + width) - slack

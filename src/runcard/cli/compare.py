@@ -122,4 +122,4 @@ def compare(
             make_console().print(f"Wrote {curve}", soft_wrap=True)
     if found.failed:
         failed = ", ".join(found.failed)
-        raise NotConvergedError(f"{given.name}: not converged: {failed}; the proven intervals still hold")
+        raise NotConvergedError(f"{given.name}: not converged: {failed}; the intervals still hold")

@@ -52,7 +52,7 @@ Coordinates = Annotated[
     str | None,
     option("X,Y", "Its coordinates instead, as the city has them (longitude,latitude): the nearest node.", "--at-xy"),
 ]
-Tolerance = Annotated[float, option("X", "How close the proven bounds of `optimal` must come, relatively.")]
+Tolerance = Annotated[float, option("X", "How close the bounds of `optimal` must come, relatively.")]
 Horizon = Annotated[
     float | None, option("X", "The horizon T of one-step-queueing in busy times; from the load if left out.")
 ]

@@ -26,6 +26,10 @@ NOTHING_PROVEN = (
     "Nothing is proven yet of what these {units} could do at best: the bound is 0. More --steps, or a larger "
     "--neighbourhood, may raise it."
 )
+ESTIMATED = (
+    "This is estimated, not proven: the chances of being late come from a lattice, and how far they may be off, which "
+    "the bound counts, is an estimate."
+)
 BY_CHANCE = "A simulated value below the bound is below it by chance; more --incidents bring it nearer to the truth."
 NO_GAIN_PROVEN = "nothing proven"
 """Of the gain: it may be none, or less."""
@@ -45,6 +49,8 @@ def print_bound(city: City, found: CityBound, choices: Sequence[PolicyChoice]) -
     units = f"{found.kinds[0].kind}s" if len(found.kinds) == 1 else "units"
     for line in bound_lines(found, units=units, of_standards=of_standards):
         console.print(line)
+    if not found.proven:
+        console.print(ESTIMATED)
     console.print()
     for one in found.kinds if len(found.kinds) > 1 else ():
         units = counted(one.city.num_trucks, one.kind)

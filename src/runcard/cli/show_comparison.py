@@ -12,7 +12,7 @@ from runcard.cli.visible import visible
 from runcard.outputs.compare import ComparedPolicy, Comparison
 from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.weights import WeightComparison, WeightResult
-from runcard.outputs.words import in_decimals
+from runcard.outputs.words import certainty, in_decimals
 
 EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
 
@@ -67,15 +67,16 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     decimals = decimals_for(100.0 * one for one in late)
     per_day = decimals_for(result.evaluation.late_per_day for result in results)
     fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
-    headings = ["policy", "late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
+    sure = certainty(comparison.proven)
+    headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
     if any(result.standards for result in results):
         fewer = fewer.replace("late", "missed")
-        headings[1:4] = ["missed\nper 100", "proven\ninterval", "missed\nper day"]
+        headings[1:4] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day"]
         headings[-2] = fewer
     objective = comparison.problem.objective
     if objective != LATE:
         what = "minutes" if objective.weight is None else f"late + {objective.weight:g} min"
-        headings.append(f"{what},\nproven")
+        headings.append(f"{what},\n{sure}")
     rows: list[list[str | Text]] = [
         [
             named(result.name, converged=result.converged),
@@ -177,9 +178,10 @@ def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) 
     """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
     decimals = decimals_for(100.0 * point.late_fraction for point in points)
     finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
-    columns = ("late\n%", "proven\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
+    sure = certainty(points[0].result.proven)
+    columns = ("late\n%", f"{sure}\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
     if of_standards:
-        columns = ("missed\nper 100", "proven\ninterval", columns[2], "more missed\nper 100", *columns[4:])
+        columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
     rows = (
         (
             named(f"{point.weight:g}", converged=point.result.converged),

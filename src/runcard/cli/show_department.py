@@ -8,7 +8,7 @@ from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.week_comparison import WeekComparison
-from runcard.outputs.words import counted, in_decimals, incidents_a_day
+from runcard.outputs.words import certainty, counted, in_decimals, incidents_a_day
 
 
 def print_department(comparison: DepartmentComparison) -> None:
@@ -20,7 +20,8 @@ def print_department(comparison: DepartmentComparison) -> None:
     if len(kinds) > 1:
         console.print(department_table(comparison))
     if city.standards:
-        console.print("Missed, % of the incidents of each type, with proven intervals and mean minutes:", style="bold")
+        sure = certainty(comparison.proven)
+        console.print(f"Missed, % of the incidents of each type, with {sure} intervals and mean minutes:", style="bold")
         console.print(standard_table(comparison))
     for kind, one in kinds.items():
         units = counted(one.city.num_trucks, kind)
@@ -35,7 +36,7 @@ def department_table(comparison: DepartmentComparison) -> SplitTable:
     missed = [result.missed for result in results]
     decimals = decimals_for(100.0 * one for one in missed)
     per_day = decimals_for(comparison.city.incidents_per_day * one for one in missed)
-    headings = ["policy", "missed\nper 100", "proven\ninterval", "missed\nper day"]
+    headings = ["policy", "missed\nper 100", f"{certainty(comparison.proven)}\ninterval", "missed\nper day"]
     headings += ["fewer\nmissed, %", "above best\nat most, %", "time\ns"]
     rows: list[list[str | Text]] = [
         [

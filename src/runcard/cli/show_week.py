@@ -13,7 +13,7 @@ from runcard.cli.terminal import make_console
 from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.week_choice import pairs_by_hour
 from runcard.outputs.week_comparison import WeekComparison
-from runcard.outputs.words import in_decimals, incidents_a_day
+from runcard.outputs.words import certainty, in_decimals, incidents_a_day
 from runcard.simulate.department import DepartmentSimulation
 from runcard.simulate.result import Simulation
 
@@ -26,7 +26,8 @@ def print_week(comparison: WeekComparison) -> None:
     console.print("The mean of the week:", style="bold")
     console.print(week_table(comparison))
     if city.standards:
-        console.print("Missed, % of the incidents of each type, with proven intervals and mean minutes:", style="bold")
+        sure = certainty(comparison.proven)
+        console.print(f"Missed, % of the incidents of each type, with {sure} intervals and mean minutes:", style="bold")
         console.print(standard_table(comparison))
     what = "Missed per 100 incidents" if city.standards else "Late, %,"
     console.print(f"{what} in each period:", style="bold")
@@ -44,9 +45,10 @@ def week_table(comparison: WeekComparison) -> SplitTable:
     results, per_day = comparison.results, comparison.city.incidents_per_day
     missed = [result.missed for result in results]
     decimals, of_day = decimals_for(100.0 * one for one in missed), decimals_for(per_day * one for one in missed)
-    headings = ["policy", "late\n%", "proven\ninterval, %", "late\nper day", "response\nmean min", "fewer\nlate, %"]
+    sure = certainty(comparison.proven)
+    headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day", "response\nmean min", "fewer\nlate, %"]
     if comparison.city.standards:
-        headings[1:] = ["missed\nper 100", "proven\ninterval", "missed\nper day", headings[4], "fewer\nmissed, %"]
+        headings[1:] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day", headings[4], "fewer\nmissed, %"]
     rows: list[list[str | Text]] = [
         [
             named(result.name, converged=result.converged),

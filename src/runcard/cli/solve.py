@@ -34,7 +34,7 @@ def solve(
     """
     from runcard.city.files import read_city
     from runcard.cli.progress import Report
-    from runcard.cli.tables import city_line, proven_words
+    from runcard.cli.tables import city_line, interval_words
     from runcard.cli.terminal import make_console
     from runcard.errors import NotConvergedError
     from runcard.outputs.department_file import save_department
@@ -69,12 +69,13 @@ def solve(
                 found = solve_named(own, name, replace(options, progress=report.bounds))
                 certificate = found.certificate
                 if certificate is not None:
-                    proven = proven_words(given, certificate.lower, certificate.upper, kind)
+                    ends = certificate.lower, certificate.upper
+                    interval = interval_words(given, *ends, kind, proven=own.proven)
                     if not certificate.converged:
                         raise NotConvergedError(
-                            f"{given.name}: {words}{name} did not converge: {proven}; nothing was written"
+                            f"{given.name}: {words}{name} did not converge: {interval}; nothing was written"
                         )
-                    lines.append(f"{words}{name}: {proven}")
+                    lines.append(f"{words}{name}: {interval}")
                 elif words:
                     lines.append(f"{words}{name}")
                 solved.setdefault(period, {})[kind] = found

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from runcard.city.model import LATE, City, Objective
 from runcard.cli.visible import visible
-from runcard.outputs.words import TINY, counted, decimals_of, incidents_a_day
+from runcard.outputs.words import TINY, certainty, counted, decimals_of, incidents_a_day
 
 BEST: Final = "bold green"
 MIN_NAME: Final = 6
@@ -114,10 +114,11 @@ def objective_words(objective: Objective) -> str:
     return alone.get(objective.minimise, both)
 
 
-def proven_words(city: City, lower: float, upper: float, kind: str) -> str:
-    """Where the mean cost of an incident that needs a kind is proven to lie, in words."""
+def interval_words(city: City, lower: float, upper: float, kind: str, *, proven: bool) -> str:
+    """Where the mean cost of an incident that needs a kind is proven, or estimated, to lie, in words."""
+    sure = certainty(proven)
     of_late = city.objective.minimise == "late"
     if of_late and any(one.kind == kind for one in city.standards):
-        return f"missed standards per 100 incidents proven to lie in {outward(lower, upper, 6)}"
+        return f"missed standards per 100 incidents {sure} to lie in {outward(lower, upper, 6)}"
     ends = outward(lower, upper, 6, times=100 if of_late else 1) + (" %" if of_late else "")
-    return f"{objective_words(city.objective)} proven to lie in {ends}"
+    return f"{objective_words(city.objective)} {sure} to lie in {ends}"

@@ -134,9 +134,7 @@ def whatif(
                 size = f" ({size_in_words(path)})" if path.is_file() else ""
                 make_console().print(f"Wrote {path}{size}", soft_wrap=True)
     if found.failed:
-        raise NotConvergedError(
-            f"{given.name}: not converged: {', '.join(found.failed)}; the proven intervals still hold"
-        )
+        raise NotConvergedError(f"{given.name}: not converged: {', '.join(found.failed)}; the intervals still hold")
 
 
 def _one_more(

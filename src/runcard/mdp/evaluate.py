@@ -165,6 +165,6 @@ def _proven_mean(
     problem: DispatchProblem, solved: PolicyValue, measure: str | None = None, error: float | None = None
 ) -> tuple[float, float, float]:
     """The mean of the cost, or of a measure, whose values were solved for, and where it is proven to lie."""
-    lower, upper = problem.proven(solved.lower, solved.upper, measure, error=error)
+    lower, upper = problem.interval(solved.lower, solved.upper, measure, error=error)
     middle = (solved.lower + solved.upper) / (2.0 * problem.total_incidents_per_day)
     return min(max(middle, lower), upper), lower, upper

@@ -59,6 +59,7 @@ def dispatch_problem(
         array.flags.writeable = False  # nobody else has them, so that the problem need not copy them
     # A stable sort: of two stations equally close, the one listed first comes first.
     order = np.argsort(table.routes.drive_minutes, axis=0, kind="stable").T
+    proven = table.proven
     del table  # its routes take as much memory as the costs
     problem = DispatchProblem(
         trucks=np.array([station.trucks for station in city.stations], np.int64),
@@ -70,6 +71,7 @@ def dispatch_problem(
         measures=measures,
         cost_error=cost_error,
         measure_errors=errors,
+        proven=proven,
         p90_minutes=p90,
         arrivals=found,
         station_ids=tuple(station.station_id for station in city.stations),

@@ -12,7 +12,8 @@ reported, but not minimised, such as the chance of being late or the mean minute
 The numbers in `cost` may be off, by at most `cost_error`. The long-run mean cost of an incident is an average of costs,
 so it is off by at most as much, under every policy, and so is the smallest mean cost. Proven bounds on what the numbers
 give therefore become proven bounds on what the true costs give when both are moved outwards by `cost_error`. The same
-holds for each measure and its error.
+holds for each measure and its error. Where the errors are themselves estimated, as those of a lattice are, so are these
+bounds: `proven` says which, and whoever shows an interval calls it proven or estimated by that.
 """
 
 import hashlib
@@ -103,6 +104,8 @@ class DispatchProblem:
     """How far any finite cost may be from the true one."""
     measure_errors: Mapping[str, float] = field(default_factory=dict)
     """The same for each measure, 0 where left out. If "late" is the cost, its error is `cost_error`."""
+    proven: bool = True
+    """Whether these errors are bounds; else they are estimated."""
     objective: Objective = LATE
     """What `cost` counts."""
     station_ids: tuple[str, ...] = ()
@@ -267,13 +270,13 @@ class DispatchProblem:
         least = min(float(table.min(where=allowed, initial=0.0)) for table in (self.cost, *self.measures.values()))
         return -least
 
-    def proven(
+    def interval(
         self, lower: float, upper: float, measure: str | None = None, *, error: float | None = None
     ) -> tuple[float, float]:
-        """Where the true mean of the cost, or of a measure, is proven to lie, per incident.
+        """Where the true mean of the cost, or of a measure, lies, per incident: proven, or estimated.
 
         `lower` and `upper` are proven bounds, per day, on what the numbers of the problem give. A late fraction is also
-        proven to lie between 0 and 1, if all its chances do, and nothing is below 0 that has no number below 0. A
+        sure to lie between 0 and 1, if all its chances do, and nothing is below 0 that has no number below 0. A
         measure that is not the problem's own has the `error` that is given.
         """
         if error is None:

@@ -75,7 +75,7 @@ def solve_optimal(
             lower, upper = bounds.lower / total, bounds.upper / total
             progress(Progress(step=improvements, lower=lower, upper=upper, tolerance=tolerance))
         done = bounds.within(tolerance, total) or (not coarse and bounds.exhausted(total)) or stalled(gaps)
-        done = done or problem.proven(bounds.lower, bounds.upper)[0] > give_up_above
+        done = done or problem.interval(bounds.lower, bounds.upper)[0] > give_up_above
         if done or improvements == max_improvements:
             break
         coarse = coarse and bounds.gap >= backend.coarse_units * residuals.unit > 0.0
@@ -84,7 +84,7 @@ def solve_optimal(
         value = backend.sweep(rows, value, num_sweeps)
         sweeps += num_sweeps
         del rows  # else the next rows are made before these are let go
-    lower, upper = problem.proven(bounds.lower, bounds.upper)
+    lower, upper = problem.interval(bounds.lower, bounds.upper)
     return Solution(
         value=backend.levelled(value, residuals),
         lower=lower,

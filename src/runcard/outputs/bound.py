@@ -117,6 +117,8 @@ class CityBound:
     """As it was bounded: at constant rates."""
     lower: float
     """What no policy is below."""
+    proven: bool
+    """Whether that is proven; else the errors of the chances in it are estimated."""
     kinds: tuple[KindBound, ...]
     policies: tuple[BoundedPolicy, ...]
     incidents: int
@@ -129,6 +131,7 @@ class CityBound:
         return {
             "city": self.city.name,
             "lower": self.lower,
+            "proven": self.proven,
             "neighbourhood": max(one.neighbourhood for one in found),
             "num_neighbourhoods": sum(one.num_neighbourhoods for one in found),
             "steps": max(one.steps for one in found),
@@ -185,6 +188,7 @@ def bound_city(city: City, choices: Sequence[PolicyChoice], effort: BoundEffort)
     return CityBound(
         city=city,
         lower=lower,
+        proven=all(problem.proven for problem in counted.values()),
         kinds=tuple(kinds),
         policies=_of_city(choices, kinds, simulation, keeper, lower=lower, error=error),
         incidents=simulation.num_incidents,

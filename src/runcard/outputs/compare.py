@@ -24,7 +24,7 @@ DEFAULT_POLICIES = ("closest-first", "one-step", "optimal")
 
 @dataclass(frozen=True)
 class StandardResult:
-    """How often a policy misses a standard: the part of the incidents of its type, proven to lie in [lower, upper].
+    """How often a policy misses a standard: the part of the incidents of its type, which lies in [lower, upper].
 
     None where there are no incidents of the type.
     """
@@ -46,9 +46,9 @@ class StandardResult:
 class ComparedPolicy:
     """What one policy of a comparison achieves.
 
-    Its late fraction is proven to lie in [lower, upper], and its mean cost, which is the late fraction unless the city
-    has another objective, in [cost_lower, cost_upper]; where solving gave bounds on the smallest mean cost of any
-    policy, as for the optimal one, that lies in [cost_lower, cost_upper] too.
+    Its late fraction lies in [lower, upper], proven or estimated, and its mean cost, which is the late fraction unless
+    the city has another objective, in [cost_lower, cost_upper]; where solving gave bounds on the smallest mean cost of
+    any policy, as for the optimal one, that lies in [cost_lower, cost_upper] too.
     """
 
     choice: PolicyChoice
@@ -78,6 +78,11 @@ class ComparedPolicy:
         return {one.standard.rule: one.miss_fraction for one in self.rules if one.miss_fraction is not None}
 
     @property
+    def proven(self) -> bool:
+        """Whether its intervals are proven; else they are estimated."""
+        return self.policy.problem.proven
+
+    @property
     def is_optimum(self) -> bool:
         """Whether its lower bound holds for every policy."""
         return self.policy.name == "optimal" and not self.of_other_rates
@@ -100,6 +105,7 @@ class ComparedPolicy:
             "improvement_over_first": self.improvement_over_first,
             "seconds": self.seconds,
             "converged": self.converged,
+            "proven": self.proven,
             **self.arrivals,
         } | (cost if with_cost else {})
 
@@ -117,6 +123,11 @@ class Comparison:
     city: City
     problem: DispatchProblem
     results: tuple[ComparedPolicy, ...]
+
+    @property
+    def proven(self) -> bool:
+        """Whether the intervals are proven; else they are estimated."""
+        return self.problem.proven
 
     @property
     def failed(self) -> list[str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, check_picture_file, write_picture
 from runcard.outputs.weights import WeightComparison, WeightResult
+from runcard.outputs.words import certainty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,8 +76,10 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
         axes.set_title(title, loc="left", fontweight="bold", fontsize=13, pad=10)
         figure.legend(frameon=False, loc="outside right upper")
         words = "Numbers are weights: how many late incidents a minute of mean response counts as. 0 counts late only."
-        proven = "\nGrey: no policy that sends as many trucks as are asked for can be there; proven." if optimal else ""
-        figure.supxlabel(words + proven, x=0.01, ha="left", fontsize=10)
+        if optimal:
+            sure = certainty(optimal[0].result.proven)
+            words += f"\nGrey: no policy that sends as many trucks as are asked for can be there; {sure}."
+        figure.supxlabel(words, x=0.01, ha="left", fontsize=10)
     return figure
 
 

@@ -23,7 +23,7 @@ class DepartmentResult:
 
     name: str
     missed: float
-    """The weighted sum of missed standards, proven to lie in [lower, upper]."""
+    """The weighted sum of missed standards, which lies in [lower, upper]."""
     lower: float
     upper: float
     improvement_over_first: float
@@ -46,6 +46,11 @@ class DepartmentComparison:
         from runcard.outputs.notebook import department_comparison_html  # it knows this class
 
         return department_comparison_html(self)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the intervals are proven; else they are estimated."""
+        return all(comparison.proven for comparison in self.kinds.values())
 
     @property
     def failed(self) -> list[str]:
@@ -119,6 +124,7 @@ class DepartmentComparison:
                     "improvement_over_first": result.improvement_over_first,
                     "seconds": result.seconds,
                     "converged": result.converged,
+                    "proven": self.proven,
                     "gap_to_optimum": result.gap_to_optimum,
                     "standards": [one.document() for one in result.standards],
                     "kinds": [{"kind": kind} | document for kind, document in own.items()],

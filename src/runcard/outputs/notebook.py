@@ -1,4 +1,4 @@
-"""Comparisons in a notebook: what each policy misses, with its proven interval, beside its mean response, and a map."""
+"""Comparisons in a notebook: what each policy misses, with its interval, beside its mean response, and a map."""
 
 from collections.abc import Iterable, Sequence
 from math import ceil, floor
@@ -10,8 +10,9 @@ from runcard.html_table import html_note, html_table
 from runcard.outputs.compare import Comparison, StandardResult
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.week_comparison import WeekComparison
+from runcard.outputs.words import certainty
 
-MISSED, LATE, PROVEN = "missed standards per 100 incidents", "late, %", "proven to lie in"
+MISSED, LATE = "missed standards per 100 incidents", "late, %"
 RESPONSE = "mean response, min"
 NOTE = "Response: until the first unit is there. The interval holds the exact number, whatever rounding did."
 
@@ -37,8 +38,8 @@ def comparison_html(comparison: Comparison) -> str:
     missed = [one.evaluation.late_fraction for one in results]
     minutes = [one.evaluation.mean_response_minutes for one in results]
     of_standards = any(one.standards for one in results)
-    table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards)
-    standards = _standards([(one.name, one.standards) for one in results])
+    table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards, sure=comparison.proven)
+    standards = _standards([(one.name, one.standards) for one in results], sure=comparison.proven)
     return _together(table, standards, _departures(comparison.city, [comparison], results, missed))
 
 
@@ -48,8 +49,8 @@ def department_comparison_html(comparison: DepartmentComparison) -> str:
     minutes = [comparison.mean_minutes(number) for number in range(len(results))]
     missed = [one.missed for one in results]
     of_standards = bool(comparison.city.standards)
-    table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards)
-    standards = _standards([(one.name, one.standards) for one in results])
+    table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards, sure=comparison.proven)
+    standards = _standards([(one.name, one.standards) for one in results], sure=comparison.proven)
     return _together(table, standards, _departures(comparison.city, comparison.kinds.values(), results, missed))
 
 
@@ -57,8 +58,8 @@ def week_comparison_html(comparison: WeekComparison) -> str:
     """The policies of a city with periods side by side, over the week and by period, as HTML."""
     results, of_standards = comparison.results, bool(comparison.city.standards)
     missed, minutes = [one.missed for one in results], [one.mean_minutes for one in results]
-    table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards)
-    standards = _standards([(one.name, one.standards) for one in results])
+    table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards, sure=comparison.proven)
+    standards = _standards([(one.name, one.standards) for one in results], sure=comparison.proven)
     kinds = [one for period in comparison.periods.values() for one in period.kinds.values()]
     departures = _departures(comparison.city, kinds, results, missed, when=" in some period")
     return _together(table, _periods(comparison), standards, departures)
@@ -103,25 +104,26 @@ def _policies(
     minutes: Sequence[float | None],
     *,
     of_standards: bool,
+    sure: bool,
 ) -> str:
     """A row for each policy; the one that misses the fewest stands out."""
-    headings = ["policy", MISSED if of_standards else LATE, PROVEN, RESPONSE, "fewer than first, %"]
+    headings = ["policy", MISSED if of_standards else LATE, lies_in(sure), RESPONSE, "fewer than first, %"]
     rows = []
     for one, part, mean in zip(results, missed, minutes, strict=True):
         name = one.name if one.converged else f"{one.name} (not converged)"
         fewer = "" if one is results[0] else f"{100.0 * one.improvement_over_first:.2f}"
         response = "" if mean is None else f"{mean:.3f}"
-        rows.append([name, f"{100.0 * part:.4f}", proven(one.lower, one.upper), response, fewer])
+        rows.append([name, f"{100.0 * part:.4f}", ends_words(one.lower, one.upper), response, fewer])
     return html_table(headings, rows, title=title, strong=_smallest(missed))
 
 
-def _standards(results: Sequence[tuple[str, Sequence[StandardResult]]]) -> str:
+def _standards(results: Sequence[tuple[str, Sequence[StandardResult]]], *, sure: bool) -> str:
     """How often each policy misses each standard, and the mean time of the arrival that it is about."""
     if not results[0][1]:
         return ""
     headings = ["missed, % of the incidents of the type"]
     for name, _ in results:
-        headings += [name, PROVEN, "mean, min"]
+        headings += [name, lies_in(sure), "mean, min"]
     rows = []
     for of_standard in zip(*(found for _, found in results), strict=True):
         standard = of_standard[0].standard
@@ -134,7 +136,7 @@ def _standard_cells(one: StandardResult) -> list[str]:
     if one.miss_fraction is None or one.lower is None or one.upper is None:
         return ["no incidents", "", ""]
     minutes = "" if one.mean_minutes is None else f"{one.mean_minutes:.3f}"
-    return [f"{100.0 * one.miss_fraction:.4f}", proven(one.lower, one.upper), minutes]
+    return [f"{100.0 * one.miss_fraction:.4f}", ends_words(one.lower, one.upper), minutes]
 
 
 def _periods(comparison: WeekComparison) -> str:
@@ -151,7 +153,12 @@ def _periods(comparison: WeekComparison) -> str:
     return html_table(headings, rows)
 
 
-def proven(lower: float, upper: float) -> str:
+def lies_in(proven: bool) -> str:
+    """What stands above an interval."""
+    return f"{certainty(proven)} to lie in"
+
+
+def ends_words(lower: float, upper: float) -> str:
     """An interval in percent that is sure to hold the given one: its ends are rounded down and up."""
     return f"{floor(1e7 * lower) / 1e5:.5f} to {ceil(1e7 * upper) / 1e5:.5f}"
 

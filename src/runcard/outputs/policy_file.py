@@ -43,7 +43,15 @@ LARGEST: Final = 1e100
 """No number of a policy is larger; sums and differences of such numbers are still numbers."""
 
 _OF_PROBLEM: Final = ("trucks", "incidents_per_day", "trucks_needed", "cost", "order")
-_SAID_OF_PROBLEM: Final = ("source", "returns_per_day", "cost_error", "station_ids", "point_ids", "class_names")
+_SAID_OF_PROBLEM: Final = (
+    "source",
+    "returns_per_day",
+    "cost_error",
+    "proven",
+    "station_ids",
+    "point_ids",
+    "class_names",
+)
 _MEASURE: Final = "measure_"
 """Before the name of a measure, in that of its array."""
 _P90: Final = "p90_"
@@ -142,6 +150,7 @@ def _problem_of(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
         measures={name.removeprefix(_MEASURE): stored.array(name, np.float64, by_team) for name in measures},
         p90_minutes={name.removeprefix(_P90): stored.array(name, np.float32, by_team) for name in p90},
         cost_error=_number(about["cost_error"]),
+        proven=_yes_or_no(about.get("proven", False)),
         measure_errors={name: _number(error) for name, error in about["measure_errors"].items()},
         objective=Objective(**about.get("objective", {})),
         returns_per_day=_number(about["returns_per_day"]),
@@ -189,6 +198,12 @@ def _certificate(bounds: Any) -> Certificate | None:
     if not _number(lower) <= _number(upper) or not isinstance(converged, bool):
         raise PolicyFileError("damaged: expected a certificate of two bounds, the lower one first, and yes or no")
     return Certificate(lower=lower, upper=upper, converged=converged)
+
+
+def _yes_or_no(given: Any) -> bool:
+    if not isinstance(given, bool):
+        raise PolicyFileError(f"damaged: expected true or false, found {given!r:.80}")
+    return given
 
 
 def _number(given: Any) -> float:

@@ -34,7 +34,7 @@ class WeekResult:
 
     name: str
     missed: float
-    """The late fraction, or the weighted sum of missed standards, proven to lie in [lower, upper]."""
+    """The late fraction, or the weighted sum of missed standards, which lies in [lower, upper]."""
     lower: float
     upper: float
     mean_minutes: float
@@ -63,6 +63,11 @@ class WeekComparison:
         from runcard.outputs.notebook import week_comparison_html  # it knows this class
 
         return week_comparison_html(self)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the intervals are proven; else they are estimated."""
+        return all(one.proven for one in self.periods.values())
 
     @property
     def failed(self) -> list[str]:
@@ -178,6 +183,7 @@ class WeekComparison:
                     "improvement_over_first": result.improvement_over_first,
                     "seconds": result.seconds,
                     "converged": result.converged,
+                    "proven": self.proven,
                     "gap_to_optimum": result.gap_to_optimum,
                     **({"standards": [one.document() for one in result.standards]} if result.standards else {}),
                     "periods": own,

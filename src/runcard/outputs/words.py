@@ -25,6 +25,11 @@ CHANCE_ONLY: Final = (
 """What the intervals of a simulation are."""
 
 
+def certainty(proven: bool) -> str:
+    """What an interval is: "proven", or "estimated" where the errors of the chances in it are."""
+    return "proven" if proven else "estimated"
+
+
 def team_words(team: Sequence[str]) -> str:
     """A team as a phrase: "s1 and s3", "two from s1", "s1 and one from outside"."""
     counts = Counter(team)

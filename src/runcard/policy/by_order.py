@@ -26,7 +26,7 @@ def solved_prices(
     """Where the prices of an order come from, and its certificate: its exact values, or the mean field without any."""
     if solved is None:
         return MeanField(problem, order).values(threads=threads), None
-    lower, upper = problem.proven(solved.lower, solved.upper)
+    lower, upper = problem.interval(solved.lower, solved.upper)
     return Values(problem, solved.value), Certificate(lower=lower, upper=upper, converged=solved.converged)
 
 

@@ -137,7 +137,7 @@ def find_order(
     def accepted(step: int, card: CardModel) -> None:
         # The bounds of a card are always close; what moves from step to step is where they are.
         if options.progress is not None:
-            lower, upper = problem.proven(card.lower, card.upper)
+            lower, upper = problem.interval(card.lower, card.upper)
             options.progress(Progress(step=step, lower=lower, upper=upper, tolerance=1e-9))
 
     solved: PolicyValue | None = None

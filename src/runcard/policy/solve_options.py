@@ -18,7 +18,7 @@ class SolveOptions:
     """How a policy is solved; a policy takes what it needs of it."""
 
     tolerance: float = 1e-9
-    """How close the proven bounds of `optimal` must come, relatively."""
+    """How close the bounds of `optimal` must come, relatively."""
     horizon_busy_times: float | None = None
     """For `one-step-queueing`: how long after a decision the number of busy trucks is not yet the usual one, in busy
     times 1/μ; None lets it follow from how often a truck is asked."""

@@ -26,6 +26,11 @@ from runcard.response.tree import Tree
 class Engine(Protocol):
     """What finds P(late) and mean minutes of every team at some demand points."""
 
+    @property
+    def proven(self) -> bool:
+        """Whether stated errors are bounds; those of a lattice are estimates."""
+        ...
+
     def late(
         self, points: NDArray[np.int64], settled: Callable[[int], None] | None = None
     ) -> tuple[NDArray[np.float64], float]:

@@ -301,6 +301,11 @@ class Erlang:
     teams: Teams
     needs: Needs
 
+    @property
+    def proven(self) -> bool:
+        """Whether stated errors are bounds."""
+        return True
+
     def late(self, points: NDArray[np.int64], settled: Callable[[int], None] | None = None) -> tuple[Matrix, float]:
         """P(late) of every team at some demand points, and the stated error."""
         found, needs = np.empty((len(self.teams), len(points))), self.needs

@@ -125,6 +125,11 @@ class Plane:
     teams: Teams
     needs: Needs
 
+    @property
+    def proven(self) -> bool:
+        """Whether stated errors are bounds."""
+        return False
+
     def late(self, points: Points, settled: Callable[[int], None] | None = None) -> Found:
         """P(late) of every team at some demand points."""
         arrived, outside, error = self.arrived_by_target(points, settled)

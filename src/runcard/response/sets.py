@@ -78,6 +78,11 @@ class Sets:
     teams: Teams
     needs: Needs
 
+    @property
+    def proven(self) -> bool:
+        """Whether stated errors are bounds."""
+        return False
+
     def late(self, points: Points, settled: Callable[[int], None] | None = None) -> Found:
         """P(late) of every team at some demand points."""
         found, error = np.empty((2 * len(self.teams), len(points))), 0.0

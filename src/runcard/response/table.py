@@ -42,6 +42,8 @@ class ResponseTable:
     """No entry of p_late is off by more."""
     minutes_error: float
     """No entry of mean_minutes is off by more."""
+    proven: bool
+    """Whether these errors are bounds; else they are estimated."""
     arrivals: Arrivals | None = None
     """When the first and the last truck are there, if asked for."""
 
@@ -80,7 +82,7 @@ def response_table(
     shape = (len(teams), len(wanted))
     p_late, mean_minutes = np.empty(shape), np.empty(shape if minutes else (0, len(wanted)))
     missed = [np.zeros(shape) for _ in others]
-    late_error, minutes_error, done = 0.0, 0.0, 0
+    late_error, minutes_error, proven, done = 0.0, 0.0, True, 0
     before_arrivals = 0.5 if arrivals else 1.0
     total = len(wanted) + sum(int(np.isfinite(other.targets[wanted]).sum()) for other in others)
 
@@ -100,6 +102,7 @@ def response_table(
             continue
         few = Teams.of(teams.trucks, int(needs.trucks[wanted[places]].max()))
         engine = engine_for(travel, few, needs, wanted[places])
+        proven = proven and engine.proven
         late, error = engine.late(wanted[places], settled)
         p_late, late_error = _placed(p_late, late, places), max(late_error, error)
         if minutes:
@@ -108,7 +111,9 @@ def response_table(
         for number, other in enumerate(others):
             some = places[np.isfinite(other.targets[wanted[places]])]
             if len(some):
-                late, error = engine_for(travel, few, other, wanted[some]).late(wanted[some], settled)
+                engine = engine_for(travel, few, other, wanted[some])
+                proven = proven and engine.proven
+                late, error = engine.late(wanted[some], settled)
                 missed[number], late_error = _placed(missed[number], late, some), max(late_error, error)
     for one in missed:
         one[np.isinf(p_late)] = np.inf
@@ -118,7 +123,7 @@ def response_table(
         found = find_arrivals(travel, teams, needs, wanted[distinct], means, minutes_error, arrived)
         found = found.spread(column)
     every = (p_late, *missed)
-    return ResponseTable(teams, p_late, mean_minutes, every, travel.routes, late_error, minutes_error, found)
+    return ResponseTable(teams, p_late, mean_minutes, every, travel.routes, late_error, minutes_error, proven, found)
 
 
 def _placed(table: NDArray[np.float64], part: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:

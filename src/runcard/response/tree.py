@@ -60,6 +60,11 @@ class Tree:
     _waits: dict[bytes, Found] = field(default_factory=dict)
     """The minutes before the target, as found with P(late)."""
 
+    @property
+    def proven(self) -> bool:
+        """Whether stated errors are bounds: there are none where nothing is random."""
+        return self.travel.fixed
+
     def late(self, points: Points, settled: Callable[[int], None] | None = None) -> Found:
         """P(late) of every team at some demand points."""
         if self.travel.fixed:

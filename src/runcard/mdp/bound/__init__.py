@@ -98,8 +98,8 @@ def lower_bound(
     found = find_neighbourhoods(problem, neighbourhood)
     band = BAND_PART if problem.num_trucks <= MOST_WITH_LEVELS else 1.0
     ascent = climbed(problem, found, steps, threads, progress, band=band if _fits_band(problem) else 0.0)
-    proven = max(certify(ascent), proven_by_cheapest(problem))
-    lower, _ = problem.proven(proven * problem.total_incidents_per_day, float("inf"))
+    least = max(certify(ascent), proven_by_cheapest(problem))
+    lower, _ = problem.interval(least * problem.total_incidents_per_day, float("inf"))
     return LowerBound(
         lower=lower,
         neighbourhood=found.members.shape[1],

@@ -161,9 +161,9 @@ def _change(fewer: Interval) -> str:
 
 
 def interval_words(given: Interval, exact: bool) -> str:
-    """The ends of an interval as percentages; where they are proven and the same when printed, that."""
+    """The ends of an interval as percentages; nothing where they are the same when printed."""
     if exact and given.half < NARROW:
-        return "proven"
+        return ""
     if not isfinite(given.low) or not isfinite(given.high):
         return "not known"
     low, high = (percent_words(end) for end in (given.low, given.high))
@@ -233,7 +233,7 @@ def _settings(report: Report) -> list[tuple[str, str]]:
         ", ".join(f"{kind} {minutes:.3g} min" for kind, minutes in busy.items()) if isinstance(busy, Mapping) else ""
     )
     recommended = ", ".join(f"{kind}: {policy.name}" for kind, policy in solved.policies[-1].items())
-    method = "every state solved; intervals are proven"
+    method = f"every state solved; intervals are {solved.sure}"
     if solved.incidents is not None:
         method = (
             f"{solved.incidents:,} incidents simulated for each policy, the same for all, and about "

@@ -2,9 +2,9 @@
 
 Each kind gets the policy of `policy_choice.best_policy`, which is `optimal` where it is small, or closest-first where
 another policy costs more than that over the same incidents, by the 95 % interval of the difference. Where every kind is
-small, all numbers are exact and their intervals proven; else all are simulated over the same incidents, as means of the
-chances of those who went, with 95 % intervals (see `outputs/chances.py`); only percentiles and the work of units are
-counted. A gain is 1 - m / m₀, with m₀ what closest-first misses. Of proven bounds m in [l, u] and m₀ in [l₀, u₀] it
+small, all numbers are exact and their intervals proven or estimated; else all are simulated over the same incidents, as
+means of the chances of those who went, with 95 % intervals (see `outputs/chances.py`); only percentiles and the work of
+units are counted. A gain is 1 - m / m₀, with m₀ what closest-first misses. Of bounds m in [l, u] and m₀ in [l₀, u₀] it
 lies in [1 - u / l₀, 1 - l / u₀].
 """
 
@@ -27,6 +27,7 @@ from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.policy_choice import best_policy, is_small
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.outputs.team_shares import TeamShares, exact_shares
+from runcard.outputs.words import certainty
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import quick_closest_first
 from runcard.policy.department import department_of
@@ -129,6 +130,12 @@ class Solved:
         return self.results[-1]
 
     @property
+    def sure(self) -> str:
+        """What intervals are: proven, estimated, or at 95 %."""
+        proven = all(problem.proven for problem in self.problems.values())
+        return certainty(proven) if self.exact else "95 %"
+
+    @property
     def problems(self) -> dict[str, DispatchProblem]:
         """The problem of each kind."""
         return {kind: policy.problem for kind, policy in self.policies[0].items()}
@@ -189,8 +196,8 @@ def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shar
             Result(
                 name=result.name,
                 missed=missed,
-                gain=_proven_gain(first, missed) if number else NOTHING,
-                fewer=_proven_fewer(first, missed) if number else NOTHING,
+                gain=_sure_gain(first, missed) if number else NOTHING,
+                fewer=_sure_fewer(first, missed) if number else NOTHING,
                 mean_minutes=comparison.mean_minutes(number),
                 standards=standards,
                 kinds={kind: _exact_kind(one, number) for kind, one in comparison.kinds.items()},
@@ -223,24 +230,24 @@ def _counted(comparison: DepartmentComparison, number: int) -> tuple[StandardRes
 
 
 def _exact_standard(before: StandardResult, after: StandardResult) -> StandardFinding:
-    """How often a standard is missed, with proven bounds."""
+    """How often a standard is missed, with bounds."""
     first, missed = (
         None
         if one.miss_fraction is None or one.lower is None or one.upper is None
         else Interval(one.miss_fraction, one.lower, one.upper)
         for one in (before, after)
     )
-    fewer = None if first is None or missed is None else _proven_fewer(first, missed)
+    fewer = None if first is None or missed is None else _sure_fewer(first, missed)
     return StandardFinding(standard=after.standard, missed=missed, minutes=after.mean_minutes, fewer=fewer)
 
 
-def _proven_fewer(first: Interval, missed: Interval) -> Interval:
-    """How much less is missed, and between which numbers that is proven to lie."""
+def _sure_fewer(first: Interval, missed: Interval) -> Interval:
+    """How much less is missed, and between which numbers that is sure to lie."""
     return Interval(first.mean - missed.mean, first.low - missed.high, first.high - missed.low)
 
 
-def _proven_gain(first: Interval, missed: Interval) -> Interval:
-    """The part of the misses that is avoided, and between which parts it is proven to lie."""
+def _sure_gain(first: Interval, missed: Interval) -> Interval:
+    """The part of the misses that is avoided, and between which parts it is sure to lie."""
     if first.mean <= 0.0:
         return Interval(0.0, 0.0, 0.0)
     low = 1.0 - missed.high / first.low if first.low > 0.0 else -inf

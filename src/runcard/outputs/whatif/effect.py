@@ -1,7 +1,7 @@
 """What changes of a department do, kind by kind: exactly where the states allow it, else simulated (see `paired.py`).
 
-**Exact.** Policies are solved and evaluated in both cities. With both numbers proven to lie in [l, u] and [l', u'], the
-difference is proven to lie in [l' - u, u' - l].
+**Exact.** Policies are solved and evaluated in both cities. With both numbers in [l, u] and [l', u'], the difference is
+in [l' - u, u' - l]: proven, or estimated, as these are.
 
 Trucks from outside come as far after the changes as before (see `outside.py`).
 """
@@ -33,7 +33,7 @@ from runcard.outputs.whatif.result import (
     days_per_year,
     no_change,
     point_interval,
-    proven_change,
+    sure_change,
 )
 from runcard.outputs.whatif.words import rate_words
 from runcard.policy.optimal import NAME as OPTIMAL
@@ -143,12 +143,14 @@ class _Work:
         points: Sequence[PointMeans],
         *,
         exact: bool,
+        proven: bool = False,
         converged: bool = True,
     ) -> KindEffect:
         return KindEffect(
             kind=self.kind,
             changed=self.changed,
             exact=exact,
+            proven=proven,
             before=self.before,
             after=self.after,
             policies=tuple(policies),
@@ -158,7 +160,7 @@ class _Work:
         )
 
     def exactly(self) -> KindEffect:
-        """The effect, proven."""
+        """The effect, calculated."""
         names = list(dict.fromkeys(self.names))
         found, points = [], []
         for city, steps in self._cities():
@@ -168,8 +170,9 @@ class _Work:
             points.append(_means(exact_shares(best.policy, best.evaluation, threads=self.options.threads)))
             found.append(compared)
         busy = [_busy_of(one) for one in found]
-        policies = [_proven_effect(name, found[0], found[-1]) for name in self.names]
-        return self._effect(policies, busy, points, exact=True, converged=not any(one.failed for one in found))
+        policies = [_sure_effect(name, found[0], found[-1]) for name in self.names]
+        proven, converged = all(one.proven for one in found), not any(one.failed for one in found)
+        return self._effect(policies, busy, points, exact=True, proven=proven, converged=converged)
 
     def simulated(self, incidents: int) -> KindEffect:
         """The effect, over so many incidents that need this kind.
@@ -221,13 +224,13 @@ def _busy_of(comparison: Comparison) -> dict[str, float]:
     return dict(zip(comparison.problem.station_ids, busy, strict=True))
 
 
-def _proven_effect(name: str, before: Comparison, after: Comparison) -> PolicyEffect:
+def _sure_effect(name: str, before: Comparison, after: Comparison) -> PolicyEffect:
     """What changes between two comparisons; if they are the same one, nothing does."""
     results = [one.result(name) for one in (before, after)]
     same = before is after
 
     def change(numbers: Sequence[Interval]) -> BeforeAfter:
-        return no_change(numbers[0]) if same else proven_change(*numbers)
+        return no_change(numbers[0]) if same else sure_change(*numbers)
 
     def both(numbers: Sequence[Interval | None]) -> BeforeAfter | None:
         known = [one for one in numbers if one is not None]

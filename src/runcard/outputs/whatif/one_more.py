@@ -63,9 +63,9 @@ def rank_one_more(
     simulated = possible < min(top, len(places))
     if simulated:
         found = simulated_places(ground, places, top=top, incidents=incidents, seed=seed, threads=threads, steps=steps)
-        certified = False
+        certified = proven = False
     else:
-        found, certified = ExactRanking(ground, top, tolerance, threads, steps).ranked(places, possible)
+        found, certified, proven = ExactRanking(ground, top, tolerance, threads, steps).ranked(places, possible)
     base, *ranked = found
     return OneMore(
         city=city,
@@ -77,6 +77,7 @@ def rank_one_more(
         anywhere=anywhere,
         thinned=thinned,
         certified=certified,
+        proven=proven,
         simulated=simulated,
         asked_to_simulate=incidents is not None,
         period=period,

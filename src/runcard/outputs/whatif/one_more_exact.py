@@ -71,8 +71,8 @@ class ExactRanking:
     threads: int
     steps: Steps
 
-    def ranked(self, places: Sequence[Candidate], num_solved: int) -> tuple[list[Place], bool]:
-        """The city as it is, then every place, the best first; and whether all of that is proven.
+    def ranked(self, places: Sequence[Candidate], num_solved: int) -> tuple[list[Place], bool, bool]:
+        """The city as it is, then every place, the best first; whether all of that is sure, and whether it is proven.
 
         Only the best `num_solved` by the first guess are solved.
         """
@@ -90,7 +90,7 @@ class ExactRanking:
         guesses = first.costs(places, self.steps.part)
         order = [Guessed(places[n], float(guesses[n])) for n in np.argsort(guesses, kind="stable").tolist()]
         found = self._all(order[:num_solved])
-        proven = solution.converged and all(one.converged or one.place.pruned_by is not None for one in found)
+        sure = solution.converged and all(one.converged or one.place.pruned_by is not None for one in found)
         self.steps.begin("response times of the best places")
         best = run_each(self._with_minutes, found[: self.top], self._at_once)
         solved = [*best, *(one.place for one in found[self.top :])]
@@ -98,7 +98,7 @@ class ExactRanking:
             Place(node_id=one.candidate.node_id, station_id=one.candidate.station_id, guess=one.guess)
             for one in order[num_solved:]
         ]
-        return [base, *(one.against(base) for one in solved), *rest], proven and not rest
+        return [base, *(one.against(base) for one in solved), *rest], sure and not rest, problem.proven
 
     @cached_property
     def _at_once(self) -> int:

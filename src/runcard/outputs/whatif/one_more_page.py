@@ -30,6 +30,7 @@ from runcard.outputs.whatif.one_more_words import (
 )
 from runcard.outputs.whatif.places import OneMore, Place
 from runcard.outputs.whatif.words import a_year, misses, unit_word, whole
+from runcard.outputs.words import certainty
 
 NOWHERE: Final = {"colour": "var(--rc-empty)", "hatch": "", "label": "no station here, so not looked at"}
 """How areas are shown in which no place was looked at."""
@@ -124,7 +125,7 @@ def _lines(found: OneMore, place: Place, unit: str, rank: int | None) -> list[st
     if place.lower is not None and place.pruned_by is not None:
         assert found.base.cost is not None
         most = whole(found.per_year(found.base.cost - place.lower), decimals)
-        lines.append(f"proven: at most {most}")
+        lines.append(f"{certainty(found.proven)}: at most {most}")
     if place.mean_response_minutes is not None:
         lines.append(f"first {unit_word(found.kind)} there after {place.mean_response_minutes:.2f} min")
     return lines

@@ -5,7 +5,7 @@ from shlex import join
 from runcard.city.model import LATE
 from runcard.outputs.whatif.places import OneMore, Place
 from runcard.outputs.whatif.words import a_year, misses, rate_words, signed, unit_word, whole, year_decimals
-from runcard.outputs.words import CHANCE_ONLY, article, counted, decimals_of
+from runcard.outputs.words import CHANCE_ONLY, article, certainty, counted, decimals_of
 
 MOST_TIES = 5
 
@@ -81,9 +81,12 @@ def proof_words(found: OneMore) -> str:
             f"{CHANCE_ONLY}"
         )
     elif found.certified:
-        others = f", and a proven bound rules the other {counts['ruled_out']:,} out of the best {found.top}"
+        sure = certainty(found.proven)
+        others = (
+            f", and {article(sure)} {sure} bound rules the other {counts['ruled_out']:,} out of the best {found.top}"
+        )
         words = (
-            f"This is proven. {looked} {were} looked at, each with the best way to send {unit}s there is: "
+            f"This is {sure}. {looked} {were} looked at, each with the best way to send {unit}s there is: "
             f"{solved} calculated to the end{others if counts['ruled_out'] else ''}."
         )
     else:

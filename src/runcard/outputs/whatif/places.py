@@ -13,7 +13,7 @@ class Place:
     """What one more unit achieves at a place.
 
     `cost` is what policies make as small as they can: weighted misses per incident, unless the city has another
-    objective. It lies in [lower, upper]: proven, or with 95 % in a simulation.
+    objective. It lies in [lower, upper]: proven, estimated, or with 95 % in a simulation.
     """
 
     node_id: str
@@ -70,7 +70,9 @@ class OneMore:
     thinned: bool
     """Whether only those of them with incidents were, because each takes time."""
     certified: bool
-    """Whether the best `top` are proven to be the best: every other place is solved, or ruled out by a bound."""
+    """Whether the best `top` are sure to be the best: every other place is solved, or ruled out by a bound."""
+    proven: bool
+    """Whether bounds are proven; else they are estimated, or simulated."""
     simulated: bool
     """Whether bounds are 95 % intervals of a simulation, under closest-first, and not proven."""
     asked_to_simulate: bool
@@ -140,6 +142,7 @@ class OneMore:
             "only_demand_nodes": self.thinned,
             "period": self.period,
             "certified": self.certified,
+            "proven": self.proven,
             "simulated": self.simulated,
             "incidents_per_day": self.incidents_per_day,
             "days_per_year": days_per_year(self.of_period),

@@ -40,8 +40,8 @@ class BeforeAfter:
         return {name: interval_values(getattr(self, name)) for name in ("before", "after", "difference")}
 
 
-def proven_change(before: Interval, after: Interval) -> BeforeAfter:
-    """The change between two numbers that are proven to lie in their intervals."""
+def sure_change(before: Interval, after: Interval) -> BeforeAfter:
+    """The change between two numbers that are sure to lie in their intervals."""
     difference = Interval(after.mean - before.mean, after.low - before.high, after.high - before.low)
     return BeforeAfter(before, after, difference)
 
@@ -130,7 +130,9 @@ class KindEffect:
     kind: str
     changed: bool
     exact: bool
-    """Whether numbers are proven; else they are simulated."""
+    """Whether numbers are calculated; else they are simulated."""
+    proven: bool
+    """Whether the intervals of what is calculated are proven; else they are estimated."""
     before: City
     after: City
     """As the kind sees them."""
@@ -226,7 +228,7 @@ class Effect:
 
     @property
     def exact(self) -> bool:
-        """Whether all numbers are proven."""
+        """Whether all numbers are calculated."""
         return all(one.exact for one in self.kinds.values())
 
     @property

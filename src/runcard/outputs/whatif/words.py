@@ -7,7 +7,7 @@ from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City, Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
-from runcard.outputs.words import CHANCE_ONLY, article
+from runcard.outputs.words import CHANCE_ONLY, article, certainty
 from runcard.simulate.result import Interval
 
 SAME: Final = 5e-7
@@ -125,15 +125,16 @@ def _instead(change: BeforeAfter) -> str:
 def method(effect: Effect) -> str:
     """How the numbers were found, in a sentence or two."""
     of_kinds = [kind for kind, one in effect.kinds.items() if not one.exact]
+    sure = certainty(all(one.proven for one in effect.kinds.values() if one.exact))
     if not of_kinds:
-        return "All of it is calculated, not simulated: the intervals are proven."
+        return f"All of it is calculated, not simulated: the intervals are {sure}."
     whose = "" if len(of_kinds) == len(effect.kinds) else f" for the kind {', '.join(of_kinds)}"
     why = "As asked for" if effect.asked_to_simulate else f"There are too many states to calculate{whose}"
     words = (
         f"{why}: {effect.incidents:,} incidents were simulated, the same ones before and after, at the same moments. "
         f"{CHANCE_ONLY}"
     )
-    return words + (" Those of the other kinds are proven." if whose else "")
+    return words + (f" Those of the other kinds are {sure}." if whose else "")
 
 
 def area_words(effect: Effect) -> str:

@@ -1,0 +1,79 @@
+"""One word for each: an interval is proven where the errors in it are bounds, and estimated elsewhere, everywhere."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runcard.city import Driving, generate_grid, write_city
+from runcard.outputs.policy_file import load_policy, save_policy
+
+
+@pytest.fixture(params=[Driving(), Driving("gamma", cv=1.5)], ids=["proven", "estimated"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A small grid with driving times that have a closed form, and one that needs a lattice."""
+    city = replace(generate_grid(side=3, num_stations=3, load=0.1, seed=1), driving=request.param)
+    return write_city(city, tmp_path / "city")
+
+
+def words_of(folder: Path, request: pytest.FixtureRequest) -> tuple[str, str]:
+    """What intervals are called, and what they are not."""
+    proven = "proven" in request.node.name.split("[")[1]
+    return ("proven", "estimated") if proven else ("estimated", "proven")
+
+
+@pytest.mark.parametrize("options", [[], ["--weights", "0,0.1"]])
+def test_compare(run, folder: Path, request: pytest.FixtureRequest, options: list[str]) -> None:
+    """The console and JSON say the same."""
+    word, other = words_of(folder, request)
+    ran = run("compare", folder, *options)
+    assert word in ran.out
+    assert other not in ran.out
+    document = json.loads(run("compare", folder, *options, "--json").out)
+    policies = (
+        document["policies"] if not options else [point for one in document["policies"] for point in one["weights"]]
+    )
+    assert {policy["proven"] for policy in policies} == {word == "proven"}
+
+
+def test_solve_and_its_file(run, folder: Path, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A solve says it, and the file that it writes keeps it."""
+    word, other = words_of(folder, request)
+    ran = run("solve", folder, "-o", tmp_path / "one.policy")
+    assert f"{word} to lie in" in " ".join(ran.out.split())
+    assert other not in ran.out
+    loaded = load_policy(tmp_path / "one.policy")
+    assert loaded.problem.proven is (word == "proven")
+    save_policy(loaded, tmp_path / "two.policy")
+    assert load_policy(tmp_path / "two.policy").problem.proven is (word == "proven")
+
+
+def test_bound(run, folder: Path, request: pytest.FixtureRequest) -> None:
+    """A bound of estimated chances is estimated."""
+    word, _ = words_of(folder, request)
+    options = ["--incidents", "2000", "--steps", "5"]
+    document = json.loads(run("bound", folder, *options, "--json").out)
+    assert document["proven"] is (word == "proven")
+    ran = run("bound", folder, *options)
+    assert ("This is estimated, not proven" in ran.out) is (word == "estimated")
+
+
+def test_one_more_and_what_if(run, folder: Path, request: pytest.FixtureRequest) -> None:
+    """So are the places of one more unit, and a change."""
+    word, other = words_of(folder, request)
+    ran = run("whatif", folder, "--one-more", "truck")
+    assert f"This is {word}." in ran.out
+    assert other not in ran.out
+    ran = run("whatif", folder, "--close", "s1")
+    assert word in ran.out
+    assert other not in ran.out
+
+
+def test_report(run, folder: Path, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """The page of a chief says it in its first line."""
+    word, other = words_of(folder, request)
+    run("report", folder, "-o", tmp_path / "report.html")
+    head = (tmp_path / "report.html").read_text(encoding="utf-8").split("</ul>")[0].split("<h1>")[1]
+    assert f"is {word}." in head
+    assert other not in head
