@@ -276,17 +276,17 @@ def test_what_is_proven_is_rounded_to_the_safe_side() -> None:
 
 
 def test_a_share_of_the_gain_below_nothing_is_no_number(run, tmp_path: Path) -> None:
-    """With few incidents the interval of the share goes far below 0: nothing is proven, and no number is shown."""
+    """With few incidents the interval of the share goes far below 0: it may be none, and no number is shown."""
     folder = write_city(generate_grid(side=5, num_stations=8, load=0.4, seed=1, gamma=0.05), tmp_path / "city")
     options = ("--policies", "CF,fixed-card", "--incidents", "200", "--steps", "20")
     found = json.loads(run("bound", folder, *options, "--json").out)
     assert found["policies"][1]["share_of_gain_low"] < -1.0
     table = run("bound", folder, *options).out
     (row,) = (line for line in table.splitlines() if line.split()[:1] == ["fixed-card"] and "±" in line)
-    assert row.split()[-2:] == ["nothing", "proven"]
+    assert row.split()[-3:] == ["may", "be", "none"]
     assert "all that can be gained" not in " ".join(table.split())
     assert [share_words(low) for low in (-1.085, float("-inf"), -1e-12, 0.0, 0.0699)] == [
-        "nothing proven", "nothing proven", "0.0", "0.0", "6.9",
+        "may be none", "may be none", "0.0", "0.0", "6.9",
     ]  # fmt: skip
 
 
@@ -295,6 +295,6 @@ def test_a_bound_that_proves_nothing_says_so(run, grid_folder: Path, monkeypatch
     nothing = LowerBound(lower=0.0, neighbourhood=2, num_neighbourhoods=3, steps=1, seconds=0.25)
     monkeypatch.setattr("runcard.outputs.bound.lower_bound", lambda *_, **__: nothing)
     words = " ".join(run("bound", grid_folder, "--incidents", "2000", "--steps", "1").out.split())
-    assert "Nothing is proven yet of what these trucks could do at best: the bound is 0." in words
+    assert "Nothing is known yet of what these trucks could do at best: the bound is 0." in words
     assert "No way of sending" not in words
     assert "avoided by any other way" not in words

@@ -70,6 +70,16 @@ def test_one_more_and_what_if(run, folder: Path, request: pytest.FixtureRequest)
     assert other not in ran.out
 
 
+def test_places_with_a_second_road(run, tmp_path: Path) -> None:
+    """A ranking is estimated if the bounds of any of its places are: here of two trucks at one station."""
+    city = replace(generate_grid(side=3, num_stations=3, load=0.1, seed=1), driving=Driving(second_route="disjoint"))
+    folder = write_city(city, tmp_path / "city")
+    assert json.loads(run("compare", folder, "--json").out)["policies"][0]["proven"] is True
+    ran = run("whatif", folder, "--one-more", "truck")
+    assert "This is estimated." in ran.out
+    assert json.loads(run("whatif", folder, "--one-more", "truck", "--json").out)["proven"] is False
+
+
 def test_report(run, folder: Path, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """The page of a chief says it in its first line."""
     word, other = words_of(folder, request)

@@ -110,7 +110,8 @@ def simulate(city: City, team: tuple[int, ...], point: int, num: int, seed: int 
             kinds = branches(driving.cv or 0.0)
             (chance, one), (_, other) = kinds if driving.coupled_branch == "short" else kinds[::-1]
             together = rng.random(num) < chance
-            own = [mean[link] * np.where(together, one, other) * rng.exponential(size=num) for _ in on_it]
+            unit = [np.where(together, one, other) * rng.exponential(size=num) for _ in on_it]
+            own = [mean[link] * (driving.fixed_part + (1.0 - driving.fixed_part) * time) for time in unit]
         if driving.scale_minutes is not None and 0.0 < city.shared_delay < 1.0:
             ours = draw(driving, city.shared_delay * mean[link], rng, num)
             own = [ours + draw(driving, (1.0 - city.shared_delay) * mean[link], rng, num) for _ in on_it]

@@ -22,8 +22,8 @@ from runcard.outputs.words import TINY, counted, incidents_a_day
 
 DIGITS = 3
 """Of a bound."""
-NOTHING_PROVEN = (
-    "Nothing is proven yet of what these {units} could do at best: the bound is 0. More --steps, or a larger "
+NOTHING_FOUND = (
+    "Nothing is known yet of what these {units} could do at best: the bound is 0. More --steps, or a larger "
     "--neighbourhood, may raise it."
 )
 ESTIMATED = (
@@ -31,7 +31,7 @@ ESTIMATED = (
     "the bound counts, is an estimate."
 )
 BY_CHANCE = "A simulated value below the bound is below it by chance; more --incidents bring it nearer to the truth."
-NO_GAIN_PROVEN = "nothing proven"
+NO_GAIN = "may be none"
 """Of the gain: it may be none, or less."""
 ASSUMED = (
     "That is for ways that send as many {units} as an incident asks for, or all that are idle if they are fewer; one "
@@ -101,7 +101,7 @@ def bound_lines(found: CityBound | KindBound, *, units: str, of_standards: bool)
     """What the bound means, in sentences for a chief."""
     lower = percent_down(found.lower)
     if lower == "0":
-        return [NOTHING_PROVEN.format(units=units)]
+        return [NOTHING_FOUND.format(units=units)]
     if of_standards:
         lines = [f"No way of sending these {units} can miss fewer than {lower} standards per 100 incidents (weighted)."]
     else:
@@ -129,7 +129,7 @@ def policy_words(one: BoundedPolicy, *, of_standards: bool) -> str:
 def share_words(low: float) -> str:
     """The part of the gain that a policy has at least, in percent; below 0 it says nothing."""
     low = round(low, 9) + 0.0
-    return tenths(low, ROUND_FLOOR) if low >= 0.0 else NO_GAIN_PROVEN
+    return tenths(low, ROUND_FLOOR) if low >= 0.0 else NO_GAIN
 
 
 def work_words(one: KindBound) -> str:

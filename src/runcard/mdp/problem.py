@@ -101,7 +101,7 @@ class DispatchProblem:
     measures: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """By name, such as "late" and "minutes". If the objective is late, "late" is the cost, and may be left out."""
     cost_error: float = 0.0
-    """How far any finite cost may be from the true one."""
+    """How far any finite cost is stated to be from the true one, at most."""
     measure_errors: Mapping[str, float] = field(default_factory=dict)
     """The same for each measure, 0 where left out. If "late" is the cost, its error is `cost_error`."""
     proven: bool = True

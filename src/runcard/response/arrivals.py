@@ -67,7 +67,7 @@ class Arrivals:
     last_minutes: Floats
     """[team, demand point] mean time of the last of all trucks, those from outside included; inf the same."""
     last_error: float
-    """No entry of last_minutes is off by more."""
+    """The largest stated error of an entry of last_minutes."""
     minutes: Vector
     """[time], rising."""
     first_later: NDArray[np.float32]

@@ -1,7 +1,7 @@
 """P(late) of three and four trucks that meet each shared link together with some chance.
 
 Given the set S of links that are met together, every case is the tree (`tree.py`). So P(late) is the mean over random
-sets of P(late | S). Of few links, all sets are taken; of many, some are drawn, with a fixed seed. What is left to
+sets of P(late | S). Of few links, all sets are taken; of many, some are drawn, with a fixed seed. What is then left to
 chance is small, because much of it is known. Let p_e(S) be the chance that one of two trucks is there, whose mean p_e
 the plane gives (`plane.py`), and V(S) the sum of m_l² over the links l in S that two trucks of the team share or more,
 a sum of independent terms whose moments are plain. Then
@@ -194,14 +194,16 @@ class Sets:
                 one, of_smaller = given(tree, times[1], together.shared)
                 finer_by += share * (one - found[place])
                 smaller_by += share * (of_smaller - smaller[place])
-        powers = self._powers(trees[0], together.links)
-        (fine, _), (best, by_chance) = (
-            self._estimate(found + part * finer_by, smaller + part * smaller_by, known, powers, weights, controls)
-            for part in (1.0, 4.0 / 3.0)
-        )
-        error = LATTICE_ERROR * (np.abs(finer_by) + 5.0 * np.abs(best - fine))
         if together.drawn:
-            error += STANDARD_ERRORS * by_chance
+            powers = self._powers(trees[0], together.links)
+            (fine, _), (best, by_chance) = (
+                self._estimate(found + part * finer_by, smaller + part * smaller_by, known, powers, weights, controls)
+                for part in (1.0, 4.0 / 3.0)
+            )
+        else:  # nothing is left to chance
+            fine, best = (weights @ found + part * finer_by for part in (1.0, 4.0 / 3.0))
+            by_chance = np.zeros_like(best)
+        error = LATTICE_ERROR * (np.abs(finer_by) + 5.0 * np.abs(best - fine)) + STANDARD_ERRORS * by_chance
         return best, error
 
     def _trees(self, j: int, together: Together) -> list[PointTree]:

@@ -39,9 +39,9 @@ class ResponseTable:
     """The chance to miss the first standard of each demand point (p_late), the second, ...: 0 if there is none."""
     routes: Routes
     late_error: float
-    """No entry of p_late is off by more."""
+    """The largest stated error of an entry of p_late."""
     minutes_error: float
-    """No entry of mean_minutes is off by more."""
+    """The same of mean_minutes."""
     proven: bool
     """Whether these errors are bounds; else they are estimated."""
     arrivals: Arrivals | None = None

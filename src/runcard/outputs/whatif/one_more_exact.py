@@ -50,6 +50,8 @@ class Bounded(NamedTuple):
     place: Place
     value: NDArray[np.float64] | None
     converged: bool
+    proven: bool
+    """Whether its bounds are; else they are estimated."""
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -98,7 +100,8 @@ class ExactRanking:
             Place(node_id=one.candidate.node_id, station_id=one.candidate.station_id, guess=one.guess)
             for one in order[num_solved:]
         ]
-        return [base, *(one.against(base) for one in solved), *rest], sure and not rest, problem.proven
+        proven = problem.proven and all(one.proven for one in found)
+        return [base, *(one.against(base) for one in solved), *rest], sure and not rest, proven
 
     @cached_property
     def _at_once(self) -> int:
@@ -128,8 +131,8 @@ class ExactRanking:
         # On the processor: several places are solved side by side.
         solution = solve_optimal(problem, tolerance=self.tolerance, give_up_above=limit, threads=threads, device="cpu")
         if solution.lower > limit:
-            return Bounded(_place(guessed, solution, pruned_by=limit), None, solution.converged)
-        return Bounded(_place(guessed, solution), solution.value, solution.converged)
+            return Bounded(_place(guessed, solution, pruned_by=limit), None, solution.converged, problem.proven)
+        return Bounded(_place(guessed, solution), solution.value, solution.converged, problem.proven)
 
     def _with_minutes(self, found: Bounded) -> Place:
         """A place with its misses and mean response minutes."""
