@@ -104,7 +104,7 @@ def beside_mean_field(words: str, city: City, large: Large) -> Row:
     """The bound as a part of what the mean field reaches in simulation."""
     problem = dispatch_problem(city, minutes=False)
     found = lower_bound(problem, neighbourhood=large.neighbourhood, steps=large.steps, threads=THREADS)
-    policies = [runcard.solve(problem, name, threads=THREADS) for name in POLICIES]
+    policies = [runcard.solve_problem(problem, name, threads=THREADS) for name in POLICIES]
     incidents = INCIDENTS if large.num_trucks <= 60 else FEW_INCIDENTS
     simulated = runcard.simulate_policies(city, policies, incidents=incidents, seed=1, threads=THREADS).policies
     late = [one.late_fraction for one in simulated]

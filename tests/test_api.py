@@ -58,7 +58,7 @@ def test_the_five_lines_of_the_docstring() -> None:
     """A city becomes a problem, a problem a policy, and a policy an evaluation and decisions."""
     city = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
     problem = runcard.dispatch_problem(city)
-    policy = runcard.solve(problem, "optimal")
+    policy = runcard.solve_problem(problem, "optimal")
     assert 0.0 < runcard.evaluate(policy).late_fraction < 1.0
     assert len(policy.decide(problem.trucks, 0).team) == 2
 

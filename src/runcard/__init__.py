@@ -2,13 +2,13 @@
 
     city = runcard.read_city("my-city")            # or generate_grid(...)
     problem = runcard.dispatch_problem(city)       # P(late) of every team, as arrays
-    policy = runcard.solve(problem, "optimal")     # with certified bounds on its late fraction
+    policy = runcard.solve_problem(problem, "optimal")     # with certified bounds on its late fraction
     runcard.evaluate(policy).late_fraction
     policy.decide(idle, point).team
 
 A city with several kinds of units has a problem for each, and a department for all of them:
 
-    department = runcard.solve_department(runcard.demo_city())
+    department = runcard.solve(runcard.demo_city())
     department.decide({"E01", "E02", "T01"}, "old-d2", "fire").units
 
 Names are loaded when they are first used: importing this package compiles nothing and takes a few milliseconds.
@@ -22,6 +22,7 @@ _HOMES = {
     "Decision": "runcard.policy.base",
     "DispatchProblem": "runcard.mdp.problem",
     "Evaluation": "runcard.mdp.evaluate",
+    "Plan": "runcard.plan.plan",
     "Policy": "runcard.policy.base",
     "RuncardError": "runcard.errors",
     "Scenario": "runcard.simulate.scenario",
@@ -31,17 +32,14 @@ _HOMES = {
     "dispatch_problem": "runcard.mdp.from_city",
     "evaluate": "runcard.policy.solve",
     "generate_grid": "runcard.city.grid",
-    "load_department": "runcard.outputs.department_file",
-    "load_policy": "runcard.outputs.policy_file",
+    "load": "runcard.plan.file",
     "read_city": "runcard.city.files",
     "read_scenario": "runcard.simulate.scenario",
     "response_table": "runcard.response.table",
-    "save_department": "runcard.outputs.department_file",
-    "save_policy": "runcard.outputs.policy_file",
-    "simulate_department": "runcard.simulate.department",
+    "simulate_plans": "runcard.simulate.department",
     "simulate_policies": "runcard.simulate.engine",
-    "solve": "runcard.policy.solve",
-    "solve_department": "runcard.policy.department",
+    "solve": "runcard.plan.plan",
+    "solve_problem": "runcard.policy.solve",
     "write_city": "runcard.city.files",
 }
 

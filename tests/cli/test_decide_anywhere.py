@@ -10,11 +10,9 @@ from tests.weeks import with_days_by_type
 
 from runcard.city import City, DemandPoint, Node, read_city, write_city
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.department_file import save_department
-from runcard.outputs.week_file import save_week
-from runcard.policy.department import department_of, solve_department
-from runcard.policy.solve import solve
-from runcard.policy.week import solve_week
+from runcard.plan.file import save
+from runcard.plan.plan import plan_of, solve
+from runcard.policy.solve import solve_problem
 
 
 def in_degrees(city: City) -> City:
@@ -37,8 +35,8 @@ def city() -> City:
 @pytest.fixture(scope="module")
 def file(city: City, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The policy file of the department."""
-    solved = {kind: solve(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds}
-    return save_department(department_of(city, solved), tmp_path_factory.mktemp("policy") / "city.policy")
+    solved = {kind: solve_problem(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds}
+    return save(plan_of(city, solved), tmp_path_factory.mktemp("policy") / "city.policy")
 
 
 def test_an_address_is_answered_from_the_file_alone(run, city: City, file: Path) -> None:
@@ -47,7 +45,7 @@ def test_an_address_is_answered_from_the_file_alone(run, city: City, file: Path)
     ran = run(*asked, "--json")
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)
-    solved = solve_department(city)
+    solved = solve(city)
     expected = solved.decide(set(solved.unit_ids) - {"E01"}, "n15", "fire")
     assert document["team"] == list(expected.units)
     assert document["p_late"] == pytest.approx(sum(one.decision.p_late for one in expected.kinds), abs=1e-6)
@@ -146,8 +144,8 @@ def test_what_makes_no_sense_is_refused(run, file: Path, options: tuple[str, ...
 
 def test_a_file_without_a_city_takes_it_from_the_folder(run, city: City, tmp_path: Path) -> None:
     """An older file says what is missing; with --city it answers for any node."""
-    solved = replace(solve_department(city, "closest-first"), ground=None)
-    old = save_department(solved, tmp_path / "old.policy")
+    solved = replace(solve(city, "closest-first"), ground=None)
+    old = save(solved, tmp_path / "old.policy")
     asked = ("decide", old, "--at-xy", "-122.41661,37.7727", "--type", "fire", "--idle", "all")
     ran = run(*asked)
     assert (ran.code, ran.out) == (2, "")
@@ -182,9 +180,9 @@ def test_an_address_is_answered_in_every_period(run, city: City, tmp_path: Path)
     """A file with periods answers for an address as the department of that period does, units on the road included."""
     types = tuple(dict.fromkeys(point.type for point in city.demand))
     by_hour = with_days_by_type(city, types)
-    file = save_week(solve_week(by_hour), tmp_path / "week.policy")
+    file = save(solve(by_hour), tmp_path / "week.policy")
     for time, period in (("tue 14:00", "day"), ("tue 3:00", "night"), ("sat 14:00", "weekend")):
-        solved = solve_department(by_hour.in_period(period))
+        solved = solve(by_hour.in_period(period))
         expected = solved.decide(set(solved.unit_ids) - {"E01"}, "n15", "fire", moved={"E02": "n3"})
         asked = ("--at", "n15", "--type", "fire", "--busy", "E01", "--from", "E02=n3", "--time", time, "--json")
         document = json.loads(run("decide", file, *asked).out)

@@ -10,9 +10,9 @@ from tests.departments import grid_department
 
 from runcard.city import City, Unit, generate_grid, write_city
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.department_file import save_department
-from runcard.policy.department import department_of
-from runcard.policy.solve import solve
+from runcard.plan.file import save
+from runcard.plan.plan import plan_of
+from runcard.policy.solve import solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,8 @@ def folder(city: City, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def file(city: City, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The policy file of the department."""
-    solved = {kind: solve(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds}
-    return save_department(department_of(city, solved), tmp_path_factory.mktemp("policy") / "city.policy")
+    solved = {kind: solve_problem(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds}
+    return save(plan_of(city, solved), tmp_path_factory.mktemp("policy") / "city.policy")
 
 
 def test_compare_has_every_standard_with_its_proof(run, folder: Path, city: City) -> None:

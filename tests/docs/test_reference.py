@@ -26,9 +26,9 @@ from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import columns_of
 from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
 from runcard.outputs.records import OF_DEPARTMENT
-from runcard.outputs.week_file import save_week
+from runcard.plan.file import save
+from runcard.plan.plan import solve
 from runcard.policy.solve import LABELS, POLICY_NAMES
-from runcard.policy.week import solve_week
 from runcard.simulate.scenario import KEYS as SCENARIO_KEYS
 from runcard.simulate.scenario import built_in_names
 
@@ -120,7 +120,7 @@ def test_every_key_of_the_file_of_a_week_is_documented(tmp_path: Path) -> None:
     """Each key of the header of a file with periods stands in the section about it."""
     text = (DOCS / "reference" / "policy-file.md").read_text(encoding="utf-8").split("## The file of a city with")[1]
     plain = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
-    path = save_week(solve_week(with_days(plain), "closest-first"), tmp_path / "file.policy")
+    path = save(solve(with_days(plain), "closest-first"), tmp_path / "file.policy")
     with safe_open(path, framework="numpy") as file:
         header = json.loads(file.metadata()["runcard"])
     for key in (*header, *header["periods"][0]):
@@ -148,7 +148,7 @@ def test_every_column_of_run_cards_is_documented() -> None:
     text = (DOCS / "reference" / "run-cards.md").read_text(encoding="utf-8")
     plain = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
     city = with_days(replace(plain, demand=(*plain.demand, plain.demand[0])))
-    for held in (solve_week(city, "closest-first"), runcard.solve_department(runcard.demo_city(), "closest-first")):
+    for held in (solve(city, "closest-first"), runcard.solve(runcard.demo_city(), "closest-first")):
         for column in columns_of(make_book(held, depth=1)):
             assert f"`{column}`" in text, column
 
@@ -181,7 +181,7 @@ def test_every_tensor_of_a_policy_file_is_documented(name: str, tmp_path: Path) 
     """Whatever a policy file holds is listed in the reference, by the row of its policy or among those of all."""
     text = (DOCS / "reference" / "policy-file.md").read_text(encoding="utf-8")
     problem = runcard.dispatch_problem(runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1))
-    path = runcard.save_policy(runcard.solve(problem, name), tmp_path / "policy")
+    path = runcard.save_policy(runcard.solve_problem(problem, name), tmp_path / "policy")
     own = next(line for line in text.splitlines() if line.startswith("| ") and f"`{name}`" in line)
     if "as `closest-first`" in own:
         own += next(line for line in text.splitlines() if line.startswith("| `closest-first` |"))

@@ -17,7 +17,7 @@ from runcard.city.aprons import with_aprons
 from runcard.errors import InputError
 from runcard.mdp.problem import MINUTES
 from runcard.outputs.geojson import Layers, write_geojson
-from runcard.policy.department import Department, solve_department
+from runcard.plan.plan import Plan, solve
 
 
 def on_earth(city: City) -> City:
@@ -31,7 +31,7 @@ class Written:
     """A department and the tables that were read back from its files."""
 
     city: City
-    department: Department
+    department: Plan
     tables: dict[str, geopandas.GeoDataFrame]
 
 
@@ -44,7 +44,7 @@ def read(folder: Path) -> dict[str, geopandas.GeoDataFrame]:
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
     """A random department, solved and written."""
     city = on_earth(random_department(request.param, side=4))
-    department = solve_department(city)
+    department = solve(city)
     folder = tmp_path_factory.mktemp("gis") / "out"
     assert [path.name for path in write_geojson(city, folder, department)] == [
         f"{name}.geojson" for name in ("areas", "stations", "roads", "routes", "decisions")
@@ -62,7 +62,7 @@ def drives(city: City) -> networkx.MultiDiGraph:
     return graph
 
 
-def every(department: Department) -> list[str]:
+def every(department: Plan) -> list[str]:
     """All units."""
     return [unit.unit_id for fleet in department.fleets for unit in fleet.units]
 
@@ -91,7 +91,7 @@ def test_properties_are_flat_and_the_same_for_all(written: Written) -> None:
 
 def test_decisions_are_those_of_the_department(written: Written) -> None:
     """For each area, type and kind: the units, the chances, the minutes, and whether closest-first sends others."""
-    closest = solve_department(written.city, "closest-first")
+    closest = solve(written.city, "closest-first")
     idle, count = every(written.department), 0
     table = written.tables["decisions"]
     for (node_id, name), rows in table.groupby(["node_id", "type"]):
@@ -184,7 +184,7 @@ def test_a_city_without_a_policy_has_no_decisions(tmp_path: Path) -> None:
     city = on_earth(generate_grid(side=4, num_stations=3, load=0.1, seed=1))
     write_geojson(city, tmp_path)
     assert sorted(read(tmp_path)) == ["areas", "roads", "stations"]
-    department = solve_department(city)
+    department = solve(city)
     write_geojson(city, tmp_path, department)
     tables = read(tmp_path)
     assert {"missed", "first_minutes"} <= set(tables["areas"])
@@ -202,7 +202,7 @@ def test_second_units_that_take_another_road_have_their_own_route(tmp_path: Path
         driving=replace(plain.driving, second_route="disjoint"),
     )
     assert city.driving != Driving()
-    write_geojson(city, tmp_path, solve_department(city, "closest-first"))
+    write_geojson(city, tmp_path, solve(city, "closest-first"))
     routes = read(tmp_path)["routes"].dropna(subset="geometry")
     pairs = [rows for _, rows in routes.groupby(["node_id", "station_id"]) if len(rows) == 2]
     assert pairs

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runcard.outputs.week_file import load_held
-from runcard.policy.anywhere import HerePolicy
-from runcard.policy.department import Department
+from runcard.plan.anywhere import HerePolicy
+from runcard.plan.file import load
+from runcard.plan.plan import Plan
 from runcard.service.answers import SLOW_THREADS
 
 ENGINES = ["E01", "E02", "E03", "E04"]
@@ -18,10 +18,9 @@ NODES = [f"n{number}" for number in range(16)]
 
 
 @pytest.fixture(scope="module")
-def department(policy_folder: Any) -> Department:
+def department(policy_folder: Any) -> Plan:
     """The department of the served file, as Python has it."""
-    held = load_held(policy_folder / "optimal.policy")
-    assert isinstance(held, Department)
+    held = load(policy_folder / "optimal.policy")
     return held
 
 
@@ -33,9 +32,9 @@ def department(policy_folder: Any) -> Department:
     by_idle=st.booleans(),
 )
 def test_an_answer_is_that_of_the_library(
-    client: Any, department: Department, idle: set[str], node: str, of_type: str, by_idle: bool
+    client: Any, department: Plan, idle: set[str], node: str, of_type: str, by_idle: bool
 ) -> None:
-    """Units, chances and prices are those of `Department.decide`, whether idle or busy units are named."""
+    """Units, chances and prices are those of `Plan.decide`, whether idle or busy units are named."""
     listed = {"idle": sorted(idle)} if by_idle else {"busy": sorted(set(UNITS) - idle)}
     response = client.post("/v1/decisions", json={"area": node, "type": of_type, **listed})
     assert response.status_code == 200, response.text
@@ -61,9 +60,9 @@ def test_an_answer_is_that_of_the_library(
     moved=st.dictionaries(st.sampled_from(UNITS), st.sampled_from(NODES), max_size=3),
 )
 def test_units_on_the_road_are_those_of_the_library(
-    client: Any, department: Department, idle: set[str], node: str, of_type: str, moved: dict[str, str]
+    client: Any, department: Plan, idle: set[str], node: str, of_type: str, moved: dict[str, str]
 ) -> None:
-    """With units free anywhere, on the board or in the request, the answer is that of `Department.decide`."""
+    """With units free anywhere, on the board or in the request, the answer is that of `Plan.decide`."""
     moved = {unit: where for unit, where in moved.items() if unit in idle}
     for unit in UNITS:
         assert client.put(f"/v1/units/{unit}", json={"status": "idle"}).status_code == 200
@@ -135,7 +134,7 @@ def test_the_record_is_the_answer_with_its_request(client: Any) -> None:
     where=st.sampled_from([{"area": "n5"}, {"x": 1.1, "y": 2.2}]),
 )
 def test_an_answer_can_be_found_again_from_its_record_alone(
-    client: Any, department: Department, states: list[str], who: dict[str, Any], where: dict[str, Any]
+    client: Any, department: Plan, states: list[str], who: dict[str, Any], where: dict[str, Any]
 ) -> None:
     """Whether board or request said who was free and where, the record has it: the library decides the same from it."""
     for unit, state in zip(UNITS, states, strict=True):

@@ -11,7 +11,7 @@ from tests.service.conftest import end
 
 from runcard.errors import InputError, PolicyFileError
 from runcard.service.desk import Desk
-from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy, units_of
+from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy
 
 ASKED = {"area": "n5", "type": "fire", "busy": ["E01"]}
 
@@ -162,7 +162,7 @@ def test_a_policy_of_another_city_is_refused(policy_folder: Path) -> None:
 
 def test_trucks_without_a_roster_have_names(policy_folder: Path) -> None:
     """In a city without a roster the units are called after their stations."""
-    assert [unit.unit_id for unit in units_of(load_policy(policy_folder / "plain.policy"))] == ["s0", "s1", "s2"]
+    assert [unit.unit_id for unit in load_policy(policy_folder / "plain.policy").plan.units] == ["s0", "s1", "s2"]
 
 
 def test_only_closest_first_is_called_so(client: Any) -> None:

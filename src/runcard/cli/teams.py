@@ -98,7 +98,7 @@ def decide(
     from runcard.outputs.cards.answer import decide_by_cards
     from runcard.outputs.cards.csv_file import CARDS_ENDING, read_cards
     from runcard.outputs.department_answer import decided, explain_department
-    from runcard.outputs.week_file import load_at
+    from runcard.plan.file import load
 
     if (idle is None) == (busy is None):
         got = "neither" if idle is None else "both"
@@ -112,15 +112,15 @@ def decide(
         )
         print_card_answer(answer, as_json=as_json)
         return
-    department, period = load_at(file, hour, None if city is None else read_city(city))
-    decision = decided(
-        department, place, incident_type, idle=idle, busy=busy, incident_class=incident_class, moved=elsewhere
-    )
+    whole = load(file, None if city is None else read_city(city))
+    plan = whole.at_hour(hour)
+    period = whole.period_at(hour).name if hour is not None and whole.knows_hour else None
+    decision = decided(plan, place, incident_type, idle=idle, busy=busy, incident_class=incident_class, moved=elsewhere)
     found = explain_department(decision)
     in_period = {} if period is None else {"period": period}
     if period is not None and not as_json:
         make_console().print(f"Period: {period}")
-    if department.is_plain:
+    if plan.is_plain:
         (only,) = found.kinds
         if as_json:
             print_json(only.explanation.document() | found.address() | in_period)

@@ -1,4 +1,4 @@
-"""The answer of a department: which units go, of each kind, which standards they meet, and what else could go."""
+"""The answer of a plan: which units go, of each kind, which standards they meet, and what else could go."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,8 +13,9 @@ from runcard.errors import InputError
 from runcard.outputs.explain import Explanation, explain
 from runcard.outputs.situation import find_point, idle_trucks
 from runcard.outputs.words import expected_one_of, percent, team_words
+from runcard.plan.fleet import Fleet, KindDecision
+from runcard.plan.plan import Answer, Plan
 from runcard.policy.base import Option
-from runcard.policy.department import Department, DepartmentDecision, Fleet, KindDecision
 from runcard.policy.options import NUM_ALTERNATIVES
 
 
@@ -117,7 +118,7 @@ def _together(options: Collection[Option]) -> dict[str, Any]:
 
 
 def decided(
-    department: Department,
+    plan: Plan,
     place: Place,
     incident_type: str | None,
     *,
@@ -125,7 +126,7 @@ def decided(
     busy: str | None = None,
     incident_class: int | None = None,
     moved: Mapping[str, Place] | None = None,
-) -> DepartmentDecision:
+) -> Answer:
     """The decision of a department, from the words of a person: which units are idle, or which are busy.
 
     The place is a demand point, or with the city of the department any node or coordinates, and then units may be
@@ -133,33 +134,29 @@ def decided(
     """
     if (idle is None) == (busy is None):
         raise InputError(f"expected the idle units or the busy ones, got {'neither' if idle is None else 'both'}")
-    if department.types and incident_class is not None:
+    if plan.types and incident_class is not None:
         raise InputError("expected a type of incident and no class: the types of this city are its classes")
-    if not department.types and incident_type is not None:
+    if not plan.types and incident_type is not None:
         raise InputError(f"expected no type of incident: this city has none, got {incident_type!r}")
-    if (
-        moved
-        or not isinstance(place, str)
-        or not (department.ground is None or _known(department, place, incident_type))
-    ):
-        return _anywhere(department, place, incident_type, idle, busy, incident_class, moved)
+    if moved or not isinstance(place, str) or not (plan.ground is None or _known(plan, place, incident_type)):
+        return _anywhere(plan, place, incident_type, idle, busy, incident_class, moved)
     node_id = place
-    if department.types:
-        incident_type = _type(department, node_id, incident_type)
-    if not department.unit_ids:  # no roster: stations stand for their trucks
-        (fleet,) = department.fleets
+    if plan.types:
+        incident_type = _type(plan, node_id, incident_type)
+    if not plan.unit_ids:  # no roster: stations stand for their trucks
+        (fleet,) = plan.fleets
         return _by_station(fleet, node_id, incident_type or "", idle, busy, incident_class)
-    free = idle_units(department.unit_ids, idle, busy)
-    if department.types:
-        return department.decide(free, node_id, incident_type or "")
-    (fleet,) = department.fleets
+    free = idle_units(plan.unit_ids, idle, busy)
+    if plan.types:
+        return plan.decide(free, node_id, incident_type or "")
+    (fleet,) = plan.fleets
     point = find_point(fleet.problem, node_id, incident_class)
-    return DepartmentDecision(node_id=node_id, type="", kinds=(fleet.decide(fleet.idle_trucks(free), point, free),))
+    return Answer(node_id=node_id, type="", kinds=(fleet.decide(fleet.idle_trucks(free), point, free),))
 
 
 def _by_station(
     fleet: Fleet, node_id: str, incident_type: str, idle: str | None, busy: str | None, incident_class: int | None
-) -> DepartmentDecision:
+) -> Answer:
     """The decision of a city without a roster."""
     if incident_type:
         point = fleet.point(node_id, incident_type)
@@ -167,7 +164,7 @@ def _by_station(
     else:
         point = find_point(fleet.problem, node_id, incident_class)
     decision = fleet.decide(_trucks(fleet, idle, busy), point)
-    return DepartmentDecision(node_id=node_id, type=incident_type, kinds=(decision,))
+    return Answer(node_id=node_id, type=incident_type, kinds=(decision,))
 
 
 def _trucks(fleet: Fleet, idle: str | None, busy: str | None) -> NDArray[np.int64]:
@@ -177,69 +174,67 @@ def _trucks(fleet: Fleet, idle: str | None, busy: str | None) -> NDArray[np.int6
     return fleet.problem.trucks - idle_trucks(fleet.problem, str(busy), what="busy")
 
 
-def _known(department: Department, node_id: str, incident_type: str | None) -> bool:
+def _known(plan: Plan, node_id: str, incident_type: str | None) -> bool:
     """Whether the policies know a node as a demand point, of that type if one is given."""
     return any(
         point_id == node_id and incident_type in (None, of_point)
-        for fleet in department.fleets
+        for fleet in plan.fleets
         for point_id, of_point in zip(fleet.problem.point_ids, fleet.types, strict=True)
     )
 
 
 def _anywhere(
-    department: Department,
+    plan: Plan,
     place: Place,
     incident_type: str | None,
     idle: str | None,
     busy: str | None,
     incident_class: int | None,
     moved: Mapping[str, Place] | None,
-) -> DepartmentDecision:
+) -> Answer:
     """The decision for any place, and with units that are not at home."""
-    from runcard.policy.anywhere import NO_CITY, decide_anywhere
+    from runcard.plan.anywhere import NO_CITY, decide_anywhere
 
-    if department.ground is None:
+    if plan.ground is None:
         raise InputError(NO_CITY)
     free: Mapping[str, int] | frozenset[str]
-    if department.unit_ids:
-        free = idle_units(department.unit_ids, idle, busy)
+    if plan.unit_ids:
+        free = idle_units(plan.unit_ids, idle, busy)
     else:
-        (fleet,) = department.fleets
+        (fleet,) = plan.fleets
         free = dict(zip(fleet.problem.station_ids, _trucks(fleet, idle, busy).tolist(), strict=True))
-    if department.types:
-        node_id = department.ground.spots.find(place).node_id
-        incident_type = _type_anywhere(department, node_id, incident_type)
+    if plan.types:
+        node_id = plan.ground.spots.find(place).node_id
+        incident_type = _type_anywhere(plan, node_id, incident_type)
     return decide_anywhere(
-        department, free, place, incident_type or "", moved=moved,
+        plan, free, place, incident_type or "", moved=moved,
         choose_point=lambda fleet, node_id: find_point(fleet.problem, node_id, incident_class),
     )  # fmt: skip
 
 
-def _type_anywhere(department: Department, node_id: str, incident_type: str | None) -> str:
+def _type_anywhere(plan: Plan, node_id: str, incident_type: str | None) -> str:
     """The type of an incident at any node; it may be left out where there is only one."""
-    if incident_type is None and _known(department, node_id, None):
-        return _type(department, node_id, None)
-    if incident_type is None and len(department.types) == 1:
-        return department.types[0]
+    if incident_type is None and _known(plan, node_id, None):
+        return _type(plan, node_id, None)
+    if incident_type is None and len(plan.types) == 1:
+        return plan.types[0]
     if incident_type is None:
-        raise InputError(
-            f"expected a type of incident, got none; choose one with --type: {', '.join(department.types)}"
-        )
-    if incident_type not in department.types:
-        raise InputError(expected_one_of("type of incident", department.types, incident_type))
+        raise InputError(f"expected a type of incident, got none; choose one with --type: {', '.join(plan.types)}")
+    if incident_type not in plan.types:
+        raise InputError(expected_one_of("type of incident", plan.types, incident_type))
     return incident_type
 
 
-def _type(department: Department, node_id: str, incident_type: str | None) -> str:
+def _type(plan: Plan, node_id: str, incident_type: str | None) -> str:
     """The type of an incident at a node, if there is such a one; it may be left out where there is only one."""
     here = dict.fromkeys(
         of_point
-        for fleet in department.fleets
+        for fleet in plan.fleets
         for point_id, of_point in zip(fleet.problem.point_ids, fleet.types, strict=True)
         if point_id == node_id
     )
     if not here:
-        nodes = (point_id for fleet in department.fleets for point_id in fleet.problem.point_ids)
+        nodes = (point_id for fleet in plan.fleets for point_id in fleet.problem.point_ids)
         raise InputError(expected_one_of("demand point", nodes, node_id))
     if incident_type is None and len(here) == 1:
         return next(iter(here))
@@ -247,7 +242,7 @@ def _type(department: Department, node_id: str, incident_type: str | None) -> st
         raise InputError(f"node {node_id} has incidents of several types; choose one with --type: {', '.join(here)}")
     if incident_type not in here:
         wrong = expected_one_of("type of incident", here, incident_type)
-        hint = "; a row of demand.csv with 0 incidents_per_day adds one" if incident_type in department.types else ""
+        hint = "; a row of demand.csv with 0 incidents_per_day adds one" if incident_type in plan.types else ""
         raise InputError(f"node {node_id}: {wrong}{hint}")
     return incident_type
 
@@ -269,7 +264,7 @@ def idle_units(unit_ids: Collection[str], idle: str | None, busy: str | None) ->
     return named if idle is not None else frozenset(unit_ids) - named
 
 
-def explain_department(found: DepartmentDecision) -> DepartmentAnswer:
+def explain_department(found: Answer) -> DepartmentAnswer:
     """The reasons of a decision."""
     kinds = tuple(_explained(one, found) for one in found.kinds)
     return DepartmentAnswer(
@@ -278,7 +273,7 @@ def explain_department(found: DepartmentDecision) -> DepartmentAnswer:
     )  # fmt: skip
 
 
-def _explained(one: KindDecision, found: DepartmentDecision) -> KindAnswer:
+def _explained(one: KindDecision, found: Answer) -> KindAnswer:
     """The explanation of what one kind sends, in units where there is a roster."""
     fleet = one.fleet
     explanation = explain(fleet.policy, one.trucks, one.point, one.decision)

@@ -18,7 +18,7 @@ from runcard.city.model import LATE, Objective
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, is_standard
 from runcard.outputs.situation import class_words
 from runcard.outputs.words import in_decimals, percent, team_words
-from runcard.policy.anywhere import HerePolicy
+from runcard.plan.anywhere import HerePolicy
 from runcard.policy.base import Decision, Option, Policy
 from runcard.policy.options import checked_situation, first_in_order, idle_teams, option_of, team_number
 

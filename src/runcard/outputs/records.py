@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import MissingExtraError, RuncardError
-from runcard.outputs.files import check_output_file, fill_whole
+from runcard.output_file import check_output_file, fill_whole
 from runcard.outputs.words import first_line
 
 COLUMNS = {

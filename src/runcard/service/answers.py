@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from runcard.city.address import Place, Spot, Spots
 from runcard.errors import InputError
-from runcard.policy.department import DepartmentDecision
+from runcard.plan.plan import Answer
 from runcard.service.board import Board
 from runcard.service.documents import DecisionRequest
 from runcard.service.fallback import Fallback
@@ -165,7 +165,7 @@ class Answerer:
             "answered_by": by, "fallback": why is not None, "fallback_reason": why, "fallback_version": version,
         }  # fmt: skip
 
-    def _decide(self, asked: Situation) -> DepartmentDecision:
+    def _decide(self, asked: Situation) -> Answer:
         desk = asked.policy.desks[asked.period]
         return desk.decide(
             asked.idle, asked.place, asked.type, incident_class=asked.incident_class, moved=asked.moved or None
@@ -191,11 +191,11 @@ class Answerer:
                 self.store.mark(policy, slow=False)
                 _log.warning("%s is as quick as before: its answers are computed at once again", policy.name)
 
-    def _documented(self, asked: Situation, found: DepartmentDecision, *, minutes: bool = True) -> dict[str, Any]:
+    def _documented(self, asked: Situation, found: Answer, *, minutes: bool = True) -> dict[str, Any]:
         desk = asked.policy.desks[asked.period]
         return desk.document(found, incident_class=asked.incident_class, minutes=minutes)
 
-    def _slowly(self, asked: Situation, early: list[DepartmentDecision]) -> tuple[dict[str, Any], float]:
+    def _slowly(self, asked: Situation, early: list[Answer]) -> tuple[dict[str, Any], float]:
         """The answer of a policy that may be slow, and the seconds of a processor that it took.
 
         The decision is in `early` before its minutes are computed.
@@ -213,7 +213,7 @@ class Answerer:
         if self.waiting >= self._most_waiting:
             return None, f"{self.waiting} slow answers are being computed already"
         self.waiting += 1
-        early: list[DepartmentDecision] = []
+        early: list[Answer] = []
         loop, computed = asyncio.get_running_loop(), self._threads.submit(self._slowly, asked, early)
         computed.add_done_callback(lambda _: _soon(loop, self._one_less))
         waited = asyncio.wrap_future(computed)

@@ -1,6 +1,6 @@
-"""A department as the service asks it: lookups that take the same time in a town and in a city, found once.
+"""A plan as the service asks it: lookups that take the same time in a town and in a city, found once.
 
-`Department.decide` says who goes. The desk says beforehand whether a request makes sense, and afterwards what the
+`Plan.decide` says who goes. The desk says beforehand whether a request makes sense, and afterwards what the
 answer is in plain values.
 """
 
@@ -20,32 +20,33 @@ from runcard.errors import InputError
 from runcard.mdp.problem import P_LATE
 from runcard.outputs.kind_document import kind_document
 from runcard.outputs.words import expected_one_of
+from runcard.plan.fleet import Fleet, KindDecision
+from runcard.plan.plan import Answer, Plan
 from runcard.policy.base import Decision
-from runcard.policy.department import Department, DepartmentDecision, Fleet, KindDecision
 from runcard.policy.options import first_in_order, team_ids
 
 NO_TYPES: Final = ("",)
 
 
 class Desk:
-    """What is asked of one department."""
+    """What is asked of the plan of one period."""
 
-    def __init__(self, department: Department) -> None:
-        assert department.ground is not None
-        self.department, self.ground = department, department.ground
-        self.unit_ids = frozenset(department.unit_ids)
-        self.types = department.types or NO_TYPES
+    def __init__(self, plan: Plan) -> None:
+        assert plan.ground is not None
+        self.plan, self.ground = plan, plan.ground
+        self.unit_ids = frozenset(plan.unit_ids)
+        self.types = plan.types or NO_TYPES
 
     @property
     def city(self) -> City:
-        """The city of the department."""
+        """The city of the plan."""
         return self.ground.city
 
     @cached_property
     def _types_at(self) -> Mapping[str, tuple[str, ...]]:
         """The types of each demand point; "" without types."""
         found: dict[str, dict[str, None]] = {}
-        for fleet in self.department.fleets:
+        for fleet in self.plan.fleets:
             for node_id, of_type in zip(fleet.problem.point_ids, fleet.types, strict=True):
                 found.setdefault(node_id, {})[of_type] = None
         return {node_id: tuple(types) for node_id, types in found.items()}
@@ -54,8 +55,8 @@ class Desk:
     def _classes(self) -> Mapping[str, tuple[int, ...]]:
         """In a city without types: the rows of each demand point."""
         found: dict[str, list[int]] = {}
-        if not self.department.types:
-            for number, node_id in enumerate(self.department.fleets[0].problem.point_ids):
+        if not self.plan.types:
+            for number, node_id in enumerate(self.plan.fleets[0].problem.point_ids):
                 found.setdefault(node_id, []).append(number)
         return {node_id: tuple(rows) for node_id, rows in found.items()}
 
@@ -69,7 +70,7 @@ class Desk:
         for area, types in self._types_at.items():
             for one in types:
                 found.setdefault(one, area)
-        return [(area, one, None if self.department.types else 1) for one, area in found.items()]
+        return [(area, one, None if self.plan.types else 1) for one, area in found.items()]
 
     def try_address(self) -> None:
         """Decide for a node that is no demand point: it reads the roads and loads what the first address would need."""
@@ -123,39 +124,38 @@ class Desk:
         *,
         incident_class: int | None = None,
         moved: Mapping[str, Place] | None = None,
-    ) -> DepartmentDecision:
-        """The decision of the policy, as `Department.decide` has it."""
-        department = self.department
-        if department.types:
+    ) -> Answer:
+        """The decision of the policy, as `Plan.decide` has it."""
+        if self.plan.types:
             if incident_class is not None:
                 raise InputError("class: expected none, the types of this city are its classes")
-            return department.decide(idle, place, incident_type, moved=moved)
-        (fleet,) = department.fleets
+            return self.plan.decide(idle, place, incident_type, moved=moved)
+        (fleet,) = self.plan.fleets
         if moved or not self.has(place, ""):
-            from runcard.policy.anywhere import decide_anywhere  # it takes a while to import
+            from runcard.plan.anywhere import decide_anywhere  # it takes a while to import
 
             return decide_anywhere(
-                department, idle, place, moved=moved,
+                self.plan, idle, place, moved=moved,
                 choose_point=lambda _, node_id: self.row_of(node_id, incident_class),
             )  # fmt: skip
         point = self.row_of(str(place), incident_class)
         one = fleet.decide(fleet.idle_trucks(idle), point, idle)
-        return DepartmentDecision(node_id=str(place), type="", kinds=(one,))
+        return Answer(node_id=str(place), type="", kinds=(one,))
 
     def decide_by_order(
         self, idle: frozenset[str], area: str, incident_type: str, *, incident_class: int | None = None
-    ) -> DepartmentDecision:
+    ) -> Answer:
         """Who goes by the order of the card, or by the closest first: without prices, so that it takes no time."""
         kinds = []
-        for fleet in self.department.fleets:
-            typed = bool(self.department.types)
+        for fleet in self.plan.fleets:
+            typed = bool(self.plan.types)
             point = fleet.point(area, incident_type) if typed else self.row_of(area, incident_class)
             if point is not None:
                 order = getattr(fleet.policy, "order", fleet.problem.order)
                 trucks = fleet.idle_trucks(idle)
                 number = first_in_order(fleet.problem, order, trucks, point)
                 kinds.append(decided_team(fleet, point, trucks, idle, team_ids(fleet.problem, point, number)))
-        return DepartmentDecision(node_id=area, type=incident_type, kinds=tuple(kinds))
+        return Answer(node_id=area, type=incident_type, kinds=tuple(kinds))
 
     @cached_property
     def _rows(self) -> Mapping[str, tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64]]]:
@@ -175,7 +175,7 @@ class Desk:
 
     def document(
         self,
-        found: DepartmentDecision,
+        found: Answer,
         *,
         incident_class: int | None = None,
         order: str | None = None,
@@ -209,7 +209,7 @@ class Desk:
 
     @cached_property
     def _standards(self) -> tuple[Standard, ...]:
-        seen = self.ground.seen_by(self.department.fleets[0])
+        seen = self.ground.seen_by(self.plan.fleets[0])
         return tuple(seen.standards_of(point)[0] for point in seen.demand)
 
 
@@ -231,7 +231,7 @@ def decided_team(
     return KindDecision(fleet=fleet, point=point, trucks=trucks, idle=idle, decision=decision, units=units)
 
 
-def _notes(found: DepartmentDecision, area: str) -> list[str]:
+def _notes(found: Answer, area: str) -> list[str]:
     """What is to be known of the place and of units that are not at home, in words."""
     if found.spot is None:
         return list(found.notes)

@@ -14,7 +14,7 @@ from runcard.errors import InputError
 from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.csv_file import CARDS_ENDING, CardFile, read_cards
 from runcard.outputs.reasons import BY_TIME, ON_CARD
-from runcard.policy.department import DepartmentDecision
+from runcard.plan.plan import Answer
 from runcard.service.desk import Desk, decided_team
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, PolicyStore, load_policy, version_of
 
@@ -27,7 +27,7 @@ class Instead(NamedTuple):
 
     desk: Desk
     """What knows its units."""
-    found: DepartmentDecision
+    found: Answer
     method: str
     order: str
     """What its order is, in words."""
@@ -48,7 +48,7 @@ class Fallback:
         elif path is not None:
             self._policy = load_policy(path)
             store.check(self._policy)
-            if not all(hasattr(fleet.policy, "order") for fleet in self._policy.first.fleets):
+            if not all(hasattr(fleet.policy, "order") for fleet in self._policy.plan.fleets):
                 raise InputError(
                     f"{path}: expected a quick fallback (closest-first, fixed-card, or run cards as .csv), "
                     f"got {self._policy.method}"
@@ -89,19 +89,19 @@ class Fallback:
         area = desk.nearest_area(node.x_coord, node.y_coord, asked.type)
         return area, [*notes, f"The fallback uses the card of {area}, the closest as the crow flies."]
 
-    def _by_cards(self, asked: "Situation", desk: Desk, area: str) -> DepartmentDecision | None:
+    def _by_cards(self, asked: "Situation", desk: Desk, area: str) -> Answer | None:
         """Who goes by the cards of a file; None where it has no card for that."""
         assert self._cards is not None
         hour = None
         if self._cards.periods:
             hour = next((one.hours[0] for one in self._cards.periods if one.name == asked.period), None)
-        typed, on_cards = bool(desk.department.types), {key.kind for key in self._cards.cards}
+        typed, on_cards = bool(desk.plan.types), {key.kind for key in self._cards.cards}
         points = {
             fleet.kind: fleet.point(area, asked.type) if typed else desk.row_of(area, asked.incident_class)
-            for fleet in desk.department.fleets
+            for fleet in desk.plan.fleets
         }
         # Cards know nothing of units that no incident needs, or of kinds that they were not made for.
-        fleets = [fleet for fleet in desk.department.fleets if fleet.kind in on_cards]
+        fleets = [fleet for fleet in desk.plan.fleets if fleet.kind in on_cards]
         idle = [unit.unit_id for fleet in fleets for unit in fleet.units if unit.unit_id in asked.idle]
         try:
             answer = decide_by_cards(
@@ -114,16 +114,16 @@ class Fallback:
             return None
         kinds = []
         for sent in answer.kinds:
-            fleet, point = desk.department.fleet(sent.kind), points[sent.kind]
+            fleet, point = desk.plan.fleet(sent.kind), points[sent.kind]
             assert point is not None
             homes = {unit.unit_id: unit.station_id for unit in fleet.units}
             team = tuple(homes.get(unit, OUTSIDE_ID) for unit in sent.units)
             trucks = fleet.idle_trucks(asked.idle)
             kinds.append(decided_team(fleet, point, trucks, asked.idle, team, sent.units))
-        return DepartmentDecision(node_id=area, type=asked.type, kinds=tuple(kinds))
+        return Answer(node_id=area, type=asked.type, kinds=tuple(kinds))
 
 
-def _noted(found: DepartmentDecision, asked: "Situation", area: str, notes: list[str]) -> DepartmentDecision:
+def _noted(found: Answer, asked: "Situation", area: str, notes: list[str]) -> Answer:
     """A decision for the place that was asked for."""
     if asked.spot is None:
         return replace(found, notes=tuple(notes))
@@ -133,7 +133,7 @@ def _noted(found: DepartmentDecision, asked: "Situation", area: str, notes: list
 
 def _check_cards(cards: CardFile, store: PolicyStore) -> None:
     """Raise an InputError about cards that name units which the department does not have."""
-    known = frozenset(store.serving.first.unit_ids)
+    known = frozenset(store.serving.plan.unit_ids)
     for card in cards.cards.values():
         for unit in (unit for house in card.houses for unit in house):
             if unit not in known:

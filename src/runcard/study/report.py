@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined
 
-from runcard.outputs.files import write_whole
+from runcard.output_file import write_whole
 from runcard.outputs.words import counted
 from runcard.study.experiment import Experiment, Setting
 from runcard.study.figures import CAPTIONS, figure_svg, look_of

@@ -11,13 +11,13 @@ from runcard.errors import InputError
 from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import CardFile, FileCard, read_cards, write_cards_csv
-from runcard.policy.department import solve_department
+from runcard.plan.plan import solve
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> CardFile:
     """The file of the cards of the built-in town."""
-    book = make_book(solve_department(demo_city()), depth=2)
+    book = make_book(solve(demo_city()), depth=2)
     path: Path = write_cards_csv(book, tmp_path_factory.mktemp("cards") / "cards.csv")
     return read_cards(path)
 

@@ -20,8 +20,7 @@ from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
 from runcard.outputs.cards.print_rows import incidents_of
 from runcard.outputs.department_answer import decided
-from runcard.policy.department import Department, solve_department
-from runcard.policy.week import solve_week
+from runcard.plan.plan import Plan, solve
 
 
 def with_second_house(city: City, seed: int) -> City:
@@ -41,7 +40,7 @@ CITIES = [
 def test_a_file_gives_the_decisions_that_it_was_made_from(seed: int, tmp_path: Path) -> None:
     """In the state of every line of every card, the file sends the very units of the policy; and in random states,
     what the cards send as a policy."""
-    department = solve_department(CITIES[seed])
+    department = solve(CITIES[seed])
     book = make_book(department, depth=4)
     file, rng = read_cards(write_cards_csv(book, tmp_path / "cards.csv")), np.random.default_rng(seed)
     for card in book.cards:
@@ -66,7 +65,7 @@ def test_a_file_gives_the_decisions_that_it_was_made_from(seed: int, tmp_path: P
 
 def test_stations_without_a_roster_are_read(tmp_path: Path) -> None:
     """Where stations stand for trucks, a file decides as the policy does, with stations named once for each truck."""
-    department = solve_department(plain_town())
+    department = solve(plain_town())
     book = make_book(department, depth=3)
     file = read_cards(write_cards_csv(book, tmp_path / "cards.csv"))
     for card in book.cards[:20]:
@@ -80,7 +79,7 @@ def test_stations_without_a_roster_are_read(tmp_path: Path) -> None:
 
 def test_the_hour_chooses_the_cards(tmp_path: Path) -> None:
     """A file with periods decides by those of the hour, and not without one."""
-    week = solve_week(with_days(random_department(1), 1.9, 0.1))
+    week = solve(with_days(random_department(1), 1.9, 0.1))
     book = make_book(week, depth=3)
     file = read_cards(write_cards_csv(book, tmp_path / "cards.csv"))
     assert [one.name for one in file.periods] == ["day", "night"]
@@ -120,7 +119,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
         demand=tuple(replace(d, node_id=rename.get(d.node_id, d.node_id)) for d in city.demand),
         units=units,
     )
-    book = make_book(solve_department(hostile), depth=3)
+    book = make_book(solve(hostile), depth=3)
     path = write_cards_csv(book, tmp_path / "cards.csv")
     for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")):
         for cell in row:
@@ -136,7 +135,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def book() -> CardBook:
     """The cards of the built-in town."""
-    department: Department = solve_department(demo_city())
+    department: Plan = solve(demo_city())
     return make_book(department, depth=2)
 
 
@@ -293,7 +292,7 @@ def test_classes_are_told_apart(labels: bool, tmp_path: Path) -> None:
     policy does."""
     city = with_classes(labels=labels)
     node = city.demand[0].node_id
-    department = solve_department(city)
+    department = solve(city)
     book = make_book(department, depth=2)
     own = [card for card in book.cards if card.area == node]
     assert [card.incident_class for card in own] == [1, 2, 3]

@@ -11,17 +11,16 @@ import pytest
 from tests.service.conftest import Serve
 
 from runcard.city import City
-from runcard.outputs.week_file import load_held
-from runcard.policy.department import Department, solve_department
+from runcard.plan.file import load
+from runcard.plan.plan import Plan, solve
 from runcard.service.explorer.layers import area_names
 
 BUSY = ["E02"]
 
 
-def held(policy_folder: Path, name: str) -> Department:
+def held(policy_folder: Path, name: str) -> Plan:
     """The department of a file."""
-    found = load_held(policy_folder / name)
-    assert isinstance(found, Department)
+    found = load(policy_folder / name)
     return found
 
 
@@ -63,7 +62,7 @@ def test_a_scene_sends_to_every_area_what_the_library_sends(
     assert set(scene["prices"]) == {one for one in idle if incident_type == "fire" or one.startswith("E")}
 
 
-def _units(department: Department, idle: set[str], area: str, incident_type: str, kind: str) -> list[str]:
+def _units(department: Plan, idle: set[str], area: str, incident_type: str, kind: str) -> list[str]:
     decided = department.decide(idle, area, incident_type).kinds
     return sorted(next(one.units for one in decided if one.fleet.kind == kind))
 
@@ -192,7 +191,7 @@ def test_areas_with_a_number_are_named_by_the_closest_station(department_city: C
         department_city,
         nodes=tuple(replace(node, name=nodes.get(node.node_id, node.name)) for node in department_city.nodes),
     )
-    names = area_names(named, solve_department(named, "closest-first"))
+    names = area_names(named, solve(named, "closest-first"))
     for node_id, name in names.items():
         assert name.startswith("near ") == (node_id in nodes)
         assert nodes.get(node_id, node_id) in name

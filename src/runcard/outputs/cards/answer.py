@@ -12,8 +12,8 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.errors import InputError
 from runcard.outputs.cards.csv_file import CardFile, CardKey, FileCard
 from runcard.outputs.words import counted, expected_one_of, team_words
+from runcard.plan.plan import period_of_hour
 from runcard.policy.run_card import sent_by_card
-from runcard.policy.week import period_of_hour
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from runcard.city.model import City
+from runcard.output_file import check_output_file, write_whole
 from runcard.outputs import fit_file
 from runcard.outputs.department_comparison import DepartmentComparison
-from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.page import embedded, ground_of, page_parts
 from runcard.outputs.report import words
 from runcard.outputs.report.findings import Report, find

@@ -13,8 +13,8 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import Standard
 from runcard.mdp.problem import MINUTES
 from runcard.outputs.words import and_list, counted, number_words, percent_words, team_words
+from runcard.plan.fleet import KindDecision
 from runcard.policy.base import Option
-from runcard.policy.department import KindDecision
 from runcard.policy.options import first_in_order, team_ids
 
 ON_CARD: Final = "on the card"

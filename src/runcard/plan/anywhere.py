@@ -32,13 +32,11 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import P_LATE, DispatchProblem, is_standard, standard_measure
 from runcard.mdp.rows import DecisionRule
+from runcard.plan.fleet import Fleet, KindDecision
+from runcard.plan.ground import Ground
+from runcard.plan.plan import Answer, Plan
 from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Stored
-from runcard.policy.by_function import FunctionPolicy
-from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import PricedPolicy
-from runcard.policy.department import Department, DepartmentDecision, Fleet, KindDecision
-from runcard.policy.fixed_card import FixedCard
-from runcard.policy.ground import Ground
 from runcard.policy.options import checked_idle, first_in_order, idle_teams
 from runcard.threads import alone
 
@@ -122,8 +120,6 @@ class HerePolicy(PricedPolicy):
     def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The teams that a decision may list, and their prices."""
         teams = idle_teams(self.problem, idle, point)
-        if not isinstance(self.base, PricedPolicy):
-            return teams, self._prices(idle, teams)
         price = self.base.best_prices(self.idle_at, self._teams_of(teams), self.problem.cost[teams, point])
         listed = np.isfinite(price)
         return teams[listed], price[listed]
@@ -141,27 +137,27 @@ def _refuse_more() -> NoReturn:
 
 
 def decide_anywhere(
-    department: Department,
+    plan: Plan,
     idle: Mapping[str, int] | Collection[str],
     place: Place,
     incident_type: str = "",
     *,
     moved: Mapping[str, Place] | None = None,
     choose_point: Callable[[Fleet, str], int] | None = None,
-) -> DepartmentDecision:
+) -> Answer:
     """Who goes to an incident at any place, with units `moved` to other places than their stations.
 
     `idle` has the idle units; without a roster, how many trucks of each station are idle, and `moved` names stations:
     one truck of each is elsewhere. In a city without types, `choose_point` says which demand point of a node is meant.
     """
-    ground = department.ground
+    ground = plan.ground
     if ground is None:
         raise InputError(NO_CITY)
     spot = ground.spots.find(place)
     spots = {name: ground.spots.find(where, what=f"unit {name}") for name, where in (moved or {}).items()}
-    _check_moved(department, idle, spots)
+    _check_moved(plan, idle, spots)
     minutes, kinds, notes, areas = ground.minutes_to(spot.node_id), [], list[str](), list[str]()
-    for fleet in department.fleets:
+    for fleet in plan.fleets:
         like = _like(fleet, ground, minutes, incident_type, choose_point)
         if like is None:
             continue
@@ -177,7 +173,7 @@ def decide_anywhere(
         notes += here.notes
     if not kinds:
         raise InputError(f"expected a type of incident that some demand point has, got {incident_type!r}")
-    return DepartmentDecision(
+    return Answer(
         node_id=spot.node_id, type=incident_type, kinds=tuple(kinds), spot=spot, area=areas[0], moved=spots,
         notes=tuple(notes), ground=ground,
     )  # fmt: skip
@@ -195,10 +191,10 @@ def _trucks_of(fleet: Fleet, idle: Mapping[str, int] | Collection[str]) -> NDArr
     return fleet.idle_trucks(idle)
 
 
-def _check_moved(department: Department, idle: Mapping[str, int] | Collection[str], moved: Mapping[str, Spot]) -> None:
+def _check_moved(plan: Plan, idle: Mapping[str, int] | Collection[str], moved: Mapping[str, Spot]) -> None:
     """Raise an InputError about a unit that is said to be elsewhere, but is busy or is none."""
-    roster = bool(department.unit_ids)
-    names = department.unit_ids if roster else department.fleets[0].problem.station_ids
+    roster = bool(plan.unit_ids)
+    names = plan.unit_ids if roster else plan.fleets[0].problem.station_ids
     for name in moved:
         what = "unit" if roster else "station"
         if name not in names:
@@ -234,7 +230,7 @@ class _Here:
     """A place, and what one fleet can do there."""
 
     def __init__(self, fleet: Fleet, ground: Ground, node_id: str, like: int, minutes: NDArray[np.float64]) -> None:
-        if isinstance(fleet.policy, FunctionPolicy):
+        if not fleet.policy.decides_anywhere:
             raise InputError(f"{fleet.policy.name}: a policy that is a function decides for demand points only")
         self.fleet, self.ground, self.node_id, self.like, self.minutes = fleet, ground, node_id, like, minutes
         self.notes: list[str] = []
@@ -298,9 +294,9 @@ class _Here:
     def _ranks(self, posts: list[Post], minutes: list[float]) -> list[float]:
         """Which post comes first: by driving time, or by the card."""
         policy = self.fleet.policy
-        if not isinstance(policy, FixedCard):
+        if policy.fixed_order is None or not policy.has_card:
             return minutes
-        places = np.argsort(policy.order[self.like])
+        places = np.argsort(policy.fixed_order[self.like])
         # Of one station, those at home come before others; of these, posts are in order.
         return [float(2 * places[post.home] + post.on_road) for post in posts]
 
@@ -310,13 +306,13 @@ class _Here:
         with alone(), taken_as_sound():  # its posts are there, and `_near` has left out those without a road
             city = self._city(posts)
             problem, order = self._problem(city, posts), None
-        if isinstance(policy, FixedCard):
+        if policy.has_card:
             ranks = self._ranks(posts, [])
             order = np.argsort(np.array([ranks]), axis=1, kind="stable")
             area = fleet.problem.point_ids[self.like]
             if area != self.node_id:
                 self.notes.append(f"The card is that of {area}, the closest demand point by road.")
-        elif isinstance(policy, OrderPolicy):
+        elif policy.fixed_order is not None:
             order = problem.order
         homes = np.array([post.home for post in posts], np.int64)
         here = HerePolicy(
@@ -324,7 +320,7 @@ class _Here:
             find_arrivals=partial(self._with_arrivals, posts) if fleet.problem.p90_minutes else None,
         )  # fmt: skip
         types = (fleet.types[self.like],)
-        return Fleet(kind=fleet.kind, policy=here, units=city.units, standards=fleet.standards, types=types)
+        return Fleet(kind=fleet.kind, policies=(here,), units=city.units, standards=fleet.standards, types=types)
 
     def _city(self, posts: list[Post]) -> City:
         """The small city."""

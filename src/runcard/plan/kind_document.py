@@ -13,8 +13,8 @@ from runcard.city.model import Standard
 from runcard.mdp.problem import LAST_MINUTES, MINUTES
 from runcard.outputs.reasons import reason_of
 from runcard.outputs.words import rule_words
-from runcard.policy.anywhere import HerePolicy
-from runcard.policy.department import KindDecision
+from runcard.plan.anywhere import HerePolicy
+from runcard.plan.fleet import KindDecision
 from runcard.policy.options import team_number
 
 MINUTE_NAMES: Final = ("first_minutes", "first_p90_minutes", "last_minutes", "last_p90_minutes")

@@ -1,148 +1,40 @@
-"""A department: every kind of units with the policy that sends it, and decisions that name units.
+"""A plan: who goes, for every kind of units and every period of the week; and who goes to an incident.
 
-Kinds never stand in for one another, so the decision for an incident is one decision for each kind that its type needs
+Kinds never stand in for one another, so the answer for an incident is one decision for each kind that its type needs
 (see `mdp/from_city.py`). Of the idle units of a station the one that comes first in the roster goes.
+
+Each period is solved as if it lasted for ever, at its own rates. That is nearly right where periods are long beside the
+busy times: what a decision changes later is over within a few busy times.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.address import Place, Spot
-from runcard.city.conditions import OUTSIDE_ID, near
-from runcard.city.model import City, Standard, Unit
+from runcard.city.conditions import near
+from runcard.city.model import City, Unit
+from runcard.city.periods import HOURS_PER_WEEK, Period, hour_of_week
 from runcard.errors import InputError
-from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.from_city import dispatch_problem, with_rates_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.policy.base import Decision, Option, Policy
-from runcard.policy.ground import Ground
-from runcard.policy.options import team_number
+from runcard.plan.fleet import ALWAYS, Fleet, KindDecision
+from runcard.plan.ground import Ground
+from runcard.policy.base import Policy
 from runcard.policy.solve import check_size, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fleet:
-    """The units of one kind, the incidents that need them, and the policy that sends them."""
-
-    kind: str
-    policy: Policy
-    units: tuple[Unit, ...] = ()
-    """In the order of the roster; () where the city has none, and stations stand for their trucks."""
-    standards: tuple[Standard, ...] = ()
-    types: tuple[str, ...] = ()
-    """[J] the type of incident of each demand point of its problem; "" where the city has no standards."""
-
-    @property
-    def problem(self) -> DispatchProblem:
-        """The problem of this kind."""
-        return self.policy.problem
-
-    @cached_property
-    def _points(self) -> Mapping[tuple[str, str], int]:
-        """The demand point of each node and type; of equal ones the first."""
-        keys = zip(self.problem.point_ids, self.types, strict=True)
-        return {key: number for number, key in reversed(list(enumerate(keys)))}
-
-    def point(self, node_id: str, incident_type: str) -> int | None:
-        """The demand point of a node and a type of incident; None if such an incident does not need this kind."""
-        found = self._points.get((node_id, incident_type))
-        if not self.standards and self.problem.point_ids.count(node_id) > 1:
-            raise InputError(f"node {node_id} has several incident classes: ask the fleet with the number of one")
-        return found
-
-    @cached_property
-    def _place(self) -> Mapping[str, int]:
-        """The number of the station of each unit."""
-        number = {station_id: i for i, station_id in enumerate(self.problem.station_ids)}
-        return {unit.unit_id: number[unit.station_id] for unit in self.units}
-
-    @cached_property
-    def _by_station(self) -> Mapping[str, tuple[str, ...]]:
-        """The units of each station."""
-        found: dict[str, list[str]] = {station_id: [] for station_id in self.problem.station_ids}
-        for unit in self.units:
-            found[unit.station_id].append(unit.unit_id)
-        return {station_id: tuple(there) for station_id, there in found.items()}
-
-    @cached_property
-    def _only(self) -> Mapping[str, str]:
-        """The unit of each station that has one."""
-        return {OUTSIDE_ID: OUTSIDE_ID} | {
-            home: there[0] for home, there in self._by_station.items() if len(there) == 1
-        }
-
-    def idle_trucks(self, idle: Collection[str]) -> NDArray[np.int64]:
-        """[I] how many of the idle units each station has."""
-        counts = [0] * self.problem.num_stations
-        for unit_id, i in self._place.items():
-            if unit_id in idle:
-                counts[i] += 1
-        return np.array(counts, np.int64)
-
-    def unit_ids(self, team: Collection[str], idle: Collection[str]) -> tuple[str, ...]:
-        """The units of a team of station ids: of each station the first that are idle."""
-        if not self.units:
-            return tuple(team)
-        try:
-            return tuple([self._only[station_id] for station_id in team])
-        except KeyError:  # some station has several
-            by_station, found = self._by_station, list[str]()
-        for station_id in team:
-            there = (OUTSIDE_ID,) if station_id == OUTSIDE_ID else by_station[station_id]
-            if len(there) > 1:
-                there = tuple(one for one in there if one in idle and one not in found)
-            found.append(there[0])
-        return tuple(found)
-
-    def decide(self, trucks: NDArray[np.int64], point: int, idle: Collection[str] = ()) -> "KindDecision":
-        """What this kind sends to a demand point when `trucks` [I] of each station are idle, the units `idle`."""
-        decision = self.policy.decide(trucks, point)
-        units = self.unit_ids(decision.team, idle)
-        return KindDecision(fleet=self, point=point, trucks=trucks, idle=idle, decision=decision, units=units)
-
-    def standards_at(self, point: int) -> tuple[Standard, ...]:
-        """The standards of the incidents of a demand point, in the order of the measures of the problem."""
-        return self.standards_of(self.types[point])
-
-    def standards_of(self, incident_type: str) -> tuple[Standard, ...]:
-        """The standards of a type of incident."""
-        return self._by_type.get(incident_type, ())
-
-    @cached_property
-    def _by_type(self) -> Mapping[str, tuple[Standard, ...]]:
-        types = dict.fromkeys(one.type for one in self.standards)
-        return {name: tuple(one for one in self.standards if one.type == name) for name in types}
-
-    def chances(self, point: int, option: Option) -> tuple[float, ...]:
-        """The chance that a team misses each standard of a demand point."""
-        team, num = team_number(self.problem, option.team), len(self.standards_at(point))
-        return tuple(self.problem.missed(number).item(team, point) for number in range(num))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class KindDecision:
-    """What one kind sends: the decision in stations, and the units."""
-
-    fleet: Fleet
-    point: int
-    trucks: NDArray[np.int64]
-    """[I] the idle trucks of each station."""
-    idle: Collection[str]
-    """The idle units, of all kinds, if there is a roster."""
-    decision: Decision
-    units: tuple[str, ...]
-    """ "outside" for those that must come from there."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DepartmentDecision:
+class Answer:
     """Who goes to an incident, of each kind that it needs."""
 
     node_id: str
@@ -162,18 +54,18 @@ class DepartmentDecision:
     @property
     def units(self) -> tuple[str, ...]:
         """The units of all kinds together."""
-        return tuple(unit for one in self.kinds for unit in one.units)
+        return tuple(unit for kind in self.kinds for unit in kind.units)
 
     def _repr_html_(self) -> str:
-        """The decision in a notebook."""
-        from runcard.policy.notebook import department_decision_html  # it knows this class
+        """The answer in a notebook."""
+        from runcard.plan.notebook import answer_html  # it knows this class
 
-        return department_decision_html(self)
+        return answer_html(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Department:
-    """One policy for every kind of a department."""
+class Plan:
+    """Who goes: a policy for every kind of units in every period of the week."""
 
     fleets: tuple[Fleet, ...]
     spare: tuple[Unit, ...] = ()
@@ -184,8 +76,69 @@ class Department:
     @property
     def name(self) -> str:
         """The name of its policy, or those of its kinds where they differ."""
-        names = {fleet.policy.name for fleet in self.fleets}
-        return names.pop() if len(names) == 1 else ", ".join(f"{one.policy.name} ({one.kind})" for one in self.fleets)
+        names = {fleet.name for fleet in self.fleets}
+        return names.pop() if len(names) == 1 else ", ".join(f"{fleet.name} ({fleet.kind})" for fleet in self.fleets)
+
+    @property
+    def periods(self) -> tuple[Period, ...]:
+        """Its periods, of the same hours for every kind; the one period `always` if it does not look at the hour."""
+        return self.fleets[0].periods
+
+    @property
+    def knows_hour(self) -> bool:
+        """Whether it looks at the hour."""
+        return self.fleets[0].knows_hour
+
+    def at(self, time: datetime) -> "Plan":
+        """The plan of the period of a time by the clock on the wall, at all hours."""
+        return self.in_period(self.period_at(hour_of_week(time)).name)
+
+    def at_hour(self, hour: int | None) -> "Plan":
+        """The plan of an hour of the week, at all hours; the hour may be left out where it does not matter."""
+        if hour is None and self.knows_hour:
+            names = "; ".join(f"{period.name}: {period.words}" for period in self.periods)
+            raise InputError(f"it holds a policy for each period ({names}): say with --time when the incident is")
+        return self if hour is None else self.in_period(self.period_at(hour).name)
+
+    def period_at(self, hour: int) -> Period:
+        """The period of an hour of the week."""
+        return period_of_hour(self.periods, hour)
+
+    def in_period(self, period: str) -> "Plan":
+        """The plan of a period, at all hours."""
+        if period not in self._by_period:
+            names = list(self._by_period)
+            raise InputError(f"expected a period ({', '.join(names)}), got {period!r}{near(str(period), names)}")
+        return self._by_period[period]
+
+    @cached_property
+    def _by_period(self) -> Mapping[str, "Plan"]:
+        if not self.knows_hour:
+            return {ALWAYS.name: self}
+        return {
+            period.name: replace(self, fleets=tuple(fleet.in_period(number) for fleet in self.fleets))
+            for number, period in enumerate(self.periods)
+        }
+
+    @property
+    def by_period(self) -> Mapping[str, "Plan"]:
+        """The plan of each period, by its name."""
+        return self._by_period
+
+    def with_policies(self, change: Callable[[Policy], Policy]) -> "Plan":
+        """The same with other policies, each made from that in its place."""
+        fleets = tuple(replace(fleet, policies=tuple(map(change, fleet.policies))) for fleet in self.fleets)
+        return replace(self, fleets=fleets)
+
+    def on(self, ground: Ground) -> "Plan":
+        """The same with a city."""
+        return replace(self, ground=ground)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """The file that now holds it."""
+        from runcard.plan.file import save  # it knows this class
+
+        return save(self, path)
 
     @property
     def is_plain(self) -> bool:
@@ -194,16 +147,21 @@ class Department:
 
     def fleet(self, kind: str) -> Fleet:
         """The fleet of a kind."""
-        for one in self.fleets:
-            if one.kind == kind:
-                return one
-        kinds = [one.kind for one in self.fleets]
+        for fleet in self.fleets:
+            if fleet.kind == kind:
+                return fleet
+        kinds = [fleet.kind for fleet in self.fleets]
         raise InputError(f"expected a kind of units ({', '.join(kinds)}), got {kind!r}{near(kind, kinds)}")
 
     @cached_property
     def unit_ids(self) -> tuple[str, ...]:
         """Every unit, also of kinds that nobody needs."""
-        return tuple(unit.unit_id for units in (*(one.units for one in self.fleets), self.spare) for unit in units)
+        return tuple(unit.unit_id for unit in self.units)
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """The same with their stations and kinds, in the order of the roster."""
+        return (*(unit for fleet in self.fleets for unit in fleet.units), *self.spare)
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -212,7 +170,7 @@ class Department:
     @cached_property
     def types(self) -> tuple[str, ...]:
         """Every type of incident."""
-        return tuple(dict.fromkeys(standard.type for one in self.fleets for standard in one.standards))
+        return tuple(dict.fromkeys(standard.type for fleet in self.fleets for standard in fleet.standards))
 
     def decide(
         self,
@@ -221,7 +179,7 @@ class Department:
         incident_type: str = "",
         *,
         moved: Mapping[str, Place] | None = None,
-    ) -> DepartmentDecision:
+    ) -> Answer:
         """Who goes to an incident at a node when these units are idle.
 
         With its city, the node may be any node of the roads, or coordinates (x, y), and units may be `moved`: idle at
@@ -252,7 +210,7 @@ class Department:
                 kinds.append(fleet.decide(fleet.idle_trucks(wanted), point, wanted))
         if not kinds:
             return self._anywhere(wanted, node_id, incident_type)
-        return DepartmentDecision(node_id=node_id, type=incident_type, kinds=tuple(kinds), ground=self.ground)
+        return Answer(node_id=node_id, type=incident_type, kinds=tuple(kinds), ground=self.ground)
 
     def _anywhere(
         self,
@@ -260,9 +218,9 @@ class Department:
         place: Place,
         incident_type: str,
         moved: Mapping[str, Place] | None = None,
-    ) -> DepartmentDecision:
+    ) -> Answer:
         """The same for a place that is no demand point of that type, or with units that are not at home."""
-        from runcard.policy.anywhere import NO_CITY, decide_anywhere  # it makes fleets
+        from runcard.plan.anywhere import NO_CITY, decide_anywhere  # it makes fleets
 
         self._check_type(incident_type)
         if self.ground is None:
@@ -273,7 +231,7 @@ class Department:
 
     def _by_station(
         self, idle: Collection[str], node_id: Place, incident_type: str, moved: Mapping[str, Place] | None
-    ) -> DepartmentDecision:
+    ) -> Answer:
         """The same without a roster: `idle` has the id of a station once for each of its idle trucks."""
         (fleet,) = self.fleets
         counts, station_ids = Counter(idle), fleet.problem.station_ids
@@ -283,7 +241,7 @@ class Department:
             return self._anywhere(counts, node_id, incident_type, moved)
         trucks = np.array([counts[station_id] for station_id in station_ids], np.int64)
         kinds = (fleet.decide(trucks, point),)
-        return DepartmentDecision(node_id=node_id, type=incident_type, kinds=kinds, ground=self.ground)
+        return Answer(node_id=node_id, type=incident_type, kinds=kinds, ground=self.ground)
 
     def _check_type(self, incident_type: str) -> None:
         """Raise an InputError about a type that no incident has."""
@@ -305,18 +263,52 @@ class Department:
         raise InputError(f"expected a type of incident of node {node_id} ({', '.join(here)}), got {incident_type!r}")
 
 
-def department_of(city: City, policies: Mapping[str, Policy]) -> Department:
-    """The department of a city, given the policy of each of its kinds."""
-    fleets = []
+def period_of_hour(periods: Sequence[Period], hour: int) -> Period:
+    """The period of an hour of the week."""
+    for period in periods:
+        if hour in period.hours:
+            return period
+    raise InputError(f"expected an hour of the week from 0 to {HOURS_PER_WEEK - 1}, got {hour!r}")
+
+
+def problems_of_periods(city: City, problem: DispatchProblem) -> dict[str, DispatchProblem]:
+    """The problem of each period of a city of one kind, given that of its mean rates, whose tables they share.
+
+    Without periods it is the problem itself.
+    """
+    if not city.periods:
+        return {ALWAYS.name: problem}
+    return {period.name: with_rates_of(problem, city.in_period(period.name)) for period in city.periods}
+
+
+def plan_of(city: City, policies: Mapping[str, Policy]) -> Plan:
+    """The plan of a city, given the policy of each of its kinds, for all hours."""
+    return plan_of_periods(city, {kind: (policy,) for kind, policy in policies.items()}, (ALWAYS,))
+
+
+def plan_of_periods(
+    city: City, policies: Mapping[str, Sequence[Policy]], periods: Sequence[Period] | None = None
+) -> Plan:
+    """The same, given the policies of each kind, one for each period of the city."""
+    periods, fleets = tuple(periods or city.periods or (ALWAYS,)), []
     for kind in city.sent_kinds:
         seen = city.of_kind(kind)
         types = tuple(point.type if city.standards else "" for point in seen.demand)
-        fleets.append(Fleet(kind=kind, policy=policies[kind], units=seen.units, standards=seen.standards, types=types))
+        fleets.append(
+            Fleet(
+                kind=kind,
+                policies=tuple(policies[kind]),
+                periods=periods,
+                units=seen.units,
+                standards=seen.standards,
+                types=types,
+            )
+        )
     spare = tuple(unit for unit in city.units if unit.kind not in city.sent_kinds)
-    return Department(fleets=tuple(fleets), spare=spare, ground=Ground(city))
+    return Plan(fleets=tuple(fleets), spare=spare, ground=Ground(city))
 
 
-def solve_department(
+def solve(
     city: City,
     policy: str | Mapping[str, str] = "optimal",
     *,
@@ -324,14 +316,20 @@ def solve_department(
     horizon_busy_times: float | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Department:
-    """The department of a city with the policy of that name or label, or one for each kind, solved for every kind."""
+) -> Plan:
+    """The plan of a city: the policy of that name or label, or one for each kind, solved for every kind and period.
+
+    Driving times are found once for all periods.
+    """
     options = SolveOptions(
         tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
     )
-    names = names_by_kind(city, policy, options)
-    solved = {kind: solve_named(dispatch_problem(city, kind=kind), name, options) for kind, name in names.items()}
-    return department_of(city, solved)
+    solved: dict[str, list[Policy]] = {}
+    for kind, name in names_by_kind(city, policy, options).items():
+        seen = city.of_kind(kind)
+        problems = problems_of_periods(seen, dispatch_problem(seen))
+        solved[kind] = [solve_named(problem, name, options) for problem in problems.values()]
+    return plan_of_periods(city, solved)
 
 
 def names_by_kind(city: City, policy: str | Mapping[str, str], options: SolveOptions) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The ground of a department: the city that it was solved for, for incidents and units that are anywhere in it.
+"""The ground of a plan: the city that it was solved for, for incidents and units that are anywhere in it.
 
 It is read when it is first needed: a decision for a demand point needs no roads.
 """
@@ -19,12 +19,12 @@ from runcard.response.routes import Roads, find_routes, read_roads
 from runcard.response.travel import outside_route
 
 if TYPE_CHECKING:
-    from runcard.policy.department import Fleet
+    from runcard.plan.fleet import Fleet
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """The city of a department, and what is known of its roads."""
+    """The city of a plan, and what is known of its roads."""
 
     given: City | Callable[[], City]
     """The city, or what reads it."""
