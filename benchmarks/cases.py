@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from tests.policy_files import load_policy, save_policy
 
 import runcard
 from benchmarks import peers
@@ -155,7 +156,7 @@ def decisions() -> Iterator[Row]:
     problem = department(16)
     policy = runcard.solve_problem(problem, "optimal", tolerance=1e-6)
     with tempfile.TemporaryDirectory() as folder:
-        loaded = runcard.load_policy(runcard.save_policy(policy, Path(folder) / "policy.safetensors"), problem)
+        loaded = load_policy(save_policy(policy, Path(folder) / "policy.safetensors"), problem)
     rng = np.random.default_rng(0)
     calls = [(rng.integers(0, 2, problem.num_stations), int(rng.integers(problem.num_points))) for _ in range(2000)]
     for idle, point in calls[:200]:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.policy_files import load_policy, save_policy
 
 import runcard
 from benchmarks.cases import THREADS, Row, department
@@ -201,7 +202,7 @@ def online(num_trucks: int, side: int, calls: int, limits_ms: dict[str, float | 
     for name, limit_ms in limits_ms.items():
         policy = steady if name == steady.name else runcard.solve_problem(problem, name)
         with tempfile.TemporaryDirectory() as folder:
-            loaded = runcard.load_policy(runcard.save_policy(policy, Path(folder) / "policy"), problem)
+            loaded = load_policy(save_policy(policy, Path(folder) / "policy"), problem)
         for idle, point in zip(states[:3], points[:3], strict=True):
             assert loaded.decide(idle, point) == policy.decide(idle, point)
         milliseconds = []
@@ -278,12 +279,12 @@ def solve_and_save(num_trucks: int, side: int, path: str) -> None:
     """Write the policy file of a large department."""
     city = runcard.generate_grid(side=side, num_stations=num_trucks, load=0.1, seed=1)
     problem = runcard.dispatch_problem(city, minutes=False)
-    runcard.save_policy(runcard.solve_problem(problem, "one-step-mean-field", threads=THREADS), path)
+    save_policy(runcard.solve_problem(problem, "one-step-mean-field", threads=THREADS), path)
 
 
 def load_and_decide(path: str) -> None:
     """Decide from a policy file with every truck idle."""
-    policy = runcard.load_policy(path)
+    policy = load_policy(path)
     policy.decide(policy.problem.trucks, 0)
 
 

@@ -24,6 +24,7 @@ from benchmarks.service_peer import served_bare
 from benchmarks.service_server import processor_seconds, served
 from runcard.plan.file import load, save
 from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 
 SECONDS = 30.0
 BUSY_SHARE = 0.25
@@ -234,7 +235,7 @@ def _question(
 ) -> Question:
     all_units = asked.department.unit_ids
     busy = rng.sample(all_units, int(BUSY_SHARE * len(all_units)))
-    units = asked.department.decide(frozenset(all_units) - set(busy), place, of_type).units
+    units = asked.department.decide(Situation(at=place, type=of_type, idle=frozenset(all_units) - set(busy))).units
     document = {**where, "type": of_type, "busy": busy} | ({"period": asked.period} if asked.period else {})
     return Question(request_bytes("/v1/decisions", json.dumps(document).encode()), units)
 

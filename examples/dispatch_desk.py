@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import runcard
+from runcard.plan.situation import Situation
 
 
 def main() -> None:
@@ -22,7 +23,7 @@ def main() -> None:
         shares = np.array([point.incidents_per_day for point in city.demand]) / city.incidents_per_day
         for number in rng.choice(len(city.demand), 5, p=shares):
             point = city.demand[number]
-            decision = plan.decide(idle, point.node_id, point.type)
+            decision = plan.decide(Situation(at=point.node_id, type=point.type, idle=idle))
             idle -= set(decision.units)  # those from outside are not among them
             print(f"{point.type} at {point.node_id}: send {', '.join(decision.units)}; {len(idle)} units left")
             for one in decision.kinds:

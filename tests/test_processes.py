@@ -20,6 +20,7 @@ from runcard import DispatchProblem, Policy
 from runcard.city import City
 from runcard.errors import CityError
 from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.run_card import make_run_cards
 from runcard.policy.solve import POLICY_NAMES
@@ -114,18 +115,27 @@ def test_departments_and_weeks_arrive_as_they_were(policy: str, way: str) -> Non
     department = runcard.solve(city, policy)
     units, place = set(department.unit_ids), (1.2, 0.1)
     moved = {"E02": (0.3, 1.1)}
-    expected = department.decide(units, place, "fire", moved=moved), department.decide({"E01"}, "n5", "fire")
+    expected = (
+        department.decide(Situation(at=place, type="fire", idle=units, moved=moved)),
+        department.decide(Situation(at="n5", type="fire", idle={"E01"})),
+    )
     again: Plan = COPIES[way](department)
-    found = again.decide(units, place, "fire", moved=moved), again.decide({"E01"}, "n5", "fire")
+    found = (
+        again.decide(Situation(at=place, type="fire", idle=units, moved=moved)),
+        again.decide(Situation(at="n5", type="fire", idle={"E01"})),
+    )
     assert [one.units for one in found] == [one.units for one in expected]
     assert [one.decision for one in found[1].kinds] == [one.decision for one in expected[1].kinds]
     assert COPIES[way](expected[0]).units == expected[0].units
     week = solve(with_days(city), policy)
     other: Plan = COPIES[way](week)
     for period in ("day", "night"):
-        one, two = (each.department(period).decide({"E02", "T01"}, "n5", "fire") for each in (week, other))
+        one, two = (
+            each.in_period(period).decide(Situation(at="n5", type="fire", idle={"E02", "T01"}))
+            for each in (week, other)
+        )
         assert [kind.decision for kind in one.kinds] == [kind.decision for kind in two.kinds]
-    hourly = week.by_kind()["engine"]
+    hourly = week.fleet("engine")
     other_hourly = COPIES[way](hourly)
     for hour in (3, 12):
         assert says_the_same(hourly.at_hour(hour), other_hourly.at_hour(hour))
@@ -134,10 +144,10 @@ def test_departments_and_weeks_arrive_as_they_were(policy: str, way: str) -> Non
 def test_what_was_loaded_from_a_file_goes_on(tmp_path: Path) -> None:
     """A department of a file, which knows its city only when it is asked for a place, decides the same elsewhere."""
     department = runcard.solve(grid_department(side=4, engines=4, ladders=2), "one-step-mean-field")
-    loaded = runcard.load(runcard.save(department, tmp_path / "town.policy"))
+    loaded = runcard.load(department.save(tmp_path / "town.policy"))
     again = pickle.loads(pickle.dumps(loaded))
-    expected = department.decide({"E01", "T02"}, (1.2, 0.1), "fire")
-    found = again.decide({"E01", "T02"}, (1.2, 0.1), "fire")
+    expected = department.decide(Situation(at=(1.2, 0.1), type="fire", idle={"E01", "T02"}))
+    found = again.decide(Situation(at=(1.2, 0.1), type="fire", idle={"E01", "T02"}))
     assert [kind.decision for kind in found.kinds] == [kind.decision for kind in expected.kinds]
 
 

@@ -18,6 +18,7 @@ from runcard.errors import InputError
 from runcard.mdp.problem import MINUTES
 from runcard.outputs.geojson import Layers, write_geojson
 from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 
 
 def on_earth(city: City) -> City:
@@ -95,8 +96,8 @@ def test_decisions_are_those_of_the_department(written: Written) -> None:
     idle, count = every(written.department), 0
     table = written.tables["decisions"]
     for (node_id, name), rows in table.groupby(["node_id", "type"]):
-        decided = written.department.decide(idle, node_id, name)
-        nearest = closest.decide(idle, node_id, name)
+        decided = written.department.decide(Situation(at=node_id, type=name, idle=idle))
+        nearest = closest.decide(Situation(at=node_id, type=name, idle=idle))
         found = {row.kind: row for row in rows.itertuples()}
         assert set(found) == {one.fleet.kind for one in decided.kinds}
         for one, other in zip(decided.kinds, nearest.kinds, strict=True):

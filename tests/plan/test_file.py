@@ -13,6 +13,7 @@ from runcard.errors import PolicyFileError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.plan.file import load, save
 from runcard.plan.plan import solve
+from runcard.plan.situation import Situation
 from runcard.plan.tensor_file import read_tensors, write_tensors
 from runcard.policy.solve import RECIPES, solve_problem
 
@@ -39,7 +40,9 @@ def test_a_department_is_read_as_it_was_written(city: City, tmp_path: Path, name
         )
     for idle in (before.unit_ids, before.unit_ids[1:], before.unit_ids[::2]):
         for point in city.demand:
-            one, other = (each.decide(idle, point.node_id, point.type) for each in (before, after))
+            one, other = (
+                each.decide(Situation(at=point.node_id, type=point.type, idle=idle)) for each in (before, after)
+            )
             assert one.units == other.units
             assert [of.decision for of in one.kinds] == [of.decision for of in other.kinds]
             assert [of.fleet.chances(of.point, of.decision) for of in one.kinds] == [

@@ -14,6 +14,7 @@ from runcard.mdp.fingerprint import city_fingerprint
 from runcard.plan.file import load, save, write_contents
 from runcard.plan.fleet import ALWAYS
 from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.plan.tensor_file import read_tensors
 from runcard.policy.solve import RECIPES
 
@@ -41,7 +42,9 @@ def test_a_week_is_read_as_it_was_written(city: City, tmp_path: Path, name: str)
         assert one.unit_ids == other.unit_ids
         for idle in (one.unit_ids, one.unit_ids[::2]):
             for point in city.demand:
-                decisions = [each.decide(idle, point.node_id, point.type) for each in (one, other)]
+                decisions = [
+                    each.decide(Situation(at=point.node_id, type=point.type, idle=idle)) for each in (one, other)
+                ]
                 assert decisions[0].units == decisions[1].units
                 assert [of.decision for of in decisions[0].kinds] == [of.decision for of in decisions[1].kinds]
 
@@ -68,15 +71,15 @@ def test_a_plain_city_with_periods(tmp_path: Path) -> None:
     plan = load(save(solve(city), tmp_path / "week.policy"), city)
     for hour, name in ((7, "day"), (21, "day"), (22, "night"), (6, "night")):
         assert plan.period_at(hour).name == name
-        assert plan.at_hour(hour).is_plain
-        assert plan.at_hour(hour).fleets[0].problem.fingerprint == city_fingerprint(city.in_period(name))
+        assert plan.at(hour).is_plain
+        assert plan.at(hour).fleets[0].problem.fingerprint == city_fingerprint(city.in_period(name))
 
 
 def test_the_hour_is_never_guessed(week: Plan, tmp_path: Path) -> None:
     """Without a time the error names every period with its hours."""
     plan = load(save(week, tmp_path / "week.policy"))
-    with pytest.raises(InputError, match=r"day: mon-fri 7-22; .*; weekend: sat-sun 0-24\): say with --time"):
-        plan.at_hour(None)
+    with pytest.raises(InputError, match=r"day: mon-fri 7-22; .*; weekend: sat-sun 0-24\)"):
+        plan.at(None)
     assert [period.name for period in plan.periods] == ["day", "night", "weekend"]
 
 
@@ -85,7 +88,7 @@ def test_a_file_for_all_hours_is_for_every_hour(city: City, tmp_path: Path) -> N
     everyday = replace(city, periods=())
     plan = load(save(solve(everyday, "closest-first"), tmp_path / "all.policy"), everyday)
     for hour in (None, 3, 12):
-        assert plan.at_hour(hour) is plan
+        assert plan.at(hour) is plan
     assert plan.periods == (ALWAYS,)
     assert not plan.knows_hour
 

@@ -13,6 +13,7 @@ from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem, with_rates_of
 from runcard.plan.fleet import fleet_of
 from runcard.plan.plan import problems_of_periods, solve
+from runcard.plan.situation import Situation
 from runcard.policy.solve import evaluate, solve_problem
 
 
@@ -57,9 +58,9 @@ def test_each_period_has_the_department_of_its_city(grid: City) -> None:
         expected = solve(grid.in_period(name))
         for point in grid.demand:
             for idle in (["s0", "s1", "s2", "s3"], ["s0", "s2", "s3"]):
-                team = week.at(time).decide(idle, point.node_id).units
-                assert team == expected.decide(idle, point.node_id).units
-                differ += team != week.at(datetime(2017, 1, 3, 23)).decide(idle, point.node_id).units
+                team = week.at(time).decide(Situation(at=point.node_id, idle=idle)).units
+                assert team == expected.decide(Situation(at=point.node_id, idle=idle)).units
+                differ += team != week.at(datetime(2017, 1, 3, 23)).decide(Situation(at=point.node_id, idle=idle)).units
     assert differ > 0
 
 

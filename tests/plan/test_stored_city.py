@@ -18,6 +18,7 @@ from runcard.errors import CityError, InputError, PolicyFileError
 from runcard.plan import stored_city
 from runcard.plan.file import load, read_contents, save, write_contents
 from runcard.plan.plan import solve
+from runcard.plan.situation import Situation
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,14 @@ def test_a_file_answers_for_any_place_as_the_department_did(city: City, tmp_path
     for node in given.nodes:
         if node.node_id not in points:
             answers = [
-                one.decide(names, node.node_id, "" if plain else "fire", moved={names[0]: given.nodes[0].node_id})
+                one.decide(
+                    Situation(
+                        at=node.node_id,
+                        type="" if plain else "fire",
+                        idle=names,
+                        moved={names[0]: given.nodes[0].node_id},
+                    )
+                )
                 for one in (before, after, again)
             ]
             assert len({one.units for one in answers}) == 1
@@ -69,10 +77,10 @@ def test_the_city_is_read_only_when_it_is_needed(city: City, saved: Path, monkey
     read = stored_city._unpacked
     monkeypatch.setattr(stored_city, "_unpacked", lambda word: calls.append(word) or read(word))
     department = load(saved)
-    department.decide(department.unit_ids, city.demand[0].node_id, "fire")
+    department.decide(Situation(at=city.demand[0].node_id, type="fire", idle=department.unit_ids))
     assert calls == []
     for _ in range(2):
-        department.decide(department.unit_ids, "n15", "fire")
+        department.decide(Situation(at="n15", type="fire", idle=department.unit_ids))
     assert len(calls) == 1
 
 
@@ -82,9 +90,9 @@ def test_a_file_of_before_says_what_is_missing(saved: Path, tmp_path: Path) -> N
     del about["city"]
     department = load(write_contents(tmp_path / "old.policy", about, arrays))
     assert department.ground is None
-    assert department.decide(department.unit_ids, "n0", "fire").units
+    assert department.decide(Situation(at="n0", type="fire", idle=department.unit_ids)).units
     with pytest.raises(InputError, match="the policy holds no city"):
-        department.decide(department.unit_ids, (0.0, 0.0), "fire")
+        department.decide(Situation(at=(0.0, 0.0), type="fire", idle=department.unit_ids))
 
 
 def packed(content: Any) -> str:
@@ -134,6 +142,6 @@ def test_a_city_that_somebody_made_up_is_refused_when_it_is_needed(
     about, arrays, _ = read_contents(saved)
     about["city"]["digest"] = stored_city._digest(word)
     department = load(write_contents(tmp_path / "made up.policy", about, arrays, {"city": word}))
-    assert department.decide(department.unit_ids, "n0", "fire").units
+    assert department.decide(Situation(at="n0", type="fire", idle=department.unit_ids)).units
     with pytest.raises(PolicyFileError, match=message):
-        department.decide(department.unit_ids, "n15", "fire")
+        department.decide(Situation(at="n15", type="fire", idle=department.unit_ids))

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.mdp.problems import make_problem
+from tests.policy_files import load_policy, save_policy
 
 import runcard
 from runcard.mdp.bound.values import by_station
@@ -64,7 +65,7 @@ def test_it_comes_back_from_its_file(tmp_path: Path) -> None:
     """With its name and its decisions."""
     problem = busy_grid()
     policy = runcard.solve_problem(problem, NAME)
-    again = runcard.load_policy(runcard.save_policy(policy, tmp_path / "policy"), problem)
+    again = load_policy(save_policy(policy, tmp_path / "policy"), problem)
     assert again.name == policy.name == NAME
     idle = problem.trucks.copy()
     idle[::2] = 0

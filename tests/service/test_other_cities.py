@@ -10,6 +10,7 @@ import pytest
 from runcard.city import DemandPoint, Station, generate_grid
 from runcard.plan.file import load, save
 from runcard.plan.plan import solve
+from runcard.plan.situation import Situation
 from runcard.service.answers import Answerer
 
 
@@ -24,7 +25,7 @@ def test_any_node_and_units_on_the_road_are_those_of_the_library(
     places = {unit: {"node": node} for unit, node in moved.items()}
     for node in ("n3", "n12"):
         answer = client.post("/v1/decisions", json={"node": node, "type": "fire", "idle": idle, "moved": places}).json()
-        expected = held.decide(set(idle), node, "fire", moved=moved)
+        expected = held.decide(Situation(at=node, type="fire", idle=set(idle), moved=moved))
         assert answer["team"] == list(expected.units)
         assert [one["p_late"] for one in answer["kinds"]] == [one.decision.p_late for one in expected.kinds]
         assert answer["fallback"] is False
@@ -35,7 +36,7 @@ def test_a_city_without_a_roster(serve: Any, policy_folder: Path) -> None:
     held = load(policy_folder / "plain.policy")
     client = serve("plain.policy")
     answer = client.post("/v1/decisions", json={"area": "n4", "busy": ["s0"]}).json()
-    (one,) = held.decide(["s1", "s2"], "n4").kinds
+    (one,) = held.decide(Situation(at="n4", idle=["s1", "s2"])).kinds
     assert (answer["team"], answer["type"]) == (list(one.units), "")
     (kind,) = answer["kinds"]
     (standard,) = kind["standards"]
@@ -45,7 +46,7 @@ def test_a_city_without_a_roster(serve: Any, policy_folder: Path) -> None:
     assert (by_place["team"], by_place["node"]) == (answer["team"], "n4")
     assert client.post("/v1/decisions", json={"area": "n4", "type": "fire"}).status_code == 422
     elsewhere = client.post("/v1/decisions", json={"area": "n8", "moved": {"s1": {"node": "n8"}}}).json()
-    (moved,) = held.decide(["s0", "s1", "s2"], "n8", moved={"s1": "n8"}).kinds
+    (moved,) = held.decide(Situation(at="n8", idle=["s0", "s1", "s2"], moved={"s1": "n8"})).kinds
     assert elsewhere["team"] == [name.partition("@")[0] for name in moved.units]
     assert (elsewhere["p_late"], elsewhere["price"]) == (moved.decision.p_late, moved.decision.price)
 
@@ -83,7 +84,7 @@ def test_the_period_is_named_or_told_by_the_clock(serve: Any, policy_folder: Pat
 
     for name in ("day", "night"):
         answer = ask(period=name)
-        (one,) = held.in_period(name).decide(["s0", "s1", "s2"], "n4").kinds
+        (one,) = held.in_period(name).decide(Situation(at="n4", idle=["s0", "s1", "s2"])).kinds
         assert (answer["policy"]["period"], answer["price"]) == (name, one.decision.price)
     assert ask(time="2026-11-16T14:00")["policy"]["period"] == "day"
     assert ask(time="2026-11-16T14:00Z")["policy"]["period"] == "night"  # 6 in the morning there

@@ -23,7 +23,7 @@ from runcard.simulate import engine, rules
 from runcard.simulate.engine import SimulationProgress, simulate_policies
 from runcard.simulate.result import Batch, SimulatedPolicy
 from runcard.simulate.rules import ArrayRule, HourlyAhead
-from runcard.simulate.scenario import Scenario
+from runcard.simulate.scenario import Scenario, read_scenario
 
 from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city, street
 from .reference_simpy import Decide, Department
@@ -282,7 +282,7 @@ def test_scenarios_that_a_city_does_not_allow_are_told_apart() -> None:
     """Each scenario is possible, or has a reason why not, and both keep their order."""
     city = street([1.0, 2.0], [0], [2], incidents_per_day=12.0, trucks_per_incident=1)
     one_way = replace(city, links=tuple(replace(link, directed=True) for link in city.links))
-    scenarios = [runcard.read_scenario(name) for name in ("paper", "redirect", "evening")]
+    scenarios = [read_scenario(name) for name in ("paper", "redirect", "evening")]
     assert engine.possible_scenarios(city, scenarios) == (scenarios, [])
     possible, others = engine.possible_scenarios(one_way, scenarios)
     assert [one.name for one in possible] == ["paper", "evening"]

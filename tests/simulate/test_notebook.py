@@ -10,11 +10,11 @@ from runcard import (
     dispatch_problem,
     generate_grid,
     simulate_plans,
-    simulate_policies,
     solve,
     solve_problem,
 )  # fmt: skip
 from runcard.simulate.department import DepartmentSimulation
+from runcard.simulate.engine import simulate_policies
 from runcard.simulate.result import Interval, Simulation
 
 NAMES = ["closest-first", HOSTILE]

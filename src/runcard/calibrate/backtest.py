@@ -32,6 +32,7 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City, Standard
 from runcard.errors import InputError
 from runcard.plan.plan import Plan
+from runcard.plan.situation import Situation
 from runcard.response.routes import find_routes
 from runcard.response.travel import outside_route
 
@@ -249,7 +250,7 @@ def _replay(
     found: list[Mapping[str, tuple[int, ...]]] = []
     for number, one in enumerate(incidents):
         idle = frozenset(unit for unit, until in free_at.items() if until <= one.seconds)
-        decision = dispatch(one.time).decide(idle, one.centre, one.type)
+        decision = dispatch(one.time).decide(Situation(at=one.centre, type=one.type, idle=idle))
         sent: dict[str, tuple[int, ...]] = {}
         for part in decision.kinds:
             kind = part.fleet.kind

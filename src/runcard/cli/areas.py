@@ -22,7 +22,7 @@ def areas(
     from runcard.cli.terminal import make_console
     from runcard.output_file import check_output_file, size_in_words
     from runcard.outputs.area_file import write_areas
-    from runcard.outputs.words import counted
+    from runcard.plan.words import counted
 
     check_output_file(output)
     given = read_city(city)

@@ -36,12 +36,12 @@ def geojson(
         city = read_city(source)
     else:
         whole = load(source)
-        plan = whole.at_hour(hour)
+        plan = whole.at(hour)
         if plan.ground is None:
             raise InputError(f"{source}: it holds no city: solve it again with this version")
         city = plan.ground.city
-        if hour is not None and whole.knows_hour:
-            city = city.in_period(whole.period_at(hour).name)
+        if whole.knows_hour:
+            city = city.in_period(whole.period_of(hour).name)
     check_lonlat(city)
     console = make_console()
     for path in write_geojson(city, output, plan):

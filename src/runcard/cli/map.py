@@ -47,8 +47,8 @@ def draw_map(
     from runcard.output_file import size_in_words
     from runcard.outputs.map import check_picture_file, compared_policies, draw_map, path_of_kind, policies_to_draw
     from runcard.outputs.policy_choice import policies_for, policy_choices
-    from runcard.outputs.words import expected_one_of
     from runcard.plan.file import load
+    from runcard.plan.words import expected_one_of
     from runcard.policy.solve import evaluate
     from runcard.policy.solve_options import SolveOptions
 

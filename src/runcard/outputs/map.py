@@ -24,7 +24,7 @@ from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_o
 from runcard.outputs.policy_choice import best_policy, exact_work, worse_note
 from runcard.outputs.steps import Steps
 from runcard.outputs.whatif.paired import SimulatedCity
-from runcard.outputs.words import article
+from runcard.plan.words import article
 from runcard.policy.base import Policy
 from runcard.policy.solve_options import SolveOptions
 

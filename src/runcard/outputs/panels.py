@@ -16,7 +16,7 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import Areas, cells_of, coloured, projected
-from runcard.outputs.words import expected_one_of, percent
+from runcard.plan.words import expected_one_of, percent
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import quick_closest_first
 

@@ -13,10 +13,10 @@ from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.mean_field import WHOLE_STATES
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
-from runcard.outputs.words import expected_one_of
 from runcard.plan.file import load, said_of
 from runcard.plan.fleet import OTHER_CITY, Fleet
 from runcard.plan.plan import Plan
+from runcard.plan.words import expected_one_of
 from runcard.policy import mean_field, neighbourhoods, optimal
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import NAME as CLOSEST

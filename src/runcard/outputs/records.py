@@ -12,7 +12,7 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import MissingExtraError, RuncardError
 from runcard.output_file import check_output_file, fill_whole
-from runcard.outputs.words import first_line
+from runcard.plan.words import first_line
 
 COLUMNS = {
     "scenario": ("VARCHAR", None),

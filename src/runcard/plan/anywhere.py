@@ -13,7 +13,7 @@ Closest-first sends the closest units to this very place. A fixed card has no or
 demand point by road is used, where a unit that is not at home keeps the place of its station.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import comb
@@ -32,9 +32,10 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import P_LATE, DispatchProblem, is_standard, standard_measure
 from runcard.mdp.rows import DecisionRule
+from runcard.plan.answer import Answer
 from runcard.plan.fleet import Fleet, KindDecision
 from runcard.plan.ground import Ground
-from runcard.plan.plan import Answer, Plan
+from runcard.plan.plan import Plan
 from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Stored
 from runcard.policy.by_value import PricedPolicy
 from runcard.policy.options import checked_idle, first_in_order, idle_teams
@@ -75,16 +76,7 @@ class HerePolicy(PricedPolicy):
     """[I] the station of `base` that the trucks of each post belong to."""
     order: NDArray[np.int64] | None
     """[1, I] the posts in the order in which trucks go, if it is an order that decides."""
-    find_arrivals: Callable[[Collection[int]], DispatchProblem] | None = None
-    """The problem of some of the posts with arrivals: only the teams of an answer need these, and they take longest."""
     certificate: Certificate | None = None
-
-    def arrivals_of(self, decision: Decision) -> DispatchProblem:
-        """A problem that has the arrivals of the teams of a decision, if they are known at all."""
-        if self.find_arrivals is None:
-            return self.problem
-        ids = {one for option in (decision, *decision.alternatives) for one in option.team}
-        return self.find_arrivals([i for i, one in enumerate(self.problem.station_ids) if one in ids] or [0])
 
     @property
     def name(self) -> str:
@@ -143,12 +135,12 @@ def decide_anywhere(
     incident_type: str = "",
     *,
     moved: Mapping[str, Place] | None = None,
-    choose_point: Callable[[Fleet, str], int] | None = None,
+    row: int | None = None,
 ) -> Answer:
     """Who goes to an incident at any place, with units `moved` to other places than their stations.
 
     `idle` has the idle units; without a roster, how many trucks of each station are idle, and `moved` names stations:
-    one truck of each is elsewhere. In a city without types, `choose_point` says which demand point of a node is meant.
+    one truck of each is elsewhere. In a city without types, `row` says which row of a node is meant.
     """
     ground = plan.ground
     if ground is None:
@@ -158,7 +150,7 @@ def decide_anywhere(
     _check_moved(plan, idle, spots)
     minutes, kinds, notes, areas = ground.minutes_to(spot.node_id), [], list[str](), list[str]()
     for fleet in plan.fleets:
-        like = _like(fleet, ground, minutes, incident_type, choose_point)
+        like = _like(plan, fleet, ground, minutes, incident_type, row)
         if like is None:
             continue
         area = fleet.problem.point_ids[like]
@@ -175,7 +167,7 @@ def decide_anywhere(
         raise InputError(f"expected a type of incident that some demand point has, got {incident_type!r}")
     return Answer(
         node_id=spot.node_id, type=incident_type, kinds=tuple(kinds), spot=spot, area=areas[0], moved=spots,
-        notes=tuple(notes), ground=ground,
+        remarks=tuple(notes), ground=ground, row=None if plan.types else like,
     )  # fmt: skip
 
 
@@ -205,11 +197,7 @@ def _check_moved(plan: Plan, idle: Mapping[str, int] | Collection[str], moved: M
 
 
 def _like(
-    fleet: Fleet,
-    ground: Ground,
-    minutes: NDArray[np.float64],
-    incident_type: str,
-    choose_point: Callable[[Fleet, str], int] | None,
+    plan: Plan, fleet: Fleet, ground: Ground, minutes: NDArray[np.float64], incident_type: str, row: int | None
 ) -> int | None:
     """The demand point of a type that is closest by road: from it to the place; None if no such incident needs them."""
     points = [number for number, of_type in enumerate(fleet.types) if of_type == incident_type]
@@ -220,10 +208,7 @@ def _like(
     like = points[int(away.argmin())]
     if fleet.standards:
         return like
-    node_id = fleet.problem.point_ids[like]
-    if choose_point is not None:
-        return choose_point(fleet, node_id)
-    return fleet.point(node_id, incident_type)
+    return plan.row_of(fleet.problem.point_ids[like], row)
 
 
 class _Here:
@@ -247,7 +232,8 @@ class _Here:
             posts = [Post(first.station_id, first.node_id, 0, 1, units)]
         local = self._fleet(posts, idle_at)
         trucks = np.array([0 if nobody else post.trucks for post in posts], np.int64)
-        return local.decide(trucks, 0, frozenset(idle) if fleet.units else ())
+        kind = local.decide(trucks, 0, frozenset(idle) if fleet.units else ())
+        return replace(kind, find_arrivals=partial(self._arrivals_of, posts, local.problem))
 
     def _posts(self, idle_at: NDArray[np.int64], idle: Collection[str], moved: Mapping[str, str]) -> list[Post]:
         """Where idle trucks are: at home, in the order of stations, and elsewhere."""
@@ -315,10 +301,7 @@ class _Here:
         elif policy.fixed_order is not None:
             order = problem.order
         homes = np.array([post.home for post in posts], np.int64)
-        here = HerePolicy(
-            problem=problem, base=policy, idle_at=idle_at, homes=homes, order=order,
-            find_arrivals=partial(self._with_arrivals, posts) if fleet.problem.p90_minutes else None,
-        )  # fmt: skip
+        here = HerePolicy(problem=problem, base=policy, idle_at=idle_at, homes=homes, order=order)
         types = (fleet.types[self.like],)
         return Fleet(kind=fleet.kind, policies=(here,), units=city.units, standards=fleet.standards, types=types)
 
@@ -343,9 +326,12 @@ class _Here:
             return found  # with the very links of the city, whose roads are known
         return with_aprons(found, self.ground.start_minutes)
 
-    def _with_arrivals(self, posts: list[Post], numbers: Collection[int]) -> DispatchProblem:
-        """The problem of some posts, with arrivals."""
-        some = [posts[number] for number in numbers]
+    def _arrivals_of(self, posts: list[Post], problem: DispatchProblem, decision: Decision) -> DispatchProblem:
+        """The problem of the posts that a decision is about, with arrivals if they are known at all."""
+        if not self.fleet.problem.p90_minutes:
+            return problem
+        ids = {station_id for option in (decision, *decision.alternatives) for station_id in option.team}
+        some = [post for post in posts if post.station_id in ids] or posts[:1]
         with alone(), taken_as_sound():
             return self._problem(self._city(some), some, arrivals=True)
 

@@ -1,6 +1,7 @@
 """A fleet: the units of one kind, and the policies that send them, one for each period of the week."""
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -101,8 +102,6 @@ class Fleet:
 
     def point(self, node_id: str, incident_type: str) -> int | None:
         """The demand point of a node and a type of incident; None if such an incident does not need this kind."""
-        if not self.standards and self.problem.point_ids.count(node_id) > 1:
-            raise InputError(f"node {node_id} has several incident classes: ask the fleet with the number of one")
         return self._points.get((node_id, incident_type))
 
     @cached_property
@@ -155,6 +154,12 @@ class Fleet:
         units = self.unit_ids(decision.team, idle)
         return KindDecision(fleet=self, point=point, trucks=trucks, idle=idle, decision=decision, units=units)
 
+    def decide_for(self, idle: frozenset[str] | Counter[str], point: int) -> "KindDecision":
+        """The same when these units are idle; without a roster, so many trucks of each station."""
+        if isinstance(idle, Counter):
+            return self.decide(np.array([idle[home] for home in self.problem.station_ids], np.int64), point)
+        return self.decide(self.idle_trucks(idle), point, idle)
+
     def standards_at(self, point: int) -> tuple[Standard, ...]:
         """The standards of the incidents of a demand point, in the order of the measures of the problem."""
         return self.standards_of(self.types[point])
@@ -193,3 +198,5 @@ class KindDecision:
     decision: Decision
     units: tuple[str, ...]
     """ "outside" for those that must come from there."""
+    find_arrivals: Callable[[Decision], DispatchProblem] | None = None
+    """Of a place that is in no table: the problem that has the arrivals of the teams of a decision."""

@@ -4,8 +4,8 @@ from runcard.city.model import LATE
 from runcard.city.notebook import DEMAND_COLOUR, Pixels, map_html
 from runcard.html_table import escaped, html_note, html_table, html_title
 from runcard.mdp.problem import MINUTES
+from runcard.plan.answer import Answer
 from runcard.plan.fleet import KindDecision
-from runcard.plan.plan import Answer
 from runcard.policy.notebook import PRICE, price_cells, price_headings
 from runcard.policy.options import team_number
 

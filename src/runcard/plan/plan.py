@@ -8,17 +8,14 @@ busy times: what a decision changes later is over within a few busy times.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
 
-import numpy as np
-
-from runcard.city.address import Place, Spot
+from runcard.city.address import Place
 from runcard.city.conditions import near
 from runcard.city.model import City, Unit
 from runcard.city.periods import HOURS_PER_WEEK, Period, hour_of_week
@@ -26,41 +23,14 @@ from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem, with_rates_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.plan.fleet import ALWAYS, Fleet, KindDecision
+from runcard.plan.answer import Answer
+from runcard.plan.fleet import ALWAYS, Fleet
 from runcard.plan.ground import Ground
+from runcard.plan.situation import Situation, checked_counts, checked_units
+from runcard.plan.words import class_facts, expected_one_of
 from runcard.policy.base import Policy
 from runcard.policy.solve import check_size, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Answer:
-    """Who goes to an incident, of each kind that it needs."""
-
-    node_id: str
-    type: str
-    kinds: tuple[KindDecision, ...]
-    spot: Spot | None = None
-    """Where the incident is, if it is an address, or if units are not at home (see `anywhere.py`)."""
-    area: str = ""
-    """The demand point that is closest to it by road."""
-    moved: Mapping[str, Spot] = field(default_factory=dict)
-    """Where units are that are not at home."""
-    notes: tuple[str, ...] = ()
-    """What else is to be known of how it was found."""
-    ground: Ground | None = None
-    """The city, for a map; None if it is not known."""
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """The units of all kinds together."""
-        return tuple(unit for kind in self.kinds for unit in kind.units)
-
-    def _repr_html_(self) -> str:
-        """The answer in a notebook."""
-        from runcard.plan.notebook import answer_html  # it knows this class
-
-        return answer_html(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,16 +59,18 @@ class Plan:
         """Whether it looks at the hour."""
         return self.fleets[0].knows_hour
 
-    def at(self, time: datetime) -> "Plan":
-        """The plan of the period of a time by the clock on the wall, at all hours."""
-        return self.in_period(self.period_at(hour_of_week(time)).name)
+    def at(self, time: datetime | int | None) -> "Plan":
+        """The plan of a time by the clock on the wall, or of an hour of the week, at all hours."""
+        return self.in_period(self.period_of(time).name) if self.knows_hour else self
 
-    def at_hour(self, hour: int | None) -> "Plan":
-        """The plan of an hour of the week, at all hours; the hour may be left out where it does not matter."""
-        if hour is None and self.knows_hour:
+    def period_of(self, time: datetime | int | None) -> Period:
+        """The period of a time or of an hour of the week; it may be left out where there is only one period."""
+        if time is not None:
+            return self.period_at(time if isinstance(time, int) else hour_of_week(time))
+        if len(self.periods) > 1:
             names = "; ".join(f"{period.name}: {period.words}" for period in self.periods)
-            raise InputError(f"it holds a policy for each period ({names}): say with --time when the incident is")
-        return self if hour is None else self.in_period(self.period_at(hour).name)
+            raise InputError(f"time: expected when the incident is: there is a policy for each period ({names})")
+        return self.periods[0]
 
     def period_at(self, hour: int) -> Period:
         """The period of an hour of the week."""
@@ -172,95 +144,103 @@ class Plan:
         """Every type of incident."""
         return tuple(dict.fromkeys(standard.type for fleet in self.fleets for standard in fleet.standards))
 
-    def decide(
-        self,
-        idle: Collection[str],
-        node_id: Place,
-        incident_type: str = "",
-        *,
-        moved: Mapping[str, Place] | None = None,
-    ) -> Answer:
-        """Who goes to an incident at a node when these units are idle.
+    @cached_property
+    def capacity(self) -> Mapping[str, int]:
+        """What units are called, and how many have that name: without a roster trucks have that of their station."""
+        if self._known:
+            return dict.fromkeys(self.unit_ids, 1)
+        problem = self.fleets[0].problem
+        return dict(zip(problem.station_ids, problem.trucks.tolist(), strict=True))
 
-        With its city, the node may be any node of the roads, or coordinates (x, y), and units may be `moved`: idle at
-        another node, or at other coordinates, than that of their station.
-        """
-        texts: tuple[Any, ...] = (node_id, incident_type)  # they come from other programs
-        anywhere = bool(moved) or isinstance(node_id, tuple)
-        if isinstance(idle, str) or not all(isinstance(text, str) for text in texts[anywhere:]):
-            given = f"{idle!r:.40}, {node_id!r:.40} and {incident_type!r:.40}"
-            raise InputError(f"expected idle units as a collection, and a node and a type as text, got {given}")
-        if moved is not None and not isinstance(moved, Mapping):
-            raise InputError(f"expected moved units as a mapping from unit to place, got {moved!r:.80}")
-        if not self._known:
-            return self._by_station(idle, node_id, incident_type, moved)
-        try:
-            wanted = idle if isinstance(idle, set | frozenset) else frozenset(idle)
-        except TypeError as error:
-            raise InputError(f"expected the ids of idle units, got {idle!r:.80}") from error
-        if not wanted <= self._known:
-            unknown = min(map(str, wanted - self._known))
-            raise InputError(f"expected units of the roster, got {unknown!r}")
-        if anywhere or not isinstance(node_id, str):
-            return self._anywhere(wanted, node_id, incident_type, moved)
-        kinds = []
+    @cached_property
+    def types_at(self) -> Mapping[str, tuple[str, ...]]:
+        """The types of each demand point; "" without types."""
+        here: dict[str, dict[str, None]] = {}
         for fleet in self.fleets:
-            point = fleet.point(node_id, incident_type)
-            if point is not None:
-                kinds.append(fleet.decide(fleet.idle_trucks(wanted), point, wanted))
-        if not kinds:
-            return self._anywhere(wanted, node_id, incident_type)
-        return Answer(node_id=node_id, type=incident_type, kinds=tuple(kinds), ground=self.ground)
+            for node_id, of_type in zip(fleet.problem.point_ids, fleet.types, strict=True):
+                here.setdefault(node_id, {})[of_type] = None
+        return {node_id: tuple(types) for node_id, types in here.items()}
 
-    def _anywhere(
-        self,
-        idle: Mapping[str, int] | Collection[str],
-        place: Place,
-        incident_type: str,
-        moved: Mapping[str, Place] | None = None,
-    ) -> Answer:
-        """The same for a place that is no demand point of that type, or with units that are not at home."""
+    @cached_property
+    def _rows_at(self) -> Mapping[str, tuple[int, ...]]:
+        """In a city without types: the rows of each demand point."""
+        rows: dict[str, list[int]] = {}
+        for number, node_id in enumerate(self.fleets[0].problem.point_ids):
+            rows.setdefault(node_id, []).append(number)
+        return {node_id: tuple(numbers) for node_id, numbers in rows.items()}
+
+    def decide(self, situation: Situation) -> Answer:
+        """Who goes to an incident."""
+        if self.knows_hour:
+            period = self.period_of(situation.time).name
+            return replace(self.in_period(period).decide(situation), period=period)
+        place, row = situation.at, situation.row
+        idle, incident_type = self.idle_in(situation), self.type_of(place, situation.type)
+        if self.types and row is not None:
+            raise InputError("class: expected none, the types of this city are its classes")
+        if situation.moved or not isinstance(place, str) or incident_type not in self.types_at.get(place, ()):
+            return self._anywhere(idle, situation, incident_type)
+        if not self.types:
+            (fleet,), number = self.fleets, self.row_of(place, row)
+            kinds = (fleet.decide_for(idle, number),)
+            return Answer(node_id=place, type="", kinds=kinds, ground=self.ground, row=number)
+        points = [(fleet, fleet.point(place, incident_type)) for fleet in self.fleets]
+        sent = [fleet.decide_for(idle, point) for fleet, point in points if point is not None]
+        return Answer(node_id=place, type=incident_type, kinds=tuple(sent), ground=self.ground)
+
+    def idle_in(self, situation: Situation) -> frozenset[str] | Counter[str]:
+        """The idle units of a situation; without a roster, how many trucks of each station are idle."""
+        if self._known:
+            if situation.idle is not None:
+                return checked_units(situation.idle, self._known, "idle")
+            return self._known - checked_units(situation.busy or (), self._known, "busy")
+        if situation.idle is not None:
+            return checked_counts(situation.idle, self.capacity, "idle")
+        return Counter(self.capacity) - checked_counts(situation.busy or (), self.capacity, "busy")
+
+    def type_of(self, place: Place, given: str | None) -> str:
+        """The type of an incident; it may be left out where there is only one."""
+        types = self.types
+        if given and given in types:
+            return given
+        if given and types:
+            raise InputError(f"type: {expected_one_of('type of incident', types, given)}")
+        if given:
+            raise InputError(f"type: expected none, this city has no types of incidents, got {given!r}")
+        if not types:
+            return ""
+        here = self.types_at.get(place, types) if isinstance(place, str) else types
+        if len(here) > 1:
+            raise InputError(f"type: expected one of several types of incidents ({', '.join(here)}), got none")
+        return here[0]
+
+    def row_of(self, node_id: str, row: int | None) -> int:
+        """In a city without types: the number of the row of a demand point, given which of its rows is meant."""
+        rows = self._rows_at[node_id]
+        if row is None and len(rows) > 1:
+            problem = self.fleets[0].problem
+            facts = ", ".join(f"{place} ({class_facts(problem, number)})" for place, number in enumerate(rows, start=1))
+            raise InputError(
+                f"class: expected a number, area {node_id} has {len(rows)} classes of incidents, got none; they are "
+                f"{facts}"
+            )
+        if row is not None and not 1 <= row <= len(rows):
+            raise InputError(f"class: expected 1 to {len(rows)} in area {node_id}, got {row}")
+        return rows[(row or 1) - 1]
+
+    def _anywhere(self, idle: frozenset[str] | Counter[str], situation: Situation, incident_type: str) -> Answer:
+        """The answer for a place that is no demand point of that type, or with units that are not at home."""
         from runcard.plan.anywhere import NO_CITY, decide_anywhere  # it makes fleets
 
-        self._check_type(incident_type)
+        place = situation.at
+        if self.ground is None and not situation.moved and isinstance(place, str):
+            if place not in self.types_at:
+                raise InputError(expected_one_of("demand point", self.types_at, place))
+            here = self.types_at[place]
+            raise InputError(f"type: area {place}: {expected_one_of('type of incident', here, incident_type)}")
         if self.ground is None:
-            if moved or not isinstance(place, str):
-                raise InputError(NO_CITY)
-            self._refuse(place, incident_type)
-        return decide_anywhere(self, idle, place, incident_type, moved=moved)
-
-    def _by_station(
-        self, idle: Collection[str], node_id: Place, incident_type: str, moved: Mapping[str, Place] | None
-    ) -> Answer:
-        """The same without a roster: `idle` has the id of a station once for each of its idle trucks."""
-        (fleet,) = self.fleets
-        counts, station_ids = Counter(idle), fleet.problem.station_ids
-        for station_id in counts.keys() - set(station_ids):
-            raise InputError(f"expected stations, got {station_id!r:.80}{near(str(station_id), station_ids)}")
-        if moved or not isinstance(node_id, str) or (point := fleet.point(node_id, incident_type)) is None:
-            return self._anywhere(counts, node_id, incident_type, moved)
-        trucks = np.array([counts[station_id] for station_id in station_ids], np.int64)
-        kinds = (fleet.decide(trucks, point),)
-        return Answer(node_id=node_id, type=incident_type, kinds=kinds, ground=self.ground)
-
-    def _check_type(self, incident_type: str) -> None:
-        """Raise an InputError about a type that no incident has."""
-        if not self.types and incident_type:
-            raise InputError(f"expected no type of incident: this city has none, got {incident_type!r}")
-        if self.types and incident_type not in self.types:
-            found = f"got {incident_type!r}{near(incident_type, self.types)}"
-            raise InputError(f"expected a type of incident ({', '.join(self.types)}), {found}")
-
-    def _refuse(self, node_id: str, incident_type: str) -> NoReturn:
-        """Raise an InputError about a node that is not there, or does not have a type."""
-        nodes = dict.fromkeys(point_id for one in self.fleets for point_id in one.problem.point_ids)
-        if node_id not in nodes:
-            raise InputError(f"expected a demand point, got {node_id!r}{near(node_id, nodes)}")
-        here = dict.fromkeys(
-            of_point for one in self.fleets for point, of_point in zip(one.problem.point_ids, one.types, strict=True)
-            if point == node_id
-        )  # fmt: skip
-        raise InputError(f"expected a type of incident of node {node_id} ({', '.join(here)}), got {incident_type!r}")
+            raise InputError(NO_CITY)
+        return decide_anywhere(self, idle, place, incident_type, moved=situation.moved, row=situation.row)
 
 
 def period_of_hour(periods: Sequence[Period], hour: int) -> Period:

@@ -110,7 +110,7 @@ class LoadedPolicy:
 def _seconds(desk: Desk, area: str, incident_type: str, row: int | None) -> float:
     """What an answer takes of this thread: what others do on the machine does not make a policy slow."""
     start = thread_time()
-    desk.document(desk.decide(desk.unit_ids, area, incident_type, incident_class=row), incident_class=row)
+    desk.decide(desk.unit_ids, area, incident_type, incident_class=row).document()
     return thread_time() - start
 
 

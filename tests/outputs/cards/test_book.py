@@ -13,6 +13,7 @@ from runcard.city import City, DemandPoint
 from runcard.errors import InputError
 from runcard.outputs.cards.book import Card, CardBook, make_book
 from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.policy.by_order import OrderPolicy
 
 
@@ -46,7 +47,9 @@ def test_lines_are_what_the_department_sends(seed: int) -> None:
         for line in card.lines:
             idle = set(department.unit_ids) - set(line.busy)
             (sent,) = (
-                one for one in department.decide(idle, card.area, card.type).kinds if one.fleet.kind == card.kind
+                one
+                for one in department.decide(Situation(at=card.area, type=card.type, idle=idle)).kinds
+                if one.fleet.kind == card.kind
             )
             assert sorted(sent.units) == sorted(line.units)
             np.testing.assert_allclose(1.0 - np.array(sent.fleet.chances(sent.point, sent.decision)), line.meets)

@@ -19,8 +19,8 @@ from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
 from runcard.outputs.cards.print_rows import incidents_of
-from runcard.outputs.department_answer import decided
 from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 
 
 def with_second_house(city: City, seed: int) -> City:
@@ -47,7 +47,9 @@ def test_a_file_gives_the_decisions_that_it_was_made_from(seed: int, tmp_path: P
         for number, line in enumerate(card.lines, start=1):
             answer = decide_by_cards(file, card.area, card.type, busy=",".join(line.busy) or "none")
             (sent,) = (one for one in answer.kinds if one.kind == card.kind)
-            expected = department.decide(set(department.unit_ids) - set(line.busy), card.area, card.type)
+            expected = department.decide(
+                Situation(at=card.area, type=card.type, idle=set(department.unit_ids) - set(line.busy))
+            )
             (wanted,) = (one.units for one in expected.kinds if one.fleet.kind == card.kind)
             assert sorted(sent.units) == sorted(wanted)
             assert sent.line == number
@@ -74,7 +76,7 @@ def test_stations_without_a_roster_are_read(tmp_path: Path) -> None:
             idle = [one for house in card.houses for one in house]
             for unit in line.busy:
                 idle.remove(unit)
-            assert sorted(answer.kinds[0].units) == sorted(department.decide(idle, card.area).units)
+            assert sorted(answer.kinds[0].units) == sorted(department.decide(Situation(at=card.area, idle=idle)).units)
 
 
 def test_the_hour_chooses_the_cards(tmp_path: Path) -> None:
@@ -302,7 +304,7 @@ def test_classes_are_told_apart(labels: bool, tmp_path: Path) -> None:
     file = read_cards(write_cards_csv(book, tmp_path / "cards.csv"))
     for number in (1, 2, 3):
         answer = decide_by_cards(file, node, busy="none", incident_class=number)
-        wanted = decided(department, node, None, busy="none", incident_class=number)
+        wanted = department.decide(Situation(at=node, row=number))
         assert sorted(answer.kinds[0].units) == sorted(wanted.units)
         assert answer.document()["class"] == number
         assert f"to {node} ({own[number - 1].type or f'class {number}'})." in answer.headline

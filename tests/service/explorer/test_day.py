@@ -10,6 +10,7 @@ from tests.weeks import with_days
 
 from runcard.city import City, generate_grid
 from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.service.audit.drift import find_drift
 from runcard.service.explorer.day import simulated_day, still_there, summary_of
 from runcard.service.explorer.logged import logged_day
@@ -36,7 +37,7 @@ def test_every_decision_of_a_simulated_day_is_that_of_the_policy(town: City, dep
     away: dict[str, float] = {}
     for event in events:
         idle = {unit for unit in department.unit_ids if away.get(unit, -1e9) <= event["minutes"]}
-        decided = department.decide(idle, event["area"], event["type"])
+        decided = department.decide(Situation(at=event["area"], type=event["type"], idle=idle))
         sent = [unit["unit"] for unit in event["units"]]
         assert sorted(sent) == sorted(unit for unit in decided.units if unit != "outside")
         assert event["outside"] == decided.units.count("outside")

@@ -7,8 +7,9 @@ from tests.departments import grid_department
 from runcard.city import City, generate_grid
 from runcard.errors import InputError
 from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.policy.options import team_number
-from runcard.service.explorer.everywhere import KindScene, idle_units, points_of
+from runcard.service.explorer.everywhere import KindScene, points_of
 
 POLICIES = ("closest-first", "optimal", "one-step", "fixed-card")
 """Those that find all teams at once; one-step-mean-field is in test_ahead_bulk.py, where it is compiled anyway."""
@@ -59,12 +60,14 @@ def department(town: City) -> Plan:
 def test_units_chances_and_minutes_are_those_of_the_library(department: Plan) -> None:
     """For each area the units of `Plan.decide`, the closest first, and the chances of its fleets."""
     busy = ["E02", "T01"]
-    idle = idle_units(department, busy)
+    idle = department.idle_in(Situation(at="", busy=busy))
     for fleet in department.fleets:
         points = points_of(fleet, "fire")
         scene = KindScene.of(fleet, idle, points)
         for place, area in enumerate(scene.areas):
-            decided = next(one for one in department.decide(idle, area, "fire").kinds if one.fleet is fleet)
+            decided = next(
+                one for one in department.decide(Situation(at=area, type="fire", idle=idle)).kinds if one.fleet is fleet
+            )
             assert sorted(scene.units[place]) == sorted(decided.units)
             chances = fleet.chances(points[area], decided.decision)
             assert scene.missed[:, place].tolist() == pytest.approx(list(chances), abs=0.0)
@@ -75,9 +78,13 @@ def test_units_chances_and_minutes_are_those_of_the_library(department: Plan) ->
 def test_those_that_are_missing_come_from_outside(department: Plan) -> None:
     """With one engine idle, it goes to every fire, and one comes from outside."""
     engines = department.fleet("engine")
-    scene = KindScene.of(engines, idle_units(department, ["E01", "E02", "E04"]), points_of(engines, "fire"))
+    scene = KindScene.of(
+        engines, department.idle_in(Situation(at="", busy=["E01", "E02", "E04"])), points_of(engines, "fire")
+    )
     assert set(scene.units) == {("E03", "outside")}
-    nobody = KindScene.of(engines, idle_units(department, ["E01", "E02", "E03", "E04"]), points_of(engines, "fire"))
+    nobody = KindScene.of(
+        engines, department.idle_in(Situation(at="", busy=["E01", "E02", "E03", "E04"])), points_of(engines, "fire")
+    )
     assert set(nobody.units) == {("outside", "outside")}
     assert nobody.unit_prices() == {}
 
@@ -86,4 +93,4 @@ def test_those_that_are_missing_come_from_outside(department: Plan) -> None:
 def test_units_must_be_known_and_named_once(department: Plan, busy: list[str]) -> None:
     """The service never invents a unit."""
     with pytest.raises(InputError, match=f"busy: expected .*{busy[0]}"):
-        idle_units(department, busy)
+        department.idle_in(Situation(at="", busy=busy))

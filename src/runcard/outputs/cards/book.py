@@ -20,11 +20,10 @@ from runcard.city.model import DAYS_PER_YEAR, LATE, City, Objective
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.errors import InputError
 from runcard.mdp.problem import LAST_MINUTES, MINUTES
-from runcard.outputs.situation import class_name
 from runcard.outputs.steps import NO_STEPS, Steps
-from runcard.outputs.words import expected_one_of
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
+from runcard.plan.words import class_name, expected_one_of
 from runcard.policy.options import first_in_order, team_ids
 from runcard.policy.run_card import RunCards, make_run_cards
 from runcard.policy.solve_options import DEFAULTS, SolveOptions

@@ -19,9 +19,9 @@ from runcard.city.model import LATE
 from runcard.errors import InputError
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.steps import NO_STEPS, Steps
-from runcard.outputs.words import counted
 from runcard.plan.fleet import fleet_of
 from runcard.plan.plan import Plan
+from runcard.plan.words import counted
 from runcard.policy.base import Policy
 from runcard.policy.run_card import RunCards
 from runcard.policy.solve import evaluate

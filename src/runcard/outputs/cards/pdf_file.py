@@ -25,7 +25,7 @@ from runcard.outputs.cards.print_rows import (
     standard_lines,
 )
 from runcard.outputs.cards.print_table import LARGEST, Table, draw_table, laid_out
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 
 TOP: Final = 0.3
 BOTTOM: Final = 0.36

@@ -23,7 +23,7 @@ from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import PART, TITLES, Row
 from runcard.outputs.report.solved import CARD, Effort
 from runcard.outputs.steps import NO_STEPS, Steps
-from runcard.outputs.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
+from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.result import Interval
 

@@ -27,8 +27,8 @@ from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.policy_choice import best_policy, is_small
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.outputs.team_shares import TeamShares, exact_shares
-from runcard.outputs.words import certainty
 from runcard.plan.plan import plan_of
+from runcard.plan.words import certainty
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import quick_closest_first
 from runcard.policy.fixed_card import quick_fixed_card

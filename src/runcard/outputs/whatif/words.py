@@ -7,7 +7,7 @@ from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City, Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
-from runcard.outputs.words import CHANCE_ONLY, article, certainty
+from runcard.plan.words import CHANCE_ONLY, article, certainty
 from runcard.simulate.result import Interval
 
 SAME: Final = 5e-7

@@ -1,6 +1,5 @@
 """Who goes to every area at once: the decisions of a policy for many demand points in one state."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,27 +8,14 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.conditions import OUTSIDE_ID, near
-from runcard.errors import InputError
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.plan.fleet import Fleet, KindDecision
-from runcard.plan.plan import Plan
 from runcard.policy.options import team_ids
 from runcard.service.desk import decided_team
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-def idle_units(plan: Plan, busy: Collection[str]) -> frozenset[str]:
-    """The units that are not busy; each busy one must be known, and named once."""
-    known = frozenset(plan.unit_ids)
-    for name, number in Counter(busy).items():
-        if name not in known:
-            raise InputError(f"busy: expected units of the roster, got {name!r:.80}{near(name, known)}")
-        if number > 1:
-            raise InputError(f"busy: expected every unit once, got {name} {number} times")
-    return known - frozenset(busy)
 
 
 def idle_by_station(fleet: Fleet, idle: Collection[str]) -> list[list[str]]:

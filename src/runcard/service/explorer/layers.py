@@ -17,10 +17,10 @@ from runcard.outputs.areas import Areas, cells_of, coloured, projected
 from runcard.outputs.cards.book import closest_stations
 from runcard.outputs.page import Classes, Swatch, classes_of, sequential
 from runcard.outputs.panels import AREA_COLOURS, OUTSIDE_COLOUR
-from runcard.outputs.reasons import CALLS, met_words, missed_words
-from runcard.outputs.words import minutes_words, rule_words, team_words
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
+from runcard.plan.reasons import CALLS, met_words, missed_words
+from runcard.plan.words import minutes_words, rule_words, team_words
 from runcard.service.explorer.everywhere import KindScene, points_of
 
 SAME, BEHIND, FIRST = Swatch("#F4EFE0"), Swatch("#C9A66B", "."), Swatch("#8A4B08", "/")

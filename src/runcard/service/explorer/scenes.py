@@ -11,16 +11,16 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from runcard.city.conditions import near
 from runcard.errors import InputError
-from runcard.outputs.kind_document import kind_document
 from runcard.outputs.page import Classes, ground_of
-from runcard.outputs.reasons import missed_words
-from runcard.outputs.words import price_words
+from runcard.plan.answer import kind_document
 from runcard.plan.ground import Ground
 from runcard.plan.plan import Plan
+from runcard.plan.reasons import missed_words
+from runcard.plan.situation import Situation
+from runcard.plan.words import price_words
 from runcard.service.explorer.drives import Roadbook
-from runcard.service.explorer.everywhere import KindScene, idle_units, points_of
+from runcard.service.explorer.everywhere import KindScene, points_of
 from runcard.service.explorer.layers import Pair, area_names, chance_classes, station_colours
 from runcard.service.explorer.logged import logged_day
 from runcard.service.parts import Parts
@@ -154,12 +154,7 @@ class Scenes:
         return policy.plan.in_period(policy.periods[0].name if period is None else period)
 
     def _type(self, plan: Plan, wanted: str | None) -> str:
-        types = plan.types or ("",)
-        if wanted is not None and wanted not in types:
-            raise InputError(
-                f"type: expected a type of incident ({', '.join(types)}), got {wanted!r}{near(wanted, types)}"
-            )
-        return types[0] if wanted is None else wanted
+        return plan.type_of("", wanted) if wanted else (plan.types or ("",))[0]
 
     def _check_period(self, period: str | None) -> None:
         names = [one.name for policy in self.store.by_name.values() for one in policy.periods]
@@ -171,7 +166,7 @@ class Scenes:
         self._check_period(asked.period)
         policies = self.store.get(asked.policy), self.store.get(asked.other or CLOSEST_FIRST)
         own, other = (self._plan(one, asked.period) for one in policies)
-        of_type, idle = self._type(own, asked.type), idle_units(own, asked.busy)
+        of_type, idle = self._type(own, asked.type), own.idle_in(Situation(at="", busy=asked.busy))
         drawn = self._of(policies[0])
         for fleet in own.fleets:
             points = points_of(fleet, of_type)
@@ -209,7 +204,7 @@ class Scenes:
         found = []
         for policy in self.store.by_name.values():
             plan, drawn = self._plan(policy, asked.period), self._of(policy)
-            idle, kinds, drives = idle_units(plan, asked.busy), list[Any](), list[dict[str, Any]]()
+            idle, kinds, drives = plan.idle_in(Situation(at="", busy=asked.busy)), list[Any](), list[dict[str, Any]]()
             for fleet in plan.fleets:
                 point = points_of(fleet, of_type).get(asked.area)
                 if point is None:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from tests.departments import grid_department
 
-from runcard.outputs.kind_document import kind_document
-from runcard.outputs.reasons import BY_TIME, ON_CARD, met_words, missed_words, reason_of
-from runcard.plan.plan import KindDecision, Plan, solve
+from runcard.plan.answer import kind_document
+from runcard.plan.fleet import KindDecision
+from runcard.plan.plan import Plan, solve
+from runcard.plan.reasons import BY_TIME, ON_CARD, met_words, missed_words, reason_of
+from runcard.plan.situation import Situation
 from runcard.policy.base import Option
 
 ENGINES = {"E01", "E02", "E03", "E04"}
@@ -22,7 +24,7 @@ def department() -> Plan:
 
 def ladder(department: Plan, idle: set[str], node: str = "n5") -> KindDecision:
     """What the ladders send."""
-    return department.decide(idle, node, "fire").kinds[1]
+    return department.decide(Situation(at=node, type="fire", idle=idle)).kinds[1]
 
 
 def test_the_only_free_unit_is_called_so(department: Plan) -> None:
@@ -31,7 +33,7 @@ def test_the_only_free_unit_is_called_so(department: Plan) -> None:
     none = reason_of(ladder(department, set(ENGINES)))
     assert none.startswith("No ladder is free: one from outside must come")
     assert "assumption" in none
-    some = reason_of(department.decide({"E02"}, "n5", "fire").kinds[0])
+    some = reason_of(department.decide(Situation(at="n5", type="fire", idle={"E02"})).kinds[0])
     assert some.startswith("E02 and one from outside go: no other engine is free")
 
 
@@ -53,7 +55,7 @@ def test_a_gain_is_that_of_the_prices(department: Plan) -> None:
     """What is gained in all is cost and price of the closest less those of who goes, per 1,000 such calls."""
     found = False
     for node in dict.fromkeys(department.fleets[0].problem.point_ids):
-        for one in department.decide(department.unit_ids, node, "fire").kinds:
+        for one in department.decide(Situation(at=node, type="fire", idle=department.unit_ids)).kinds:
             reason = reason_of(one)
             if "in place of" in reason and "fewer in all" in reason:
                 number = float(reason.split(" fewer in all")[0].rsplit(" ", 1)[1])
@@ -65,10 +67,9 @@ def test_a_gain_is_that_of_the_prices(department: Plan) -> None:
 
 def test_a_closest_team_that_is_far_behind_needs_no_price(department: Plan) -> None:
     """Where the closest are not among the best choices, the sentence says that and invents no number."""
-    one = next(
-        one for node in department.fleets[0].problem.point_ids for one in
-        department.decide(department.unit_ids, node, "fire").kinds if "in place of" in reason_of(one)
-    )  # fmt: skip
+    asked = (Situation(at=node, type="fire") for node in department.fleets[0].problem.point_ids)
+    kinds = (kind for situation in asked for kind in department.decide(situation).kinds)
+    one = next(kind for kind in kinds if "in place of" in reason_of(kind))
     bare = replace(one, decision=replace(one.decision, alternatives=(Option(team=(), p_late=0.0, price=0.0),)))
     assert reason_of(bare).endswith("free for later calls, and the closest are not among the best 2 choices.")
 
@@ -91,7 +92,7 @@ def test_what_is_not_sure_is_not_100_percent() -> None:
 
 def test_minutes_are_those_of_the_tables(department: Plan) -> None:
     """The mean of the first unit is that of the team, for those that go and for the alternatives."""
-    one = department.decide({*ENGINES, "T01"}, "n5", "fire").kinds[0]
+    one = department.decide(Situation(at="n5", type="fire", idle={*ENGINES, "T01"})).kinds[0]
     problem = one.fleet.problem
     document = kind_document(one, one.fleet.standards_at(one.point))
     for option, found in zip(
