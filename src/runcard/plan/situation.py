@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from runcard.city.address import Place
 from runcard.city.conditions import near
@@ -38,7 +38,8 @@ class Situation:
         """Check the kind of each part: they come from other programs."""
         if str in (type(self.idle), type(self.busy)):  # a text is a collection, too
             raise InputError(f"expected units as a collection, got {self.idle!r:.40} idle and {self.busy!r:.40} busy")
-        if not isinstance(self.at, (str, tuple)) or not (self.type is None or isinstance(self.type, str)):
+        at, of_type = cast(Any, (self.at, self.type))
+        if not isinstance(at, (str, tuple)) or not (of_type is None or isinstance(of_type, str)):
             raise InputError(f"expected a place and a type as text, got {self.at!r:.40} and {self.type!r:.40}")
         if not (self.moved is None or isinstance(self.moved, Mapping)):
             raise InputError(f"expected moved units as a mapping from unit to place, got {self.moved!r:.80}")
