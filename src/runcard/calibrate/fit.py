@@ -609,7 +609,8 @@ def _time_numbers(
 ) -> list[Fitted]:
     found = []
     for kind, of in turnout.items():
-        name, mean, cv = f"turnout.{kind}", *(of.without_strays or (None, None))
+        name = f"turnout.{kind}"
+        mean, cv = of.without_strays or (None, None)
         low, high, note = _widened(of.mean_minutes, of.mean_half, mean, of.model)
         found.append(Fitted(f"{name}.mean_minutes", of.mean_minutes, low, high, of.num_times, "responses", note))
         if of.cv is not None:

@@ -64,8 +64,8 @@ SURE: Final = 10.0
 """Gain in log likelihood beyond one law for all; where all leave alike, chance gains about 1."""
 LEAST_WEIGHT: Final = 1e-6
 """Of a time of one step, so that there always is one."""
-SETTLED: Final = 1e-3
-MOST_ROUNDS: Final = 50
+SETTLED: Final = 1e-2
+MOST_ROUNDS: Final = 30
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -137,12 +137,12 @@ def without_strays(fit: TurnoutFit, steps: Ints, step_minutes: float, home: Floa
         if gain - before < SETTLED:
             break
         before, part = gain, home * of_home / mixed
-        counts = np.bincount(steps, part, num)
+        counts = np.bincount(steps, part, num).astype(np.float64)
         fits = {name: _likeliest(name, counts, step_minutes) for name in LAWS}
         model = max(fits, key=lambda name: fits[name][1] - LAWS[name])
         logarithms = fits[model][0]
         of_home = chances(model, logarithms)
-        others = np.bincount(steps, 1.0 - part, num)
+        others = np.bincount(steps, 1.0 - part, num).astype(np.float64)
         others[1] += LEAST_WEIGHT
         elsewhere = chances("gamma", _likeliest("gamma", others, step_minutes)[0])
     if before < SURE:
