@@ -54,7 +54,7 @@ def role_for(method: str, path: str) -> str | None:
         return "read" if path.startswith(CLOSED) else None
     if path in LOOKS:
         return "read"
-    return "administer" if path == ADMINISTERED else "decide"
+    return "administer" if path.startswith(ADMINISTERED) else "decide"
 
 
 class Gate:

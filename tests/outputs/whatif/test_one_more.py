@@ -261,12 +261,16 @@ def test_progress_is_told() -> None:
 
 
 def test_a_solve_that_gives_up_has_a_bound_above_the_limit() -> None:
-    """Above the optimum nothing is given up; below it, the lower bound ends above the limit, in fewer steps."""
+    """Above the optimum nothing is given up; below it, the lower bound ends above the limit, in fewer steps.
+
+    What was given up has not converged.
+    """
     problem = dispatch_problem(generate_grid(side=5, num_stations=5, load=0.1, seed=1, gamma=0.35))
     solve = partial(solve_optimal, problem, tolerance=1e-9)
     exact = solve()
     assert solve(give_up_above=1.01 * exact.upper).converged
     early = solve(give_up_above=0.7 * exact.lower)
+    assert not early.converged
     assert early.lower > 0.7 * exact.lower
     assert early.lower <= exact.upper
     assert early.upper >= exact.lower
