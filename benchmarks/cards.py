@@ -8,11 +8,12 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+from tests.by_cards import by_cards
+
 from benchmarks.cases import Row
 from benchmarks.department import department_city
 from runcard.city import City, Standard
 from runcard.cli import main
-from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import read_cards
 from runcard.outputs.cards.depth import measure_depths
@@ -58,7 +59,7 @@ def check_answers(department: Plan, path: Path) -> None:
     file = read_cards(path)
     for card in make_book(department, depth=4).cards[::97]:
         for line in card.lines:
-            answer = decide_by_cards(file, card.area, card.type, busy=",".join(line.busy) or "none")
+            answer = by_cards(file, card.area, card.type, busy=",".join(line.busy) or "none")
             assert sorted(answer.kinds[0].units) == sorted(line.units)
 
 

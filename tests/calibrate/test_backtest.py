@@ -26,7 +26,7 @@ def quiet(city: City) -> City:
 
 def dispatches(fit: Fit, *names: str) -> Mapping[str, Dispatch]:
     """Policies by name."""
-    solved = {name: solve(fit.city, name) for name in names}
+    solved = {name: solve(fit.city.of_week, name) for name in names}
     return {name: (lambda time, own=own: own) for name, own in solved.items()}
 
 

@@ -62,7 +62,7 @@ def test_a_file_with_periods_needs_a_time(run, city: City, tmp_path: Path) -> No
     file = save(solve(week, "closest-first"), tmp_path / "policy")
     ran = run("geojson", file, "-o", tmp_path / "out")
     assert ran.code == 2
-    assert "--time" in ran.err
+    assert "time: expected when the incident is" in ran.err
     assert not (tmp_path / "out").exists()
     assert run("geojson", file, "-o", tmp_path / "out", "--time", "tue 23:00").code == 0
     features = json.loads((tmp_path / "out" / "areas.geojson").read_text())["features"]

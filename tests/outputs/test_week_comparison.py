@@ -127,7 +127,7 @@ def test_a_department_with_rates_by_type() -> None:
 def test_files_are_compared_by_what_they_hold(grid: City, compared: WeekComparison, tmp_path: Path) -> None:
     """A file with periods is the policy that knows the hour; one without is that of the mean rates."""
     week = save(solve(grid), tmp_path / "week.policy")
-    mean = save(solve(grid), tmp_path / "mean.policy")
+    mean = save(solve(grid.of_week), tmp_path / "mean.policy")
     found = compare_week(grid, [str(mean), str(week)])
     assert found.results[0].missed == pytest.approx(compared.results[1].missed, rel=1e-9)
     assert found.results[1].missed == pytest.approx(compared.results[2].missed, rel=1e-9)

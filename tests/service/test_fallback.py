@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.by_cards import by_cards
 from tests.service.conftest import service
 
 from runcard.city import City, Unit
 from runcard.errors import InputError
-from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
 from runcard.plan.file import load, save
@@ -229,7 +229,7 @@ def test_cards_of_periods_answer_by_that_of_the_incident(
         answer = client.post("/v1/decisions", json={"area": "n5", "time": f"2026-11-16T{hour:02}:00Z"}).json()
         assert (answer["policy"]["period"], answer["answered_by"]) == (period, "run-card")
         teams[period] = tuple(answer["team"])
-        assert teams[period] == decide_by_cards(read_cards(cards), "n5", idle="s0,s1,s2", hour=hour).kinds[0].units
+        assert teams[period] == by_cards(read_cards(cards), "n5", idle="s0,s1,s2", hour=hour).kinds[0].units
     assert teams["day"] != teams["night"]
 
 

@@ -90,6 +90,8 @@ def decide(
     as_json: AsJson = False,
 ) -> None:
     """Say which trucks to send, and why."""
+    from functools import partial
+
     from runcard.city.files import read_city
     from runcard.city.periods import parse_time
     from runcard.cli.show_cards import print_card_answer
@@ -105,25 +107,16 @@ def decide(
         raise typer.BadParameter(f"expected --idle or --busy, got {got}", param_hint="'--idle'")
     place, elsewhere = place_of(at, at_xy), moved_of(moved or [])
     hour = None if time is None else parse_time(time)
+    asked = partial(Situation, at=place, type=incident_type, moved=elsewhere, time=hour, row=incident_class)
+    words, what = (idle, "idle") if idle is not None else (str(busy), "busy")
     if file.suffix.lower() == CARDS_ENDING:
         _refuse_beside_cards(file, {"--at-xy": at_xy, "--from": moved, "--city": city})
-        by_cards = decide_by_cards(
-            read_cards(file), str(place), incident_type, idle=idle, busy=busy, incident_class=incident_class, hour=hour
-        )
-        print_card_answer(by_cards, as_json=as_json)
+        cards = read_cards(file)
+        units = [*units_said(words, cards.capacity, what).elements()]
+        print_card_answer(decide_by_cards(cards, asked(**{what: units})), as_json=as_json)
         return
     plan = load(file, None if city is None else read_city(city))
-    answer = plan.decide(
-        Situation(
-            at=place,
-            type=incident_type,
-            idle=None if idle is None else [*units_said(idle, plan.capacity).elements()],
-            busy=None if busy is None else [*units_said(busy, plan.capacity, "busy").elements()],
-            moved=elsewhere,
-            time=hour,
-            row=incident_class,
-        )
-    )
+    answer = plan.decide(asked(**{what: [*units_said(words, plan.capacity, what).elements()]}))
     if as_json:
         print_json(answer.whole_document())
     else:

@@ -15,6 +15,7 @@ from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.csv_file import CARDS_ENDING, CardFile, read_cards
 from runcard.plan.answer import Answer
 from runcard.plan.reasons import BY_TIME, ON_CARD
+from runcard.plan.situation import Situation
 from runcard.service.desk import Desk, decided_team
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, PolicyStore, load_policy, version_of
 
@@ -103,9 +104,9 @@ class Fallback:
         idle = [unit.unit_id for fleet in fleets for unit in fleet.units if unit.unit_id in asked.idle]
         try:
             answer = decide_by_cards(
-                self._cards, area, asked.type or None, idle=",".join(sorted(idle)) or "none",
-                incident_class=asked.incident_class, hour=hour,
-            )  # fmt: skip
+                self._cards,
+                Situation(at=area, type=asked.type or None, idle=idle, time=hour, row=asked.incident_class),
+            )
         except InputError:
             return None
         if {sent.kind for sent in answer.kinds} != {kind for kind, point in points.items() if point is not None}:

@@ -77,7 +77,7 @@ def test_periods_are_weighed_by_their_incidents(monkeypatch: pytest.MonkeyPatch)
     exact = {table.kind: table for table in measure_depths(book)}
     assert set(exact) == set(book.kinds)
     for kind, table in exact.items():
-        results = [evaluate(one.fleet(kind).policy) for one in week.departments.values()]
+        results = [evaluate(policy) for policy in week.fleet(kind).policies]
         for of, name in (
             (table.rows[-1].missed.mean, "late_fraction"),
             (table.rows[-1].minutes, "mean_response_minutes"),

@@ -24,7 +24,7 @@ FAR_MINUTES: Final = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class AreaAnswer:
     """The teams of one demand point, as numbers of stations, the closest first."""
 
     point: int
@@ -56,7 +56,7 @@ class FarUnit:
     target_minutes: float
 
 
-def answers_of(policy: Policy) -> tuple[Answer, ...]:
+def answers_of(policy: Policy) -> tuple[AreaAnswer, ...]:
     """The answer of a policy for each demand point."""
     problem, found = policy.problem, []
     late = problem.measures[P_LATE]
@@ -68,7 +68,7 @@ def answers_of(policy: Policy) -> tuple[Answer, ...]:
             prices = policy.prices(problem.trucks, np.array([team, closest]))
             gain = float(problem.cost[closest, point] + prices[1] - problem.cost[team, point] - prices[0])
         found.append(
-            Answer(
+            AreaAnswer(
                 point=point,
                 team=_ranked(problem, team, point),
                 closest=_ranked(problem, closest, point),
@@ -86,7 +86,7 @@ def _ranked(problem: DispatchProblem, team: int, point: int) -> tuple[int, ...]:
     return tuple(sorted(members, key=problem.order[point].tolist().index))
 
 
-def far_units(solved: Solved, kind: str, answers: tuple[Answer, ...]) -> list[FarUnit]:
+def far_units(solved: Solved, kind: str, answers: tuple[AreaAnswer, ...]) -> list[FarUnit]:
     """The recommended units that look absurd: far away, or beyond a standard that those of closest-first would meet.
 
     For each standard the unit is looked at that it is about: the first, the second, ... to arrive.

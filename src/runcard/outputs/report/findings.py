@@ -11,7 +11,7 @@ from runcard.errors import InputError
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.depth import DEPTHS, DepthTable, is_quick, measure_depths
 from runcard.outputs.department_comparison import DepartmentComparison
-from runcard.outputs.report.answers import Answer, FarUnit, answers_of, far_units
+from runcard.outputs.report.answers import AreaAnswer, FarUnit, answers_of, far_units
 from runcard.outputs.report.sensitivity import Row, sensitivity
 from runcard.outputs.report.solved import (
     CARD,
@@ -57,7 +57,7 @@ class Report:
     """The city at the mean rates of the week."""
     stations: tuple[StationUnits, ...]
     """By kind, those of the highest price first."""
-    answers: Mapping[str, tuple[Answer, ...]]
+    answers: Mapping[str, tuple[AreaAnswer, ...]]
     """By kind: who goes to each demand point with every unit idle."""
     far: tuple[FarUnit, ...]
     rows: tuple[Row, ...]
