@@ -1,6 +1,6 @@
 """`runcard lateness` and `runcard decide`: P(late) of every team at a node, and which of them to send."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -107,7 +107,9 @@ def decide(
         raise typer.BadParameter(f"expected --idle or --busy, got {got}", param_hint="'--idle'")
     place, elsewhere = place_of(at, at_xy), moved_of(moved or [])
     hour = None if time is None else parse_time(time)
-    asked = partial(Situation, at=place, type=incident_type, moved=elsewhere, time=hour, row=incident_class)
+    asked: Callable[..., Situation] = partial(
+        Situation, at=place, type=incident_type, moved=elsewhere, time=hour, row=incident_class
+    )
     words, what = (idle, "idle") if idle is not None else (str(busy), "busy")
     if file.suffix.lower() == CARDS_ENDING:
         _refuse_beside_cards(file, {"--at-xy": at_xy, "--from": moved, "--city": city})
