@@ -244,8 +244,7 @@ def _replay(
 ) -> list[Mapping[str, tuple[int, ...]]]:
     """[incident] the stations that a policy sends from, by kind."""
     free_at = {unit.unit_id: -np.inf for unit in city.units}
-    numbers = {station.station_id: number for number, station in enumerate(city.stations)}
-    home = {unit.unit_id: numbers[unit.station_id] for unit in city.units}
+    home = {unit.unit_id: city.station_numbers[unit.station_id] for unit in city.units}
     found: list[Mapping[str, tuple[int, ...]]] = []
     for number, one in enumerate(incidents):
         idle = frozenset(unit for unit, until in free_at.items() if until <= one.seconds)

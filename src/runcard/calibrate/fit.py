@@ -26,7 +26,6 @@ from runcard.calibrate.homes import (
     find_drives,
     find_homes,
     is_away,
-    node_numbers,
     origins,
     placed_again,
     too_fast,
@@ -253,7 +252,7 @@ def fit_city(
     counts = np.zeros((len(placed.centres), len(types)), np.int64)
     here = of_incident >= 0
     np.add.at(counts, (placed.area[here], of_incident[here]), 1)
-    centres = [node_numbers(city)[name] for name in placed.centres]
+    centres = [city.node_numbers[name] for name in placed.centres]
     rates = fit_rates(counts, minutes_between(roads, centres, centres), num_days)
     found_periods, spread = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
     overrule = overrule or {}

@@ -61,10 +61,9 @@ class _Crew:
 
     def __init__(self, city: City, kind: str, drive: Floats) -> None:
         listed = [unit for unit in city.units if unit.kind == kind]
-        numbers = {one.station_id: number for number, one in enumerate(city.stations)}
         if city.units:
             self.names = [unit.unit_id for unit in listed]
-            self.home = np.array([numbers[unit.station_id] for unit in listed])
+            self.home = np.array([city.station_numbers[unit.station_id] for unit in listed])
         else:
             trucks = [station.trucks for station in city.stations]
             self.home = np.repeat(np.arange(len(trucks)), trucks)
@@ -87,7 +86,7 @@ def make_up(city: City, *, incidents: int, seed: int, start: datetime) -> tuple[
     if start.tzinfo is not None:
         raise InputError("expected a local time, without an offset from UTC, as the start of a made-up log")
     rng = np.random.default_rng(seed)
-    index = {node.node_id: number for number, node in enumerate(city.nodes)}
+    index = city.node_numbers
     nodes = list(dict.fromkeys(index[point.node_id] for point in city.demand))
     row_of = {node: row for row, node in enumerate(nodes)}
     rows = [row_of[index[point.node_id]] for point in city.demand]
@@ -138,7 +137,7 @@ class Workload:
 def workloads(city: City, *, incidents: int, seed: int) -> dict[str, Workload]:
     """The work of each unit if the closest idle ones go."""
     rng = np.random.default_rng(seed)
-    index = {node.node_id: number for number, node in enumerate(city.nodes)}
+    index = city.node_numbers
     nodes = list(dict.fromkeys(index[point.node_id] for point in city.demand))
     row_of = {node: row for row, node in enumerate(nodes)}
     drive = minutes_between(city, [index[station.node_id] for station in city.stations], nodes)

@@ -52,8 +52,7 @@ def with_aprons(city: City, minutes: float) -> City:
     """The city with an apron of so many mean minutes before each station that has none; new nodes come last."""
     if minutes <= 0.0:
         return city
-    places, aprons = {node.node_id: node for node in city.nodes}, apron_nodes(city)
-    taken = set(places) | {link.link_id for link in city.links}
+    aprons, taken = apron_nodes(city), {*city.node_numbers, *(link.link_id for link in city.links)}
     nodes, links, stations = list(city.nodes), list(city.links), []
     for station in city.stations:
         name = station.node_id
@@ -61,7 +60,7 @@ def with_aprons(city: City, minutes: float) -> City:
             name = f"{APRON} {station.station_id}"
             while name in taken:
                 name += "'"
-            at = places[station.node_id]
+            at = city.node(station.node_id)
             nodes.append(Node(name, at.x_coord, at.y_coord))
             links.append(Link(name, name, station.node_id, False, minutes, extra=((ROAD_CLASS, APRON),)))
         stations.append(replace(station, node_id=name, trucks=0 if city.units else station.trucks))

@@ -9,9 +9,10 @@ Without a roster all trucks are of one kind.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 from runcard.city.check import check_city, taken_as_sound
 from runcard.city.conditions import LEAST_RATE, ONLY_KIND, near
@@ -173,7 +174,7 @@ LATE: Final = Objective()
 """The late fraction alone: the objective of a city that states none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class City:
     """A city, as read from a folder or generated; raises one CityError with every fault if it is not valid."""
 
@@ -213,6 +214,37 @@ class City:
             homes = [unit.station_id for unit in self.units]
             stations = (replace(one, trucks=homes.count(one.station_id)) for one in self.stations)
             object.__setattr__(self, "stations", tuple(stations))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields, as pickle and copy take them: what was found from them is found again."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
+
+    @cached_property
+    def node_numbers(self) -> Mapping[str, int]:
+        """The place of each node among `nodes`."""
+        return {node.node_id: number for number, node in enumerate(self.nodes)}
+
+    @cached_property
+    def station_numbers(self) -> Mapping[str, int]:
+        """The place of each station among `stations`."""
+        return {station.station_id: number for number, station in enumerate(self.stations)}
+
+    @cached_property
+    def unit_numbers(self) -> Mapping[str, int]:
+        """The place of each unit among `units`."""
+        return {unit.unit_id: number for number, unit in enumerate(self.units)}
+
+    @cached_property
+    def units_at(self) -> Mapping[str, tuple[Unit, ...]]:
+        """The units of each station, in the order of the roster."""
+        listed: dict[str, list[Unit]] = {station.station_id: [] for station in self.stations}
+        for unit in self.units:
+            listed[unit.station_id].append(unit)
+        return {station_id: tuple(units) for station_id, units in listed.items()}
+
+    def node(self, node_id: str) -> Node:
+        """The node of that id."""
+        return self.nodes[self.node_numbers[node_id]]
 
     @property
     def is_plain(self) -> bool:

@@ -1,6 +1,6 @@
 """P(late) of every team at one place, best first: what a choice is made from when nothing else matters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -87,8 +87,8 @@ def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> l
     that is no demand point has incidents of every type, or without types those of the demand point that is closest by
     road; there are none a day.
     """
-    if all(node.node_id != node_id for node in city.nodes):
-        raise InputError(expected_one_of(f"node of {city.name}", (node.node_id for node in city.nodes), node_id))
+    if node_id not in city.node_numbers:
+        raise InputError(expected_one_of(f"node of {city.name}", city.node_numbers, node_id))
     types = dict.fromkeys(standard.type for standard in city.standards)
     if incident_type is not None and incident_type not in types:
         raise InputError(f"node {node_id}: {expected_one_of('type of incident', types, incident_type)}")
@@ -123,8 +123,6 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
     table, classes = response_table(city, points=points, arrivals=True), []
     assert table.arrivals is not None
     arrivals = table.arrivals.last_minutes, table.arrivals.p90("first"), table.arrivals.p90("last")
-    by_station = {one.station_id: [unit.unit_id for unit in city.units if unit.station_id == one.station_id]
-                  for one in city.stations}  # fmt: skip
     for place, number in enumerate(points):
         point, teams = city.demand[number], []
         first, *_ = rules = city.standards_of(point)
@@ -136,7 +134,7 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
         for team in np.flatnonzero(np.isfinite(p_late)).tolist():
             going = [i for i in table.teams.stations[team].tolist() if i >= 0]
             alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
-            ids = (*_ids(city, going, by_station), *[OUTSIDE_ID] * (trucks - len(going)))
+            ids = (*_ids(city, going), *[OUTSIDE_ID] * (trucks - len(going)))
             shared_links = int(table.routes.shared_links[going[0], going[1], number]) if alike else None
             own = tuple(missed[:, team].tolist()) if city.standards else ()
             last, *p90 = (float(minutes[team, place]) for minutes in arrivals)
@@ -157,7 +155,7 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
     return classes
 
 
-def _ids(city: City, going: Sequence[int], by_station: Mapping[str, Sequence[str]]) -> list[str]:
+def _ids(city: City, going: Sequence[int]) -> list[str]:
     """What the trucks of some stations are called: their units, the first of each station, or the stations."""
     names = [city.stations[i].station_id for i in going]
-    return [by_station[name][names[:n].count(name)] for n, name in enumerate(names)] if city.units else names
+    return [city.units_at[name][names[:n].count(name)].unit_id for n, name in enumerate(names)] if city.units else names

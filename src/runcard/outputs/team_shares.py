@@ -172,5 +172,4 @@ def _numbers_of_points(city: City, seen: City) -> NDArray[np.int64]:
 
 def _numbers_of_stations(city: City, seen: City) -> NDArray[np.int64]:
     """[stations] the number of each station among those of a kind; -1 if it has none."""
-    own = {station.station_id: number for number, station in enumerate(seen.stations)}
-    return np.array([own.get(station.station_id, -1) for station in city.stations], np.int64)
+    return np.array([seen.station_numbers.get(station.station_id, -1) for station in city.stations], np.int64)

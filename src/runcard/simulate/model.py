@@ -160,8 +160,7 @@ def build_model(whole: City, scenario: Scenario, kind: str | None = None, *, lik
         home_roads = on_roads._replace(laws=LinkLaws(0.0, home_law, home_law), alike=False)
     trucks = np.array([station.trucks for station in city.stations])
     last = np.cumsum(trucks)
-    number_of = {station.station_id: number for number, station in enumerate(whole.stations)}
-    numbers = [number_of[station.station_id] for station in city.stations]
+    numbers = [whole.station_numbers[station.station_id] for station in city.stations]
     by_station = station_numbers(whole, like or whole)
     draws = [by_station[station.station_id] for station in city.stations]
     points, standards = _points(whole, city, routes)

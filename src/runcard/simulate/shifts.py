@@ -24,8 +24,7 @@ def roster_of(city: City) -> tuple[Unit, ...]:
 
 def trucks_of(city: City, kind: str) -> list[int]:
     """The number in the roster of each truck of a kind, as the simulation counts them: station by station."""
-    place = {station.station_id: i for i, station in enumerate(city.stations)}
-    roster = roster_of(city)
+    place, roster = city.station_numbers, roster_of(city)
     return sorted((u for u, unit in enumerate(roster) if unit.kind == kind), key=lambda u: place[roster[u].station_id])
 
 
@@ -43,7 +42,7 @@ def truck_numbers(city: City, like: City, kind: str) -> NDArray[np.int64]:
 
 def station_numbers(city: City, like: City) -> dict[str, int]:
     """The number of each station in a city `like` this one; those that it does not have come after all."""
-    known = {station.station_id: number for number, station in enumerate(like.stations)}
+    known = like.station_numbers
     return {one.station_id: known.get(one.station_id, len(known) + i) for i, one in enumerate(city.stations)}
 
 

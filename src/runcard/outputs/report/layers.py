@@ -50,7 +50,7 @@ class KindMap:
         found = []
         for place, i in enumerate(stations):
             station = self.city.stations[i]
-            units = [unit.unit_id for unit in self.city.units if unit.station_id == station.station_id]
+            units = [unit.unit_id for unit in self.city.units_at[station.station_id]]
             taken = stations[:place].count(i)
             found.append(units[taken] if units else station.name or station.station_id)
         return tuple(found)
@@ -58,12 +58,11 @@ class KindMap:
     def heading(self, node_id: str) -> str:
         """The first line of the label of an area."""
         per_day = sum(self.city.demand[point].incidents_per_day for point in self.points[node_id])
-        return f"Area {self.names[node_id]}: {per_day:.2g} incidents a day"
+        return f"Area {self.name(node_id)}: {per_day:.2g} incidents a day"
 
-    @property
-    def names(self) -> dict[str, str]:
-        """What a person calls each node."""
-        return {node.node_id: node.name or node.node_id for node in self.city.nodes}
+    def name(self, node_id: str) -> str:
+        """What a person calls a node."""
+        return self.city.node(node_id).name or node_id
 
     def mean(self, values: NDArray[np.float64], node_id: str) -> float:
         """The mean of a number of demand points over the incidents of an area; nan where it is not known."""
