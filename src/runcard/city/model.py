@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from runcard.city.check import check_city, taken_as_sound
 from runcard.city.conditions import LEAST_RATE, ONLY_KIND, near
-from runcard.city.periods import Period, hour_of_week, scaled_rate
+from runcard.city.periods import ALWAYS, Period, hour_of_week, scaled_rate
 from runcard.errors import InputError
 
 MINUTES_PER_DAY: Final = 1440.0
@@ -201,7 +201,7 @@ class City:
     turnout_by_kind: Mapping[str, Turnout] = field(default_factory=dict, hash=False)
     """The turnout of kinds that have one of their own."""
     periods: tuple[Period, ...] = ()
-    """Parts of the week with other incident rates, whose mean `demand` has; () if rates are the same at all hours."""
+    """Parts of the week with other incident rates, whose mean `demand` has; where none are given, `always`."""
 
     def __post_init__(self) -> None:
         for name in ("units", "standards", "periods"):
@@ -210,6 +210,7 @@ class City:
             if isinstance(given := getattr(self, name), Mapping):
                 object.__setattr__(self, name, dict(given))  # nobody else can change it
         check_city(self)
+        object.__setattr__(self, "periods", self.periods or (ALWAYS,))
         if self.units:
             homes = [unit.station_id for unit in self.units]
             stations = (replace(one, trucks=homes.count(one.station_id)) for one in self.stations)
@@ -299,27 +300,31 @@ class City:
                 periods=tuple(_rates_of_types(period, types) for period in self.periods),
             )
 
+    @property
+    def has_periods(self) -> bool:
+        """Whether it has several periods, whose rates differ."""
+        return len(self.periods) > 1
+
     def period(self, name: str) -> Period:
         """The period of that name."""
         for one in self.periods:
             if one.name == name:
                 return one
-        names = [one.name for one in self.periods]
-        if not names:
+        if not self.has_periods:
             raise InputError(f"{self.name}: expected no period: this city has none, got {name!r}")
+        names = [one.name for one in self.periods]
         raise InputError(f"{self.name}: expected a period ({', '.join(names)}), got {name!r}{near(str(name), names)}")
 
     def period_at(self, time: datetime) -> Period:
         """The period that a time by the clock on the wall belongs to."""
         hour = hour_of_week(time)
-        for one in self.periods:
-            if hour in one.hours:
-                return one
-        raise InputError(f"{self.name}: expected a city with periods, got one without")
+        return next(period for period in self.periods if hour in period.hours)
 
     def in_period(self, name: str) -> "City":
         """The city with the rates of a period at all hours, and no periods."""
         period = self.period(name)
+        if not self.has_periods:
+            return replace(self, periods=()) if period != ALWAYS else self
         demand = tuple(
             # What is next to none stays so in every period.
             replace(point, incidents_per_day=max(QUIET_RATE, self.rate_in(period, point)))
@@ -336,7 +341,7 @@ class City:
     @property
     def of_week(self) -> "City":
         """The city with its mean rates at all hours, and no periods."""
-        return replace(self, periods=()) if self.periods else self
+        return replace(self, periods=()) if self.has_periods else self
 
     def standards_of(self, point: DemandPoint) -> tuple[Standard, ...]:
         """What counts for the incidents of a demand point, of every kind."""

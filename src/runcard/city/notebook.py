@@ -66,7 +66,7 @@ def _rows(city: City) -> list[tuple[str, str]]:
     else:
         rules = dict.fromkeys(city.rule_of(point) for point in city.demand)
         rows += _few([("in time", rule) for rule in rules])
-    if city.periods:
+    if city.has_periods:
         rows.append(("periods", ", ".join(period.name for period in city.periods)))
     return rows
 

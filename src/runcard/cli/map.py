@@ -66,7 +66,9 @@ def draw_map(
     options = SolveOptions(threads=threads)
     given = read_city(path if city is None else city)
     given = given if kind is None else given.of_kind(kind)
-    notes = ["Rates are the means of the week; --period draws a period."] if given.periods and period is None else []
+    notes = (
+        ["Rates are the means of the week; --period draws a period."] if given.has_periods and period is None else []
+    )
     if not is_city and period is None and load_any(path)[1]:
         names = ", ".join(one.name for one in load_any(path)[1])
         raise InputError(f"{path}: it holds a policy for each period ({names}): choose one with --period")

@@ -75,7 +75,7 @@ def print_bound(city: City, found: CityBound, choices: Sequence[PolicyChoice]) -
     if city.objective != LATE:
         what = "missed standards" if of_standards else "the late fraction"
         console.print(f"Policies minimise {objective_words(city.objective)}; the bound is on {what} all the same.")
-    if city.periods:
+    if city.has_periods:
         console.print("Rates are the means of the week, not those of its periods.")
 
 

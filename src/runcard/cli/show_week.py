@@ -83,7 +83,7 @@ def print_periods(
     city: City, found: Sequence[Simulation | DepartmentSimulation], choices: Sequence[PolicyChoice]
 ) -> None:
     """Print what knowing the hour gains in each simulation, and which scenarios have rates of their own."""
-    if not city.periods:
+    if not city.has_periods:
         return
     console = make_console()
     for one in found:

@@ -62,7 +62,7 @@ def solve(
     with Report(given.objective) as report:
         for kind, name in names.items():
             problem = city_problem(seen[kind], minutes=has_values(trucks[kind], name), arrivals=True, steps=report)
-            problems = problems_of_periods(seen[kind], problem) if given.periods else {"": problem}
+            problems = problems_of_periods(seen[kind], problem) if given.has_periods else {"": problem}
             for number, (period, own) in enumerate(problems.items(), start=1):
                 words = "".join(f"{part}: " for part in ("" if given.is_plain else kind, period) if part)
                 report.begin(f"{words}{name}" + (f", period {number} of {len(problems)}" if period else ""))
@@ -82,7 +82,7 @@ def solve(
             if note := policy_note(seen[kind], name):
                 lines.append(note if given.is_plain else f"{kind}: {note}")
     seconds = perf_counter() - began
-    if given.periods:
+    if given.has_periods:
         save_week(week_of(given, solved), output)
     else:
         save_department(department_of(given, solved[""]), output)
@@ -91,6 +91,6 @@ def solve(
     for line in lines:
         console.print(line, soft_wrap=True)
     counts = [one.problem.num_states for one in next(iter(solved.values())).values()]
-    times = f" × {len(given.periods)} periods" if given.periods else ""
+    times = f" × {len(given.periods)} periods" if given.has_periods else ""
     states = f", {' + '.join(f'{count:,}' for count in counts)} states{times}" if max(counts) < 10**9 else ""
     console.print(f"Wrote {output} ({size_in_words(output)}{states}) in {seconds:.1f} s", soft_wrap=True)

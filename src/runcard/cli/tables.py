@@ -38,7 +38,7 @@ def city_line(city: City) -> str:
         f"{counted(len({point.node_id for point in city.demand}) if types else len(city.demand), 'demand point')}, "
         f"{incidents_a_day(city.incidents_per_day)}{types}, {load}target {target} min"
         + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
-        + (f"; periods: {', '.join(one.name for one in city.periods)}" if city.periods else "")
+        + (f"; periods: {', '.join(one.name for one in city.periods)}" if city.has_periods else "")
     )
 
 

@@ -198,5 +198,5 @@ def policies_for(
 def check_week(city: City, choices: Sequence[PolicyChoice]) -> None:
     """Raise an error if a policy is asked for at the mean rates of the week and the city has no periods."""
     for choice in choices:
-        if choice.of_week and not city.periods:
+        if choice.of_week and not city.has_periods:
             raise InputError(f"{city.name}: expected a city with periods for {choice.label}, got one without")

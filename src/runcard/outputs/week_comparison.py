@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 from runcard.city.model import LATE, City
-from runcard.errors import InputError
 from runcard.mdp.memory import check_states
 from runcard.outputs.compare import Comparison, StandardResult, compare_policies
 from runcard.outputs.department_comparison import DepartmentComparison, DepartmentResult
@@ -208,8 +207,6 @@ def compare_week(
     steps: Steps = NO_STEPS,
 ) -> WeekComparison:
     """The comparison of policies in every period of a city; driving times are found once for all of them."""
-    if not city.periods:
-        raise InputError(f"{city.name}: expected a city with periods, got one without: use compare_department")
     choices = policy_choices(policies, options)
     for kind in city.kinds:  # before any work
         check_states((station.trucks for station in city.of_kind(kind).stations), kind="" if city.is_plain else kind)

@@ -212,7 +212,7 @@ def rates_by_period(city: City, scenario: Scenario) -> tuple[NDArray[np.float64]
     A scenario with rates or a log of its own has them in place of the periods'.
     """
     mean, no_hours = np.array([[point.incidents_per_day for point in city.demand]]), np.empty(0, np.int64)
-    if not city.periods or scenario.rates or scenario.log is not None:
+    if scenario.rates or scenario.log is not None:
         return mean, no_hours
     found = np.array([[city.rate_in(period, point) for point in city.demand] for period in city.periods])
     if (found == mean).all():

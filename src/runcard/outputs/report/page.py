@@ -242,7 +242,7 @@ def _settings(report: Report) -> list[tuple[str, str]]:
     found = {
         "Areas, road nodes and road links": f"{len({one.node_id for one in city.demand}):,}, {len(city.nodes):,}, "
         f"{len(city.links):,}",
-        "Incidents a day": f"{city.incidents_per_day:.4g}{' (mean of the week)' if report.given.periods else ''}",
+        "Incidents a day": f"{city.incidents_per_day:.4g}{' (mean of the week)' if report.given.has_periods else ''}",
         "Mean time a unit is busy": by_kind or f"{city.mean_busy_minutes:.3g} min",
         "Incidents per unit and busy time (load)": f"{city.load:.3g}",
         "Driving times": f"{city.driving.model}, shared delay {city.shared_delay:.3g}",

@@ -57,7 +57,7 @@ def changes_of(given: City) -> list[Change]:
         demand = tuple(replace(one, incidents_per_day=times * one.incidents_per_day) for one in city.demand)
         words = f"{abs(times - 1.0):.0%} {'more' if times > 1.0 else 'fewer'} incidents"
         found.append(Change(about="load", words=words, city=replace(city, demand=demand), rates_only=True))
-    for period in given.periods:
+    for period in given.periods if given.has_periods else ():
         of_period = given.in_period(period.name)
         words = f"{period.name} ({period.words}): {of_period.incidents_per_day:.0f} incidents a day"
         found.append(Change(about="period", words=words, city=of_period, rates_only=True))

@@ -238,7 +238,11 @@ def left_out(report: "Report") -> list[str]:
         "No unit is moved to cover another station, none is turned back or cancelled, and nobody asks for a second "
         "alarm. If too few units are free, the rest come from outside.",
         "Incidents come by themselves at a steady rate: no storms, no days with a pattern"
-        + (" other than the times of the week under “What if”." if report.given.periods else ", no hours of the day."),
+        + (
+            " other than the times of the week under “What if”."
+            if report.given.has_periods
+            else ", no hours of the day."
+        ),
         "Units drive the route that is shortest by mean time, whatever the traffic at that hour.",
         f"How often units on one road are held up together (shared delay {city.shared_delay:.2g}) is {fitted}",
         "Kinds do not stand in for one another: a ladder never counts as an engine.",

@@ -86,7 +86,7 @@ def find_effect(
         notes.append("Missed standards count with their weights.")
     if city.objective != LATE:
         notes.append("The objective of the city counts minutes, so units are not sent for the fewest misses alone.")
-    if city.periods:
+    if city.has_periods:
         notes.append(rate_words(of_period))
     return Effect(
         before=before,

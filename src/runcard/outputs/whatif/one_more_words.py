@@ -119,7 +119,7 @@ def _notes(found: OneMore) -> list[str]:
         named = ", ".join(place_words(found, one) for one in found.ties[:MOST_TIES])
         more = f" and {len(found.ties) - MOST_TIES} more" if len(found.ties) > MOST_TIES else ""
         notes.append(f"Not told apart from the best one: {named}{more}.")
-    if found.city.periods:
+    if found.city.has_periods:
         notes.append(rate_words(found.of_period))
     return notes
 
