@@ -132,7 +132,7 @@ def situations(city: City, units: tuple[str, ...]) -> Iterator[Asked]:
 
 def names_of_units(city: City) -> tuple[str, ...]:
     """The units of a city; where there is no roster, the id of a station once for each of its trucks."""
-    if city.units:
+    if city.has_roster:
         return tuple(unit.unit_id for unit in city.units)
     return tuple(station.station_id for station in city.stations for _ in range(station.trucks))
 
@@ -251,7 +251,7 @@ def _keep_maps(desk: Desk, file: Path) -> None:
 def _service(desk: Desk, file: Path, units: tuple[str, ...]) -> dict[str, Any]:
     """What the service says of a policy file: who goes, what the explorer draws, and the board."""
     city, answers = desk.city, {}
-    roster = tuple(unit.unit_id for unit in city.units)
+    roster = tuple(unit.unit_id for unit in city.units if city.has_roster)
     when = {"time": "2017-01-03T14:00:00"} if city.periods else {}
     with service(file.parent, file.name, time_zone="Europe/Berlin") as client:
         board = client.get("/v1/board").json()

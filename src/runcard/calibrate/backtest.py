@@ -154,7 +154,7 @@ def backtest(
 ) -> Backtest:
     """The policies on the rest of a log, by name, and what really happened last."""
     city = fit.city
-    if not city.units:
+    if not city.has_roster:
         raise InputError("expected a city with a roster: a replay has to know which unit is where")
     incidents = _incidents(fit, rest)
     start = incidents[0].seconds + WARM_UP_SECONDS if incidents else 0.0

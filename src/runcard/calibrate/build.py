@@ -55,7 +55,7 @@ def build_city(
     value = {one.name: one.value for one in numbers}
     overruled = {one.name for one in numbers if one.fitted is not None}
     surely = {one.name: one.low for one in numbers}
-    units = city.units or roster_of(list(homes))
+    units = city.units if city.has_roster else roster_of(list(homes))
     # Without names of units nobody can tell kinds apart: all trucks are of one.
     named = {one.kind: one.kind if units else ONLY_KIND for one in sent}
     target = target_minutes or city.target_minutes
@@ -76,7 +76,6 @@ def build_city(
     found = replace(
         city,
         links=with_factors(city, factors[link_classes(city)[1]]).links,
-        stations=tuple(replace(station, trucks=0) for station in city.stations) if units else city.stations,
         units=units,
         standards=tuple(standards),
         demand=tuple(demand),

@@ -256,7 +256,7 @@ def fit_city(
     rates = fit_rates(counts, minutes_between(roads, centres, centres), num_days)
     found_periods, spread = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
     overrule = overrule or {}
-    kept, words = _sent_by_standards(standards, sent, has_units=bool(city.units or homes), overrule=overrule)
+    kept, words = _sent_by_standards(standards, sent, has_units=city.has_roster or bool(homes), overrule=overrule)
     notes += words
     numbers = overruled(
         [

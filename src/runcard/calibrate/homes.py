@@ -70,7 +70,7 @@ def station_nodes(city: City) -> Ints:
 
 def with_roster_kinds(city: City, log: Log) -> Log:
     """The log with the kinds of the roster, if it has none of its own; -1 for units that the roster does not have."""
-    if log.kinds or not city.units:
+    if log.kinds or not city.has_roster:
         return log
     kinds = tuple(dict.fromkeys(unit.kind for unit in city.units))
     kind_of = {unit.unit_id: kinds.index(unit.kind) for unit in city.units}
@@ -82,7 +82,7 @@ def with_roster_kinds(city: City, log: Log) -> Log:
 
 def find_homes(city: City, log: Log, placed: Placed, pattern: str | None = None) -> list[Home]:
     """The homes of the units of a log that has unit names, in the order of the log; units without one are left out."""
-    if city.units:
+    if city.has_roster:
         return [Home(unit.unit_id, unit.kind, unit.station_id, "roster") for unit in city.units]
     kinds = _kind_of_units(log)
     found: dict[str, Home] = {}

@@ -61,14 +61,8 @@ class _Crew:
 
     def __init__(self, city: City, kind: str, drive: Floats) -> None:
         listed = [unit for unit in city.units if unit.kind == kind]
-        if city.units:
-            self.names = [unit.unit_id for unit in listed]
-            self.home = np.array([city.station_numbers[unit.station_id] for unit in listed])
-        else:
-            trucks = [station.trucks for station in city.stations]
-            self.home = np.repeat(np.arange(len(trucks)), trucks)
-            own = [f"{city.stations[i].station_id}-{n + 1}" for i in range(len(trucks)) for n in range(trucks[i])]
-            self.names = own
+        self.names = [unit.unit_id for unit in listed]
+        self.home = np.array([city.station_numbers[unit.station_id] for unit in listed])
         self.free_at = np.full(len(self.home), -np.inf)
         self.turnout = city.turnout_by_kind.get(kind, city.turnout)
         self.order = np.argsort(drive[self.home], axis=0, kind="stable").T

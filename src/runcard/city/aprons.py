@@ -35,10 +35,7 @@ def without_aprons(city: City) -> City:
         city,
         nodes=tuple(node for node in city.nodes if node.node_id not in aprons),
         links=tuple(link for link in city.links if not is_apron(link)),
-        stations=tuple(
-            replace(one, node_id=aprons.get(one.node_id, one.node_id), trucks=0 if city.units else one.trucks)
-            for one in city.stations
-        ),
+        stations=tuple(replace(one, node_id=aprons.get(one.node_id, one.node_id)) for one in city.stations),
     )
 
 
@@ -63,5 +60,5 @@ def with_aprons(city: City, minutes: float) -> City:
             at = city.node(station.node_id)
             nodes.append(Node(name, at.x_coord, at.y_coord))
             links.append(Link(name, name, station.node_id, False, minutes, extra=((ROAD_CLASS, APRON),)))
-        stations.append(replace(station, node_id=name, trucks=0 if city.units else station.trucks))
+        stations.append(replace(station, node_id=name))
     return replace(city, nodes=tuple(nodes), links=tuple(links), stations=tuple(stations))

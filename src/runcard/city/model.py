@@ -8,11 +8,12 @@ many of each kind go to each type of incident, and by when. `City.of_kind` is th
 Without a roster all trucks are of one kind.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from runcard.city.check import check_city, taken_as_sound
 from runcard.city.conditions import LEAST_RATE, ONLY_KIND, near
@@ -26,6 +27,15 @@ QUIET_RATE: Final = 1e-9
 
 Extra = tuple[tuple[str, str], ...]
 """The cells of columns that runcard does not use, as pairs of column and cell. They are kept, but not compared."""
+
+
+Row = TypeVar("Row")
+
+
+class Derived(tuple[Row, ...]):
+    """Rows that nobody gave: a city makes them from its others, and makes them again when these are replaced."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +205,7 @@ class City:
     outside: Outside = Outside()
     objective: Objective = LATE
     units: tuple[Unit, ...] = ()
-    """The roster; () if all trucks are of one kind."""
+    """The roster; where none is given, a unit for each truck, all of one kind."""
     standards: tuple[Standard, ...] = ()
     """By type and kind; () if every incident needs what the settings and its demand point say."""
     turnout_by_kind: Mapping[str, Turnout] = field(default_factory=dict, hash=False)
@@ -205,16 +215,19 @@ class City:
 
     def __post_init__(self) -> None:
         for name in ("units", "standards", "periods"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+            rows = getattr(self, name)
+            object.__setattr__(self, name, () if isinstance(rows, Derived) else tuple(rows))
         for name in ("busy_minutes", "turnout_by_kind"):
             if isinstance(given := getattr(self, name), Mapping):
                 object.__setattr__(self, name, dict(given))  # nobody else can change it
         check_city(self)
         object.__setattr__(self, "periods", self.periods or (ALWAYS,))
         if self.units:
-            homes = [unit.station_id for unit in self.units]
-            stations = (replace(one, trucks=homes.count(one.station_id)) for one in self.stations)
+            trucks = Counter(unit.station_id for unit in self.units)
+            stations = (replace(station, trucks=trucks[station.station_id]) for station in self.stations)
             object.__setattr__(self, "stations", tuple(stations))
+        else:
+            object.__setattr__(self, "units", _units_of(self.stations))
 
     def __getstate__(self) -> dict[str, Any]:
         """Its fields, as pickle and copy take them: what was found from them is found again."""
@@ -250,7 +263,12 @@ class City:
     @property
     def is_plain(self) -> bool:
         """Whether it has neither a roster nor standards."""
-        return not self.units and not self.standards
+        return not self.has_roster and not self.standards
+
+    @property
+    def has_roster(self) -> bool:
+        """Whether its units were given: else they are the trucks of its stations."""
+        return not isinstance(self.units, Derived)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -264,7 +282,7 @@ class City:
     @property
     def sent_kinds(self) -> tuple[str, ...]:
         """The kinds that are sent to some type of incident, even to one that never happens."""
-        listed = dict.fromkeys(unit.kind for unit in self.units) or {ONLY_KIND: None}
+        listed = dict.fromkeys(unit.kind for unit in self.units)
         sent = {standard.kind for standard in self.standards}
         return tuple(kind for kind in listed if not sent or kind in sent)
 
@@ -274,14 +292,14 @@ class City:
         The kind may be left out where incidents need only one. Where none needs it, the incidents of its types are next
         to none.
         """
-        if self.is_plain and kind in (None, ONLY_KIND):
-            return self
         if kind is None and len(self.kinds) > 1:
             raise InputError(f"{self.name}: expected one of its kinds of units ({', '.join(self.kinds)}), got none")
         kind, kinds = self.kinds[0] if kind is None else kind, self.sent_kinds
         if kind not in kinds:
             found = f"got {kind!r}{near(str(kind), kinds)}"
             raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
+        if self.is_plain:
+            return self
         standards = tuple(standard for standard in self.standards if standard.kind == kind)
         units = tuple(unit for unit in self.units if unit.kind == kind)
         types, homes = {standard.type for standard in standards}, {unit.station_id for unit in units}
@@ -291,11 +309,9 @@ class City:
                 busy_minutes=self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes,
                 turnout=self.turnout_by_kind.get(kind, self.turnout),
                 turnout_by_kind={},
-                # Those with a roster count their trucks again.
-                stations=tuple(replace(one, trucks=0) for one in self.stations if one.station_id in homes)
-                or self.stations,
+                stations=tuple(station for station in self.stations if station.station_id in homes) or self.stations,
                 demand=_heard_of(tuple(point for point in self.demand if not types or point.type in types)),
-                units=units,
+                units=units if self.has_roster else (),
                 standards=standards,
                 periods=tuple(_rates_of_types(period, types) for period in self.periods),
             )
@@ -350,8 +366,7 @@ class City:
         target = point.target_minutes or self.target_minutes
         assert target is not None  # checked when the city was made
         trucks, arrivals = point.trucks or self.trucks_per_incident, point.arrivals or self.arrivals_per_incident
-        kind = self.units[0].kind if self.units else ONLY_KIND
-        return (Standard(point.type, kind, trucks, arrivals, target),)
+        return (Standard(point.type, self.units[0].kind, trucks, arrivals, target),)
 
     def trucks_for(self, point: DemandPoint) -> int:
         """How many trucks go to an incident at a demand point, of the one kind that the city has."""
@@ -400,6 +415,19 @@ class City:
     def load(self) -> float:
         """The incidents per truck and busy time: the paper's ρ = Σλ / (μ ΣC)."""
         return self.incidents_per_day * self.mean_busy_minutes / (MINUTES_PER_DAY * self.num_trucks)
+
+
+def _units_of(stations: Iterable[Station]) -> Derived[Unit]:
+    """A unit for each truck: s1 at a station with one, s1-1 and s1-2 at one with two."""
+    units: dict[str, Unit] = {}
+    for station in stations:
+        home = station.station_id
+        for number in range(1, station.trucks + 1):
+            name = home if station.trucks == 1 else f"{home}-{number}"
+            while name in units:  # the trucks of s1, and a station s1-1
+                name += "'"
+            units[name] = Unit(name, home, ONLY_KIND)
+    return Derived(units.values())
 
 
 def _heard_of(demand: tuple[DemandPoint, ...]) -> tuple[DemandPoint, ...]:

@@ -29,7 +29,7 @@ def city_line(city: City) -> str:
     """A city in one line: its size, its load and its target."""
     targets = sorted({standard.target_minutes for point in city.demand for standard in city.standards_of(point)})
     target = f"{targets[0]:g}" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g}"
-    counts = Counter(unit.kind for unit in city.units) or {"truck": city.num_trucks}
+    counts = Counter(unit.kind for unit in city.units)
     types = f" of {counted(len({point.type for point in city.demand}), 'type')}" if city.standards else ""
     load = f"load {city.load:.2g}, " if len(city.kinds) == 1 else ""  # each kind has its own
     return (

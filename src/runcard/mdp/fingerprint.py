@@ -49,7 +49,7 @@ def source_of(city: City) -> str:
         ],
     ]
     if not city.is_plain:
-        units = [(unit.unit_id, unit.station_id, unit.kind) for unit in city.units]
+        units = [(unit.unit_id, unit.station_id, unit.kind) for unit in city.units if city.has_roster]
         names = ("type", "kind", "trucks", "arrivals", "target_minutes", "weight")
         standards = [[_plain(getattr(one, name)) for name in names] for one in city.standards]
         inputs += [units, standards, [point.type for point in city.demand] if standards else []]

@@ -136,9 +136,9 @@ class Layers:
                 "station_id": station.station_id,
                 "name": station.name,
                 "node_id": station.node_id,
-                "num_units": len(units) if self.city.units else station.trucks,
-                "units": ", ".join(unit.unit_id for unit in units),
-                "kinds": ", ".join(dict.fromkeys(unit.kind for unit in units)),
+                "num_units": len(units),
+                "units": ", ".join(unit.unit_id for unit in units if self.city.has_roster),
+                "kinds": ", ".join(dict.fromkeys(unit.kind for unit in units if self.city.has_roster)),
             }
             point = {"type": "Point", "coordinates": self._places[station.node_id]}
             yield _feature(point, properties | prices.get(station.station_id, {}))

@@ -158,4 +158,5 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
 def _ids(city: City, going: Sequence[int]) -> list[str]:
     """What the trucks of some stations are called: their units, the first of each station, or the stations."""
     names = [city.stations[i].station_id for i in going]
-    return [city.units_at[name][names[:n].count(name)].unit_id for n, name in enumerate(names)] if city.units else names
+    units = [city.units_at[name][names[:n].count(name)] for n, name in enumerate(names)]
+    return [unit.unit_id for unit in units] if city.has_roster else names

@@ -33,7 +33,7 @@ from runcard.simulate.model import Model, build_model, check_busy, most_weight, 
 from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
 from runcard.simulate.rules import AnyRule, ArrayRule, HourlyAhead, array_rule, check_policy
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
-from runcard.simulate.shifts import roster_of, shifts_of, trucks_of
+from runcard.simulate.shifts import shifts_of, trucks_of
 from runcard.simulate.state import RECORD, Counts, State, new_state, no_counts
 from runcard.threads import checked_threads, run_each
 
@@ -321,11 +321,11 @@ def simulate_kinds(
         # As many as the present spread asks for, and a few more, but at most four times as many at once.
         needed = 4.0 * wanted if reached > 2.0 * precision else 1.1 * wanted * (reached / precision) ** 2
         wanted = min(MOST_BATCHES, max(wanted + NUM_BATCHES // 2, ceil(needed)))
-    found, roster = {}, roster_of(city)
+    found = {}
     for number, kind in enumerate(kinds):
-        own = [roster[u] for u in trucks_of(city, kind)]
+        own = [city.units[u] for u in trucks_of(city, kind)]
         results = tuple(result(policy, number) for policy in range(len(policies)))
-        homes, units = tuple(unit.station_id for unit in own), tuple(unit.unit_id for unit in own if city.units)
+        homes, units = tuple(unit.station_id for unit in own), tuple(unit.unit_id for unit in own if city.has_roster)
         found[kind] = Simulation(scenario, results, homes, seed, precise, units)
     return found
 

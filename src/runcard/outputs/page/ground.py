@@ -1,12 +1,10 @@
 """What a map of a page is drawn on: areas, roads and stations as plain values, rounded so that a page stays small."""
 
-from collections import defaultdict
 from math import floor, log10
 from typing import Any, Final
 
 import numpy as np
 
-from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
 from runcard.outputs.area_file import area_polygons
@@ -56,19 +54,16 @@ def _roads(city: City, decimals: int) -> list[list[float]]:
 
 def _stations(city: City, decimals: int) -> list[dict[str, Any]]:
     """The stations with their units; without a roster, their trucks by the id of the station."""
-    units: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for unit in city.units:
-        units[unit.station_id].append({"id": unit.unit_id, "kind": unit.kind})
-    if not city.units:
-        for station in city.stations:
-            units[station.station_id] = [{"id": station.station_id, "kind": ONLY_KIND}] * station.trucks
     return [
         {
             "id": station.station_id,
             "name": station.name or station.station_id,
             "x": round(city.node(station.node_id).x_coord, decimals),
             "y": round(city.node(station.node_id).y_coord, decimals),
-            "units": units[station.station_id],
+            "units": [
+                {"id": unit.unit_id if city.has_roster else unit.station_id, "kind": unit.kind}
+                for unit in city.units_at[station.station_id]
+            ],
         }
         for station in city.stations
     ]

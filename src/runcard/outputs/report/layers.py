@@ -50,9 +50,8 @@ class KindMap:
         found = []
         for place, i in enumerate(stations):
             station = self.city.stations[i]
-            units = [unit.unit_id for unit in self.city.units_at[station.station_id]]
-            taken = stations[:place].count(i)
-            found.append(units[taken] if units else station.name or station.station_id)
+            unit = self.city.units_at[station.station_id][stations[:place].count(i)]
+            found.append(unit.unit_id if self.city.has_roster else station.name or station.station_id)
         return tuple(found)
 
     def heading(self, node_id: str) -> str:

@@ -74,7 +74,7 @@ def replaced_words(solved: Solved) -> list[str]:
 
 def _facts(city: City) -> str:
     """What the department has."""
-    counts = Counter(unit.kind for unit in city.units) or Counter({"truck": city.num_trucks})
+    counts = Counter(unit.kind for unit in city.units)
     units = and_list([counted(number, kind) for kind, number in counts.items() if kind in city.kinds])
     return (
         f"{city.name} has {units} at {counted(len(city.stations), 'station')}, and "

@@ -206,8 +206,7 @@ def _units(
 ) -> tuple[UnitEffect, ...]:
     """How busy each unit is, by how busy the units of its station are."""
     homes = [
-        {unit.unit_id: unit.station_id for unit in city.units}
-        or {one.station_id: one.station_id for one in city.stations}
+        {unit.unit_id if city.has_roster else unit.station_id: unit.station_id for unit in city.units}
         for city in (before, after)
     ]
     found = []

@@ -234,7 +234,8 @@ def _late_alone(travel: Travel, needs: Needs) -> Floats:
 
 def _city_of(city: City, places: Sequence[Candidate]) -> City:
     """The city with a station of one unit at each of some places, and no others."""
-    stations = tuple(Station(f"place {n}", one.node_id, 0 if city.units else 1) for n, one in enumerate(places))
-    units = tuple(Unit(one.station_id, one.station_id, city.units[0].kind) for one in stations) if city.units else ()
+    stations = tuple(Station(f"place {n}", one.node_id, 1) for n, one in enumerate(places))
+    kind, has_roster = city.units[0].kind, city.has_roster
+    units = tuple(Unit(one.station_id, one.station_id, kind) for one in stations) if has_roster else ()
     found = replace(city, stations=stations, units=units)
     return with_aprons(found, start_minutes(city)) if apron_nodes(city) else found

@@ -69,7 +69,7 @@ def _stations(effect: Effect, after: Sequence[dict[str, Any]]) -> list[dict[str,
 
 def station_lines(before: City, after: City) -> dict[str, list[str]]:
     """What happens at each station that changes, for its label on the map."""
-    homes = [{unit.unit_id: unit.station_id for unit in city.units} for city in (before, after)]
+    homes = [{unit.unit_id: unit.station_id for unit in city.units if city.has_roster} for city in (before, after)]
     lines: dict[str, list[str]] = {}
     for unit_id in dict.fromkeys([*homes[0], *homes[1]]):
         old, new = (one.get(unit_id) for one in homes)
@@ -80,7 +80,7 @@ def station_lines(before: City, after: City) -> dict[str, list[str]]:
         if new is not None:
             lines.setdefault(new, []).append(f"{unit_id} {'is new' if old is None else f'comes from {old}'}")
     trucks = [{one.station_id: one.trucks for one in city.stations} for city in (before, after)]
-    for station_id in dict.fromkeys([*trucks[0], *trucks[1]]) if not before.units else ():
+    for station_id in dict.fromkeys([*trucks[0], *trucks[1]]) if not before.has_roster else ():
         old_trucks, new_trucks = (one.get(station_id, 0) for one in trucks)
         if old_trucks != new_trucks:
             lines.setdefault(station_id, []).append(f"{new_trucks} trucks instead of {old_trucks}")
