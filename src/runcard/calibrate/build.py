@@ -59,7 +59,8 @@ def build_city(
     # Without names of units nobody can tell kinds apart: all trucks are of one.
     named = {one.kind: one.kind if units else ONLY_KIND for one in sent}
     target = target_minutes or city.target_minutes
-    standards = _standards(rules or city.standards, value, overruled, sent, named, units, target, notes)
+    rules = rules or (() if city.plain else city.standards)
+    standards = _standards(rules, value, overruled, sent, named, units, target, notes)
     answered = [name for name in types if any(one.type == name for one in standards)]
     lost = [name for name in types if name not in answered]
     notes += [f"no kind of units goes to most incidents of type {name}: it is left out" for name in lost]

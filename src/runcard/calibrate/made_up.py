@@ -139,16 +139,14 @@ def workloads(city: City, *, incidents: int, seed: int) -> dict[str, Workload]:
     busy, sent = ({kind: np.zeros(len(crew.home)) for kind, crew in crews.items()} for _ in range(2))
     first_due = {kind: np.zeros(len(crew.home), np.bool_) for kind, crew in crews.items()}
     rows = [row_of[index[point.node_id]] for point in city.demand]
-    wanted: dict[str, list[tuple[str, int, float]]] = {}
+    wanted = [_wanted(city, number) for number in range(len(city.demand))]
     for number, of in enumerate(city.demand):
-        if of.type not in wanted or not city.standards:
-            wanted[of.type] = _wanted(city, number)
-        for kind, _, _ in wanted[of.type] if of.incidents_per_day > 0.0 else ():
+        for kind, _, _ in wanted[number] if of.incidents_per_day > 0.0 else ():
             minutes = drive[crews[kind].home, rows[number]]
             first_due[kind] |= minutes <= minutes.min() + SAME_MINUTES
     now = 0.0
     for now, point in _arrivals(city, incidents, rng, 0.0):
-        for kind, needed, minutes in wanted[city.demand[point].type] if city.standards else _wanted(city, point):
+        for kind, needed, minutes in wanted[point]:
             crew = crews[kind]
             units = crew.take(now, rows[point], needed)
             spent = 60.0 * rng.exponential(minutes, len(units))

@@ -207,7 +207,7 @@ class City:
     units: tuple[Unit, ...] = ()
     """The roster; where none is given, a unit for each truck, all of one kind."""
     standards: tuple[Standard, ...] = ()
-    """By type and kind; () if every incident needs what the settings and its demand point say."""
+    """By type and kind; where none are given, one for each different need that the settings and demand points state."""
     turnout_by_kind: Mapping[str, Turnout] = field(default_factory=dict, hash=False)
     """The turnout of kinds that have one of their own."""
     periods: tuple[Period, ...] = ()
@@ -228,6 +228,8 @@ class City:
             object.__setattr__(self, "stations", tuple(stations))
         else:
             object.__setattr__(self, "units", _units_of(self.stations))
+        if not self.standards:
+            object.__setattr__(self, "standards", self._standards_of_needs())
 
     def __getstate__(self) -> dict[str, Any]:
         """Its fields, as pickle and copy take them: what was found from them is found again."""
@@ -261,30 +263,31 @@ class City:
         return self.nodes[self.node_numbers[node_id]]
 
     @property
-    def is_plain(self) -> bool:
-        """Whether it has neither a roster nor standards."""
-        return not self.has_roster and not self.standards
+    def plain(self) -> bool:
+        """Whether no types of incidents were given: those who print say "late" then, instead of standards."""
+        return isinstance(self.standards, Derived)
 
     @property
     def has_roster(self) -> bool:
         """Whether its units were given: else they are the trucks of its stations."""
         return not isinstance(self.units, Derived)
 
-    @property
+    def said(self, kind: str) -> str:
+        """A kind as messages name it; "" where trucks are all there are."""
+        return "" if self.plain and not self.has_roster else kind
+
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kinds that some incident needs, in the order of the roster."""
-        if not self.standards:
-            return self.sent_kinds
-        types = {point.type for point in self.demand if point.incidents_per_day >= LEAST_RATE}
-        needed = {standard.kind for standard in self.standards if standard.type in types}
+        happen = {self._need(point) for point in self.demand if point.incidents_per_day >= LEAST_RATE}
+        needed = {standard.kind for need in happen for standard in self._by_need.get(need, ())}
         return tuple(kind for kind in self.sent_kinds if kind in needed)
 
-    @property
+    @cached_property
     def sent_kinds(self) -> tuple[str, ...]:
         """The kinds that are sent to some type of incident, even to one that never happens."""
-        listed = dict.fromkeys(unit.kind for unit in self.units)
         sent = {standard.kind for standard in self.standards}
-        return tuple(kind for kind in listed if not sent or kind in sent)
+        return tuple(kind for kind in dict.fromkeys(unit.kind for unit in self.units) if kind in sent)
 
     def of_kind(self, kind: str | None = None) -> "City":
         """The city that one kind sees: its stations, and the incidents that need it.
@@ -298,11 +301,12 @@ class City:
         if kind not in kinds:
             found = f"got {kind!r}{near(str(kind), kinds)}"
             raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
-        if self.is_plain:
+        if self.plain and not self.has_roster:
             return self
         standards = tuple(standard for standard in self.standards if standard.kind == kind)
         units = tuple(unit for unit in self.units if unit.kind == kind)
-        types, homes = {standard.type for standard in standards}, {unit.station_id for unit in units}
+        types = {standard.type for standard in standards if not self.plain}
+        homes = {unit.station_id for unit in units}
         with taken_as_sound():  # a part of this city, which was checked
             return replace(
                 self,
@@ -312,7 +316,7 @@ class City:
                 stations=tuple(station for station in self.stations if station.station_id in homes) or self.stations,
                 demand=_heard_of(tuple(point for point in self.demand if not types or point.type in types)),
                 units=units if self.has_roster else (),
-                standards=standards,
+                standards=() if self.plain else standards,
                 periods=tuple(_rates_of_types(period, types) for period in self.periods),
             )
 
@@ -361,17 +365,41 @@ class City:
 
     def standards_of(self, point: DemandPoint) -> tuple[Standard, ...]:
         """What counts for the incidents of a demand point, of every kind."""
-        if self.standards:
-            return tuple(standard for standard in self.standards if standard.type == point.type)
-        target = point.target_minutes or self.target_minutes
-        assert target is not None  # checked when the city was made
-        trucks, arrivals = point.trucks or self.trucks_per_incident, point.arrivals or self.arrivals_per_incident
-        return (Standard(point.type, self.units[0].kind, trucks, arrivals, target),)
+        return self._by_need.get(self._need(point), ())
+
+    def _need(self, point: DemandPoint) -> Any:
+        """What tells incidents apart: their type or, in a plain city, what they need."""
+        if not self.plain:
+            return point.type
+        return (
+            point.trucks or self.trucks_per_incident,
+            point.arrivals or self.arrivals_per_incident,
+            point.target_minutes or self.target_minutes,
+        )
+
+    @cached_property
+    def _by_need(self) -> Mapping[Any, tuple[Standard, ...]]:
+        """The standards that count for one incident together."""
+        if self.plain:
+            return {(one.trucks, one.arrivals, one.target_minutes): (one,) for one in self.standards}
+        types = dict.fromkeys(standard.type for standard in self.standards)
+        return {name: tuple(one for one in self.standards if one.type == name) for name in types}
+
+    def _standards_of_needs(self) -> Derived[Standard]:
+        """A standard for each need, of the type of the first demand point that has it."""
+        object.__setattr__(self, "standards", Derived())  # so that `_need` knows
+        types: dict[Any, str] = {}
+        for point in self.demand:
+            types.setdefault(self._need(point), point.type)
+        return Derived(Standard(name, self.units[0].kind, *need) for need, name in types.items())
+
+    @property
+    def most_weight(self) -> float:
+        """The weight of all standards of one incident, at most."""
+        return max(sum(standard.weight for standard in together) for together in self._by_need.values())
 
     def trucks_for(self, point: DemandPoint) -> int:
         """How many trucks go to an incident at a demand point, of the one kind that the city has."""
-        if not self.standards:
-            return point.trucks or self.trucks_per_incident
         return self.standards_of(point)[0].trucks
 
     def rule_of(self, point: DemandPoint) -> str:

@@ -60,7 +60,7 @@ def _rows(city: City) -> list[tuple[str, str]]:
     if len(by_type) > 1:
         rows += _few([(f"incidents a day: {name or 'no type'}", f"{rate:.3g}") for name, rate in by_type.items()])
     rows += [("road nodes and links", f"{len(city.nodes):,} and {len(city.links):,}")]
-    if city.standards:
+    if not city.plain:
         rows += _few([(f"standard: {one.type}, {one.kind}", one.rule) for one in city.standards])
     else:
         rules = dict.fromkeys(city.rule_of(point) for point in city.demand)

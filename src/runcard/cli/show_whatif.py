@@ -92,7 +92,7 @@ def standard_table(effect: Effect) -> SplitTable:
     """Every standard under the recommended policy, and how it changes under closest-first."""
     headings = ["standard", "missed\nbefore", "after", "change", "minutes\nbefore", "after", "change"]
     headings.append("change with\nclosest-first")
-    plain = not effect.before.standards
+    plain = effect.before.plain
     rows = [
         [
             Text(visible(standard_words(one.standard, plain=plain)).replace(": ", ":\n", 1)),

@@ -30,7 +30,7 @@ def city_line(city: City) -> str:
     targets = sorted({standard.target_minutes for point in city.demand for standard in city.standards_of(point)})
     target = f"{targets[0]:g}" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g}"
     counts = Counter(unit.kind for unit in city.units)
-    types = f" of {counted(len({point.type for point in city.demand}), 'type')}" if city.standards else ""
+    types = f" of {counted(len({point.type for point in city.demand}), 'type')}" if not city.plain else ""
     load = f"load {city.load:.2g}, " if len(city.kinds) == 1 else ""  # each kind has its own
     return (
         f"{city.name}: {counted(len(city.stations), 'station')}, "
@@ -118,7 +118,7 @@ def interval_words(city: City, lower: float, upper: float, kind: str, *, proven:
     """Where the mean cost of an incident that needs a kind is proven, or estimated, to lie, in words."""
     sure = certainty(proven)
     of_late = city.objective.minimise == "late"
-    if of_late and any(one.kind == kind for one in city.standards):
+    if of_late and not city.plain:
         return f"missed standards per 100 incidents {sure} to lie in {outward(lower, upper, 6)}"
     ends = outward(lower, upper, 6, times=100 if of_late else 1) + (" %" if of_late else "")
     return f"{objective_words(city.objective)} {sure} to lie in {ends}"

@@ -50,7 +50,7 @@ def dispatch_problem(
         errors[LAST_MINUTES] = table.minutes_error if alone else found.last_error
         p90 = {which: found.p90(which) for which in ("first", "last")}
     cost, cost_error = table.p_late, table.late_error
-    weights = _weights(city, len(table.missed)) if city.standards else np.ones((1, 1))
+    weights = _weights(city, len(table.missed))
     if len(weights) > 1 or (weights != 1.0).any():
         measures |= {standard_measure(number): one for number, one in enumerate(table.missed)}
         errors |= dict.fromkeys((standard_measure(number) for number in range(len(weights))), table.late_error)

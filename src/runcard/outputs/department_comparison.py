@@ -80,7 +80,7 @@ class DepartmentComparison:
                 gap_to_optimum=self._gap(of_kinds),
                 seconds=sum(one.seconds for one in of_kinds.values()),
                 converged=all(one.converged for one in of_kinds.values()),
-                standards=tuple(standards.get(one, StandardResult(one)) for one in self.city.standards),
+                standards=tuple(standards.get(one, StandardResult(one)) for one in self.city.standards if standards),
             )
             found.append(result)
         return tuple(found)

@@ -101,7 +101,7 @@ class Layers:
 
     def _of_kind(self, name: str, fleet: Fleet) -> str:
         """A property of one kind; the kind is said only where there are kinds."""
-        return name if self.city.is_plain else f"{name} {fleet.kind}"
+        return f"{name} {self.city.said(fleet.kind)}".strip()
 
     def _areas(self) -> Iterator[Feature]:
         """Each area with its rates, and how it fares by kind, over all its incidents."""

@@ -89,7 +89,7 @@ def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> l
     """
     if node_id not in city.node_numbers:
         raise InputError(expected_one_of(f"node of {city.name}", city.node_numbers, node_id))
-    types = dict.fromkeys(standard.type for standard in city.standards)
+    types = dict.fromkeys(standard.type for standard in city.standards if not city.plain)
     if incident_type is not None and incident_type not in types:
         raise InputError(f"node {node_id}: {expected_one_of('type of incident', types, incident_type)}")
     rows = [point for point in city.demand if point.node_id == node_id and incident_type in (None, point.type)]
@@ -100,7 +100,7 @@ def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> l
 
 def _incidents_at(city: City, node_id: str, incident_type: str | None) -> list[DemandPoint]:
     """The incident classes of a node that has none of its own."""
-    if city.standards:
+    if not city.plain:
         wanted = dict.fromkeys(point.type for point in city.demand) if incident_type is None else [incident_type]
         return [DemandPoint(node_id, 0.0, type=name) for name in wanted]
     ground = Ground(city)
@@ -113,7 +113,7 @@ def _incidents_at(city: City, node_id: str, incident_type: str | None) -> list[D
 def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> list[ClassLateness]:
     """The same for a city of one kind, with more incident classes than it has."""
     types = {standard.type for standard in city.standards}
-    if added := [point for point in more if not types or point.type in types]:
+    if added := [point for point in more if city.plain or point.type in types]:
         # Trucks from outside come from as far as they do for its own demand points.
         links, _ = outside_route(city, find_routes(city))
         city = replace(city, demand=(*city.demand, *added), outside=replace(city.outside, links=links))
@@ -128,15 +128,14 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
         first, *_ = rules = city.standards_of(point)
         trucks = first.trucks
         missed = np.array([one[:, place] for one in table.missed[: len(rules)]])
-        p_late, mean_minutes = missed[0].tolist(), table.mean_minutes[:, place].tolist()
-        if city.standards:
-            p_late = (np.array([one.weight for one in rules]) @ missed).tolist()
+        p_late = (np.array([one.weight for one in rules]) @ missed).tolist()
+        mean_minutes = table.mean_minutes[:, place].tolist()
         for team in np.flatnonzero(np.isfinite(p_late)).tolist():
             going = [i for i in table.teams.stations[team].tolist() if i >= 0]
             alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
             ids = (*_ids(city, going), *[OUTSIDE_ID] * (trucks - len(going)))
             shared_links = int(table.routes.shared_links[going[0], going[1], number]) if alike else None
-            own = tuple(missed[:, team].tolist()) if city.standards else ()
+            own = tuple(missed[:, team].tolist()) if not city.plain else ()
             last, *p90 = (float(minutes[team, place]) for minutes in arrivals)
             one = TeamLateness(ids, p_late[team], mean_minutes[team], shared_links, last, p90[0], p90[1], own)
             teams.append(one)
@@ -147,9 +146,9 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
             target_minutes=first.target_minutes,
             incidents_per_day=point.incidents_per_day,
             teams=tuple(sorted(teams, key=lambda team: team.p_late)),
-            kind="" if city.is_plain else first.kind,
-            type=point.type if city.standards else "",
-            standards=rules if city.standards else (),
+            kind=city.said(first.kind),
+            type="" if city.plain else point.type,
+            standards=() if city.plain else rules,
         )
         classes.append(found)
     return classes

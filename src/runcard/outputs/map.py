@@ -287,7 +287,7 @@ def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequ
         "minutes": "extra response minutes later, each time it is sent now",
     }.get(objective.minimise)
     unit = unit or f"late incidents later, a minute of response as {objective.weight:g}, per 100 times sent"
-    unit = unit.replace("late incidents", "missed standards") if ground.city.standards else unit
+    unit = unit if ground.city.plain else unit.replace("late incidents", "missed standards")
     prices = times * policy.prices(policy.problem.trucks, np.arange(1, policy.problem.num_stations + 1))
     least, most, size = min(0.0, prices.min()), max(0.0, prices.max()), 72.0 * min(0.13, 0.6 * plan.row)
     left, top = plan.table

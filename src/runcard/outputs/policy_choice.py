@@ -182,7 +182,7 @@ def policies_for(
     check_week(city, choices)
     solved = [one.name for one in choices if one.file is None]
     trucks = [station.trucks for station in seen.stations]
-    check_size(trucks, solved, kind="" if city.is_plain else kind, device=options.device)
+    check_size(trucks, solved, kind=city.said(kind), device=options.device)
     if not arrivals and all(
         choice.file is not None for choice in choices
     ):  # no need for the costs, which can take long

@@ -165,8 +165,8 @@ class ShareKeeper:
 
 def _numbers_of_points(city: City, seen: City) -> NDArray[np.int64]:
     """[rows of demand.csv] the number of each demand point among those that a kind sees; -1 if it does not."""
-    types = {standard.type for standard in seen.standards}
-    own = np.array([not types or point.type in types for point in city.demand])
+    kind = seen.standards[0].kind
+    own = np.array([any(one.kind == kind for one in city.standards_of(point)) for point in city.demand])
     return np.where(own, np.cumsum(own) - 1, -1)
 
 

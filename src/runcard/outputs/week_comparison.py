@@ -134,7 +134,7 @@ class WeekComparison:
     def _standards(self, number: int) -> tuple[StandardResult, ...]:
         """How often each standard is missed over the week: the mean over the incidents of its type."""
         found = []
-        for place, standard in enumerate(self.city.standards):
+        for place, standard in enumerate(() if self.city.plain else self.city.standards):
             shares = self._shares(
                 lambda one, own=standard.type: sum(  # type: ignore[misc]
                     point.incidents_per_day for point in one.city.demand if point.type == own
@@ -196,7 +196,7 @@ class WeekComparison:
 
     def _of_period(self, one: DepartmentComparison) -> dict[str, Any]:
         """The document of a period, as that of a city without periods."""
-        return one.document() if self.city.standards else next(iter(one.kinds.values())).document()
+        return next(iter(one.kinds.values())).document() if self.city.plain else one.document()
 
 
 def compare_week(
@@ -209,7 +209,7 @@ def compare_week(
     """The comparison of policies in every period of a city; driving times are found once for all of them."""
     choices = policy_choices(policies, options)
     for kind in city.kinds:  # before any work
-        check_states((station.trucks for station in city.of_kind(kind).stations), kind="" if city.is_plain else kind)
+        check_states((station.trucks for station in city.of_kind(kind).stations), kind=city.said(kind))
     found: dict[str, dict[str, Comparison]] = {one.name: {} for one in city.periods}
     seconds: dict[str, float] = {}
     for kind in city.kinds:

@@ -94,7 +94,7 @@ def compare_weights(
             choice, words = PolicyChoice(label=name, name=name), f", weight {weight:g}"
             first = found[name][0] if found[name] else None
             before = first.result.evaluation if first else None
-            result = solved_result(problem, choice, options, first=before, steps=steps, words=words)
+            result = solved_result(problem, choice, options, kind=city.kinds[0], first=before, steps=steps, words=words)
             late, minutes = result.evaluation.late_fraction, result.evaluation.mean_response_minutes
             assert minutes is not None  # the problem of a city has them unless they are left out
             more_late, saved = (late - first.late_fraction, first.mean_minutes - minutes) if first else (0.0, 0.0)

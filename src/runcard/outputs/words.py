@@ -127,6 +127,6 @@ def price_words(city: City) -> tuple[float, str]:
     """What costs and prices are multiplied with, and what they then are."""
     if city.objective.minimise == "minutes":
         return 1.0, "response minutes a call"
-    what = "missed standards" if city.standards else "late incidents"
+    what = "late incidents" if city.plain else "missed standards"
     more = "" if city.objective.minimise == "late" else f" (a minute counts as {city.objective.weight:g})"
     return 1000.0, f"{what}{more} per 1,000 calls"

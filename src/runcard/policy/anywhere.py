@@ -335,7 +335,7 @@ class _Here:
             stations=tuple(Station(post.station_id, post.node_id, post.trucks) for post in posts),
             units=tuple(replace(unit, station_id=post.station_id) for post in posts for unit in post.units),
             demand=(point,),
-            standards=tuple(one for one in city.standards if one.type == point.type),
+            standards=() if city.plain else city.standards_of(point),
             # An apron more would change the mean of all links, which is that of outside ones.
             outside=replace(
                 city.outside, links=self.ground.outside_links(self.fleet), link_minutes=self.ground.outside_link_minutes

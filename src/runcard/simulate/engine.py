@@ -29,7 +29,7 @@ from runcard.response.routes import find_routes
 from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, hour_of_week, send
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, run_batch_ahead, tally
-from runcard.simulate.model import Model, build_model, check_busy, most_weight, standards_in, ways_home
+from runcard.simulate.model import Model, build_model, check_busy, ways_home
 from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
 from runcard.simulate.rules import AnyRule, ArrayRule, HourlyAhead, array_rule, check_policy
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
@@ -278,8 +278,8 @@ def simulate_kinds(
     batches: dict[tuple[int, int], list[Batch]] = {key: [] for key in product(range(len(policies)), range(len(kinds)))}
     bins = np.zeros((len(policies), len(kinds), NUM_SECTIONS, 2, NUM_BINS), np.int64)
     wanted, done = run.num_batches, 0
-    standards = [(standards_in(one), most_weight(one)) for one in cities.values()]
-    most = most_weight(city)
+    standards = [(one.standards, one.most_weight) for one in cities.values()]
+    most = city.most_weight
 
     def work(job: tuple[int, int, int]) -> tuple[Batch, NDArray[np.int64], NDArray[np.void]]:
         number, policy, kind = job

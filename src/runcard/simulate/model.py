@@ -5,7 +5,6 @@ kind meets the incidents of the whole city at the same moments, with the same de
 need it pass. What trucks of different kinds do not share, they draw by numbers of their own.
 """
 
-from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
@@ -252,22 +251,9 @@ def ways_home(city: City, routes: Routes) -> tuple[NDArray[np.int32], NDArray[np
     return np.concatenate(links), found
 
 
-def standards_in(city: City) -> tuple[Standard, ...]:
-    """The standards of a city of one kind, in order; where it has none, the different rules of its demand points."""
-    return city.standards or tuple(dict.fromkeys(one for point in city.demand for one in city.standards_of(point)))
-
-
-def most_weight(city: City) -> float:
-    """The weight of all standards of one incident, at most."""
-    weights: dict[str, float] = defaultdict(float)
-    for standard in city.standards:
-        weights[standard.type] += standard.weight
-    return max(weights.values(), default=1.0)
-
-
 def _points(whole: City, city: City, routes: Routes) -> tuple[NDArray[np.void], NDArray[np.void]]:
     """The demand points of the whole city as the city of one kind sees them, and its standards."""
-    places = {one: number for number, one in enumerate(standards_in(city))}
+    places = {one: number for number, one in enumerate(city.standards)}
     listed: dict[tuple[Standard, ...], int] = {}  # those of a demand point, and where they begin
     rows: list[tuple[int, int, float, float]] = []
     found = []
@@ -278,10 +264,11 @@ def _points(whole: City, city: City, routes: Routes) -> tuple[NDArray[np.void], 
             rows += [(places[one], one.arrivals, one.target_minutes, one.weight) for one in own]
         row, first, arrivals = routes.row[j], listed[own], max(one.arrivals for one in own)
         found.append((routes.nodes[row], row, j, own[0].trucks, arrivals, 0.0, first, first + len(own)))
-    types = {standard.type for standard in city.standards}
+    kind = city.standards[0].kind
     points = np.zeros(len(whole.demand), POINT)
     points["own"] = -1
-    points[[not types or point.type in types for point in whole.demand]] = np.array(found, POINT)
+    needs = [any(one.kind == kind for one in whole.standards_of(point)) for point in whole.demand]
+    points[needs] = np.array(found, POINT)
     return points, np.array(rows, STANDARD)
 
 

@@ -108,7 +108,7 @@ def miss_layer(own: KindMap) -> Layer:
             if np.isfinite(minutes[1][point]):
                 lines.append(f"  first {own.kind} after {minutes_words(minutes[1][point])} on average")
         areas[node] = {"class": classes.of(mean), "lines": lines, "mark": ""}
-    what = "that a standard is missed" if own.city.standards else "that an incident is late"
+    what = "that an incident is late" if own.city.plain else "that a standard is missed"
     return {
         "id": f"miss-{own.kind}",
         "title": own.title(f"chance {what}"),
@@ -121,7 +121,7 @@ def miss_layer(own: KindMap) -> Layer:
 
 def _chances(own: KindMap, shares: TeamShares) -> list[NDArray[np.float64]]:
     """[standard][J] the chance that each standard of a demand point is missed; nan where it has fewer."""
-    if not own.city.standards:
+    if own.city.plain:
         return [shares.mean(own.problem.measures[P_LATE])]
     num = [len(own.city.standards_of(demand)) for demand in own.city.demand]
     return [

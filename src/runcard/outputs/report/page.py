@@ -118,14 +118,14 @@ def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
     results, exact, city = report.solved.results, report.solved.exact, report.city
     total = [
         Cell(
-            missed=percent_words(one.missed.mean) if not city.standards else _per_100(one.missed.mean),
+            missed=percent_words(one.missed.mean) if city.plain else _per_100(one.missed.mean),
             interval=interval_words(one.missed, exact),
             minutes=minutes_words(one.mean_minutes),
             change=_change(one.fewer),
         )
         for one in results
     ]
-    found = [("All standards together, per 100 incidents" if city.standards else _late_rule(city), total)]
+    found = [(_late_rule(city) if city.plain else "All standards together, per 100 incidents", total)]
     for number, standard in enumerate(one.standard for one in results[0].standards):
         cells = []
         for result in results:
@@ -144,7 +144,7 @@ def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
 
 def _late_rule(city: City) -> str:
     """When an incident of a city without standards is late."""
-    rules = list(dict.fromkeys(map(city.rule_of, city.demand)))
+    rules = [standard.rule for standard in city.standards]
     return f"Late: not {rules[0]}" if len(rules) == 1 else f"Late, by {len(rules)} different standards"
 
 

@@ -85,6 +85,7 @@ def with_targets(city: City, more_minutes: float) -> City:
     standards = tuple(
         replace(one, target_minutes=max(LEAST_TARGET_MINUTES, one.target_minutes + more_minutes))
         for one in city.standards
+        if not city.plain
     )
     demand = tuple(replace(one, target_minutes=moved(one.target_minutes)) for one in city.demand)
     return replace(city, target_minutes=moved(city.target_minutes), standards=standards, demand=demand)

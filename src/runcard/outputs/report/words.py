@@ -33,7 +33,7 @@ LITTLE: Final = 0.01
 
 def missed_noun(city: City, number: float = 2.0) -> str:
     """What is missed: "missed standards", or "late incidents"."""
-    noun = "missed standard" if city.standards else "late incident"
+    noun = "late incident" if city.plain else "missed standard"
     return noun if number == 1.0 else f"{noun}s"
 
 

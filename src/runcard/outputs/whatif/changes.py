@@ -237,7 +237,7 @@ class _Draft:
         return there[0]
 
     def _move(self, change: Move) -> None:
-        unit, after = self._unit(change), self._place(change)
+        after, unit = self._place(change), self._unit(change)
         if after == unit.station_id:
             raise InputError(f"{change}: expected another place, got {after}, where it stands now")
         self._units[unit.unit_id] = replace(unit, station_id=after)

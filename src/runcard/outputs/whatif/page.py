@@ -43,7 +43,7 @@ def whatif_page(effect: Effect) -> str:
         what=misses(effect.before),
         yearly=a_year(effect.period),
         area_words=area_words(effect),
-        plain=not effect.before.standards,
+        plain=effect.before.plain,
         care=care_words(effect.fit_faults),
         fit_file=fit_file,
         headline=headline(effect),

@@ -3,7 +3,6 @@
 from math import isfinite, isnan
 from typing import Final
 
-from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City, Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
@@ -43,7 +42,7 @@ def span(interval: Interval, times: float, decimals: int, *, sign: bool = False)
 
 def misses(city: City) -> str:
     """What is counted: missed standards, or late incidents where there is one standard for all."""
-    return "missed standards" if city.standards else "late incidents"
+    return "late incidents" if city.plain else "missed standards"
 
 
 def a_year(period: Period | None) -> str:
@@ -68,7 +67,7 @@ def closest_words(area: AreaEffect) -> str:
 
 def unit_word(kind: str) -> str:
     """What a unit of a kind is called."""
-    return kind if kind != ONLY_KIND else "truck"
+    return kind
 
 
 def headline(effect: Effect, number: int = 0) -> str:
