@@ -51,7 +51,7 @@ from runcard.calibrate.strays import Strays, find_strays
 from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
 from runcard.calibrate.turnout import LEAST_TIMES, TOGETHER, TogetherFit, TurnoutFit, fit_together, fit_turnout
 from runcard.city.aprons import without_aprons
-from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT, ONLY_KIND
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import City, Standard
 from runcard.city.periods import Period
 from runcard.errors import InputError
@@ -256,7 +256,8 @@ def fit_city(
     rates = fit_rates(counts, minutes_between(roads, centres, centres), num_days)
     found_periods, spread = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
     overrule = overrule or {}
-    kept, words = _sent_by_standards(standards, sent, has_units=city.has_roster or bool(homes), overrule=overrule)
+    truck = "" if city.has_roster or homes else city.units[0].kind  # without names nobody can tell kinds apart
+    kept, words = _sent_by_standards(standards, sent, truck=truck, overrule=overrule)
     notes += words
     numbers = overruled(
         [
@@ -558,13 +559,13 @@ def _sent_numbers(sent: list[SentFit], types: tuple[str, ...], busy: list[BusyFi
 
 
 def _sent_by_standards(
-    standards: Sequence[Standard], sent: Sequence[SentFit], *, has_units: bool, overrule: Mapping[str, float]
+    standards: Sequence[Standard], sent: Sequence[SentFit], *, truck: str, overrule: Mapping[str, float]
 ) -> tuple[dict[str, float], list[str]]:
     """How many units go by the standards that somebody asks for, where the log mostly sends another number, and notes
     that say so."""
     found, notes = {}, []
     for one in sent:
-        name, kind = one.type or ONE_TYPE, one.kind if has_units else ONLY_KIND
+        name, kind = one.type or ONE_TYPE, truck or one.kind
         asked = next((rule.trucks for rule in standards if (rule.type, rule.kind) == (name, kind)), one.number)
         number = f"sent.{name}.{one.kind}"
         if asked != min(one.number, MAX_TRUCKS_PER_INCIDENT) and number not in overrule:
