@@ -198,7 +198,6 @@ def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
     of_incident: dict[int, list[int]] = defaultdict(list)
     for place in np.argsort(rows["dispatched"], kind="stable").tolist():
         of_incident[int(rows["incident"][place])].append(place)
-    general = city.busy_minutes
     own_busy = {(one.type, one.kind): one.busy_minutes for one in city.standards if one.busy_minutes is not None}
     times = local_seconds(rest.incidents["time"], rest.time_zone)
     types, found = rest.types or fit.types, []
@@ -219,8 +218,7 @@ def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
         if not known or any(len(sent[kind]) < needed for kind, needed in wanted[name].items()):
             continue
         for kind, needed in wanted[name].items():
-            of_kind = general[kind] if isinstance(general, Mapping) else general
-            mean = 60.0 * own_busy.get((name, kind), of_kind)
+            mean = 60.0 * own_busy.get((name, kind), city.busy_minutes_of(kind))
             times_busy = [mean if one != one else one for one in busy[kind]]
             busy[kind] = times_busy + [mean] * (needed - len(times_busy))
         seconds = float(rest.incidents["time"][number])

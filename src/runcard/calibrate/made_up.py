@@ -6,7 +6,7 @@ model. Nothing here uses the kernels of the simulation, so that a fit to such a 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -166,9 +166,7 @@ def _wanted(city: City, point: int) -> list[tuple[str, int, float]]:
     standards = city.standards_of(city.demand[point])
     trucks = {standard.kind: standard.trucks for standard in standards}
     own = {standard.kind: standard.busy_minutes for standard in standards if standard.busy_minutes is not None}
-    general = city.busy_minutes
-    of_kind = {kind: general[kind] if isinstance(general, Mapping) else general for kind in trucks}
-    return [(kind, number, float(own.get(kind, of_kind[kind]))) for kind, number in trucks.items()]
+    return [(kind, number, float(own.get(kind, city.busy_minutes_of(kind)))) for kind, number in trucks.items()]
 
 
 def _arrivals(city: City, incidents: int, rng: Generator, begin: float) -> list[tuple[float, int]]:

@@ -301,8 +301,17 @@ class City:
         if kind not in kinds:
             found = f"got {kind!r}{near(str(kind), kinds)}"
             raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
-        if self.plain and not self.has_roster:
-            return self
+        if kind not in self._of_kinds:
+            self._of_kinds[kind] = self if self.plain and not self.has_roster else self._seen_by(kind)
+        return self._of_kinds[kind]
+
+    @cached_property
+    def _of_kinds(self) -> dict[str, "City"]:
+        """The cities that kinds see, as far as they were asked for."""
+        return {}
+
+    def _seen_by(self, kind: str) -> "City":
+        """The part of the city that a kind sees."""
         standards = tuple(standard for standard in self.standards if standard.kind == kind)
         units = tuple(unit for unit in self.units if unit.kind == kind)
         types = {standard.type for standard in standards if not self.plain}
@@ -310,7 +319,7 @@ class City:
         with taken_as_sound():  # a part of this city, which was checked
             return replace(
                 self,
-                busy_minutes=self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes,
+                busy_minutes=self.busy_minutes_of(kind),
                 turnout=self.turnout_by_kind.get(kind, self.turnout),
                 turnout_by_kind={},
                 stations=tuple(station for station in self.stations if station.station_id in homes) or self.stations,
@@ -344,7 +353,7 @@ class City:
         """The city with the rates of a period at all hours, and no periods."""
         period = self.period(name)
         if not self.has_periods:
-            return replace(self, periods=()) if period != ALWAYS else self
+            return self.of_week
         demand = tuple(
             # What is next to none stays so in every period.
             replace(point, incidents_per_day=max(QUIET_RATE, self.rate_in(period, point)))
@@ -352,7 +361,8 @@ class City:
             else point
             for point in self.demand
         )
-        return replace(self, demand=demand, periods=())
+        with taken_as_sound():  # only rates are others
+            return replace(self, demand=demand, periods=())
 
     def rate_in(self, period: Period, point: DemandPoint) -> float:
         """The incidents a day of a demand point in a period."""
@@ -361,7 +371,8 @@ class City:
     @property
     def of_week(self) -> "City":
         """The city with its mean rates at all hours, and no periods."""
-        return replace(self, periods=()) if self.has_periods else self
+        with taken_as_sound():
+            return self if self.periods == (ALWAYS,) else replace(self, periods=())
 
     def standards_of(self, point: DemandPoint) -> tuple[Standard, ...]:
         """What counts for the incidents of a demand point, of every kind."""
@@ -406,22 +417,30 @@ class City:
         """When an incident at a demand point is in time, in words: 1 of 2 in 6 min, 2 of 2 in 8 min."""
         return ", ".join(standard.rule for standard in self.standards_of(point))
 
+    @cached_property
+    def trucks(self) -> tuple[int, ...]:
+        """[I] the number of trucks of each station."""
+        return tuple(station.trucks for station in self.stations)
+
     @property
     def num_trucks(self) -> int:
         """The number of trucks of all stations together."""
-        return sum(station.trucks for station in self.stations)
+        return sum(self.trucks)
 
     @property
     def incidents_per_day(self) -> float:
         """The number of incidents a day of all demand points together."""
         return sum(point.incidents_per_day for point in self.demand)
 
+    def busy_minutes_of(self, kind: str) -> float:
+        """The mean time that a truck of a kind is busy, where its type of incident does not say it."""
+        return self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes
+
     @property
     def mean_busy_minutes(self) -> float:
         """The mean time that a truck is busy: the number of the city, or the mean over all trucks that are sent."""
-        general = self.busy_minutes
-        if not isinstance(general, Mapping) and all(one.busy_minutes is None for one in self.standards):
-            return general
+        if not isinstance(self.busy_minutes, Mapping) and all(one.busy_minutes is None for one in self.standards):
+            return self.busy_minutes
         sent, minutes = 0.0, 0.0
         for point in self.demand:
             # The rows of one type and kind are about the same trucks; one of them may say how long these are busy.
@@ -429,8 +448,7 @@ class City:
             own = {one.kind: one.busy_minutes for one in self.standards_of(point) if one.busy_minutes is not None}
             for kind, number in trucks.items():
                 sent += point.incidents_per_day * number
-                of_kind = general[kind] if isinstance(general, Mapping) else general
-                minutes += point.incidents_per_day * number * own.get(kind, of_kind)
+                minutes += point.incidents_per_day * number * own.get(kind, self.busy_minutes_of(kind))
         return minutes / sent
 
     def _repr_html_(self) -> str:

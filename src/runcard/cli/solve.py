@@ -54,14 +54,13 @@ def solve(
     given = read_city(city)
     names = policy_of_kinds(policy, given.sent_kinds, options)
     seen = {kind: given.of_kind(kind) for kind in names}
-    trucks = {kind: [station.trucks for station in one.stations] for kind, one in seen.items()}
     for kind, name in names.items():
-        check_size(trucks[kind], [name], kind=given.said(kind), device=device)
+        check_size(seen[kind].trucks, [name], kind=given.said(kind), device=device)
     began, lines = perf_counter(), list[str]()
     solved: dict[str, dict[str, Policy]] = {}
     with Report(given.objective) as report:
         for kind, name in names.items():
-            problem = city_problem(seen[kind], minutes=has_values(trucks[kind], name), arrivals=True, steps=report)
+            problem = city_problem(seen[kind], minutes=has_values(seen[kind].trucks, name), arrivals=True, steps=report)
             problems = problems_of_periods(seen[kind], problem) if given.has_periods else {"": problem}
             for number, (period, own) in enumerate(problems.items(), start=1):
                 words = "".join(f"{part}: " for part in (given.said(kind), period) if part)

@@ -62,7 +62,7 @@ def dispatch_problem(
     proven = table.proven
     del table  # its routes take as much memory as the costs
     problem = DispatchProblem(
-        trucks=np.array([station.trucks for station in city.stations], np.int64),
+        trucks=np.array(city.trucks, np.int64),
         returns_per_day=MINUTES_PER_DAY / city.mean_busy_minutes,
         incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
         trucks_needed=np.array([city.trucks_for(point) for point in city.demand], np.int64),

@@ -166,8 +166,7 @@ def bound_city(city: City, choices: Sequence[PolicyChoice], effort: BoundEffort)
     cities = {kind: city.of_kind(kind) for kind in city.sent_kinds}
     names = [choice.name for choice in choices if choice.file is None]
     for kind in city.kinds:
-        trucks = [station.trucks for station in cities[kind].stations]
-        check_size(trucks, names, kind=city.said(kind))
+        check_size(cities[kind].trucks, names, kind=city.said(kind))
     problems = {}
     for kind, seen in cities.items():
         steps = effort.steps if len(cities) == 1 else NamedSteps(effort.steps, kind)

@@ -189,7 +189,7 @@ def compare_policies(
     city = city.of_kind(kind)
     (kind,) = city.kinds
     # Evaluation needs every state, whatever the policy.
-    check_states((station.trucks for station in city.stations), kind=city.said(kind))
+    check_states(city.trucks, kind=city.said(kind))
     problem = city_problem(city, arrivals=True, steps=steps) if problem is None else problem
     tables = standard_tables(city, problem)
     load_kernels(problem, [choice.name_for(kind) for choice in choices])

@@ -152,7 +152,7 @@ def compare_department(
 ) -> DepartmentComparison:
     """The comparison of policies for every kind of a city."""
     for kind in city.kinds:  # before any work
-        check_states((station.trucks for station in city.of_kind(kind).stations), kind=kind)
+        check_states(city.of_kind(kind).trucks, kind=kind)
     found = {}
     for kind in city.kinds:
         named = steps if len(city.kinds) == 1 else NamedSteps(steps, kind)

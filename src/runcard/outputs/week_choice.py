@@ -30,7 +30,7 @@ def any_policies_for(
         return [*policies_for(city, choices, options, steps)]
     (kind,) = city.kinds
     solved = [one.name for one in choices if one.file is None]
-    check_size([station.trucks for station in city.stations], solved, kind=city.said(kind))
+    check_size(city.trucks, solved, kind=city.said(kind))
     problem = city_problem(city, minutes=False, steps=steps)
     by_period = problems_of_periods(city, problem)
     found: list[AnyPolicy] = []

@@ -209,7 +209,7 @@ def compare_week(
     """The comparison of policies in every period of a city; driving times are found once for all of them."""
     choices = policy_choices(policies, options)
     for kind in city.kinds:  # before any work
-        check_states((station.trucks for station in city.of_kind(kind).stations), kind=city.said(kind))
+        check_states(city.of_kind(kind).trucks, kind=city.said(kind))
     found: dict[str, dict[str, Comparison]] = {one.name: {} for one in city.periods}
     seconds: dict[str, float] = {}
     for kind in city.kinds:

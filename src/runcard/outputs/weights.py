@@ -83,7 +83,7 @@ def compare_weights(
         if not 0.0 <= weight <= MAX_WEIGHT:
             raise InputError(f"expected weights from 0 to {MAX_WEIGHT:g} late incidents per minute, got {weight!r}")
     city = city.of_kind()
-    check_states(station.trucks for station in city.stations)
+    check_states(city.trucks)
     by_late = city_problem(replace(city, objective=LATE), arrivals=True, steps=steps)
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}

@@ -264,12 +264,11 @@ def simulate_kinds(
         scenario = read_scenario(scenario)
     _check(policies, incidents, precision, seed)
     checked_threads(threads)
-    cities = _by_kind(city)
-    kinds = list(cities)
+    kinds = city.kinds
     for name, by_kind in zip(names, policies, strict=True):
         for kind, one in by_kind.items():
-            check_policy(cities[kind], scenario, one, name, other_city=other_city)
-    run = _prepared(city, cities, policies, scenario, incidents, precision, seed, like)
+            check_policy(city.of_kind(kind), scenario, one, name, other_city=other_city)
+    run = _prepared(city, policies, scenario, incidents, precision, seed, like)
     asks = any(None in rules for rules in run.rules)
     if incidents is None and precision is None:
         precision = ASKED_PRECISION if run.takes_time else PRECISION
@@ -278,7 +277,7 @@ def simulate_kinds(
     batches: dict[tuple[int, int], list[Batch]] = {key: [] for key in product(range(len(policies)), range(len(kinds)))}
     bins = np.zeros((len(policies), len(kinds), NUM_SECTIONS, 2, NUM_BINS), np.int64)
     wanted, done = run.num_batches, 0
-    standards = [(one.standards, one.most_weight) for one in cities.values()]
+    standards = [(one.standards, one.most_weight) for one in map(city.of_kind, kinds)]
     most = city.most_weight
 
     def work(job: tuple[int, int, int]) -> tuple[Batch, NDArray[np.int64], NDArray[np.void]]:
@@ -340,18 +339,12 @@ def expected_decisions(city: City, incidents: int | None, precision: float | Non
 
     The kind may be left out where there is only one.
     """
-    return _decisions(city, _by_kind(city), incidents, precision)[kind or city.kinds[0]]
+    return _decisions(city, incidents, precision)[kind or city.kinds[0]]
 
 
-def _by_kind(city: City) -> dict[str, City]:
-    """The city that each kind sees, which takes a while to make."""
-    return {kind: city.of_kind(kind) for kind in city.kinds}
-
-
-def _decisions(
-    city: City, cities: Mapping[str, City], incidents: int | None, precision: float | None
-) -> dict[str, float]:
+def _decisions(city: City, incidents: int | None, precision: float | None) -> dict[str, float]:
     """The expected decisions for each kind."""
+    cities = {kind: city.of_kind(kind) for kind in city.kinds}
     if incidents is not None:
         counted = float(incidents)
     else:
@@ -396,7 +389,6 @@ def _check(policies: Sequence[object], incidents: int | None, precision: float |
 
 def _prepared(
     city: City,
-    cities: Mapping[str, City],
     policies: Sequence[Mapping[str, AnyPolicy]],
     scenario: Scenario,
     incidents: int | None,
@@ -405,10 +397,10 @@ def _prepared(
     like: City | None,
 ) -> _Run:
     """A simulation that can begin; its batches are the same for every kind."""
-    decisions = _decisions(city, cities, incidents, precision)
-    rules = [[array_rule(by_kind[kind], decisions[kind]) for kind in cities] for by_kind in policies]
-    models = [build_model(city, scenario, kind, like=like) for kind in cities]
-    busy = [one.mean_busy_minutes for one in cities.values()]
+    decisions = _decisions(city, incidents, precision)
+    rules = [[array_rule(by_kind[kind], decisions[kind]) for kind in city.kinds] for by_kind in policies]
+    models = [build_model(city, scenario, kind, like=like) for kind in city.kinds]
+    busy = [city.of_kind(kind).mean_busy_minutes for kind in city.kinds]
     busy += [float(one.points["busy_minutes"].max()) + one.away_minutes for one in models]
     warm_minutes, model = WARM_BUSY_TIMES * max(busy), models[0]
     first_counted = LEAST_WARM_INCIDENTS + ceil(warm_minutes * model.incidents_per_minute)
@@ -429,7 +421,7 @@ def _prepared(
         # Far more than there will be: the batch ends with its last week.
         incidents, most = None, int(2.0 * weeks * per_week) + 1000
         measured_from, end = 0.0, MINUTES_PER_WEEK * weeks
-    asked = [[by_kind[kind] for kind in cities] for by_kind in policies]
+    asked = [[by_kind[kind] for kind in city.kinds] for by_kind in policies]
     return _Run(
         models, asked, rules, takes_time, seed, incidents, num_batches, most, start, measured_from, end, first_counted
     )

@@ -157,7 +157,7 @@ def build_model(whole: City, scenario: Scenario, kind: str | None = None, *, lik
     if busy.back_model is not None:
         home_law = sampled_law(busy.back_model, busy.back_cv)
         home_roads = on_roads._replace(laws=LinkLaws(0.0, home_law, home_law), alike=False)
-    trucks = np.array([station.trucks for station in city.stations])
+    trucks = np.array(city.trucks)
     last = np.cumsum(trucks)
     numbers = [whole.station_numbers[station.station_id] for station in city.stations]
     by_station = station_numbers(whole, like or whole)
@@ -316,7 +316,7 @@ def _away_minutes(
     """The mean minutes of turnout and the drives there and back at some points if the closest trucks go, or 0."""
     if scenario.busy.kind == "total":
         return 0.0
-    trucks = [station.trucks for station in city.stations]
+    trucks = city.trucks
     there, back = np.repeat(there[points], trucks, axis=1), np.repeat(back[points], trucks, axis=1)
     order = np.argsort(there, axis=1, kind="stable")
     drives = np.take_along_axis(there + scenario.busy.back_factor * back, order, axis=1)

@@ -106,7 +106,7 @@ def _names(before: City, after: City, name: str | None) -> tuple[str, str]:
     """The recommended policy of a kind, and closest-first."""
     if name is not None:
         for one in (before, after):
-            check_size([station.trucks for station in one.stations], [name], kind=one.said(one.kinds[0]))
+            check_size(one.trucks, [name], kind=one.said(one.kinds[0]))
     return name or best_policy(before, after), CLOSEST
 
 

@@ -133,7 +133,7 @@ class FirstGuess:
 
     def costs(self, places: Sequence[Candidate], progress: Callable[[float], None] | None = None) -> Floats:
         """[place] the mean cost of an incident with one more unit there, about."""
-        trucks = [station.trucks for station in self.city.stations]
+        trucks = self.city.trucks
         shrink = sum(trucks) / (sum(trucks) + 1.0)
         queue, new_busy = self._queue(shrink), float(shrink * np.repeat(self.busy, trucks).mean())
         done: list[int] = []
@@ -155,7 +155,7 @@ class FirstGuess:
 
     def _queue(self, shrink: float) -> _Queue:
         """The units of today from the closest on, so many times as busy."""
-        now, trucks = self._alone(self.city), [station.trucks for station in self.city.stations]
+        now, trucks = self._alone(self.city), self.city.trucks
         unit = np.repeat(np.arange(len(trucks)), trucks)
         order = np.argsort(now.drive_minutes[unit], axis=0, kind="stable")
         columns, busy = np.arange(order.shape[1]), (shrink * self.busy)[unit][order]
