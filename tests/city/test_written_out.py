@@ -120,6 +120,16 @@ def test_units_of_stations_whose_names_look_alike_are_told_apart() -> None:
     assert [unit.unit_id for unit in city.units] == ["s1-1", "s1-2", "s1-1'"]
 
 
+def test_a_column_of_types_does_not_split_what_is_late() -> None:
+    """Where types are only a column, incidents of two types that need the same are late by one rule."""
+    city = generate_grid(side=3, num_stations=2, load=0.2, seed=1)
+    demand = (replace(point, type="ab"[number % 2]) for number, point in enumerate(city.demand))
+    labelled = replace(city, demand=tuple(demand))
+    assert [one.type for one in labelled.standards] == ["a", "b"]
+    plain, other = (compare_policies(one, ["closest-first"]).document()["policies"][0] for one in (city, labelled))
+    assert plain | {"seconds": 0.0} == other | {"seconds": 0.0}
+
+
 def test_standards_follow_the_settings() -> None:
     """Where nobody lists types, other targets and other needs of a demand point make other standards."""
     city = generate_grid(side=3, num_stations=2, load=0.2, seed=1)

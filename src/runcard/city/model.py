@@ -379,10 +379,11 @@ class City:
         return self._by_need.get(self._need(point), ())
 
     def _need(self, point: DemandPoint) -> Any:
-        """What tells incidents apart: their type or, in a plain city, what they need."""
+        """What tells incidents apart: their type and, in a plain city, what they need."""
         if not self.plain:
             return point.type
         return (
+            point.type,
             point.trucks or self.trucks_per_incident,
             point.arrivals or self.arrivals_per_incident,
             point.target_minutes or self.target_minutes,
@@ -392,17 +393,15 @@ class City:
     def _by_need(self) -> Mapping[Any, tuple[Standard, ...]]:
         """The standards that count for one incident together."""
         if self.plain:
-            return {(one.trucks, one.arrivals, one.target_minutes): (one,) for one in self.standards}
+            return {(one.type, one.trucks, one.arrivals, one.target_minutes): (one,) for one in self.standards}
         types = dict.fromkeys(standard.type for standard in self.standards)
         return {name: tuple(one for one in self.standards if one.type == name) for name in types}
 
     def _standards_of_needs(self) -> Derived[Standard]:
-        """A standard for each need, of the type of the first demand point that has it."""
+        """A standard for each different need of the demand points."""
         object.__setattr__(self, "standards", Derived())  # so that `_need` knows
-        types: dict[Any, str] = {}
-        for point in self.demand:
-            types.setdefault(self._need(point), point.type)
-        return Derived(Standard(name, self.units[0].kind, *need) for need, name in types.items())
+        needs = dict.fromkeys(map(self._need, self.demand))
+        return Derived(Standard(name, self.units[0].kind, *need) for name, *need in needs)
 
     @property
     def most_weight(self) -> float:

@@ -36,9 +36,11 @@ class Rule(NamedTuple):
 
 
 def rules_of(city: City, problem: DispatchProblem) -> list[Rule]:
-    """The standards of a city of one kind."""
-    together, found = [city.standards_of(point) for point in city.demand], []
-    for standard in city.standards:
+    """The standards of a city of one kind; in a plain one those that say the same of several types are one."""
+    first = {standard.rule: standard for standard in reversed(city.standards)}
+    alike = {standard: first[standard.rule] if city.plain else standard for standard in city.standards}
+    together, found = [[alike[standard] for standard in city.standards_of(point)] for point in city.demand], []
+    for standard in dict.fromkeys(alike.values()):
         here = np.array([standard in standards for standards in together])
         place = together[int(here.argmax())].index(standard) if here.any() else 0
         found.append(Rule(standard, problem.missed(place), here, problem.measures.get(_arrival(standard))))
@@ -48,7 +50,8 @@ def rules_of(city: City, problem: DispatchProblem) -> list[Rule]:
 def standard_tables(city: City, problem: DispatchProblem) -> dict[Standard, StandardTables]:
     """The measures of each standard of a city of one kind; none where a plain city has one: the late fraction is it."""
     found: dict[Standard, StandardTables] = {}
-    for standard, missed, here, minutes in () if city.plain and len(city.standards) == 1 else rules_of(city, problem):
+    rules = rules_of(city, problem)
+    for standard, missed, here, minutes in rules if len(rules) > 1 or not city.plain else ():
         share = float(problem.incidents_per_day[here].sum() / problem.total_incidents_per_day)
         found[standard] = StandardTables(_scaled(missed, here, share), _scaled(minutes, here, share))
     return found

@@ -80,7 +80,11 @@ class DepartmentComparison:
                 gap_to_optimum=self._gap(of_kinds),
                 seconds=sum(one.seconds for one in of_kinds.values()),
                 converged=all(one.converged for one in of_kinds.values()),
-                standards=tuple(standards.get(one, StandardResult(one)) for one in self.city.standards if standards),
+                standards=tuple(
+                    standards.get(one, StandardResult(one))
+                    for one in self.city.standards
+                    if one in standards or not self.city.plain
+                ),
             )
             found.append(result)
         return tuple(found)

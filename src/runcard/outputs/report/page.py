@@ -144,7 +144,7 @@ def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
 
 def _late_rule(city: City) -> str:
     """When an incident of a city without standards is late."""
-    rules = [standard.rule for standard in city.standards]
+    rules = list(dict.fromkeys(standard.rule for standard in city.standards))
     return f"Late: not {rules[0]}" if len(rules) == 1 else f"Late, by {len(rules)} different standards"
 
 

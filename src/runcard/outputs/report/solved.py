@@ -377,7 +377,7 @@ def _simulated_standards(city: City, keeper: ChanceKeeper, first: str, name: str
 
     Of a city without standards that has several rules: each of these.
     """
-    found, several = {}, not city.plain or len(city.standards) > 1
+    found, several = {}, not city.plain or any(len(rules) > 1 for rules in keeper.rules.values())
     for kind, rules in keeper.rules.items() if several else ():
         for number, rule in enumerate(rules):
             before, own = (keeper.standard(one, kind, number) for one in (first, name))
