@@ -17,7 +17,7 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import Areas, cells_of, coloured, projected
-from runcard.outputs.words import expected_one_of, percent
+from runcard.outputs.words import expected_one_of, misses, percent
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.options import first_in_order
@@ -136,8 +136,7 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
                 known, proven = results[number] if number < len(results) else None, policy.certificate
                 if known is not None:
                     title += f": {_missed_words(ground, known.late_fraction)}"
-                    per_day = "late incidents" if ground.city.plain else "missed standards"
-                    words += f"\n{known.late_per_day:#.3g} {per_day} a day"
+                    words += f"\n{known.late_per_day:#.3g} {misses(ground.city)} a day"
                     words += ", all types" if ground.type else ""
                     if known.mean_response_minutes is not None:
                         words += f"; first {ground.truck} {_when(known.mean_response_minutes, known, 'first')}"
