@@ -64,6 +64,7 @@ def test_a_plain_city_written_out_has_the_same_numbers(tmp_path_factory: pytest.
     for name in ("trucks", "incidents_per_day", "trucks_needed", "cost", "order"):
         assert np.array_equal(*(getattr(problem, name) for problem in problems)), name
     assert problems[0].returns_per_day == problems[1].returns_per_day
+    assert problems[0].fingerprint != problems[1].fingerprint  # its answers name units and types
     results = [compare_policies(one, ("closest-first", "optimal")).results for one in (city, full)]
     for plain, other in zip(*results, strict=True):
         assert plain.evaluation.late_fraction == other.evaluation.late_fraction
