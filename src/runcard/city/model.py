@@ -3,9 +3,10 @@
 Everything here is frozen. A `City` is checked when it is made (`check.py`), so every city that exists is valid. Times
 are minutes, rates are per day, coordinates are in any unit that suits a map.
 
-A department has kinds of units, which never stand in for one another: `units` is its roster, and `standards` says how
-many of each kind go to each type of incident, and by when. `City.of_kind` is the part of the city that one kind sees.
-Without a roster all trucks are of one kind.
+A city has units of some kinds, which never stand in for one another; standards, which say how many of each kind go to
+each type of incident, and by when; and periods of the week. What nobody gave is `Derived`: a unit for each truck, all
+of one kind; a standard for each need that demand points state; the period `always`. `City.of_kind` is the part of the
+city that one kind sees.
 """
 
 from collections import Counter
@@ -27,7 +28,6 @@ QUIET_RATE: Final = 1e-9
 
 Extra = tuple[tuple[str, str], ...]
 """The cells of columns that runcard does not use, as pairs of column and cell. They are kept, but not compared."""
-
 
 Row = TypeVar("Row")
 
@@ -301,8 +301,10 @@ class City:
         if kind not in kinds:
             found = f"got {kind!r}{near(str(kind), kinds)}"
             raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
+        if self.plain and not self.has_roster:
+            return self
         if kind not in self._of_kinds:
-            self._of_kinds[kind] = self if self.plain and not self.has_roster else self._seen_by(kind)
+            self._of_kinds[kind] = self._seen_by(kind)
         return self._of_kinds[kind]
 
     @cached_property
