@@ -295,14 +295,14 @@ class City:
         The kind may be left out where incidents need only one. Where none needs it, the incidents of its types are next
         to none.
         """
+        if self.plain and not self.has_roster and kind in (None, ONLY_KIND):
+            return self
         if kind is None and len(self.kinds) > 1:
             raise InputError(f"{self.name}: expected one of its kinds of units ({', '.join(self.kinds)}), got none")
         kind, kinds = self.kinds[0] if kind is None else kind, self.sent_kinds
         if kind not in kinds:
             found = f"got {kind!r}{near(str(kind), kinds)}"
             raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
-        if self.plain and not self.has_roster:
-            return self
         if kind not in self._of_kinds:
             self._of_kinds[kind] = self._seen_by(kind)
         return self._of_kinds[kind]
