@@ -97,19 +97,17 @@ def test_knowing_the_rates_is_never_worse_than_the_optimum(grid: City, name: str
 
 
 def test_one_period_is_the_department(grid: City) -> None:
-    """With one period all week, the week has the very problem of the city without periods."""
+    """With one period all week, or none, the week has the very problem of the city without periods."""
     plain = replace(grid, periods=())
-    week = solve_week(replace(plain, periods=(Period("all", ALL_WEEK, 1.3),)))
     expected = solve_department(plain)
-    found = week.department("all").fleets[0].policy
-    assert found.problem.fingerprint == expected.fleets[0].problem.fingerprint
-    assert np.array_equal(found.stored().arrays["value"], expected.fleets[0].policy.stored().arrays["value"])
+    for name, city in (("all", replace(plain, periods=(Period("all", ALL_WEEK, 1.3),))), ("always", plain)):
+        found = solve_week(city).department(name).fleets[0].policy
+        assert found.problem.fingerprint == expected.fleets[0].problem.fingerprint
+        assert np.array_equal(found.stored().arrays["value"], expected.fleets[0].policy.stored().arrays["value"])
 
 
 def test_what_is_no_week_is_refused(grid: City) -> None:
-    """A city without periods, an unknown period, and a policy that leaves hours out are errors in words."""
-    with pytest.raises(InputError, match="expected a city with periods"):
-        solve_week(replace(grid, periods=()))
+    """An unknown period, and a policy that leaves hours out, are errors in words."""
     week = solve_week(grid, "closest-first")
     with pytest.raises(InputError, match=r"expected a period \(day, night\), got 'dya' \(did you mean day\?\)"):
         week.department("dya")

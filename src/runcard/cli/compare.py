@@ -90,14 +90,14 @@ def compare(
         raise typer.BadParameter(
             f"expected --kind with it, one of {kinds}: each has its own curve", param_hint="'--weights'"
         )
-    if kind is not None or (weights is not None and not given.is_plain):
+    if kind is not None or weights is not None:
         given = given.of_kind(kind)
     found: Comparison | DepartmentComparison | WeightComparison | WeekComparison
     with Report(given.objective if numbers is None else Objective("late+minutes")) as report:
         options = replace(options, progress=report.bounds)
-        if numbers is None and given.periods:
+        if numbers is None and given.has_periods:
             found = compare_week(given, WEEK_POLICIES if names is None else names, options, steps=report)
-        elif numbers is None and not given.standards:
+        elif numbers is None and given.plain:
             found = compare_policies(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
         elif numbers is None:
             found = compare_department(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
@@ -116,7 +116,7 @@ def compare(
             print_week(found)
         else:
             print_weights(found)
-            if given.periods:
+            if given.has_periods:
                 make_console().print("Rates are the means of the week, not those of its periods.")
         if curve is not None:
             make_console().print(f"Wrote {curve}", soft_wrap=True)

@@ -19,7 +19,7 @@ def print_department(comparison: DepartmentComparison) -> None:
     print_files(result.choice for result in next(iter(kinds.values())).results)
     if len(kinds) > 1:
         console.print(department_table(comparison))
-    if city.standards:
+    if not city.plain:
         sure = certainty(comparison.proven)
         console.print(f"Missed, % of the incidents of each type, with {sure} intervals and mean minutes:", style="bold")
         console.print(standard_table(comparison))

@@ -75,7 +75,7 @@ def print_stress(stress: Stress) -> None:
     console.print(city_line(stress.city), style="bold")
     console.print(f"Does the gain over {first.names[0]} survive?", style="bold")
     console.print(stress_table(stress))
-    if stress.city.standards:
+    if not stress.city.plain:
         console.print(f"Missed, % of the incidents of each type: {', '.join(map(visible, first.names))}", style="bold")
         console.print(stress_standards(stress))
     console.print("Minutes until the first and the last truck are there, mean and 90th percentile:", style="bold")
@@ -181,7 +181,7 @@ def stress_table(stress: Stress) -> SplitTable:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
     simulations = stress.simulations
     names = [visible(name) for name in simulations[0].names]
-    late, fewer = ("missed per 100", "fewer missed, %") if stress.city.standards else ("late, %", "fewer late, %")
+    late, fewer = ("late, %", "fewer late, %") if stress.city.plain else ("missed per 100", "fewer missed, %")
     headings, rows = ["scenario", f"{names[0]}\n{late}"], []
     for name in names[1:]:
         headings += [f"{name}\n{late}", f"{name}\n{fewer}", f"{name}\nsurvives"]

@@ -135,7 +135,7 @@ def stress(
     for one in asked_for:
         check_scenario(given, one)
     if scenarios is None:
-        every = [one for one in map(read_scenario, built_in_names()) if given.standards or not one.busy.by_type]
+        every = [one for one in map(read_scenario, built_in_names()) if not given.plain or not one.busy.by_type]
         built_in, not_possible = possible_scenarios(given, every)
         asked_for = [*built_in, *asked_for]
     choices = policy_choices(default_policies(given), options) if choices is None else choices
@@ -187,7 +187,7 @@ def _simulated(
                 "progress": report.simulated,
                 "keep_records": None if file is None else file.keeper(scenario.name),
             }
-            if not city.standards:
+            if city.plain:
                 found.append(simulate_policies(city, solved[city.kinds[0]], scenario, **how))
             else:
                 by_kind = [dict(zip(solved, one, strict=True)) for one in zip(*solved.values(), strict=True)]

@@ -54,17 +54,16 @@ def solve(
     given = read_city(city)
     names = policy_of_kinds(policy, given.sent_kinds, options)
     seen = {kind: given.of_kind(kind) for kind in names}
-    trucks = {kind: [station.trucks for station in one.stations] for kind, one in seen.items()}
     for kind, name in names.items():
-        check_size(trucks[kind], [name], kind="" if given.is_plain else kind, device=device)
+        check_size(seen[kind].trucks, [name], kind=given.said(kind), device=device)
     began, lines = perf_counter(), list[str]()
     solved: dict[str, dict[str, Policy]] = {}
     with Report(given.objective) as report:
         for kind, name in names.items():
-            problem = city_problem(seen[kind], minutes=has_values(trucks[kind], name), arrivals=True, steps=report)
-            problems = problems_of_periods(seen[kind], problem) if given.periods else {"": problem}
+            problem = city_problem(seen[kind], minutes=has_values(seen[kind].trucks, name), arrivals=True, steps=report)
+            problems = problems_of_periods(seen[kind], problem) if given.has_periods else {"": problem}
             for number, (period, own) in enumerate(problems.items(), start=1):
-                words = "".join(f"{part}: " for part in ("" if given.is_plain else kind, period) if part)
+                words = "".join(f"{part}: " for part in (given.said(kind), period) if part)
                 report.begin(f"{words}{name}" + (f", period {number} of {len(problems)}" if period else ""))
                 found = solve_named(own, name, replace(options, progress=report.bounds))
                 certificate = found.certificate
@@ -80,9 +79,9 @@ def solve(
                     lines.append(f"{words}{name}")
                 solved.setdefault(period, {})[kind] = found
             if note := policy_note(seen[kind], name):
-                lines.append(note if given.is_plain else f"{kind}: {note}")
+                lines.append(f"{kind}: {note}" if given.said(kind) else note)
     seconds = perf_counter() - began
-    if given.periods:
+    if given.has_periods:
         save_week(week_of(given, solved), output)
     else:
         save_department(department_of(given, solved[""]), output)
@@ -91,6 +90,6 @@ def solve(
     for line in lines:
         console.print(line, soft_wrap=True)
     counts = [one.problem.num_states for one in next(iter(solved.values())).values()]
-    times = f" × {len(given.periods)} periods" if given.periods else ""
+    times = f" × {len(given.periods)} periods" if given.has_periods else ""
     states = f", {' + '.join(f'{count:,}' for count in counts)} states{times}" if max(counts) < 10**9 else ""
     console.print(f"Wrote {output} ({size_in_words(output)}{states}) in {seconds:.1f} s", soft_wrap=True)

@@ -80,7 +80,11 @@ class DepartmentComparison:
                 gap_to_optimum=self._gap(of_kinds),
                 seconds=sum(one.seconds for one in of_kinds.values()),
                 converged=all(one.converged for one in of_kinds.values()),
-                standards=tuple(standards.get(one, StandardResult(one)) for one in self.city.standards),
+                standards=tuple(
+                    standards.get(one, StandardResult(one))
+                    for one in self.city.standards
+                    if one in standards or not self.city.plain
+                ),
             )
             found.append(result)
         return tuple(found)
@@ -152,7 +156,7 @@ def compare_department(
 ) -> DepartmentComparison:
     """The comparison of policies for every kind of a city."""
     for kind in city.kinds:  # before any work
-        check_states((station.trucks for station in city.of_kind(kind).stations), kind=kind)
+        check_states(city.of_kind(kind).trucks, kind=kind)
     found = {}
     for kind in city.kinds:
         named = steps if len(city.kinds) == 1 else NamedSteps(steps, kind)

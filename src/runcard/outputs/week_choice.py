@@ -19,18 +19,18 @@ WEEK_POLICIES: Final = ("closest-first", f"optimal{OF_WEEK}", "optimal")
 
 def default_policies(city: City) -> Sequence[str]:
     """The policies that are simulated where none are named."""
-    return WEEK_POLICIES if city.periods else ("closest-first", "optimal")
+    return WEEK_POLICIES if city.has_periods else ("closest-first", "optimal")
 
 
 def any_policies_for(
     city: City, choices: Sequence[PolicyChoice], options: SolveOptions, steps: Steps = NO_STEPS
 ) -> list[AnyPolicy]:
     """The policies for a city of one kind, as `policies_for` has them; in one with periods some know the hour."""
-    if not city.periods:
+    if not city.has_periods:
         return [*policies_for(city, choices, options, steps)]
     (kind,) = city.kinds
     solved = [one.name for one in choices if one.file is None]
-    check_size([station.trucks for station in city.stations], solved, kind="" if city.is_plain else kind)
+    check_size(city.trucks, solved, kind=city.said(kind))
     problem = city_problem(city, minutes=False, steps=steps)
     by_period = problems_of_periods(city, problem)
     found: list[AnyPolicy] = []
@@ -59,7 +59,7 @@ def pairs_by_hour(choices: Sequence[PolicyChoice]) -> list[tuple[int, int]]:
 
 def hour_gains(city: City, found: Simulation | DepartmentSimulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
     """What knowing the hour gains in a simulation, as plain values, for JSON; nothing in a city without periods."""
-    if not city.periods:
+    if not city.has_periods:
         return {}
     gains = []
     for blind, knowing in pairs_by_hour(choices):

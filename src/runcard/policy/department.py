@@ -310,8 +310,9 @@ def department_of(city: City, policies: Mapping[str, Policy]) -> Department:
     fleets = []
     for kind in city.sent_kinds:
         seen = city.of_kind(kind)
-        types = tuple(point.type if city.standards else "" for point in seen.demand)
-        fleets.append(Fleet(kind=kind, policy=policies[kind], units=seen.units, standards=seen.standards, types=types))
+        types = tuple("" if city.plain else point.type for point in seen.demand)
+        units, standards = seen.units if city.has_roster else (), () if city.plain else seen.standards
+        fleets.append(Fleet(kind=kind, policy=policies[kind], units=units, standards=standards, types=types))
     spare = tuple(unit for unit in city.units if unit.kind not in city.sent_kinds)
     return Department(fleets=tuple(fleets), spare=spare, ground=Ground(city))
 

@@ -125,8 +125,6 @@ def solve_week(
     progress: Callable[[Progress], None] | None = None,
 ) -> Week:
     """A department for each period of a city, as `solve_department` solves one; tables are found once for all."""
-    if not city.periods:
-        raise InputError(f"{city.name}: expected a city with periods, got one without: use solve_department")
     options = SolveOptions(
         tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
     )

@@ -12,7 +12,6 @@ from runcard.errors import InputError
 from runcard.policy.department import Department
 from runcard.policy.week import AnyPolicy, Week
 from runcard.simulate.engine import SimulationProgress, simulate_kinds
-from runcard.simulate.model import most_weight
 from runcard.simulate.result import Interval, Misses, Simulation, all_misses
 from runcard.simulate.scenario import PAPER, Scenario
 
@@ -28,7 +27,7 @@ class DepartmentSimulation:
     precise: bool
     """Whether the missed standards of every policy are as precise as was asked for."""
     order: tuple[Standard, ...]
-    """The standards of the city."""
+    """The standards of the city; () if it is plain."""
     most_weight: float
     """Of the standards of one incident together."""
 
@@ -126,7 +125,8 @@ def simulate_department(
         keep_records=keep_records,
     )
     first = next(iter(found.values()))
-    return DepartmentSimulation(first.scenario, found, seed, first.precise, city.standards, most_weight(city))
+    order = () if city.plain else city.standards
+    return DepartmentSimulation(first.scenario, found, seed, first.precise, order, city.most_weight)
 
 
 def _name(by_kind: Mapping[str, AnyPolicy]) -> str:
