@@ -18,13 +18,13 @@ import numpy as np
 from runcard.city.model import City
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
+from runcard.output_file import check_output_file, write_whole
 from runcard.outputs.areas import borders, box_around, free_spot, territories
-from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
 from runcard.outputs.policy_choice import best_policy, exact_work, worse_note
 from runcard.outputs.steps import Steps
 from runcard.outputs.whatif.paired import SimulatedCity
-from runcard.outputs.words import article, misses
+from runcard.plan.words import article, misses
 from runcard.policy.base import Policy
 from runcard.policy.solve_options import SolveOptions
 

@@ -11,9 +11,10 @@ from typing import Any
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.errors import InputError
 from runcard.outputs.cards.csv_file import CardFile, CardKey, FileCard
-from runcard.outputs.words import counted, expected_one_of, team_words
+from runcard.plan.plan import period_of_hour
+from runcard.plan.situation import units_said
+from runcard.plan.words import expected_one_of, team_words
 from runcard.policy.run_card import sent_by_card
-from runcard.policy.week import period_of_hour
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,20 +137,9 @@ def _cards_of(
 
 def _free(capacity: Mapping[str, int], idle: str | None, busy: str | None) -> Counter[str]:
     """How many idle units there are of each name: 0 or 1, or the trucks of a station where there is no roster."""
-    words, what = (idle, "idle") if idle is not None else (str(busy), "busy")
-    assert words is not None
-    every = Counter(capacity)
-    if words.strip() in ("all", "none") and words.strip() not in capacity:
-        named = every if words.strip() == "all" else Counter[str]()
-    else:
-        named = Counter(word.strip() for word in words.split(","))
-    for word, number in named.items():
-        if word not in capacity:
-            choices = expected_one_of("unit of the cards", capacity, word, guess=False)
-            raise InputError(f"{what} units: {choices}; or say just all or none")
-        if number > capacity[word]:
-            raise InputError(f"{what} units: expected {word} at most {counted(capacity[word], 'time')}, got {number}")
-    return named if idle is not None else every - named
+    if idle is not None:
+        return units_said(idle, capacity)
+    return Counter(capacity) - units_said(str(busy), capacity, "busy")
 
 
 def _sent(kind: str, card: FileCard, free: Mapping[str, int]) -> KindSent:

@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.periods import Period, parse_hours
 from runcard.errors import InputError
+from runcard.output_file import write_whole
 from runcard.outputs.cards.book import Card, CardBook, Line
 from runcard.outputs.cards.cells import (
     BETWEEN_BUSY,
@@ -31,7 +32,6 @@ from runcard.outputs.cards.cells import (
     units_cell,
     units_of,
 )
-from runcard.outputs.files import write_whole
 
 CARDS_ENDING: Final = ".csv"
 ENCODING: Final = "utf-8-sig"

@@ -15,7 +15,7 @@ from runcard.city.model import City
 from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.outputs.report.solved import Solved
 from runcard.policy.base import Policy
-from runcard.policy.options import first_in_order, team_number
+from runcard.policy.closest_first import quick_closest_first
 from runcard.response.routes import find_routes
 
 FAR_TIMES: Final = 2.0
@@ -60,9 +60,9 @@ def answers_of(policy: Policy) -> tuple[Answer, ...]:
     """The answer of a policy for each demand point."""
     problem, found = policy.problem, []
     late = problem.measures[P_LATE]
-    for point in range(problem.num_points):
-        team = team_number(problem, policy.decide(problem.trucks, point).team)
-        closest = first_in_order(problem, problem.order, problem.trucks, point)
+    points = np.arange(problem.num_points)
+    pairs = (one.teams(problem.trucks, points).tolist() for one in (policy, quick_closest_first(problem)))
+    for point, (team, closest) in enumerate(zip(*pairs, strict=True)):
         gain = 0.0
         if team != closest:
             prices = policy.prices(problem.trucks, np.array([team, closest]))

@@ -23,7 +23,7 @@ from runcard.outputs.report.solved import (
     of_comparison,
     solved_city,
 )
-from runcard.policy.department import department_of
+from runcard.plan.plan import plan_of
 from runcard.policy.fixed_card import FixedCard
 
 REPORTED: Final = (CLOSEST, CARD, OPTIMAL)
@@ -117,12 +117,12 @@ def _depths(solved: Solved, effort: Effort) -> tuple[DepthTable, ...]:
     policies = solved.policies[-1]
     if not solved.exact or set(policies) != set(solved.city.sent_kinds):
         return ()
-    department = department_of(solved.city, policies)
-    if not is_quick(department):
+    plan = plan_of(solved.city, policies)
+    if not is_quick(plan):
         return ()
     known = [(kind, one) for by_kind in solved.policies for kind, one in by_kind.items() if isinstance(one, FixedCard)]
     orders = {kind: one.order for kind, one in known}
-    book = make_book(department, depth_to_measure=DEPTHS[-1], orders=orders, options=effort.options, steps=effort.steps)
+    book = make_book(plan, depth_to_measure=DEPTHS[-1], orders=orders, options=effort.options, steps=effort.steps)
     return measure_depths(book, threads=effort.options.threads, steps=effort.steps)
 
 

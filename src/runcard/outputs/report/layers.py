@@ -18,7 +18,7 @@ from runcard.outputs.panels import NOBODY, Panel, area_colours, ground_of
 from runcard.outputs.report.answers import Answer
 from runcard.outputs.report.findings import Report, StationUnits
 from runcard.outputs.team_shares import TeamShares
-from runcard.outputs.words import and_list, minutes_words, percent_words, price_words, rule_words
+from runcard.plan.words import and_list, minutes_words, percent_words, price_words, rule_words
 
 Layer = dict[str, Any]
 
