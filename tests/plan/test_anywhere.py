@@ -339,8 +339,8 @@ def test_who_is_closest_counts_the_start_of_those_on_the_road(monkeypatch: pytes
     links = tuple(replace(link, mean_minutes=1.5 if link.link_id == "bc" else 1.0) for link in city.links)
     solved = solve(with_aprons(replace(city, links=links), 2.0), "closest-first")
     found = solved.decide(Situation(at="b", type="fire", idle=["E1", "E2"], moved={"E2": "c"}))
-    assert (found.units, found.notes) == (("E1",), ("Only the 1 closest of 2 places with an idle engine count.",))
-    assert solved.decide(["E1", "E2"], "b", "fire", moved={"E2": "b"}).units == ("E2",)
+    assert (found.units, found.remarks) == (("E1",), ("Only the 1 closest of 2 places with an idle engine count.",))
+    assert solved.decide(Situation(at="b", type="fire", idle=["E1", "E2"], moved={"E2": "b"})).units == ("E2",)
 
 
 def test_what_cannot_be_is_refused_in_a_sentence() -> None:

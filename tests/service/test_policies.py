@@ -12,6 +12,7 @@ from tests.service.conftest import end
 
 from runcard.city import City
 from runcard.errors import InputError, PolicyFileError
+from runcard.plan.file import save
 from runcard.plan.plan import solve
 from runcard.service.desk import Desk
 from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy
@@ -182,7 +183,7 @@ def test_each_part_of_the_city_is_compared(
         city = replace(city, stations=(replace(city.stations[0], node_id="n15"), *city.stations[1:]))
     else:
         city = replace(city, demand=city.demand[1:])
-    path = solve(city, "closest-first").save(tmp_path / "near.policy")
+    path = save(solve(city, "closest-first"), tmp_path / "near.policy")
     with pytest.raises(PolicyFileError, match=f"got other {what}"):
         store.check(load_policy(path, name="near"))
 

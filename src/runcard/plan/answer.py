@@ -112,7 +112,7 @@ class Answer:
             "place": place.document() | {"demand_point": self.area or self.node_id},
             "moved": {unit_id: spot.document() for unit_id, spot in self.moved.items()},
             **({} if self.period is None else {"period": self.period}),
-            **({} if objective == LATE else {"objective": asdict(objective)} | _in_all(decisions)),
+            **({} if objective == LATE else {"objective": asdict(objective), **_in_all(decisions)}),
         }
 
     def _alternatives(self) -> list[dict[str, Any]]:
@@ -213,15 +213,22 @@ def minutes_of(one: KindDecision, *, compute: bool = True, every: bool = False) 
         problem = one.find_arrivals(one.decision if every else replace(one.decision, alternatives=()))
         others = others if every else ()
     means, p90 = problem.measures, problem.p90_minutes
-    tables = dict(
-        zip(MINUTE_NAMES, (means.get(MINUTES), p90.get("first"), means.get(LAST_MINUTES), p90.get("last")), strict=True)
-    )
+    first, last = means.get(MINUTES), means.get(LAST_MINUTES)
+    tables = (first, p90.get("first"), last, p90.get("last"))
     team, point = team_number(problem, one.decision.team), one.point
-    own = {name: _entry(table, team, point) for name, table in tables.items()}
+    own = {name: _entry(table, team, point) for name, table in zip(MINUTE_NAMES, tables, strict=True)}
     if not others:
         return own, [dict.fromkeys(names) for _ in one.decision.alternatives]
     numbers = [team_number(problem, other.team) for other in others]
-    return own, [{name: _entry(tables[name], number, point) for name in names} for number in numbers]
+    if every:
+        return own, [
+            {name: _entry(table, number, point) for name, table in zip(MINUTE_NAMES, tables, strict=True)}
+            for number in numbers
+        ]
+    return own, [
+        {"first_minutes": _entry(first, number, point), "last_minutes": _entry(last, number, point)}
+        for number in numbers
+    ]
 
 
 def _entry(table: NDArray[np.float64] | None, team: int, point: int) -> float | None:

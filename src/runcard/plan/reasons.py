@@ -5,7 +5,6 @@ closest team b changes what is missed now by c(a) - c(b) and avoids c(b) + p(b) 
 those of the decision: no price is asked for again.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from math import isfinite
 from typing import Final
@@ -107,8 +106,13 @@ def _instead(one: KindDecision, closest: tuple[str, ...]) -> str:
 
 def _apart(team: Sequence[str], other: Sequence[str]) -> tuple[list[str], list[str]]:
     """Who is in one team only, and who in the other."""
-    counts = Counter(team), Counter(other)
-    return [*(counts[0] - counts[1]).elements()], [*(counts[1] - counts[0]).elements()]
+    going, kept = list[str](), [*other]
+    for name in team:
+        if name in kept:
+            kept.remove(name)
+        else:
+            going.append(name)
+    return going, kept
 
 
 def _gain(one: KindDecision, other: Option, later: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from runcard.city.address import Place
 from runcard.city.conditions import near
@@ -36,11 +36,12 @@ class Situation:
 
     def __post_init__(self) -> None:
         """Check the kind of each part: they come from other programs."""
-        if isinstance(self.idle, str) or isinstance(self.busy, str):  # a text is a collection, too
+        if str in (type(self.idle), type(self.busy)):  # a text is a collection, too
             raise InputError(f"expected units as a collection, got {self.idle!r:.40} idle and {self.busy!r:.40} busy")
-        if not isinstance(self.at, str | tuple) or not isinstance(self.type, str | None):
+        at, of_type = cast(Any, (self.at, self.type))
+        if not isinstance(at, (str, tuple)) or not (of_type is None or isinstance(of_type, str)):
             raise InputError(f"expected a place and a type as text, got {self.at!r:.40} and {self.type!r:.40}")
-        if not isinstance(self.moved, Mapping | None):
+        if not (self.moved is None or isinstance(self.moved, Mapping)):
             raise InputError(f"expected moved units as a mapping from unit to place, got {self.moved!r:.80}")
         if self.idle is not None and self.busy is not None:
             raise InputError("expected the idle units or the busy ones, got both")

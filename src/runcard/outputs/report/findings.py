@@ -24,7 +24,6 @@ from runcard.outputs.report.solved import (
     solved_city,
 )
 from runcard.plan.plan import plan_of
-from runcard.policy.fixed_card import FixedCard
 
 REPORTED: Final = (CLOSEST, CARD, OPTIMAL)
 """The policies of an exact comparison that a report takes over."""
@@ -120,8 +119,8 @@ def _depths(solved: Solved, effort: Effort) -> tuple[DepthTable, ...]:
     plan = plan_of(solved.city, policies)
     if not is_quick(plan):
         return ()
-    known = [(kind, one) for by_kind in solved.policies for kind, one in by_kind.items() if isinstance(one, FixedCard)]
-    orders = {kind: one.order for kind, one in known}
+    known = [(kind, policy) for by_kind in solved.policies for kind, policy in by_kind.items() if policy.has_card]
+    orders = {kind: policy.fixed_order for kind, policy in known if policy.fixed_order is not None}
     book = make_book(plan, depth_to_measure=DEPTHS[-1], orders=orders, options=effort.options, steps=effort.steps)
     return measure_depths(book, threads=effort.options.threads, steps=effort.steps)
 
