@@ -317,6 +317,22 @@ def test_drives_from_elsewhere_are_said_and_widen_the_intervals(tmp_path: Path) 
     assert sum(inside.values()) >= 14, inside
 
 
+def test_units_that_leave_at_once_from_elsewhere_widen_the_turnout(tmp_path: Path) -> None:
+    """Where strays leave at once, too, the mean turnout of those from home is in the interval, and a note says it."""
+    city = road_city()
+    log, _ = made_up(tmp_path, true_city(city), incidents=1500, seed=1)
+    rng, rows = np.random.default_rng(1), log.responses
+    stray = rng.random(len(rows)) < 1.0 / 12.0
+    rows["en_route"][stray] = rows["dispatched"][stray] + rng.integers(3, 19, stray.sum())
+    rows["on_scene"][stray] = rows["en_route"][stray] + 60.0 * rng.gamma(6.0, 1.5, stray.sum())
+    fit = fit_city(city, log)
+    turnout = fit.number("turnout.engine.mean_minutes")
+    assert turnout.value < TRUTH["turnout.engine.mean_minutes"] - fit.turnout["engine"].mean_half
+    assert turnout.low <= turnout.value < TRUTH["turnout.engine.mean_minutes"] <= turnout.high
+    assert "without strays" in turnout.note
+    assert any("the numbers of turnout and driving are those of all drives" in note for note in fit.notes)
+
+
 def without(city: City, **changes: object) -> City:
     """The city with some changes."""
     return replace(city, **changes)

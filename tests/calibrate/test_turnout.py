@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from runcard.calibrate.turnout import TogetherFit, TurnoutFit, fit_together, fit_turnout
+from runcard.calibrate.turnout import TogetherFit, TurnoutFit, fit_together, fit_turnout, without_strays
 
 MEAN, CV = 1.3, 0.5
 SIGMA = np.sqrt(np.log1p(CV**2))
@@ -97,6 +97,15 @@ def test_intervals_cover_the_truth(model: str, step: float) -> None:
         assert np.mean(halves) <= 1.2 * 1.96 * np.std(values)
 
 
+def test_intervals_of_a_wide_lognormal_law_are_those_of_the_textbook() -> None:
+    """Cox: s² being the variance of the logarithms, that of log mean is (s² + s^4/2) / n, and that of s² 2 s^4 / n."""
+    num, mean, cv = 10_000, MEAN, np.sqrt(np.e - 1.0)  # s = 1
+    found = fit_of(rng := np.random.default_rng(4), mean * np.exp(rng.standard_normal(num) - 0.5), 6.0 * SECOND)
+    assert found.model == "lognormal"
+    assert found.mean_half == pytest.approx(1.96 * mean * np.sqrt(1.5 / num), rel=0.05)
+    assert found.cv_half == pytest.approx(1.96 * np.e / (2.0 * cv) * np.sqrt(2.0 / num), rel=0.06)
+
+
 def test_units_that_leave_together_widen_the_intervals() -> None:
     """Three times of one incident that are the same say no more than one: intervals count that."""
     rng, inside = np.random.default_rng(5), np.zeros(2)
@@ -186,3 +195,37 @@ def test_few_pairs_and_times_that_do_not_vary_say_nothing() -> None:
         found = fit_together(times, pairs[:num], np.ones(num, np.bool_), SECOND, np.arange(80) // 2)
         assert np.isnan(found.correlation)
         assert (found.low, found.high, found.num_pairs) == (-1.0, 1.0, num)
+
+
+@pytest.mark.parametrize("model", ["gamma", "lognormal"])
+def test_units_that_leave_at_once_from_elsewhere(model: str) -> None:
+    """Of 3000 units 5 in a hundred were elsewhere and leave at once: the law of all holds the truth in no interval, and
+    with what those from home say it does: they lose more than half of its error. Nobody knows more than a chance."""
+    inside, before, off, without = (np.zeros((3, 2)) for _ in range(4))
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        home = rng.uniform(0.9, 1.0, 3000)
+        times = np.where(rng.random(3000) < home, times_of(model, rng, 3000), rng.uniform(0.05, 0.3, 3000))
+        steps = counted(rng, times, SECOND)
+        found = fit_turnout(steps, SECOND, np.arange(3000))
+        of_home = without_strays(found, steps, SECOND, home)
+        assert of_home is not None
+        assert found.cv is not None
+        of_all, halves = np.array([found.mean_minutes, found.cv]), np.array([found.mean_half, found.cv_half])
+        low, high = np.minimum(of_all, of_home) - halves, np.maximum(of_all, of_home) + halves
+        off[seed], without[seed] = of_all - (MEAN, CV), of_home - np.array([MEAN, CV])
+        before[seed] = np.abs(of_all - (MEAN, CV)) <= halves
+        inside[seed] = (low <= (MEAN, CV)) & (high >= (MEAN, CV))
+    assert before.mean() <= 0.1
+    assert inside.mean() >= 0.95
+    assert (np.abs(without.mean(axis=0)) < 0.5 * np.abs(off.mean(axis=0))).all()
+
+
+@pytest.mark.parametrize("model", ["exponential", "gamma", "lognormal"])
+def test_where_all_leave_alike_nothing_is_said_of_those_from_home(model: str) -> None:
+    """Units that were elsewhere and leave as the others do change nothing, and neither do turnouts of 0 seconds."""
+    rng = np.random.default_rng(1)
+    steps, home = counted(rng, times_of(model, rng, 1000), SECOND), rng.uniform(0.7, 1.0, 1000)
+    assert without_strays(fit_turnout(steps, SECOND, np.arange(1000)), steps, SECOND, home) is None
+    none = np.zeros(50, np.int64)
+    assert without_strays(fit_turnout(none, SECOND, np.arange(50)), none, SECOND, np.full(50, 0.9)) is None

@@ -182,6 +182,16 @@ def test_too_few_sweeps_are_reported(max_sweeps: int) -> None:
     assert found.lower <= dense.evaluate(dense.order_table(problem.order)).late_fraction <= found.upper
 
 
+def test_probabilities_that_did_not_settle_are_reported() -> None:
+    """Values that were known before are good after one sweep; probabilities are not, and nor is the evaluation."""
+    problem = make_problem([1, 2, 1, 2], [2, 3, 1, 2], load=0.8, seed=2)
+    known = evaluate_rule(problem, OrderRule(problem.order))
+    found = evaluate_rule(problem, OrderRule(problem.order, known.value), max_sweeps=1)
+    assert known.converged
+    assert found.cost_upper - found.cost_lower < 1e-9 * found.cost
+    assert not found.converged
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_every_policy_leaves_the_same_number_idle(seed: int) -> None:
     """The number of idle trucks has one distribution, whatever the policy: it comes from counting trucks alone."""

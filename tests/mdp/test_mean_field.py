@@ -1,6 +1,7 @@
 """Tests of the mean field, against a dense integration of its equations over all states of the city."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from runcard.city import generate_grid
 from runcard.mdp import mean_field
 from runcard.mdp.from_city import dispatch_problem
+from runcard.mdp.kernels.mean_field import add_taken
 from runcard.mdp.mean_field import MeanField, mean_field_values
 from runcard.mdp.problem import DispatchProblem
 
@@ -140,3 +142,22 @@ def test_steady_chances_are_in_balance(problem: DispatchProblem) -> None:
         (second, dense.greedy_table(first.every_state())),
     ):
         assert np.abs(DenseField(problem, table).unbalanced(values.busy)).max() < 1e-8
+
+
+@pytest.mark.parametrize("needed", [1, 2, 3])
+def test_several_neighbourhoods_cost_and_take_what_the_city_does(needed: int) -> None:
+    """In the steady state all of them together cost and take, here and elsewhere, what the whole city does.
+
+    Each has as many stations as fit: three of one truck each have just the eight states that there may be.
+    """
+    order = np.array([np.roll(range(5), -first) for first in range(5)])
+    problem = replace(make_problem([1] * 5, [needed] * 5, load=0.4, seed=3), order=order)
+    field = MeanField(problem, order, local_states=8)
+    groups, busy = field._groups(None), np.broadcast_to(field.busy, (2, 1, 5))
+    assert groups.num_stations.tolist() == [3] * 5
+    taken, late, counts = np.zeros((1, 5)), np.zeros((5, 1)), np.stack([field.busy, 1.0 - field.busy], axis=1)[None]
+    for g in range(5):
+        add_taken(g, groups, problem.trucks, counts, np.empty(8), taken, late[g])
+    cost, asked = DenseField(problem, Dense(problem).order_table(order)).rates(busy, problem.trucks[None, :])
+    assert late.sum() == pytest.approx(cost[0], rel=1e-9)
+    assert taken[0] == pytest.approx(asked[0] * (1.0 - field.busy), rel=1e-9)

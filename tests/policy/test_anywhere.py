@@ -110,6 +110,9 @@ def check_value(
     assert sent in teams
     assert one.decision.total == pytest.approx(cost[sent] + price[sent], abs=off)
     assert one.decision.price == pytest.approx(price[sent], abs=1e-12)
+    here = one.fleet.problem
+    asked = one.fleet.policy.prices(here.trucks, np.array([team_number(here, one.decision.team)]))
+    assert asked == pytest.approx(price[sent], abs=1e-12)
     assert cost[sent] + price[sent] == pytest.approx(min(cost[team] + price[team] for team in teams), abs=2 * off)
     others = sorted(cost[team] + price[team] for team in teams)
     # Teams of other units of the same posts are one alternative.
@@ -322,6 +325,17 @@ def test_a_unit_without_a_road_is_not_sent() -> None:
     with pytest.raises(InputError, match="node b: expected a road from some idle engine to it, got none"):
         solved.decide(["E1"], "b", "fire", moved={"E1": "end"})
     assert solved.decide(["E1", "E2"], "end", "fire", moved={"E1": "b"}).units == ("E1",)
+
+
+def test_who_is_closest_counts_the_start_of_those_on_the_road(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for one post, a unit on the road does not win by the start that it has as those at home have it."""
+    monkeypatch.setattr(anywhere, "MOST_TEAMS", 2)
+    city = one_way()
+    links = tuple(replace(link, mean_minutes=1.5 if link.link_id == "bc" else 1.0) for link in city.links)
+    solved = solve_department(with_aprons(replace(city, links=links), 2.0), "closest-first")
+    found = solved.decide(["E1", "E2"], "b", "fire", moved={"E2": "c"})
+    assert (found.units, found.notes) == (("E1",), ("Only the 1 closest of 2 places with an idle engine count.",))
+    assert solved.decide(["E1", "E2"], "b", "fire", moved={"E2": "b"}).units == ("E2",)
 
 
 def test_what_cannot_be_is_refused_in_a_sentence() -> None:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.departments import grid_department, random_department
+from tests.mdp.problems import make_problem
 
 from runcard import dispatch_problem, evaluate, generate_grid, solve
 from runcard.errors import InputError, PolicyFileError
+from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.options import team_number
@@ -83,6 +85,25 @@ def chosen(cards: RunCards, idle: NDArray[np.int64], point: int) -> int:
         if team >= 0 and (counts[team] <= idle).all():
             return int(team)
     return cards.problem.teams.number([i for i in cards.order[point].tolist() for _ in range(idle[i])][:needed])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_line_is_for_the_likeliest_state_that_leaves_none(seed: int) -> None:
+    """Of all sets of busy trucks that block the lines before, those of the next are the likeliest, each by itself."""
+    problem = make_problem([1, 2, 1, 1, 1], [1, 2, 2, 1], load=0.2, seed=seed)
+    cards = make_run_cards(solve(problem, "closest-first"), order=problem.order)
+    chance, numbers = IndependentTrucks(problem, problem.order).steady_busy(), 0
+    states = [np.array(idle) for idle in np.ndindex(tuple(problem.trucks + 1))]
+    likely = [float(np.prod(chance ** (problem.trucks - idle) * (1.0 - chance) ** idle)) for idle in states]
+    for lines, made_for in zip(cards.lines, cards.states, strict=True):
+        teams = problem.teams.counts[lines]
+        for number in range(1, int((lines >= 0).sum())):
+            blocked = [all((team > idle).any() for team in teams[:number]) for idle in states]
+            of_line = np.ravel_multi_index(tuple(made_for[number]), tuple(problem.trucks + 1))
+            assert blocked[of_line]
+            assert likely[of_line] == pytest.approx(max(np.array(likely)[blocked]), rel=1e-9)
+            numbers += 1
+    assert numbers >= 8
 
 
 @pytest.mark.parametrize("problem", problems(), ids=["grid", "one", "two", "three"])

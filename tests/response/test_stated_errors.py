@@ -1,6 +1,8 @@
 """Stated errors of lattices: they hold what closed forms say, and not much more."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,12 +10,17 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc
 from scipy.stats import binom, lognorm
 from tests.response.conftest import CityMaker
-from tests.response.oracles import line
+from tests.response.oracles import delta, fork, line
+from tests.response.test_tree import engines
 
 from runcard.city import Driving, Outside
+from runcard.response.arrivals import find_arrivals
+from runcard.response.engine import engine_for
 from runcard.response.lattice import refined
 from runcard.response.laws import branches
+from runcard.response.plane import Plane
 from runcard.response.table import response_table
+from runcard.response.tree import Found, Tree, by_target
 
 
 def late_of(make_city: CityMaker, links: int, driving: Driving, target: float) -> tuple[float, float]:
@@ -125,3 +132,52 @@ def test_minutes_of_a_coupled_branch_hold_and_are_tight(make_city: CityMaker, cv
             assert exact == pytest.approx(4.5, abs=1e-4)
         assert abs(table.mean_minutes[-1, 0] - exact) <= table.minutes_error + 1e-5, (links, trucks)
         assert table.minutes_error < (2e-3 if trucks == 2 else 5e-3) * exact, (links, trucks)
+
+
+@pytest.mark.parametrize(
+    ("alone", "together", "sure", "part"),
+    [(1e-3, 0.0, 1e-7, 0.95), (0.0, 1e-3, 1e-7, 0.95), (1e-3, 1e-3, 1e-7, 0.95), (0.0, 0.0, 0.01, 0.1)],
+)
+def test_errors_of_pairs_are_those_of_all_that_they_come_from(
+    make_city: CityMaker, alone: float, together: float, sure: float, part: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where chances of single trucks, covariances or what is left out are off, P(late) is as stated, or nearly."""
+    (engine,) = engines(fork(make_city, driving=Driving("gamma", cv=0.7), shared_delay=0.5, target_minutes=1.5), Plane)
+    late, _ = engine.late(np.arange(2))
+    offs = iter((-alone, together))
+
+    def shifted(*arguments: Any, **options: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        (found, error), off = by_target(*arguments, **options), next(offs)
+        return found + off, np.full_like(error, abs(off))
+
+    monkeypatch.setattr("runcard.response.plane.by_target", shifted)
+    monkeypatch.setattr("runcard.response.plane.SURE", sure)
+    found, error = engine.late(np.arange(2))
+    assert part * error <= np.abs(found - late)[np.isfinite(late)].max() <= error
+
+
+@pytest.mark.parametrize("trucks", [2, 3, 4])
+def test_errors_of_the_last_arrival_are_those_of_all_first_ones(
+    make_city: CityMaker, trucks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the first of two, of three, ... is off by this or that, the last is off by as much as is stated."""
+    (tree,) = engines(delta(make_city, driving=Driving("gamma", cv=0.7), trucks_per_incident=trucks), Tree)
+    monkeypatch.setattr("runcard.response.arrivals._Group.later", lambda *_: iter(()))
+
+    def last(size: float) -> Found:
+        def means(points: NDArray[np.int64], few: int, found: Found) -> Found:
+            off = size * few
+            return found[0] + (-1) ** few * off, off
+
+        def shifted(travel: Any, teams: Any, needs: Any, points: Any) -> Any:
+            found = engine_for(travel, teams, needs, points).means(points)
+            return SimpleNamespace(means=lambda points: means(points, teams.max_size, found))
+
+        monkeypatch.setattr("runcard.response.arrivals.engine_for", shifted)
+        first = means(np.arange(2), trucks, tree.means(np.arange(2)))
+        arrivals = find_arrivals(tree.travel, tree.teams, tree.needs, np.arange(2), *first, lambda _: None)
+        return arrivals.last_minutes, arrivals.last_error
+
+    (exact, none), (found, error) = last(0.0), last(1e-3)
+    assert none == 0.0
+    assert np.abs(found - exact).max() == pytest.approx(error, rel=1e-9)

@@ -106,7 +106,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 
 def test_a_law_of_its_own_drops_the_scale_of_the_city(tmp_path: Path) -> None:
-    """Another model, or a variation, takes the place of a scale, and a scale that of a variation."""
+    """Another model, or a variation, takes the place of a scale, and a scale that of a variation; so for turnout."""
     city = replace(small_city(), driving=Driving("gamma", scale_minutes=0.5))
     for text, expected in {
         'model = "exponential"': Driving(),
@@ -117,6 +117,8 @@ def test_a_law_of_its_own_drops_the_scale_of_the_city(tmp_path: Path) -> None:
         assert scenario_of(tmp_path, f"[driving]\n{text}").changed(city).driving == expected
     varied = replace(city, driving=Driving("gamma", cv=0.7))
     assert scenario_of(tmp_path, "driving.scale_minutes = 0.5").changed(varied).driving.cv is None
+    crews = replace(city, turnout=Turnout(0.5, "gamma", 0.7))
+    assert scenario_of(tmp_path, 'turnout.model = "exponential"').changed(crews).turnout == Turnout(0.5)
 
 
 def test_sections_and_dotted_keys_are_the_same(tmp_path: Path) -> None:

@@ -72,6 +72,16 @@ def test_a_redirected_truck_goes_from_the_next_node(tmp_path: Path) -> None:
             assert records["first"].tolist() == pytest.approx([3.5, first])
 
 
+def test_a_truck_at_home_goes_before_one_on_its_way_there(tmp_path: Path) -> None:
+    """Of two trucks of a station that may both be sent, the one at home goes, with its turnout; then the other."""
+    city = street([1.0, 2.0], [0], [2], trucks=[2], driving=CLOCKWORK, trucks_per_incident=1)
+    city = replace(city, turnout=Turnout(0.5, "gamma", 0.0))
+    text = 'busy = {kind = "parts", model = "fixed", mean_minutes = 10.0}\ndispatch.redirect = true\n'
+    # Free after 13.5, at the node on the way after 15.5.
+    records = replayed(tmp_path, city, [0.0, 14.5, 14.6], text, "n2")
+    assert records["first"].tolist() == pytest.approx([3.5, 3.5, 2.9])
+
+
 def test_the_way_home_takes_as_long_as_the_factor_says(tmp_path: Path) -> None:
     """Driving home takes its factor times the drive there, and the truck is busy until it is home."""
     city = street([1.0, 2.0], [0], [2], driving=CLOCKWORK, trucks_per_incident=1)

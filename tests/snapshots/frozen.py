@@ -24,6 +24,8 @@ WIDTH: Final = 110
 COLUMNS: Final = "120"
 """Of the terminal."""
 RELATIVE: Final = 1e-9
+RELATIVE_OF_FITS: Final = 1e-6
+"""Of what a search for the likeliest numbers finds: the last digits depend on the processor."""
 ABSOLUTE: Final = 1e-12
 NUMBER: Final = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?")
 
@@ -40,24 +42,24 @@ def text_of(document: Any, indent: str = "") -> str:
     return "[\n" + ",\n".join(inner + text_of(item, inner) for item in document) + f"\n{indent}]"
 
 
-def differences(before: Any, after: Any, place: str = "") -> Iterator[str]:
+def differences(before: Any, after: Any, place: str = "", relative: float = RELATIVE) -> Iterator[str]:
     """Where two documents differ: keys and words to the letter, numbers beyond rounding."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in before.keys() | after.keys():
             if key not in after or key not in before:
                 yield f"{place}.{key}: only {'before' if key in before else 'now'}"
             else:
-                yield from differences(before[key], after[key], f"{place}.{key}")
+                yield from differences(before[key], after[key], f"{place}.{key}", relative)
     elif isinstance(before, list) and isinstance(after, list):
         if len(before) != len(after):
             yield f"{place}: {len(before)} items before, {len(after)} now"
         for number, (old, new) in enumerate(zip(before, after, strict=False)):
-            yield from differences(old, new, f"{place}[{number}]")
+            yield from differences(old, new, f"{place}[{number}]", relative)
     elif isinstance(before, str) and isinstance(after, str):
         if not _same_words(before, after):
             yield f"{place}: {before!r} before, {after!r} now"
     elif _is_number(before) and _is_number(after):
-        if not isclose(before, after, rel_tol=RELATIVE, abs_tol=ABSOLUTE):
+        if not isclose(before, after, rel_tol=relative, abs_tol=ABSOLUTE):
             yield f"{place}: {before!r} before, {after!r} now"
     elif type(before) is not type(after) or before != after:
         yield f"{place}: {before!r:.80} before, {after!r:.80} now"
@@ -107,7 +109,8 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
             rows = enumerate(zip_longest(old, new, fillvalue=""), start=1)
             lines += [line for row, (b, a) in rows for line in differences(b, a, f"{name} line {row}")]
         else:
-            lines += [name + line for line in differences(old, new)]
+            relative = RELATIVE_OF_FITS if name.startswith("fit") else RELATIVE
+            lines += [name + line for line in differences(old, new, relative=relative)]
     return sorted(lines)
 
 

@@ -47,9 +47,17 @@ from runcard.calibrate.numbers import Fitted, finite_or_none, mean_interval, ove
 from runcard.calibrate.placing import Placed, of_placed, place_incidents
 from runcard.calibrate.rates import RateFit, fit_rates, total_rates
 from runcard.calibrate.sent import BusyFit, SentFit, fit_busy, fit_sent
-from runcard.calibrate.strays import Strays, find_strays
+from runcard.calibrate.strays import CLEAR, Strays, find_strays
 from runcard.calibrate.trips import Paths, find_paths, link_classes, minutes_between
-from runcard.calibrate.turnout import LEAST_TIMES, TOGETHER, TogetherFit, TurnoutFit, fit_together, fit_turnout
+from runcard.calibrate.turnout import (
+    LEAST_TIMES,
+    TOGETHER,
+    TogetherFit,
+    TurnoutFit,
+    fit_together,
+    fit_turnout,
+    without_strays,
+)
 from runcard.city.aprons import without_aprons
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import City, Standard
@@ -92,6 +100,8 @@ class DrivingData:
     """[drive] mean minutes in the fitted city, the start included."""
     paired: NDArray[np.bool_]
     """[drive] whether shared delay is found from it, too: no clear stray."""
+    of_route: Floats
+    """[drive] the chance of being of its route and no stray."""
     strays: Strays | None
     """Drives that have nothing to do with their route, if the log shows that there are some."""
 
@@ -235,13 +245,14 @@ def fit_city(
     drives = data.drives
     # Units that are on the road leave at once: a few of them would make turnout much more variable.
     away = is_away(roads, log, placed, station, scale_minutes=driving.scale_minutes)
-    turnout, together = _fit_turnouts(log, station, away)
+    turnout, together = _fit_turnouts(log, station, away, data)
     shared = _fit_shared(log, placed, data, driving, roads, together)
     if data.strays is not None:
+        few = ".0%" if data.strays.share >= 0.01 else ".2%"
         notes.append(
-            f"about {data.strays.share:.0%} of the drives are strays: they fit no route, as those of units that were "
-            "not at home. Which ones nobody can tell; the numbers of driving are those of all drives, and their "
-            "intervals are wide enough for the drives from home alone"
+            f"about {data.strays.share:{few}} of the drives are strays: they fit no route, as those of units that were "
+            "not at home. Which ones nobody can tell; the numbers of turnout and driving are those of all drives, and "
+            "their intervals are wide enough for the drives from home alone"
         )
     if drives.unknown_home:
         notes.append(f"{drives.unknown_home:,} drives of units without a known station are not used")
@@ -339,11 +350,18 @@ def _fit_driving(city: City, log: Log, placed: Placed, station: Ints) -> tuple[D
     strays = find_strays(drives.minutes[used], by_class[used], found)
     counted = used.copy()
     counted[used] = found.counted
-    paired = counted.copy()
+    of_route = np.full(len(used), 1.0 if strays is None else 1.0 - strays.share)
     if strays is not None:
-        paired[used] &= ~strays.clear
+        of_route[used] = strays.chance
     data = DrivingData(
-        drives, counted, path.ravel().astype(np.int64), paths, found.mean(by_class), paired=paired, strays=strays
+        drives,
+        counted,
+        path.ravel().astype(np.int64),
+        paths,
+        found.mean(by_class),
+        paired=counted & (of_route > CLEAR),
+        of_route=of_route,
+        strays=strays,
     )
     return found, data, roads
 
@@ -461,18 +479,22 @@ def _span(seconds: int) -> str:
 
 
 def _fit_turnouts(
-    log: Log, station: Ints, away: NDArray[np.bool_]
+    log: Log, station: Ints, away: NDArray[np.bool_], data: DrivingData
 ) -> tuple[dict[str, TurnoutFit], dict[str, TogetherFit]]:
     """The turnout of each kind, and whether units leave together, without those that were on the road already."""
     rows, (steps, step_minutes) = log.responses, log.steps_between("dispatched", "en_route")
     turnout, together = {}, {}
+    home = np.full(len(rows), 1.0 if data.strays is None else 1.0 - data.strays.share)
+    home[data.drives.response] = data.of_route
     for number, kind in enumerate(log.kinds):
         own = np.flatnonzero((rows["kind"] == number) & np.isfinite(steps) & ~away)
         if len(own) >= LEAST_TIMES:
             times, sent, incident = steps[own].astype(np.int64), rows["dispatched"][own], rows["incident"][own]
             pairs = pairs_of_a_station(incident, station[own], sent)
             at_once = sent[pairs[:, 0]] == sent[pairs[:, 1]]
-            turnout[kind] = fit_turnout(times, step_minutes, incident)
+            fit = fit_turnout(times, step_minutes, incident)
+            without = None if data.strays is None else without_strays(fit, times, step_minutes, home[own])
+            turnout[kind] = replace(fit, without_strays=without)
             minutes = np.asarray(times * step_minutes, np.float64)
             together[kind] = fit_together(minutes, pairs, at_once, step_minutes, incident)
     return turnout, together
@@ -587,29 +609,13 @@ def _time_numbers(
 ) -> list[Fitted]:
     found = []
     for kind, of in turnout.items():
-        mean, half = of.mean_minutes, of.mean_half
-        found.append(
-            Fitted(
-                f"turnout.{kind}.mean_minutes",
-                mean,
-                max(0.0, mean - half),
-                mean + half,
-                of.num_times,
-                "responses",
-                of.model,
-            )
-        )
+        name = f"turnout.{kind}"
+        mean, cv = of.without_strays or (None, None)
+        low, high, note = _widened(of.mean_minutes, of.mean_half, mean, of.model)
+        found.append(Fitted(f"{name}.mean_minutes", of.mean_minutes, low, high, of.num_times, "responses", note))
         if of.cv is not None:
-            found.append(
-                Fitted(
-                    f"turnout.{kind}.cv",
-                    of.cv,
-                    max(0.0, of.cv - of.cv_half),
-                    of.cv + of.cv_half,
-                    of.num_times,
-                    "responses",
-                )
-            )
+            low, high, note = _widened(of.cv, of.cv_half, cv)
+            found.append(Fitted(f"{name}.cv", of.cv, low, high, of.num_times, "responses", note))
         found.append(_together_number(f"turnout.{kind}.shared", together[kind]))
     rows = (
         ("start_minutes", driving.start_minutes, driving.start_half, "of every drive, besides the road"),
@@ -620,11 +626,7 @@ def _time_numbers(
         ("scale_minutes", driving.scale_minutes, driving.scale_half, "variance per minute of driving"),
     )
     for place, (name, value, half, note) in enumerate(rows):
-        low = high = value
-        if strays is not None:
-            without = float(strays.numbers[place])
-            low, high, note = min(low, without), max(high, without), f"{note}; without strays {without:.3g}"
-        low, high = max(0.0, low - half), high + half
+        low, high, note = _widened(value, half, None if strays is None else float(strays.numbers[place]), note)
         found.append(Fitted(f"driving.{name}", value, low, high, driving.num_trips, "drives", note))
     note = "too few pairs drove together to tell: 0 is taken"
     if driving.step_minutes > COARSE_MINUTES:
@@ -637,6 +639,13 @@ def _time_numbers(
             note += f"; without strays {min(1.0, strays.dilution * shared.value):.2f}"
     found.append(Fitted("shared_delay", shared.value, shared.low, shared.high, shared.num_pairs, "pairs", note))
     return found
+
+
+def _widened(value: float, half: float, without: float | None, note: str = "") -> tuple[float, float, str]:
+    """The ends of an interval that holds what there is without strays, too, if that is known; and the note with it."""
+    ends = [value] if without is None else [value, without]
+    words = [note] * bool(note) + [f"without strays {end:.3g}" for end in ends[1:]]
+    return max(0.0, min(ends) - half), max(ends) + half, "; ".join(words)
 
 
 def _together_number(name: str, together: TogetherFit) -> Fitted:

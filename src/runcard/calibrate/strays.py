@@ -51,8 +51,8 @@ class Strays:
     share: float
     numbers: Floats
     """s, then b, then θ."""
-    clear: NDArray[np.bool_]
-    """[trip] whether it surely is one."""
+    chance: Floats
+    """[trip] h; up to `CLEAR` it surely is a stray."""
     dilution: float
     """What the shared delay of drives that count, and are no clear strays, has to be multiplied by; at least 1."""
 
@@ -94,7 +94,7 @@ def find_strays(minutes: Floats, by_class: Floats, driving: DrivingFit) -> Stray
     own = driving.counted & (chance > CLEAR)
     spread = float(((minutes - of_all)[own] ** 2).sum() / of_all[own].sum())
     dilution = max(1.0, spread / scale / float(chance[own].mean()) ** 2)
-    return Strays(share, np.array([max(0.0, numbers[0]), *numbers[1:], scale]), chance <= CLEAR, dilution)
+    return Strays(share, np.array([max(0.0, numbers[0]), *numbers[1:], scale]), chance, dilution)
 
 
 def _densities(

@@ -23,6 +23,13 @@ were sent at the same moment, because they then began at the same place between 
     ρ = Σ (u_1 u_2 - c) / Σ {(u_1² + u_2²) / 2 - c}
 
 is 1 if they leave together and 0 if not. They are taken to leave together if ρ is nearer to 1 for sure.
+
+**Strays.** Of units that were somewhere else when they were sent (`strays.py`) many are on the road, and leave at once.
+With h the chance that a unit came from home, given how long it drove, its turnout is taken to have the law
+
+    h × (the law of those from home) + (1 - h) × gamma,
+
+both by likelihood. The numbers of a city stay those of all units; intervals are widened to hold those from home.
 """
 
 from dataclasses import dataclass
@@ -51,6 +58,14 @@ DIFFERENCE: Final = 1e-3
 """Of logarithms, for derivatives."""
 LEAST_CURVE: Final = 1.0
 """With less, the standard error of a logarithm would be more than 1."""
+AT_ONCE: Final = 0.1
+"""The mean of those that were elsewhere, at first, as a part of that of all."""
+SURE: Final = 10.0
+"""Gain in log likelihood beyond one law for all; where all leave alike, chance gains about 1."""
+LEAST_WEIGHT: Final = 1e-6
+"""Of a time of one step, so that there always is one."""
+SETTLED: Final = 1e-2
+MOST_ROUNDS: Final = 30
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,6 +84,8 @@ class TurnoutFit:
     num_times: int
     better_than: tuple[tuple[str, float], ...]
     """The other laws, and by how much their AIC is larger."""
+    without_strays: tuple[float, float] | None = None
+    """Mean and variation of the units from home, where others surely leave otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +114,40 @@ def fit_turnout(steps: Ints, step_minutes: float, incident: Ints) -> TurnoutFit:
         return TurnoutFit(best, mean, half, None, 0.0, len(steps), others)
     cv = exp(logarithms[1])
     return TurnoutFit(best, mean, half, cv, float(halves[1]) * cv, len(steps), others)
+
+
+def without_strays(fit: TurnoutFit, steps: Ints, step_minutes: float, home: Floats) -> tuple[float, float] | None:
+    """Mean and variation of the turnouts of units that came from home, given the chance [time] that each did.
+
+    None if the log does not show that the others leave otherwise.
+    """
+    if fit.mean_minutes <= 0.0:
+        return None
+    logarithms, model, num = np.log([fit.mean_minutes, fit.cv or 1.0]), fit.model, int(steps.max()) + 1
+
+    def chances(model: str, logarithms: Floats) -> Floats:
+        return np.asarray(np.exp(_log_chances(model, logarithms[: LAWS[model]], num, step_minutes))[steps])
+
+    of_home = chances(model, logarithms)
+    without, before = float(np.log(of_home).sum()), -inf
+    elsewhere = chances("exponential", np.log([AT_ONCE * fit.mean_minutes]))
+    for _ in range(MOST_ROUNDS):
+        mixed = home * of_home + (1.0 - home) * elsewhere
+        gain = float(np.log(mixed).sum()) - without
+        if gain - before < SETTLED:
+            break
+        before, part = gain, home * of_home / mixed
+        counts = np.bincount(steps, part, num).astype(np.float64)
+        fits = {name: _likeliest(name, counts, step_minutes) for name in LAWS}
+        model = max(fits, key=lambda name: fits[name][1] - LAWS[name])
+        logarithms = fits[model][0]
+        of_home = chances(model, logarithms)
+        others = np.bincount(steps, 1.0 - part, num).astype(np.float64)
+        others[1] += LEAST_WEIGHT
+        elsewhere = chances("gamma", _likeliest("gamma", others, step_minutes)[0])
+    if before < SURE:
+        return None
+    return exp(logarithms[0]), exp(logarithms[1]) if LAWS[model] > 1 else 1.0
 
 
 def _log_chances(model: str, logarithms: Floats, num: int, step: float) -> Floats:

@@ -2,6 +2,7 @@
 
 import tracemalloc
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -78,6 +79,31 @@ def test_a_payment_for_no_truck_counts_for_nothing() -> None:
     assert certify(climbed) == before <= optimum(problem)
     climbed.payments.own[0, 1] = np.nan
     assert certify(climbed) == -np.inf
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rounding_is_taken_off_what_is_proven(seed: int) -> None:
+    """Where it does not matter who goes, what is proven is the exact mean of the costs less some rounding, no more."""
+    problem = make_problem([1] * 5, [1, 2, 3] * 20, seed=seed)
+    cost = np.random.default_rng(seed).random(problem.num_points)
+    problem = with_cost(problem, np.where(np.isfinite(problem.cost), cost, np.inf))
+    rates = [Fraction(rate) for rate in problem.incidents_per_day.tolist()]
+    exact = sum(rate * Fraction(each) for rate, each in zip(rates, cost.tolist(), strict=True)) / sum(rates)
+    for proven in (certify(Ascent(problem, find_neighbourhoods(problem, 3), 1)), proven_by_cheapest(problem)):
+        assert 0 <= exact - Fraction(proven) < 1e-10
+
+
+@pytest.mark.parametrize("steep", [-10.0, 10.0])
+def test_values_that_rise_with_the_level_prove_nothing_by_levels_left_out(
+    steep: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Levels that are left out may cost as much as values differ: what the others gain by that is not proven."""
+    monkeypatch.setattr(ascent, "RARE", 0.1)
+    problem = make_problem([1] * 6, [1, 2, 1], load=1.0, seed=1)
+    climbed = Ascent(problem, find_neighbourhoods(problem, 3), 1)
+    climbed.values[:] = steep * np.arange(climbed.values.shape[1])[:, None]
+    assert climbed.values.shape[1] < 7
+    assert certify(climbed) <= optimum(problem)
 
 
 def test_values_that_get_lost_on_the_way_do_not_lose_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,6 +357,7 @@ def test_no_more_memory_is_taken_than_was_said(
     with pytest.raises(SizeError):
         lower_bound(problem, neighbourhood=size, steps=3, threads=1)
     monkeypatch.undo()
+    lower_bound(problem, neighbourhood=size, steps=1, threads=1)  # kernels are compiled or loaded here
     tracemalloc.start()
     lower_bound(problem, neighbourhood=size, steps=3, threads=1)
     peak = tracemalloc.get_traced_memory()[1]

@@ -1,5 +1,7 @@
 """Every number of a report is that of a comparison or a simulation."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 
@@ -16,13 +18,15 @@ from runcard.outputs.report.solved import (
     RECOMMENDED,
     Effort,
     _simulated_gain,
+    _sure_fewer,
+    _sure_gain,
     incidents_for,
     policy_for,
     solved_city,
 )
 from runcard.policy.department import solve_department
 from runcard.simulate.department import simulate_department
-from runcard.simulate.result import ratio_interval
+from runcard.simulate.result import Interval, ratio_interval
 
 NAMES = (CLOSEST, CARD, RECOMMENDED)
 
@@ -156,3 +160,13 @@ def test_nobody_avoids_more_than_all() -> None:
     first, own = np.array([1.0, 1.0, 2.0, 1.0]), np.array([0.0, 0.9, 0.0, 0.0])
     assert ratio_interval(first - own, first).high > 1.0
     assert _simulated_gain(first, own).high == 1.0
+
+
+@pytest.mark.parametrize("missed", [(0.1, 0.08, 0.11), (0.3, 0.25, 0.4), (0.2, 0.2, 0.2), (0.0, 0.0, 0.01)])
+def test_what_is_sure_is_what_the_ends_of_both_intervals_allow(missed: tuple[float, float, float]) -> None:
+    """No more than the worst and the best of the four pairs of ends, and no less: of misses, and of their part."""
+    first, other = Interval(0.2, 0.18, 0.23), Interval(*missed)
+    pairs = [(before, after) for before in (first.low, first.high) for after in (other.low, other.high)]
+    gains, fewer = [1.0 - after / before for before, after in pairs], [before - after for before, after in pairs]
+    assert astuple(_sure_gain(first, other)) == pytest.approx((1.0 - other.mean / 0.2, min(gains), max(gains)))
+    assert astuple(_sure_fewer(first, other)) == pytest.approx((0.2 - other.mean, min(fewer), max(fewer)))

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import runcard
-from runcard.city import demo_city, generate_grid
+from runcard.city import Driving, Outside, demo_city, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
 from runcard.outputs.whatif.candidates import OneMoreCity
@@ -54,6 +54,17 @@ def test_the_guess_is_exact_for_one_truck_and_hardly_any_incidents() -> None:
     place = ground.candidates(anywhere=True)[-1]
     changed = runcard.evaluate(runcard.solve(dispatch_problem(ground.with_unit_at(place)), "closest-first"))
     assert guess.costs([place])[0] == pytest.approx(changed.cost, rel=1e-5)
+
+
+def test_the_new_unit_takes_over_its_part_of_the_work() -> None:
+    """Where only who is from outside is late, the guess is that all are busy, each N/(N + 1) times as much as now."""
+    city = replace(generate_grid(side=3, num_stations=3, load=0.3, seed=1), driving=Driving("gamma", cv=0.0))
+    city = replace(city, target_minutes=100.0, outside=Outside(200, 1.0), trucks_per_incident=1)
+    ground, busy = OneMoreCity(city, "truck"), np.array([0.2, 0.5, 0.6])
+    guess = FirstGuess(ground.base, busy)
+    assert guess.today() == pytest.approx(busy.prod(), rel=1e-12)
+    shrunk = 0.75 * np.append(busy, busy.mean())
+    assert guess.costs(ground.candidates(anywhere=True)) == pytest.approx(shrunk.prod(), rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["engine", "ladder"])

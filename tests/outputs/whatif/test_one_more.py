@@ -1,10 +1,12 @@
 """Where one more unit should stand: against every place solved from scratch, and against find_effect."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.departments import random_department
 from tests.town import plain_town
 from tests.weeks import with_days
@@ -20,6 +22,7 @@ from runcard.outputs.whatif import one_more
 from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
 from runcard.outputs.whatif.changes import Add
 from runcard.outputs.whatif.effect import find_effect
+from runcard.outputs.whatif.first_guess import FirstGuess
 from runcard.outputs.whatif.one_more import rank_one_more
 from runcard.outputs.whatif.places import OneMore
 
@@ -80,6 +83,23 @@ def test_a_department_is_ranked_as_by_brute_force(seed: int, kind: str) -> None:
     city = random_department(seed)
     found = rank_one_more(city, kind, anywhere=True, top=2)
     check_against_brute_force(found, true_costs(city, kind, anywhere=True))
+
+
+@pytest.mark.parametrize("top", [2, 5])
+def test_none_of_the_best_is_ruled_out_by_better_ones(top: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of places one at a time, the worst and then from the best on, as many are solved in full as are asked for."""
+    city = generate_grid(side=4, num_stations=3, load=0.1, seed=2, gamma=0.35)
+    true = true_costs(city, "truck", anywhere=True)
+    worst = max(true, key=true.__getitem__)
+
+    def guess(_: FirstGuess, places: Sequence[Candidate], told: object) -> NDArray[np.float64]:
+        return np.array([-1.0 if one.place == worst else true[one.place][0] for one in places])
+
+    monkeypatch.setattr("runcard.outputs.whatif.one_more_exact.ROUND", 1)
+    monkeypatch.setattr(FirstGuess, "costs", guess)
+    found = rank_one_more(city, anywhere=True, top=top)
+    check_against_brute_force(found, true)
+    assert found.counts["ruled_out"] > 0
 
 
 @pytest.mark.parametrize("objective", [Objective("minutes"), Objective("late+minutes", 0.05)])
@@ -261,12 +281,16 @@ def test_progress_is_told() -> None:
 
 
 def test_a_solve_that_gives_up_has_a_bound_above_the_limit() -> None:
-    """Above the optimum nothing is given up; below it, the lower bound ends above the limit, in fewer steps."""
+    """Above the optimum nothing is given up; below it, the lower bound ends above the limit, in fewer steps.
+
+    What was given up has not converged.
+    """
     problem = dispatch_problem(generate_grid(side=5, num_stations=5, load=0.1, seed=1, gamma=0.35))
     solve = partial(solve_optimal, problem, tolerance=1e-9)
     exact = solve()
     assert solve(give_up_above=1.01 * exact.upper).converged
     early = solve(give_up_above=0.7 * exact.lower)
+    assert not early.converged
     assert early.lower > 0.7 * exact.lower
     assert early.lower <= exact.upper
     assert early.upper >= exact.lower
