@@ -60,11 +60,11 @@ def compare(
     from runcard.city.files import read_city
     from runcard.city.model import Objective
     from runcard.cli.progress import Report
-    from runcard.cli.show_comparison import print_comparison, print_weights
+    from runcard.cli.show_comparison import print_weights
     from runcard.cli.show_department import print_department
     from runcard.cli.show_week import print_week
     from runcard.cli.terminal import make_console, print_json
-    from runcard.outputs.compare import DEFAULT_POLICIES, Comparison, compare_policies
+    from runcard.outputs.compare import DEFAULT_POLICIES
     from runcard.outputs.curve import draw_curve
     from runcard.outputs.department_comparison import DepartmentComparison, compare_department
     from runcard.outputs.map import check_picture_file
@@ -92,13 +92,11 @@ def compare(
         )
     if kind is not None or weights is not None:
         given = given.of_kind(kind)
-    found: Comparison | DepartmentComparison | WeightComparison | WeekComparison
+    found: DepartmentComparison | WeightComparison | WeekComparison
     with Report(given.objective if numbers is None else Objective("late+minutes")) as report:
         options = replace(options, progress=report.bounds)
         if numbers is None and given.has_periods:
             found = compare_week(given, WEEK_POLICIES if names is None else names, options, steps=report)
-        elif numbers is None and given.plain:
-            found = compare_policies(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
         elif numbers is None:
             found = compare_department(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
         else:
@@ -108,9 +106,7 @@ def compare(
     if as_json:
         print_json(found.document())
     else:
-        if isinstance(found, Comparison):
-            print_comparison(found)
-        elif isinstance(found, DepartmentComparison):
+        if isinstance(found, DepartmentComparison):
             print_department(found)
         elif isinstance(found, WeekComparison):
             print_week(found)

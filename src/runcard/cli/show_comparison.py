@@ -17,13 +17,6 @@ from runcard.plan.words import certainty, in_decimals
 EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Print the policies side by side, and then the stations."""
-    make_console().print(city_line(comparison.city), style="bold")
-    print_files(result.choice for result in comparison.results)
-    print_results(comparison)
-
-
 def print_results(comparison: Comparison) -> None:
     """Print what policies achieve, and the stations."""
     console = make_console()

@@ -15,7 +15,6 @@ from runcard.outputs.week_choice import pairs_by_hour
 from runcard.outputs.week_comparison import WeekComparison
 from runcard.plan.words import certainty, in_decimals, incidents_a_day
 from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Simulation
 
 
 def print_week(comparison: WeekComparison) -> None:
@@ -79,9 +78,7 @@ def period_table(comparison: WeekComparison) -> SplitTable:
     return SplitTable(["policy", *comparison.periods], rows)
 
 
-def print_periods(
-    city: City, found: Sequence[Simulation | DepartmentSimulation], choices: Sequence[PolicyChoice]
-) -> None:
+def print_periods(city: City, found: Sequence[DepartmentSimulation], choices: Sequence[PolicyChoice]) -> None:
     """Print what knowing the hour gains in each simulation, and which scenarios have rates of their own."""
     if not city.has_periods:
         return

@@ -55,7 +55,8 @@ class DepartmentComparison:
     @property
     def failed(self) -> list[str]:
         """The policies that did not converge, with their kind."""
-        return [f"{name} ({kind})" for kind, comparison in self.kinds.items() for name in comparison.failed]
+        kinds = {kind: "" if self.city.plain else f" ({kind})" for kind in self.kinds}
+        return [f"{name}{kinds[kind]}" for kind, comparison in self.kinds.items() for name in comparison.failed]
 
     @property
     def names(self) -> list[str]:
@@ -109,9 +110,12 @@ class DepartmentComparison:
     def document(self) -> dict[str, Any]:
         """The comparison as plain values, ready for JSON; fractions are fractions, not percentages.
 
-        Of each policy: what all kinds add up to, every standard, and what each kind does by itself.
+        Of each policy: what all kinds add up to, every standard, and what each kind does by itself. Of a plain city:
+        what its one kind does.
         """
         by_kind = {kind: comparison.document() for kind, comparison in self.kinds.items()}
+        if self.city.plain:
+            return next(iter(by_kind.values()))
         objective = {} if self.city.objective == LATE else {"objective": next(iter(by_kind.values()))["objective"]}
         policies = []
         for number, result in enumerate(self.results):
@@ -156,7 +160,7 @@ def compare_department(
 ) -> DepartmentComparison:
     """The comparison of policies for every kind of a city."""
     for kind in city.kinds:  # before any work
-        check_states(city.of_kind(kind).trucks, kind=kind)
+        check_states(city.of_kind(kind).trucks, kind=city.said(kind))
     found = {}
     for kind in city.kinds:
         named = steps if len(city.kinds) == 1 else NamedSteps(steps, kind)

@@ -12,7 +12,6 @@ from runcard.plan.plan import problems_of_periods
 from runcard.policy.solve import check_size
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Simulation
 
 WEEK_POLICIES: Final = ("closest-first", f"optimal{OF_WEEK}", "optimal")
 """Those of a city with periods, where none are named."""
@@ -58,7 +57,7 @@ def pairs_by_hour(choices: Sequence[PolicyChoice]) -> list[tuple[int, int]]:
     ]
 
 
-def hour_gains(city: City, found: Simulation | DepartmentSimulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
+def hour_gains(city: City, found: DepartmentSimulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
     """What knowing the hour gains in a simulation, as plain values, for JSON; nothing in a city without periods."""
     if not city.has_periods:
         return {}

@@ -162,7 +162,7 @@ class WeekComparison:
 
     def document(self) -> dict[str, Any]:
         """The comparison as plain values, ready for JSON; fractions are fractions, not percentages."""
-        by_period = {period: self._of_period(one) for period, one in self.periods.items()}
+        by_period = {period: one.document() for period, one in self.periods.items()}
         first = next(iter(by_period.values()))
         objective = {"objective": first["objective"]} if "objective" in first else {}
         policies = []
@@ -193,10 +193,6 @@ class WeekComparison:
             for blind, knowing, gain in self.knowing_the_hour
         ]
         return {"city": self.city.name} | objective | {"policies": policies, "knowing_the_hour": gains}
-
-    def _of_period(self, one: DepartmentComparison) -> dict[str, Any]:
-        """The document of a period, as that of a city without periods."""
-        return next(iter(one.kinds.values())).document() if self.city.plain else one.document()
 
 
 def compare_week(

@@ -39,15 +39,16 @@ class DepartmentSimulation:
     @property
     def names(self) -> tuple[str, ...]:
         """What each policy is called."""
-        return tuple(result.name for result in self._first.policies)
+        return tuple(result.name for result in self.first.policies)
 
     @property
     def num_incidents(self) -> int:
         """The incidents of the city in all batches, each counted once."""
-        return sum(batch.of_city for batch in self._first.policies[0].batches)
+        return sum(batch.of_city for batch in self.first.policies[0].batches)
 
     @property
-    def _first(self) -> Simulation:
+    def first(self) -> Simulation:
+        """What its first kind does: all there is in a plain city."""
         return next(iter(self.kinds.values()))
 
     def _misses(self, number: int) -> Misses:
