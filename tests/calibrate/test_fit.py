@@ -26,6 +26,7 @@ from runcard.calibrate.mapping import LogMapping, read_mapping
 from runcard.city import City, Period, Standard, read_city, write_city
 from runcard.city.aprons import is_apron, without_aprons
 from runcard.city.model import Driving, Turnout
+from runcard.city.periods import ALWAYS
 from runcard.errors import InputError
 
 DAY_SHARE = 15 * 1.3 / 24.0 + 9 * 0.5 / 24.0
@@ -235,7 +236,7 @@ def test_numbers_are_overruled(small_log: Log) -> None:
 
 def test_periods_are_found_kept_or_left_out(small_log: Log) -> None:
     """Without periods there are none, given ones keep their hours, and a short log says that it cannot tell."""
-    assert fit_city(road_city(), small_log, periods="none").city.periods == ()
+    assert fit_city(road_city(), small_log, periods="none").city.periods == (ALWAYS,)
     hours = tuple(range(84)), tuple(range(84, 168))
     given = tuple(Period(name, own) for name, own in zip(("first", "second"), hours, strict=True))
     found = fit_city(road_city(), small_log, periods=given)
@@ -244,7 +245,7 @@ def test_periods_are_found_kept_or_left_out(small_log: Log) -> None:
     from runcard.calibrate.backtest import _cut
 
     short_fit = fit_city(road_city(), _cut(small_log, short))
-    assert short_fit.city.periods == ()
+    assert short_fit.city.periods == (ALWAYS,)
     assert short_fit.notes[0].startswith("no periods of the week: the log has only ")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.departments import grid_department
 
 from runcard.city import City, Period, generate_grid, read_city, write_city
-from runcard.city.periods import format_hours, hour_of_week, parse_hours, parse_time
+from runcard.city.periods import ALWAYS, format_hours, hour_of_week, parse_hours, parse_time
 from runcard.errors import CityError, InputError
 from runcard.mdp.fingerprint import city_fingerprint
 
@@ -103,6 +103,8 @@ def test_one_period_is_no_period() -> None:
     assert replace(city, periods=(Period("all", WEEK, 1.3),)).in_period("all") == city
     equal = replace(city, periods=(Period("day", DAY, 0.7), Period("night", NIGHT, 0.7)))
     assert equal.in_period("night") == city
+    assert city.periods == (ALWAYS,)
+    assert city.in_period("always") == city == replace(city, periods=city.periods)
 
 
 def test_every_time_has_its_period() -> None:
@@ -154,8 +156,7 @@ def test_unknown_periods_are_refused() -> None:
         with_periods(city).in_period("nigt")
     with pytest.raises(InputError, match="this city has none"):
         city.in_period("day")
-    with pytest.raises(InputError, match="expected a city with periods"):
-        city.period_at(datetime(2017, 1, 2))
+    assert city.period_at(datetime(2017, 1, 2)) == ALWAYS
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_a_type_column_without_incident_types_is_only_a_column(tmp_path: Path, s
     text = (folder / "demand.csv").read_text().splitlines()
     (folder / "demand.csv").write_text("\n".join([f"{text[0]},type", *(f"{line},shop" for line in text[1:])]) + "\n")
     city = read_city(folder)
-    assert city.is_plain
+    assert city.plain
     assert city.kinds == ("truck",)
     assert [replace(point, type="") for point in city.demand] == list(small_city.demand)
 

@@ -1,14 +1,13 @@
 """Every command on a city with periods of the week."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.departments import grid_department
-from tests.weeks import ALL_WEEK, with_days, with_days_by_type
+from tests.weeks import with_days, with_days_by_type
 
-from runcard.city import Period, generate_grid, read_city, write_city
+from runcard.city import generate_grid, read_city, write_city
 from runcard.cli import main
 from runcard.outputs.week_comparison import compare_week
 
@@ -149,17 +148,6 @@ def test_stress_says_which_scenarios_have_rates_of_their_own(run, folder: Path) 
     assert "evening has rates of its own, in place of those of the periods." in ran.out
     assert "paper has rates" not in ran.out
     assert "Knowing the hour in paper: " in ran.out
-
-
-def test_one_period_is_the_city_without(run, folder: Path, tmp_path: Path) -> None:
-    """With one period all week, simulate prints the very numbers of the city without periods."""
-    plain = read_city(folder).of_week
-    one = write_city(replace(plain, periods=(Period("all", ALL_WEEK, 2.0),)), tmp_path / "one")
-    line = ("--policies", "closest-first,optimal", "--incidents", "2000", "--json")
-    found = json.loads(run("simulate", one, *line).out)
-    expected = json.loads(run("simulate", write_city(plain, tmp_path / "plain"), *line).out)
-    assert found.pop("knowing_the_hour") == []
-    assert found == expected
 
 
 def test_lateness_and_maps_work(run, folder: Path, file: Path, tmp_path: Path) -> None:

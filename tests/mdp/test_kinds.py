@@ -244,20 +244,6 @@ def test_splitting_a_type_into_two_identical_ones_changes_nothing() -> None:
             assert found["other", *key[1:]] == pytest.approx(one.miss_fraction, rel=1e-9)
 
 
-def test_one_kind_written_both_ways_is_one_problem() -> None:
-    """A roster of one kind, and the same number of trucks at each station, give the same costs, rates and teams."""
-    city = random_department(3)
-    plain = replace(
-        city.of_kind("engine"), units=(), standards=(), busy_minutes=50.0, target_minutes=3.0, trucks_per_incident=2
-    )
-    roster = replace(plain, units=city.of_kind("engine").units)
-    one, other = dispatch_problem(plain), dispatch_problem(roster)
-    for name in ("trucks", "incidents_per_day", "trucks_needed", "cost", "order"):
-        assert np.array_equal(getattr(one, name), getattr(other, name))
-    assert one.returns_per_day == other.returns_per_day
-    assert one.fingerprint != other.fingerprint  # its answers name units
-
-
 def test_the_kind_must_be_one_that_incidents_need() -> None:
     """Of a city with several kinds there is no one problem, and none of a kind that is not there."""
     city = random_department(4)

@@ -143,7 +143,7 @@ def test_late_fractions_by_rule(objective: Objective) -> None:
     for result in compare_policies(city, ["closest-first", "optimal"]).results:
         problem, evaluation = result.policy.problem, result.evaluation
         assert list(result.late_by_rule) == [f"1 of 2 in {city.target_minutes:g} min", "2 of 3 in 9 min"]
-        for one, (rule, late) in zip(result.rules, result.late_by_rule.items(), strict=True):
+        for one, (rule, late) in zip(result.standards, result.late_by_rule.items(), strict=True):
             points = [j for j, point in enumerate(city.demand) if city.rule_of(point) == rule]
             expected = 0.0
             for f, idle in enumerate(np.ndindex(*(problem.trucks + 1))):

@@ -98,13 +98,13 @@ def test_knowing_the_rates_is_never_worse_than_the_optimum(grid: City, name: str
 
 
 def test_one_period_is_the_department(grid: City) -> None:
-    """With one period all week, the week has the very problem of the city without periods."""
+    """With one period all week, or none, the week has the very problem of the city without periods."""
     plain = replace(grid, periods=())
-    week = solve(replace(plain, periods=(Period("all", ALL_WEEK, 1.3),)))
     expected = solve(plain)
-    found = week.in_period("all").fleets[0].policy
-    assert found.problem.fingerprint == expected.fleets[0].problem.fingerprint
-    assert np.array_equal(found.stored().arrays["value"], expected.fleets[0].policy.stored().arrays["value"])
+    for name, city in (("all", replace(plain, periods=(Period("all", ALL_WEEK, 1.3),))), ("always", plain)):
+        found = solve(city).in_period(name).fleets[0].policy
+        assert found.problem.fingerprint == expected.fleets[0].problem.fingerprint
+        assert np.array_equal(found.stored().arrays["value"], expected.fleets[0].policy.stored().arrays["value"])
 
 
 def test_what_is_no_week_is_refused(grid: City) -> None:

@@ -337,7 +337,7 @@ def test_unknown_and_conflicting_scenarios_are_refused(words: str, message: str)
         ),
         (
             "[[shift]]\nunit = 'E1'\noff_hours = [1, 2]",
-            "expected a unit of the city in shift, got E1; it has no unit.csv",
+            "expected a unit of the city in shift, got E1",
         ),
         ("busy.by_type = true", "with busy.by_type, got none"),
         ("turnout.shared = true", "expected turnout.mean_minutes > 0 with turnout.shared, got 0"),

@@ -10,7 +10,7 @@ from tests.town import plain_town
 from runcard.errors import InputError
 from runcard.simulate.department import simulate_plans
 from runcard.simulate.engine import check_scenario
-from runcard.simulate.shifts import roster_of, shifts_of, station_numbers, truck_numbers, trucks_of
+from runcard.simulate.shifts import shifts_of, station_numbers, truck_numbers, trucks_of
 
 from .cases import department_of, department_policies, plan_by_kind, scenario_of, small_city
 
@@ -56,10 +56,11 @@ def test_a_unit_that_is_off_goes_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_city_without_a_roster_has_its_trucks_in_the_order_of_stations() -> None:
-    """The trucks of a plain city are of one kind, without ids."""
+    """The trucks of a plain city are of one kind, and are called after their stations."""
     city = small_city(num_stations=2, trucks_per_station=2)
-    assert [unit.station_id for unit in roster_of(city)] == ["s0", "s0", "s1", "s1"]
-    assert {(unit.unit_id, unit.kind) for unit in roster_of(city)} == {("", "truck")}
+    assert [unit.station_id for unit in city.units] == ["s0", "s0", "s1", "s1"]
+    assert {unit.kind for unit in city.units} == {"truck"}
+    assert [unit.unit_id for unit in city.units] == ["s0-1", "s0-2", "s1-1", "s1-2"]
     assert trucks_of(city, "truck") == [0, 1, 2, 3]
 
 
@@ -90,14 +91,14 @@ def test_a_unit_keeps_its_number_in_a_changed_city() -> None:
     roster.insert(1, replace(roster[0], unit_id="new"))
     changed = replace(city, units=tuple(roster), stations=tuple(replace(one, trucks=0) for one in city.stations))
     number = {
-        roster_of(of)[u].unit_id: int(own)
+        of.units[u].unit_id: int(own)
         for of, kind in ((city, kind) for kind in kinds)
         for u, own in zip(trucks_of(of, kind), before[kind], strict=True)
     }
     assert sorted(number.values()) == list(range(len(city.units)))
     for kind in kinds:
         numbers = truck_numbers(changed, city, kind).tolist()
-        units = [roster_of(changed)[u].unit_id for u in trucks_of(changed, kind)]
+        units = [changed.units[u].unit_id for u in trucks_of(changed, kind)]
         for unit_id, own in zip(units, numbers, strict=True):
             assert own == number.get(unit_id, own)
             assert unit_id != "new" or own >= len(city.units)

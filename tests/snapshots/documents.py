@@ -115,7 +115,7 @@ def situations(city: City, units: tuple[str, ...]) -> Iterator[Asked]:
     areas = {point.node_id for point in city.demand}
     classes = [point.node_id for point in city.demand]
     for number, point in enumerate(demand):
-        several = not city.standards and classes.count(point.node_id) > 1
+        several = city.plain and classes.count(point.node_id) > 1
         row = 1 if several else None
         type_ = point.type or None
         for busy in (units[:0], units[: 1 + number], units[:-1]):
@@ -124,7 +124,7 @@ def situations(city: City, units: tuple[str, ...]) -> Iterator[Asked]:
     if elsewhere is not None:
         type_ = city.demand[0].type or None
         yield Asked("anywhere", elsewhere, type_, units[:1])
-    row = 1 if not city.standards and classes.count(city.demand[0].node_id) > 1 else None
+    row = 1 if city.plain and classes.count(city.demand[0].node_id) > 1 else None
     yield Asked(
         "moved", city.demand[0].node_id, city.demand[0].type or None, units[:1],
         {units[-1]: city.demand[-1].node_id} if units[1:] else {}, row,
@@ -133,7 +133,7 @@ def situations(city: City, units: tuple[str, ...]) -> Iterator[Asked]:
 
 def names_of_units(city: City) -> tuple[str, ...]:
     """The units of a city; where there is no roster, the id of a station once for each of its trucks."""
-    if city.units:
+    if city.has_roster:
         return tuple(unit.unit_id for unit in city.units)
     return tuple(station.station_id for station in city.stations for _ in range(station.trucks))
 
@@ -195,7 +195,7 @@ def _keep_fit(desk: Desk) -> None:
 
 def _keep_decisions(desk: Desk, file: Path, units: tuple[str, ...]) -> None:
     """Who goes in each situation, and how it is said in the first of them."""
-    times = ["tue 14:00", "sun 03:00"] if desk.city.periods else [None]
+    times = ["tue 14:00", "sun 03:00"] if desk.city.has_periods else [None]
     answers = {}
     for number, time in enumerate(times):
         when = [] if time is None else ["--time", time]
@@ -240,7 +240,7 @@ def _keep_cards(desk: Desk, file: Path) -> None:
     desk.keep_text("cards", "cards", file, "-o", cards, "--incidents", INCIDENTS)
     desk.documents["cards.json"] = lines_of(cards)
     asked = next(situations(desk.city, names_of_units(desk.city)))
-    when = ["--time", "tue 14:00"] if desk.city.periods else []
+    when = ["--time", "tue 14:00"] if desk.city.has_periods else []
     desk.keep_both("decide-by-cards", "decide", cards, *asked.words, *when)
 
 
@@ -256,8 +256,8 @@ def _keep_maps(desk: Desk, file: Path) -> None:
 def _service(desk: Desk, file: Path, units: tuple[str, ...]) -> dict[str, Any]:
     """What the service says of a policy file: who goes, what the explorer draws, and the board."""
     city, answers = desk.city, {}
-    roster = tuple(unit.unit_id for unit in city.units)
-    when = {"time": "2017-01-03T14:00:00"} if city.periods else {}
+    roster = tuple(unit.unit_id for unit in city.units if city.has_roster)
+    when = {"time": "2017-01-03T14:00:00"} if city.has_periods else {}
     with service(file.parent, file.name, time_zone="Europe/Berlin") as client:
         board = client.get("/v1/board").json()
         known = tuple(unit["unit"] for unit in board["units"])

@@ -155,7 +155,7 @@ def backtest(
 ) -> Backtest:
     """The policies on the rest of a log, by name, and what really happened last."""
     city = fit.city
-    if not city.units:
+    if not city.has_roster:
         raise InputError("expected a city with a roster: a replay has to know which unit is where")
     incidents = _incidents(fit, rest)
     start = incidents[0].seconds + WARM_UP_SECONDS if incidents else 0.0
@@ -199,7 +199,6 @@ def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
     of_incident: dict[int, list[int]] = defaultdict(list)
     for place in np.argsort(rows["dispatched"], kind="stable").tolist():
         of_incident[int(rows["incident"][place])].append(place)
-    general = city.busy_minutes
     own_busy = {(one.type, one.kind): one.busy_minutes for one in city.standards if one.busy_minutes is not None}
     times = local_seconds(rest.incidents["time"], rest.time_zone)
     types, found = rest.types or fit.types, []
@@ -220,8 +219,7 @@ def _incidents(fit: Fit, rest: Log) -> list[_Incident]:
         if not known or any(len(sent[kind]) < needed for kind, needed in wanted[name].items()):
             continue
         for kind, needed in wanted[name].items():
-            of_kind = general[kind] if isinstance(general, Mapping) else general
-            mean = 60.0 * own_busy.get((name, kind), of_kind)
+            mean = 60.0 * own_busy.get((name, kind), city.busy_minutes_of(kind))
             times_busy = [mean if one != one else one for one in busy[kind]]
             busy[kind] = times_busy + [mean] * (needed - len(times_busy))
         seconds = float(rest.incidents["time"][number])
@@ -245,8 +243,7 @@ def _replay(
 ) -> list[Mapping[str, tuple[int, ...]]]:
     """[incident] the stations that a policy sends from, by kind."""
     free_at = {unit.unit_id: -np.inf for unit in city.units}
-    numbers = {station.station_id: number for number, station in enumerate(city.stations)}
-    home = {unit.unit_id: numbers[unit.station_id] for unit in city.units}
+    home = {unit.unit_id: city.station_numbers[unit.station_id] for unit in city.units}
     found: list[Mapping[str, tuple[int, ...]]] = []
     for number, one in enumerate(incidents):
         idle = frozenset(unit for unit, until in free_at.items() if until <= one.seconds)

@@ -20,7 +20,7 @@ from runcard.calibrate.sent import SentFit
 from runcard.calibrate.trips import link_classes
 from runcard.calibrate.turnout import TOGETHER, TurnoutFit
 from runcard.city.aprons import with_aprons
-from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT, ONLY_KIND
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import City, DemandPoint, Driving, Standard, Turnout, Unit
 from runcard.city.periods import Period
 from runcard.errors import InputError
@@ -55,11 +55,12 @@ def build_city(
     value = {one.name: one.value for one in numbers}
     overruled = {one.name for one in numbers if one.fitted is not None}
     surely = {one.name: one.low for one in numbers}
-    units = city.units or roster_of(list(homes))
+    units, known = (city.units, city.has_roster) if city.has_roster or not homes else (roster_of(list(homes)), True)
     # Without names of units nobody can tell kinds apart: all trucks are of one.
-    named = {one.kind: one.kind if units else ONLY_KIND for one in sent}
+    named = {one.kind: one.kind if known else units[0].kind for one in sent}
     target = target_minutes or city.target_minutes
-    standards = _standards(rules or city.standards, value, overruled, sent, named, units, target, notes)
+    rules = rules or (() if city.plain else city.standards)
+    standards = _standards(rules, value, overruled, sent, named, units, target, notes)
     answered = [name for name in types if any(one.type == name for one in standards)]
     lost = [name for name in types if name not in answered]
     notes += [f"no kind of units goes to most incidents of type {name}: it is left out" for name in lost]
@@ -71,24 +72,24 @@ def build_city(
                 demand.append(
                     DemandPoint(node_id, float(rates.per_day[place, t]) * value[f"rate.{name}"] / total, type=name)
                 )
-    kinds = tuple(dict.fromkeys(unit.kind for unit in units)) or (ONLY_KIND,)
+    kinds = tuple(dict.fromkeys(unit.kind for unit in units))
+    busy = _busy(value, kinds, named)
     factors = np.array([value[f"driving.factor.{name}"] for name in driving.classes])[driving.group]
     found = replace(
         city,
         links=with_factors(city, factors[link_classes(city)[1]]).links,
-        stations=tuple(replace(station, trucks=0) for station in city.stations) if units else city.stations,
         units=units,
         standards=tuple(standards),
         demand=tuple(demand),
         target_minutes=None,
-        busy_minutes=_busy(value, kinds, named),
+        busy_minutes=busy if known else busy[units[0].kind],
         driving=Driving(
             "gamma", route_seed=city.driving.route_seed, scale_minutes=max(value["driving.scale_minutes"], LEAST_SCALE)
         ),
-        turnout=city.turnout if units else _turnout(city, value, surely, turnout, next(iter(turnout), "")),
+        turnout=city.turnout if known else _turnout(city, value, surely, turnout, next(iter(turnout), "")),
         turnout_by_kind={
             **{kind: law for kind, law in city.turnout_by_kind.items() if kind in kinds},
-            **{kind: _turnout(city, value, surely, turnout, kind) for kind in kinds if units and kind in turnout},
+            **{kind: _turnout(city, value, surely, turnout, kind) for kind in kinds if known and kind in turnout},
         },
         shared_delay=min(1.0, max(0.0, value["shared_delay"])),
         periods=() if periods is None else _periods(value, periods, answered),
@@ -115,7 +116,7 @@ def _standards(
     target: float | None,
     notes: list[str],
 ) -> list[Standard]:
-    own = {unit.kind for unit in units} or {ONLY_KIND}
+    own = {unit.kind for unit in units}
     found = []
     for one in sent:
         kind, name = named[one.kind], one.type or "incident"
@@ -163,14 +164,12 @@ def _standards(
     return list(unique.values())
 
 
-def _busy(value: Mapping[str, float], kinds: Sequence[str], named: Mapping[str, str]) -> float | dict[str, float]:
+def _busy(value: Mapping[str, float], kinds: Sequence[str], named: Mapping[str, str]) -> dict[str, float]:
     listed = dict.fromkeys((*named, *kinds))
     of_kind = {named.get(kind, kind): value[name] for kind in listed if (name := f"busy_minutes.{kind}") in value}
     if not of_kind:
         raise InputError("expected times at which units were free again, to know how long they are busy, got none")
     mean = sum(of_kind.values()) / len(of_kind)
-    if kinds == (ONLY_KIND,):
-        return mean
     return {kind: of_kind.get(kind, mean) for kind in kinds}
 
 

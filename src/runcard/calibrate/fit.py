@@ -26,7 +26,6 @@ from runcard.calibrate.homes import (
     find_drives,
     find_homes,
     is_away,
-    node_numbers,
     origins,
     placed_again,
     too_fast,
@@ -60,7 +59,7 @@ from runcard.calibrate.turnout import (
     without_strays,
 )
 from runcard.city.aprons import without_aprons
-from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT, ONLY_KIND
+from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import City, Standard
 from runcard.city.periods import Period
 from runcard.errors import InputError
@@ -264,11 +263,12 @@ def fit_city(
     counts = np.zeros((len(placed.centres), len(types)), np.int64)
     here = of_incident >= 0
     np.add.at(counts, (placed.area[here], of_incident[here]), 1)
-    centres = [node_numbers(city)[name] for name in placed.centres]
+    centres = [city.node_numbers[name] for name in placed.centres]
     rates = fit_rates(counts, minutes_between(roads, centres, centres), num_days)
     found_periods, spread = _fit_periods(log, of_incident, len(types), periods, num_days, notes)
     overrule = overrule or {}
-    kept, words = _sent_by_standards(standards, sent, has_units=bool(city.units or homes), overrule=overrule)
+    truck = "" if city.has_roster or homes else city.units[0].kind  # without names nobody can tell kinds apart
+    kept, words = _sent_by_standards(standards, sent, truck=truck, overrule=overrule)
     notes += words
     numbers = overruled(
         [
@@ -581,13 +581,13 @@ def _sent_numbers(sent: list[SentFit], types: tuple[str, ...], busy: list[BusyFi
 
 
 def _sent_by_standards(
-    standards: Sequence[Standard], sent: Sequence[SentFit], *, has_units: bool, overrule: Mapping[str, float]
+    standards: Sequence[Standard], sent: Sequence[SentFit], *, truck: str, overrule: Mapping[str, float]
 ) -> tuple[dict[str, float], list[str]]:
     """How many units go by the standards that somebody asks for, where the log mostly sends another number, and notes
     that say so."""
     found, notes = {}, []
     for one in sent:
-        name, kind = one.type or ONE_TYPE, one.kind if has_units else ONLY_KIND
+        name, kind = one.type or ONE_TYPE, truck or one.kind
         asked = next((rule.trucks for rule in standards if (rule.type, rule.kind) == (name, kind)), one.number)
         number = f"sent.{name}.{one.kind}"
         if asked != min(one.number, MAX_TRUCKS_PER_INCIDENT) and number not in overrule:

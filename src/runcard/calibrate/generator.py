@@ -104,11 +104,10 @@ class _Writer:
     def __init__(self, city: City, mapping: LogMapping, happened: list[Happened]) -> None:
         self.city, self.mapping, self.happened = city, mapping, happened
         self.header = tuple(dict.fromkeys(mapping.columns.values()))
-        self.nodes = {node.node_id: node for node in city.nodes}
         self.clock = _WallClock(mapping.time_zone, happened[0].time)
         if "position" in (mapping.incident_columns or mapping.columns) and mapping.position_pattern is not None:
             match = re.search(mapping.position_pattern, self._place(0)["position"])
-            x = self.nodes[city.demand[happened[0].point].node_id].x_coord
+            x = city.node(city.demand[happened[0].point].node_id).x_coord
             if match is None or match["x"] != repr(x):
                 raise InputError(
                     f"{mapping.name}: a made-up log has positions as (y, x), which this pattern does not read"
@@ -129,7 +128,7 @@ class _Writer:
         return str(words[name][0]).replace("*", "X")
 
     def _place(self, incident: int) -> dict[str, str]:
-        node = self.nodes[self.city.demand[self.happened[incident].point].node_id]
+        node = self.city.node(self.city.demand[self.happened[incident].point].node_id)
         return {
             "x": repr(node.x_coord),
             "y": repr(node.y_coord),

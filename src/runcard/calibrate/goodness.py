@@ -234,7 +234,7 @@ def _late(fit: Fit, rng: np.random.Generator) -> tuple[LateFit, ...]:
         observed = steps[response] * step_minutes
         kinds = [fit.log.kinds[k] if k >= 0 else "" for k in rows["kind"][response].tolist()]
         for standard in by_type[fit.types[fit.incident_type[incident]]]:
-            own = [place for place, kind in enumerate(kinds) if kind == standard.kind or not fit.city.units]
+            own = [place for place, kind in enumerate(kinds) if kind == standard.kind or not fit.city.has_roster]
             if len(own) >= standard.arrivals:
                 there = np.sort(drawn[own], axis=0)[standard.arrivals - 1]
                 happened = np.sort(observed[own])[standard.arrivals - 1]

@@ -63,20 +63,14 @@ class Home:
     """By drives: its log likelihood less that of the best other station, when driving is fitted."""
 
 
-def node_numbers(city: City) -> dict[str, int]:
-    """The number of each node by its id."""
-    return {node.node_id: number for number, node in enumerate(city.nodes)}
-
-
 def station_nodes(city: City) -> Ints:
     """[station] its node."""
-    numbers = node_numbers(city)
-    return np.array([numbers[station.node_id] for station in city.stations], np.int64)
+    return np.array([city.node_numbers[station.node_id] for station in city.stations], np.int64)
 
 
 def with_roster_kinds(city: City, log: Log) -> Log:
     """The log with the kinds of the roster, if it has none of its own; -1 for units that the roster does not have."""
-    if log.kinds or not city.units:
+    if log.kinds or not city.has_roster:
         return log
     kinds = tuple(dict.fromkeys(unit.kind for unit in city.units))
     kind_of = {unit.unit_id: kinds.index(unit.kind) for unit in city.units}
@@ -88,14 +82,13 @@ def with_roster_kinds(city: City, log: Log) -> Log:
 
 def find_homes(city: City, log: Log, placed: Placed, pattern: str | None = None) -> list[Home]:
     """The homes of the units of a log that has unit names, in the order of the log; units without one are left out."""
-    if city.units:
+    if city.has_roster:
         return [Home(unit.unit_id, unit.kind, unit.station_id, "roster") for unit in city.units]
     kinds = _kind_of_units(log)
-    stations = {station.station_id for station in city.stations}
     found: dict[str, Home] = {}
     for number, unit in enumerate(log.units):
         match = re.fullmatch(pattern, unit) if pattern else None
-        if match and kinds[number] and match["station"] in stations:
+        if match and kinds[number] and match["station"] in city.station_numbers:
             found[unit] = Home(unit, kinds[number], match["station"], "name")
     missing = [number for number, unit in enumerate(log.units) if unit not in found and kinds[number]]
     if missing:
@@ -158,14 +151,13 @@ def placed_again(
     drives, usual = np.maximum(trips.minutes, FLOOR_MINUTES), float(trips.minutes.mean())
     elsewhere = np.log(ASTRAY) + log_density(drives, usual, usual**2)
     numbers = {name: number for number, name in enumerate(log.units)}
-    stations = {station.station_id: number for number, station in enumerate(city.stations)}
     found = []
     for home in homes:
         if home.known_by == "drives":
             own = trips.unit == numbers[home.unit]
             mean = np.maximum(driving.start_minutes + trips.from_station[:, own], FLOOR_MINUTES)
             from_here = np.log1p(-ASTRAY) + log_density(drives[own], mean, driving.scale_minutes * mean)
-            likelihood, at = np.logaddexp(from_here, elsewhere[own]).sum(axis=1), stations[home.station]
+            likelihood, at = np.logaddexp(from_here, elsewhere[own]).sum(axis=1), city.station_numbers[home.station]
             best = int(likelihood.argmax())
             if move and likelihood[best] - likelihood[at] > SURE:
                 at = best
@@ -229,7 +221,7 @@ def origins(city: City, log: Log, homes: list[Home]) -> Ints:
     """[response] the station that it comes from, by number: as the log says, or the home of its unit; -1: unknown."""
     rows = log.responses
     stations = {station.name: number for number, station in enumerate(city.stations) if station.name}
-    stations |= {station.station_id: number for number, station in enumerate(city.stations)}
+    stations |= city.station_numbers
     home_of = {home.unit: stations[home.station] for home in homes}
     of_unit = np.array([home_of.get(unit, -1) for unit in log.units] or [-1], np.int64)
     of_name = np.array([stations.get(name, -1) for name in log.stations] or [-1], np.int64)

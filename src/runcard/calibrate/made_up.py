@@ -6,7 +6,7 @@ model. Nothing here uses the kernels of the simulation, so that a fit to such a 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -61,15 +61,8 @@ class _Crew:
 
     def __init__(self, city: City, kind: str, drive: Floats) -> None:
         listed = [unit for unit in city.units if unit.kind == kind]
-        numbers = {one.station_id: number for number, one in enumerate(city.stations)}
-        if city.units:
-            self.names = [unit.unit_id for unit in listed]
-            self.home = np.array([numbers[unit.station_id] for unit in listed])
-        else:
-            trucks = [station.trucks for station in city.stations]
-            self.home = np.repeat(np.arange(len(trucks)), trucks)
-            own = [f"{city.stations[i].station_id}-{n + 1}" for i in range(len(trucks)) for n in range(trucks[i])]
-            self.names = own
+        self.names = [unit.unit_id for unit in listed]
+        self.home = np.array([city.station_numbers[unit.station_id] for unit in listed])
         self.free_at = np.full(len(self.home), -np.inf)
         self.turnout = city.turnout_by_kind.get(kind, city.turnout)
         self.order = np.argsort(drive[self.home], axis=0, kind="stable").T
@@ -87,7 +80,7 @@ def make_up(city: City, *, incidents: int, seed: int, start: datetime) -> tuple[
     if start.tzinfo is not None:
         raise InputError("expected a local time, without an offset from UTC, as the start of a made-up log")
     rng = np.random.default_rng(seed)
-    index = {node.node_id: number for number, node in enumerate(city.nodes)}
+    index = city.node_numbers
     nodes = list(dict.fromkeys(index[point.node_id] for point in city.demand))
     row_of = {node: row for row, node in enumerate(nodes)}
     rows = [row_of[index[point.node_id]] for point in city.demand]
@@ -138,7 +131,7 @@ class Workload:
 def workloads(city: City, *, incidents: int, seed: int) -> dict[str, Workload]:
     """The work of each unit if the closest idle ones go."""
     rng = np.random.default_rng(seed)
-    index = {node.node_id: number for number, node in enumerate(city.nodes)}
+    index = city.node_numbers
     nodes = list(dict.fromkeys(index[point.node_id] for point in city.demand))
     row_of = {node: row for row, node in enumerate(nodes)}
     drive = minutes_between(city, [index[station.node_id] for station in city.stations], nodes)
@@ -146,16 +139,14 @@ def workloads(city: City, *, incidents: int, seed: int) -> dict[str, Workload]:
     busy, sent = ({kind: np.zeros(len(crew.home)) for kind, crew in crews.items()} for _ in range(2))
     first_due = {kind: np.zeros(len(crew.home), np.bool_) for kind, crew in crews.items()}
     rows = [row_of[index[point.node_id]] for point in city.demand]
-    wanted: dict[str, list[tuple[str, int, float]]] = {}
+    wanted = [_wanted(city, number) for number in range(len(city.demand))]
     for number, of in enumerate(city.demand):
-        if of.type not in wanted or not city.standards:
-            wanted[of.type] = _wanted(city, number)
-        for kind, _, _ in wanted[of.type] if of.incidents_per_day > 0.0 else ():
+        for kind, _, _ in wanted[number] if of.incidents_per_day > 0.0 else ():
             minutes = drive[crews[kind].home, rows[number]]
             first_due[kind] |= minutes <= minutes.min() + SAME_MINUTES
     now = 0.0
     for now, point in _arrivals(city, incidents, rng, 0.0):
-        for kind, needed, minutes in wanted[city.demand[point].type] if city.standards else _wanted(city, point):
+        for kind, needed, minutes in wanted[point]:
             crew = crews[kind]
             units = crew.take(now, rows[point], needed)
             spent = 60.0 * rng.exponential(minutes, len(units))
@@ -175,9 +166,7 @@ def _wanted(city: City, point: int) -> list[tuple[str, int, float]]:
     standards = city.standards_of(city.demand[point])
     trucks = {standard.kind: standard.trucks for standard in standards}
     own = {standard.kind: standard.busy_minutes for standard in standards if standard.busy_minutes is not None}
-    general = city.busy_minutes
-    of_kind = {kind: general[kind] if isinstance(general, Mapping) else general for kind in trucks}
-    return [(kind, number, float(own.get(kind, of_kind[kind]))) for kind, number in trucks.items()]
+    return [(kind, number, float(own.get(kind, city.busy_minutes_of(kind)))) for kind, number in trucks.items()]
 
 
 def _arrivals(city: City, incidents: int, rng: Generator, begin: float) -> list[tuple[float, int]]:

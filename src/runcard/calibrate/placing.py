@@ -49,8 +49,7 @@ def place_incidents(city: City, log: Log) -> Placed:
         _check_swapped(city, log, x, y, metres[by_position])
         node[by_position] = np.where(metres[by_position] <= FAR_METRES, found, -1)
     if log.places:
-        numbers = {one.node_id: number for number, one in enumerate(city.nodes)}
-        of_place = np.array([numbers.get(name, -1) for name in log.places], np.int64)
+        of_place = np.array([city.node_numbers.get(name, -1) for name in log.places], np.int64)
         named = about["node"] >= 0
         node[named], metres[named] = of_place[about["node"][named]], 0.0
     lost, known = node < 0, set(log.rejected.rows)  # a log that is fitted twice has its rows rejected once

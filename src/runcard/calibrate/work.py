@@ -63,7 +63,7 @@ class UnitWork:
 
 def unit_work(fit: Fit, seed: int) -> tuple[UnitWork, ...]:
     """The work of every unit of the roster."""
-    if not fit.city.units:
+    if not fit.city.has_roster:
         return ()
     log, minutes = fit.log, _busy_minutes(fit)
     rows = log.responses[log.responses["unit"] >= 0]

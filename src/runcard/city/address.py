@@ -72,10 +72,6 @@ class Spots:
         self.city = city
 
     @cached_property
-    def _node_ids(self) -> frozenset[str]:
-        return frozenset(node.node_id for node in self.city.nodes)
-
-    @cached_property
     def _nearest(self) -> NearestNodes:
         return NearestNodes(self.city)
 
@@ -92,9 +88,9 @@ class Spots:
         """The spot of a place; an InputError if there is no such node, or none near the coordinates."""
         city = self.city
         if isinstance(place, str):
-            if place not in self._node_ids:
-                nodes = [node.node_id for node in city.nodes]
-                raise InputError(f"{what}: expected a node of {city.name}, got {shown(place)}{near(place, nodes)}")
+            if place not in city.node_numbers:
+                found = f"got {shown(place)}{near(place, city.node_numbers)}"
+                raise InputError(f"{what}: expected a node of {city.name}, {found}")
             return Spot(node_id=place)
         x, y = _numbers(place, what)
         (found,), (metres,) = self._nearest.find([x], [y])

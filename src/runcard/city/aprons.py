@@ -35,10 +35,7 @@ def without_aprons(city: City) -> City:
         city,
         nodes=tuple(node for node in city.nodes if node.node_id not in aprons),
         links=tuple(link for link in city.links if not is_apron(link)),
-        stations=tuple(
-            replace(one, node_id=aprons.get(one.node_id, one.node_id), trucks=0 if city.units else one.trucks)
-            for one in city.stations
-        ),
+        stations=tuple(replace(one, node_id=aprons.get(one.node_id, one.node_id)) for one in city.stations),
     )
 
 
@@ -52,8 +49,7 @@ def with_aprons(city: City, minutes: float) -> City:
     """The city with an apron of so many mean minutes before each station that has none; new nodes come last."""
     if minutes <= 0.0:
         return city
-    places, aprons = {node.node_id: node for node in city.nodes}, apron_nodes(city)
-    taken = set(places) | {link.link_id for link in city.links}
+    aprons, taken = apron_nodes(city), {*city.node_numbers, *(link.link_id for link in city.links)}
     nodes, links, stations = list(city.nodes), list(city.links), []
     for station in city.stations:
         name = station.node_id
@@ -61,8 +57,8 @@ def with_aprons(city: City, minutes: float) -> City:
             name = f"{APRON} {station.station_id}"
             while name in taken:
                 name += "'"
-            at = places[station.node_id]
+            at = city.node(station.node_id)
             nodes.append(Node(name, at.x_coord, at.y_coord))
             links.append(Link(name, name, station.node_id, False, minutes, extra=((ROAD_CLASS, APRON),)))
-        stations.append(replace(station, node_id=name, trucks=0 if city.units else station.trucks))
+        stations.append(replace(station, node_id=name))
     return replace(city, nodes=tuple(nodes), links=tuple(links), stations=tuple(stations))

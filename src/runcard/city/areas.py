@@ -77,7 +77,7 @@ def drive_minutes(graph: Any, areas: Areas) -> Floats:
 
 def _streets_of(city: City) -> Any:
     """The street graph of a city, nodes in the order of the city."""
-    number = {node.node_id: place for place, node in enumerate(city.nodes)}
+    number = city.node_numbers
     starts = np.array([number[link.from_node_id] for link in city.links], np.int64)
     ends = np.array([number[link.to_node_id] for link in city.links], np.int64)
     return street_graph(len(number), starts, ends, np.array([link.mean_minutes for link in city.links]))
@@ -90,7 +90,7 @@ def demand_nodes(city: City) -> tuple[str, ...]:
 
 def area_of_nodes(city: City, nodes: Sequence[str] | None = None) -> Positions:
     """[node] its area, as a position in some nodes, in `demand_nodes` if left out; NO_AREA where no street leads."""
-    number = {node.node_id: place for place, node in enumerate(city.nodes)}
+    number = city.node_numbers
     centres = np.array([number[node_id] for node_id in (demand_nodes(city) if nodes is None else nodes)], np.int64)
     return nearest_centres(_streets_of(city), centres).area_of
 

@@ -33,7 +33,7 @@ from runcard.city.conditions import (
     plain,
     shown,
 )
-from runcard.city.periods import period_faults
+from runcard.city.periods import ALWAYS, period_faults
 from runcard.city.roster import department_faults
 from runcard.errors import CityError
 
@@ -63,7 +63,7 @@ def check_city(city: "City") -> None:
         return
     settings = {key: attrgetter(key)(city) for key in SETTING_CONDITIONS}
     settings["turnout_by_kind"] = {kind: asdict(turnout) for kind, turnout in city.turnout_by_kind.items()}
-    if city.periods:
+    if city.periods not in ((), (ALWAYS,)):
         settings["periods"] = city.periods
     tables = {table: getattr(city, attribute) for table, attribute in TABLE_ATTRIBUTES.items()}
     for table in OPTIONAL_TABLES:

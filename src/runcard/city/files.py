@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from runcard.city.check import described, find_faults
 from runcard.city.conditions import OPTIONAL_TABLES, TABLE_ATTRIBUTES, Fault, UnreadableError
-from runcard.city.model import City
+from runcard.city.model import City, Derived
 from runcard.city.settings import city_fields, format_settings, parse_settings
 from runcard.city.tables import TABLES, ReadTable, format_table, parse_table, with_trucks
 from runcard.errors import CityError, InputError, RuncardError
@@ -89,7 +89,8 @@ def _city_of(
 def city_texts(city: City) -> dict[str, str]:
     """The texts of the files of a city, by their names."""
     rows = [(table, getattr(city, TABLE_ATTRIBUTES[table.name])) for table in TABLES]
-    if city.units:  # the roster says how many trucks a station has
+    rows = [(table, of_table) for table, of_table in rows if not isinstance(of_table, Derived)]
+    if city.has_roster:  # the roster says how many trucks a station has
         uncounted = tuple(replace(station, trucks=0) for station in city.stations)
         rows = [(table, uncounted if table.name == "station" else own) for table, own in rows]
     texts = {

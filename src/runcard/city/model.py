@@ -3,19 +3,22 @@
 Everything here is frozen. A `City` is checked when it is made (`check.py`), so every city that exists is valid. Times
 are minutes, rates are per day, coordinates are in any unit that suits a map.
 
-A department has kinds of units, which never stand in for one another: `units` is its roster, and `standards` says how
-many of each kind go to each type of incident, and by when. `City.of_kind` is the part of the city that one kind sees.
-Without a roster all trucks are of one kind.
+A city has units of some kinds, which never stand in for one another; standards, which say how many of each kind go to
+each type of incident, and by when; and periods of the week. What nobody gave is `Derived`: a unit for each truck, all
+of one kind; a standard for each need that demand points state; the period `always`. `City.of_kind` is the part of the
+city that one kind sees.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Final
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
 from runcard.city.check import check_city, taken_as_sound
 from runcard.city.conditions import LEAST_RATE, ONLY_KIND, near
-from runcard.city.periods import Period, hour_of_week, scaled_rate
+from runcard.city.periods import ALWAYS, Period, hour_of_week, scaled_rate
 from runcard.errors import InputError
 
 MINUTES_PER_DAY: Final = 1440.0
@@ -25,6 +28,14 @@ QUIET_RATE: Final = 1e-9
 
 Extra = tuple[tuple[str, str], ...]
 """The cells of columns that runcard does not use, as pairs of column and cell. They are kept, but not compared."""
+
+Row = TypeVar("Row")
+
+
+class Derived(tuple[Row, ...]):
+    """Rows that nobody gave: a city makes them from its others, and makes them again when these are replaced."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +184,7 @@ LATE: Final = Objective()
 """The late fraction alone: the objective of a city that states none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class City:
     """A city, as read from a folder or generated; raises one CityError with every fault if it is not valid."""
 
@@ -194,46 +205,89 @@ class City:
     outside: Outside = Outside()
     objective: Objective = LATE
     units: tuple[Unit, ...] = ()
-    """The roster; () if all trucks are of one kind."""
+    """The roster; where none is given, a unit for each truck, all of one kind."""
     standards: tuple[Standard, ...] = ()
-    """By type and kind; () if every incident needs what the settings and its demand point say."""
+    """By type and kind; where none are given, one for each different need that the settings and demand points state."""
     turnout_by_kind: Mapping[str, Turnout] = field(default_factory=dict, hash=False)
     """The turnout of kinds that have one of their own."""
     periods: tuple[Period, ...] = ()
-    """Parts of the week with other incident rates, whose mean `demand` has; () if rates are the same at all hours."""
+    """Parts of the week with other incident rates, whose mean `demand` has; where none are given, `always`."""
 
     def __post_init__(self) -> None:
         for name in ("units", "standards", "periods"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+            rows = getattr(self, name)
+            object.__setattr__(self, name, () if isinstance(rows, Derived) else tuple(rows))
         for name in ("busy_minutes", "turnout_by_kind"):
             if isinstance(given := getattr(self, name), Mapping):
                 object.__setattr__(self, name, dict(given))  # nobody else can change it
         check_city(self)
+        object.__setattr__(self, "periods", self.periods or (ALWAYS,))
         if self.units:
-            homes = [unit.station_id for unit in self.units]
-            stations = (replace(one, trucks=homes.count(one.station_id)) for one in self.stations)
+            trucks = Counter(unit.station_id for unit in self.units)
+            stations = (replace(station, trucks=trucks[station.station_id]) for station in self.stations)
             object.__setattr__(self, "stations", tuple(stations))
+        else:
+            object.__setattr__(self, "units", _units_of(self.stations))
+        if not self.standards:
+            object.__setattr__(self, "standards", self._standards_of_needs())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields, as pickle and copy take them: what was found from them is found again."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
+
+    @cached_property
+    def node_numbers(self) -> Mapping[str, int]:
+        """The place of each node among `nodes`."""
+        return {node.node_id: number for number, node in enumerate(self.nodes)}
+
+    @cached_property
+    def station_numbers(self) -> Mapping[str, int]:
+        """The place of each station among `stations`."""
+        return {station.station_id: number for number, station in enumerate(self.stations)}
+
+    @cached_property
+    def unit_numbers(self) -> Mapping[str, int]:
+        """The place of each unit among `units`."""
+        return {unit.unit_id: number for number, unit in enumerate(self.units)}
+
+    @cached_property
+    def units_at(self) -> Mapping[str, tuple[Unit, ...]]:
+        """The units of each station, in the order of the roster."""
+        listed: dict[str, list[Unit]] = {station.station_id: [] for station in self.stations}
+        for unit in self.units:
+            listed[unit.station_id].append(unit)
+        return {station_id: tuple(units) for station_id, units in listed.items()}
+
+    def node(self, node_id: str) -> Node:
+        """The node of that id."""
+        return self.nodes[self.node_numbers[node_id]]
 
     @property
-    def is_plain(self) -> bool:
-        """Whether it has neither a roster nor standards."""
-        return not self.units and not self.standards
+    def plain(self) -> bool:
+        """Whether no types of incidents were given: those who print say "late" then, instead of standards."""
+        return isinstance(self.standards, Derived)
 
     @property
+    def has_roster(self) -> bool:
+        """Whether its units were given: else they are the trucks of its stations."""
+        return not isinstance(self.units, Derived)
+
+    def said(self, kind: str) -> str:
+        """A kind as messages name it; "" where trucks are all there are."""
+        return "" if self.plain and not self.has_roster else kind
+
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kinds that some incident needs, in the order of the roster."""
-        if not self.standards:
-            return self.sent_kinds
-        types = {point.type for point in self.demand if point.incidents_per_day >= LEAST_RATE}
-        needed = {standard.kind for standard in self.standards if standard.type in types}
+        happen = {self._need(point) for point in self.demand if point.incidents_per_day >= LEAST_RATE}
+        needed = {standard.kind for need in happen for standard in self._by_need.get(need, ())}
         return tuple(kind for kind in self.sent_kinds if kind in needed)
 
-    @property
+    @cached_property
     def sent_kinds(self) -> tuple[str, ...]:
         """The kinds that are sent to some type of incident, even to one that never happens."""
-        listed = dict.fromkeys(unit.kind for unit in self.units) or {ONLY_KIND: None}
         sent = {standard.kind for standard in self.standards}
-        return tuple(kind for kind in listed if not sent or kind in sent)
+        return tuple(kind for kind in dict.fromkeys(unit.kind for unit in self.units) if kind in sent)
 
     def of_kind(self, kind: str | None = None) -> "City":
         """The city that one kind sees: its stations, and the incidents that need it.
@@ -241,7 +295,7 @@ class City:
         The kind may be left out where incidents need only one. Where none needs it, the incidents of its types are next
         to none.
         """
-        if self.is_plain and kind in (None, ONLY_KIND):
+        if self.plain and not self.has_roster and kind in (None, ONLY_KIND):
             return self
         if kind is None and len(self.kinds) > 1:
             raise InputError(f"{self.name}: expected one of its kinds of units ({', '.join(self.kinds)}), got none")
@@ -249,45 +303,59 @@ class City:
         if kind not in kinds:
             found = f"got {kind!r}{near(str(kind), kinds)}"
             raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
+        if kind not in self._of_kinds:
+            self._of_kinds[kind] = self._seen_by(kind)
+        return self._of_kinds[kind]
+
+    @cached_property
+    def _of_kinds(self) -> dict[str, "City"]:
+        """The cities that kinds see, as far as they were asked for."""
+        return {}
+
+    def _seen_by(self, kind: str) -> "City":
+        """The part of the city that a kind sees."""
         standards = tuple(standard for standard in self.standards if standard.kind == kind)
         units = tuple(unit for unit in self.units if unit.kind == kind)
-        types, homes = {standard.type for standard in standards}, {unit.station_id for unit in units}
+        types = {standard.type for standard in standards if not self.plain}
+        homes = {unit.station_id for unit in units}
         with taken_as_sound():  # a part of this city, which was checked
             return replace(
                 self,
-                busy_minutes=self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes,
+                busy_minutes=self.busy_minutes_of(kind),
                 turnout=self.turnout_by_kind.get(kind, self.turnout),
                 turnout_by_kind={},
-                # Those with a roster count their trucks again.
-                stations=tuple(replace(one, trucks=0) for one in self.stations if one.station_id in homes)
-                or self.stations,
+                stations=tuple(station for station in self.stations if station.station_id in homes) or self.stations,
                 demand=_heard_of(tuple(point for point in self.demand if not types or point.type in types)),
-                units=units,
-                standards=standards,
+                units=units if self.has_roster else (),
+                standards=() if self.plain else standards,
                 periods=tuple(_rates_of_types(period, types) for period in self.periods),
             )
+
+    @property
+    def has_periods(self) -> bool:
+        """Whether it has several periods, whose rates differ."""
+        return len(self.periods) > 1
 
     def period(self, name: str) -> Period:
         """The period of that name."""
         for one in self.periods:
             if one.name == name:
                 return one
-        names = [one.name for one in self.periods]
-        if not names:
+        if not self.has_periods:
             raise InputError(f"{self.name}: expected no period: this city has none, got {name!r}")
+        names = [one.name for one in self.periods]
         raise InputError(f"{self.name}: expected a period ({', '.join(names)}), got {name!r}{near(str(name), names)}")
 
     def period_at(self, time: datetime) -> Period:
         """The period that a time by the clock on the wall belongs to."""
         hour = hour_of_week(time)
-        for one in self.periods:
-            if hour in one.hours:
-                return one
-        raise InputError(f"{self.name}: expected a city with periods, got one without")
+        return next(period for period in self.periods if hour in period.hours)
 
     def in_period(self, name: str) -> "City":
         """The city with the rates of a period at all hours, and no periods."""
         period = self.period(name)
+        if not self.has_periods:
+            return self.of_week
         demand = tuple(
             # What is next to none stays so in every period.
             replace(point, incidents_per_day=max(QUIET_RATE, self.rate_in(period, point)))
@@ -295,7 +363,8 @@ class City:
             else point
             for point in self.demand
         )
-        return replace(self, demand=demand, periods=())
+        with taken_as_sound():  # only rates are others
+            return replace(self, demand=demand, periods=())
 
     def rate_in(self, period: Period, point: DemandPoint) -> float:
         """The incidents a day of a demand point in a period."""
@@ -304,44 +373,75 @@ class City:
     @property
     def of_week(self) -> "City":
         """The city with its mean rates at all hours, and no periods."""
-        return replace(self, periods=()) if self.periods else self
+        with taken_as_sound():
+            return self if self.periods == (ALWAYS,) else replace(self, periods=())
 
     def standards_of(self, point: DemandPoint) -> tuple[Standard, ...]:
         """What counts for the incidents of a demand point, of every kind."""
-        if self.standards:
-            return tuple(standard for standard in self.standards if standard.type == point.type)
-        target = point.target_minutes or self.target_minutes
-        assert target is not None  # checked when the city was made
-        trucks, arrivals = point.trucks or self.trucks_per_incident, point.arrivals or self.arrivals_per_incident
-        kind = self.units[0].kind if self.units else ONLY_KIND
-        return (Standard(point.type, kind, trucks, arrivals, target),)
+        return self._by_need.get(self._need(point), ())
+
+    def _need(self, point: DemandPoint) -> Any:
+        """What tells incidents apart: their type and, in a plain city, what they need."""
+        if not self.plain:
+            return point.type
+        return (
+            point.type,
+            point.trucks or self.trucks_per_incident,
+            point.arrivals or self.arrivals_per_incident,
+            point.target_minutes or self.target_minutes,
+        )
+
+    @cached_property
+    def _by_need(self) -> Mapping[Any, tuple[Standard, ...]]:
+        """The standards that count for one incident together."""
+        if self.plain:
+            return {(one.type, one.trucks, one.arrivals, one.target_minutes): (one,) for one in self.standards}
+        types = dict.fromkeys(standard.type for standard in self.standards)
+        return {name: tuple(one for one in self.standards if one.type == name) for name in types}
+
+    def _standards_of_needs(self) -> Derived[Standard]:
+        """A standard for each different need of the demand points."""
+        object.__setattr__(self, "standards", Derived())  # so that `_need` knows
+        needs = dict.fromkeys(map(self._need, self.demand))
+        return Derived(Standard(name, self.units[0].kind, *need) for name, *need in needs)
+
+    @property
+    def most_weight(self) -> float:
+        """The weight of all standards of one incident, at most."""
+        return max(sum(standard.weight for standard in together) for together in self._by_need.values())
 
     def trucks_for(self, point: DemandPoint) -> int:
         """How many trucks go to an incident at a demand point, of the one kind that the city has."""
-        if not self.standards:
-            return point.trucks or self.trucks_per_incident
         return self.standards_of(point)[0].trucks
 
     def rule_of(self, point: DemandPoint) -> str:
         """When an incident at a demand point is in time, in words: 1 of 2 in 6 min, 2 of 2 in 8 min."""
         return ", ".join(standard.rule for standard in self.standards_of(point))
 
+    @cached_property
+    def trucks(self) -> tuple[int, ...]:
+        """[I] the number of trucks of each station."""
+        return tuple(station.trucks for station in self.stations)
+
     @property
     def num_trucks(self) -> int:
         """The number of trucks of all stations together."""
-        return sum(station.trucks for station in self.stations)
+        return sum(self.trucks)
 
     @property
     def incidents_per_day(self) -> float:
         """The number of incidents a day of all demand points together."""
         return sum(point.incidents_per_day for point in self.demand)
 
+    def busy_minutes_of(self, kind: str) -> float:
+        """The mean time that a truck of a kind is busy, where its type of incident does not say it."""
+        return self.busy_minutes[kind] if isinstance(self.busy_minutes, Mapping) else self.busy_minutes
+
     @property
     def mean_busy_minutes(self) -> float:
         """The mean time that a truck is busy: the number of the city, or the mean over all trucks that are sent."""
-        general = self.busy_minutes
-        if not isinstance(general, Mapping) and all(one.busy_minutes is None for one in self.standards):
-            return general
+        if not isinstance(self.busy_minutes, Mapping) and all(one.busy_minutes is None for one in self.standards):
+            return self.busy_minutes
         sent, minutes = 0.0, 0.0
         for point in self.demand:
             # The rows of one type and kind are about the same trucks; one of them may say how long these are busy.
@@ -349,8 +449,7 @@ class City:
             own = {one.kind: one.busy_minutes for one in self.standards_of(point) if one.busy_minutes is not None}
             for kind, number in trucks.items():
                 sent += point.incidents_per_day * number
-                of_kind = general[kind] if isinstance(general, Mapping) else general
-                minutes += point.incidents_per_day * number * own.get(kind, of_kind)
+                minutes += point.incidents_per_day * number * own.get(kind, self.busy_minutes_of(kind))
         return minutes / sent
 
     def _repr_html_(self) -> str:
@@ -363,6 +462,19 @@ class City:
     def load(self) -> float:
         """The incidents per truck and busy time: the paper's ρ = Σλ / (μ ΣC)."""
         return self.incidents_per_day * self.mean_busy_minutes / (MINUTES_PER_DAY * self.num_trucks)
+
+
+def _units_of(stations: Iterable[Station]) -> Derived[Unit]:
+    """A unit for each truck: s1 at a station with one, s1-1 and s1-2 at one with two."""
+    units: dict[str, Unit] = {}
+    for station in stations:
+        home = station.station_id
+        for number in range(1, station.trucks + 1):
+            name = home if station.trucks == 1 else f"{home}-{number}"
+            while name in units:  # the trucks of s1, and a station s1-1
+                name += "'"
+            units[name] = Unit(name, home, ONLY_KIND)
+    return Derived(units.values())
 
 
 def _heard_of(demand: tuple[DemandPoint, ...]) -> tuple[DemandPoint, ...]:

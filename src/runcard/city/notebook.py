@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 
-from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
 from runcard.html_table import escaped, html_note, html_table
@@ -47,7 +46,7 @@ def city_html(city: City) -> str:
 
 def _rows(city: City) -> list[tuple[str, str]]:
     """What the city has, in words."""
-    kinds = Counter(unit.kind for unit in city.units) or {ONLY_KIND: city.num_trucks}
+    kinds = Counter(unit.kind for unit in city.units)
     nodes = {point.node_id for point in city.demand}
     rows = [
         ("stations", f"{len(city.stations):,}"),
@@ -61,12 +60,12 @@ def _rows(city: City) -> list[tuple[str, str]]:
     if len(by_type) > 1:
         rows += _few([(f"incidents a day: {name or 'no type'}", f"{rate:.3g}") for name, rate in by_type.items()])
     rows += [("road nodes and links", f"{len(city.nodes):,} and {len(city.links):,}")]
-    if city.standards:
+    if not city.plain:
         rows += _few([(f"standard: {one.type}, {one.kind}", one.rule) for one in city.standards])
     else:
         rules = dict.fromkeys(city.rule_of(point) for point in city.demand)
         rows += _few([("in time", rule) for rule in rules])
-    if city.periods:
+    if city.has_periods:
         rows.append(("periods", ", ".join(period.name for period in city.periods)))
     return rows
 
@@ -134,16 +133,14 @@ def places_svg(city: City, pixels: Pixels, *, hollow: Collection[str] = ()) -> s
 
 def _stations(city: City, pixels: Pixels) -> str:
     """A square for each station with its units under the pointer, and its name where there is room for it."""
-    homes: dict[str, list[str]] = defaultdict(list)
-    for unit in city.units:
-        homes[unit.station_id].append(unit.unit_id)
     stations = city.stations[:MOST_STATIONS]
     spots = [pixels[station.node_id] for station in stations]
     taken: list[Box] = [(x - 5.0, x + 5.0, y) for x, y in spots]
     drawn = []
     for station, (x, y) in zip(stations, spots, strict=True):
         name = station.name or station.station_id
-        units = ", ".join(homes[station.station_id]) or f"trucks: {station.trucks}"
+        units = ", ".join(unit.unit_id for unit in city.units_at[station.station_id])
+        units = units if city.has_roster and units else f"trucks: {station.trucks}"
         title = f"<title>{escaped(name)}: {escaped(units)}</title>"
         drawn.append(f'<rect x="{x - 5:.0f}" y="{y - 5:.0f}" width="10" height="10">{title}</rect>')
         wide = LETTER * min(len(name), MOST_LETTERS)

@@ -67,6 +67,10 @@ class Period:
         return ", ".join(format_hours(self.hours))
 
 
+ALWAYS: Final = Period("always", tuple(range(HOURS_PER_WEEK)))
+"""The period of a city whose rates are the same at all hours."""
+
+
 def scaled_rate(periods: Sequence[Period], period: Period, incident_type: str) -> float:
     """s_p(c): what the mean rate of a type of incident is multiplied by in a period."""
     first = periods[0].rate_of(incident_type)

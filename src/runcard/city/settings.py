@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from runcard.city.conditions import SETTING_CONDITIONS, UNREAD, UnreadableError, near, plain, shown
 from runcard.city.model import City, Driving, Objective, Outside, Turnout
-from runcard.city.periods import format_hours, read_periods
+from runcard.city.periods import ALWAYS, format_hours, read_periods
 
 SCHEMA: Final = 1
 SECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -158,7 +158,7 @@ def format_settings(city: City) -> str:
         fields = ((name, getattr(turnout, name)) for name in Turnout.__slots__)
         types = {name: SETTING_CONDITIONS[f"turnout.{name}"].of for name in Turnout.__slots__}
         lines += [f"{name} = {_written(types[name], value)}" for name, value in fields if value is not None]
-    for period in city.periods:
+    for period in city.periods if city.periods != (ALWAYS,) else ():
         lines += ["", "[[period]]", f"name = {_written(str, period.name)}"]
         lines.append(f"hours = {_written(list, format_hours(period.hours))}")
         if isinstance(period.rates, Mapping):

@@ -60,11 +60,11 @@ def compare(
     from runcard.city.files import read_city
     from runcard.city.model import Objective
     from runcard.cli.progress import Report
-    from runcard.cli.show_comparison import print_comparison, print_weights
+    from runcard.cli.show_comparison import print_weights
     from runcard.cli.show_department import print_department
     from runcard.cli.show_week import print_week
     from runcard.cli.terminal import make_console, print_json
-    from runcard.outputs.compare import DEFAULT_POLICIES, Comparison, compare_policies
+    from runcard.outputs.compare import DEFAULT_POLICIES
     from runcard.outputs.curve import draw_curve
     from runcard.outputs.department_comparison import DepartmentComparison, compare_department
     from runcard.outputs.map import check_picture_file
@@ -90,15 +90,13 @@ def compare(
         raise typer.BadParameter(
             f"expected --kind with it, one of {kinds}: each has its own curve", param_hint="'--weights'"
         )
-    if kind is not None or (weights is not None and not given.is_plain):
+    if kind is not None or weights is not None:
         given = given.of_kind(kind)
-    found: Comparison | DepartmentComparison | WeightComparison | WeekComparison
+    found: DepartmentComparison | WeightComparison | WeekComparison
     with Report(given.objective if numbers is None else Objective("late+minutes")) as report:
         options = replace(options, progress=report.bounds)
-        if numbers is None and given.periods:
+        if numbers is None and given.has_periods:
             found = compare_week(given, WEEK_POLICIES if names is None else names, options, steps=report)
-        elif numbers is None and not given.standards:
-            found = compare_policies(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
         elif numbers is None:
             found = compare_department(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
         else:
@@ -108,15 +106,13 @@ def compare(
     if as_json:
         print_json(found.document())
     else:
-        if isinstance(found, Comparison):
-            print_comparison(found)
-        elif isinstance(found, DepartmentComparison):
+        if isinstance(found, DepartmentComparison):
             print_department(found)
         elif isinstance(found, WeekComparison):
             print_week(found)
         else:
             print_weights(found)
-            if given.periods:
+            if given.has_periods:
                 make_console().print("Rates are the means of the week, not those of its periods.")
         if curve is not None:
             make_console().print(f"Wrote {curve}", soft_wrap=True)

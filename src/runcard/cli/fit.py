@@ -90,7 +90,7 @@ def fit(
         raise InputError(f"--fit-part: expected a part from above 0 to 1, got {fit_part:g}")
     rules = () if standards is None else read_standards(standards)
     wanted = before.periods if periods == "city" else periods
-    if periods == "city" and not before.periods:
+    if periods == "city" and not before.has_periods:
         raise InputError(f"--periods city: {before.name} has no periods")
     if output is not None:
         _check_output(output, overwrite=overwrite)

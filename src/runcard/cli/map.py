@@ -66,7 +66,9 @@ def draw_map(
     options = SolveOptions(threads=threads)
     given = read_city(path if city is None else city)
     given = given if kind is None else given.of_kind(kind)
-    notes = ["Rates are the means of the week; --period draws a period."] if given.periods and period is None else []
+    notes = (
+        ["Rates are the means of the week; --period draws a period."] if given.has_periods and period is None else []
+    )
     if not is_city and period is None and (plan := load(path)).knows_hour:
         names = ", ".join(one.name for one in plan.periods)
         raise InputError(f"{path}: it holds a policy for each period ({names}): choose one with --period")
@@ -90,17 +92,17 @@ def draw_map(
             report.begin("drawing the map")
             draw_map(seen, shown, file, results=results, incident_type=incident_type)
             if by_itself:
-                to = "To" if given.is_plain else f"{one}: to"
+                to = f"{one}: to" if given.said(one) else "To"
                 lines.append(
                     f"{to} solve so many states exactly takes long, so {shown[-1].name} is drawn instead of optimal;"
                     " --policies closest-first,optimal solves them all the same, if they fit in memory."
                 )
             if note:
-                lines.append(note if given.is_plain else f"{one}: {note}")
+                lines.append(f"{one}: {note}" if given.said(one) else note)
             names = " and ".join(policy.name for policy in shown)
             lines.append(f"Wrote {file} ({size_in_words(file)}): {names}")
     if not lines:
-        types = [standard.type for standard in given.standards]
+        types = [standard.type for standard in given.standards if not given.plain]
         found = expected_one_of("type of incident", types, str(incident_type)) if types else "it has no incident types"
         raise InputError(f"{given.name}: {found}")
     console = make_console()

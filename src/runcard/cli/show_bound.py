@@ -42,7 +42,7 @@ EXACTLY = "The best possible itself can be computed for these {units}: runcard c
 
 def print_bound(city: City, found: CityBound, choices: Sequence[PolicyChoice]) -> None:
     """Print the bound of a city beside its policies, in a table and in a sentence, and then each kind of units."""
-    console, of_standards = make_console(), bool(city.standards)
+    console, of_standards = make_console(), not city.plain
     console.print(city_line(city), style="bold")
     print_files(choices)
     console.print(bound_table(found, of_standards=of_standards))
@@ -75,7 +75,7 @@ def print_bound(city: City, found: CityBound, choices: Sequence[PolicyChoice]) -
     if city.objective != LATE:
         what = "missed standards" if of_standards else "the late fraction"
         console.print(f"Policies minimise {objective_words(city.objective)}; the bound is on {what} all the same.")
-    if city.periods:
+    if city.has_periods:
         console.print("Rates are the means of the week, not those of its periods.")
 
 

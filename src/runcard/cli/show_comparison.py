@@ -17,22 +17,15 @@ from runcard.plan.words import certainty, in_decimals
 EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Print the policies side by side, and then the stations."""
-    make_console().print(city_line(comparison.city), style="bold")
-    print_files(result.choice for result in comparison.results)
-    print_results(comparison)
-
-
 def print_results(comparison: Comparison) -> None:
     """Print what policies achieve, and the stations."""
     console = make_console()
     console.print(comparison_table(comparison))
-    truck = "truck" if comparison.city.is_plain else comparison.city.kinds[0]
+    truck = comparison.city.kinds[0]
     _print_arrivals(comparison.results, [result.name for result in comparison.results], truck=truck)
     if any(result.is_optimum for result in comparison.results):
         console.print(*optimum_lines(comparison), "", sep="\n")
-    if comparison.results[0].late_by_rule:
+    if comparison.city.plain and comparison.results[0].standards:
         console.print("Late, %, by how many trucks must be there and when:", style="bold")
         console.print(rule_table(comparison))
     console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
@@ -53,7 +46,7 @@ def print_weights(comparison: WeightComparison) -> None:
     for policy, points in comparison.curves.items():
         console.print()
         console.print(f"{policy} for late + weight × minutes:", style="bold")
-        console.print(weight_table(points, of_standards=bool(comparison.city.standards)))
+        console.print(weight_table(points, of_standards=not comparison.city.plain))
         _print_arrivals([point.result for point in points], [f"{point.weight:g}" for point in points], "weight")
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
@@ -69,7 +62,7 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
     sure = certainty(comparison.proven)
     headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
-    if any(result.standards for result in results):
+    if not comparison.city.plain:
         fewer = fewer.replace("late", "missed")
         headings[1:4] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day"]
         headings[-2] = fewer
@@ -126,7 +119,7 @@ def arrival_table(results: Sequence[ComparedPolicy], names: Sequence[str], headi
 def optimum_lines(comparison: Comparison) -> list[str]:
     """What the lower bound of the optimal policy proves, and how much each policy is above the best at most."""
     objective, of_late = comparison.problem.objective, comparison.problem.objective == LATE
-    of_standards = bool(comparison.results[0].standards)
+    of_standards = not comparison.city.plain
     limit = f"{EVERY_POLICY} can be late less often than the lower end of optimal's interval."
     if of_standards:
         limit = f"{EVERY_POLICY} can miss fewer standards than the lower end of optimal's interval."

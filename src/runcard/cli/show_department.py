@@ -12,21 +12,21 @@ from runcard.plan.words import certainty, counted, in_decimals, incidents_a_day
 
 
 def print_department(comparison: DepartmentComparison) -> None:
-    """Print the policies of a department side by side."""
+    """Print the policies side by side: of all kinds together, and of each."""
     console = make_console()
     city, kinds = comparison.city, comparison.kinds
     console.print(city_line(city), style="bold")
     print_files(result.choice for result in next(iter(kinds.values())).results)
     if len(kinds) > 1:
         console.print(department_table(comparison))
-    if city.standards:
+    if not city.plain:
         sure = certainty(comparison.proven)
         console.print(f"Missed, % of the incidents of each type, with {sure} intervals and mean minutes:", style="bold")
         console.print(standard_table(comparison))
     for kind, one in kinds.items():
-        units = counted(one.city.num_trucks, kind)
-        of_kind = f"{units}, {incidents_a_day(one.city.incidents_per_day)} that need them, load {one.city.load:.2g}"
-        console.print(of_kind, style="bold")
+        if not city.plain:
+            units, incidents = counted(one.city.num_trucks, kind), incidents_a_day(one.city.incidents_per_day)
+            console.print(f"{units}, {incidents} that need them, load {one.city.load:.2g}", style="bold")
         print_results(one)
 
 

@@ -17,7 +17,7 @@ from runcard.outputs.whatif.one_more_words import (
     year_span,
 )
 from runcard.outputs.whatif.places import OneMore
-from runcard.outputs.whatif.words import misses, unit_word
+from runcard.plan.words import misses
 
 
 def print_one_more(found: OneMore) -> None:
@@ -38,7 +38,7 @@ def place_table(found: OneMore) -> SplitTable:
     """The best places, below them the department as it is."""
     what = misses(found.city).replace(" ", "\n")
     headings = [
-        f"one more {unit_word(found.kind)} at",
+        f"one more {found.kind} at",
         f"{what}\nper 100",
         "change\na year",
         "first there\nmin",

@@ -15,33 +15,22 @@ from runcard.simulate.department import DepartmentSimulation
 from runcard.simulate.result import Interval, Simulation
 
 
-def print_simulation(city: City, found: Simulation | DepartmentSimulation) -> None:
+def print_simulation(city: City, found: DepartmentSimulation) -> None:
     """Print what policies do in one scenario."""
     console = make_console()
     console.print(city_line(city), style="bold")
-    if isinstance(found, DepartmentSimulation):
-        _print_department(found)
-        return
-    console.print(simulation_line(found))
-    console.print(simulation_table(found))
-    console.print("How much of the time trucks are away, and how often they are sent:", style="bold")
-    console.print(work_table(found))
-
-
-def _print_department(found: DepartmentSimulation) -> None:
-    """Print what the policies of a department do: all kinds together, every standard, and each kind."""
-    console = make_console()
-    first = next(iter(found.kinds.values()))
-    console.print(simulation_line(first, found.num_incidents))
+    console.print(simulation_line(found.first, found.num_incidents))
     if len(found.kinds) > 1:
         console.print(department_table(found))
-    if found.order:
+    if not city.plain:
         console.print("Missed, % of the incidents of each type:", style="bold")
         console.print(standard_table(found))
     for kind, one in found.kinds.items():
-        console.print(f"{kind}: {counted(one.policies[0].num_incidents, 'incident')}", style="bold")
-        console.print(simulation_table(one, of_standards=bool(found.order)))
-        console.print("How much of the time they are away, and how often they are sent:", style="bold")
+        if not city.plain:
+            console.print(f"{kind}: {counted(one.policies[0].num_incidents, 'incident')}", style="bold")
+        console.print(simulation_table(one, of_standards=not city.plain))
+        they = "trucks" if city.plain else "they"
+        console.print(f"How much of the time {they} are away, and how often they are sent:", style="bold")
         console.print(work_table(one))
 
 
@@ -75,7 +64,7 @@ def print_stress(stress: Stress) -> None:
     console.print(city_line(stress.city), style="bold")
     console.print(f"Does the gain over {first.names[0]} survive?", style="bold")
     console.print(stress_table(stress))
-    if stress.city.standards:
+    if not stress.city.plain:
         console.print(f"Missed, % of the incidents of each type: {', '.join(map(visible, first.names))}", style="bold")
         console.print(stress_standards(stress))
     console.print("Minutes until the first and the last truck are there, mean and 90th percentile:", style="bold")
@@ -166,14 +155,13 @@ def stress_arrivals(stress: Stress) -> SplitTable:
     headings = ["scenario", *(f"{name}\n{which}" for name in names for which in ("first", "last"))]
     rows = []
     for one in stress.simulations:
-        kinds = one.kinds if isinstance(one, DepartmentSimulation) else {"": one}
-        for kind, found in kinds.items():
+        for kind, found in one.kinds.items():
             minutes = (
                 f"{result.minutes(f'{which}_mean').mean:.2f}, {result.minutes(f'{which}_p90').mean:.2f}"
                 for result in found.policies
                 for which in ("first", "last")
             )
-            rows.append([f"{one.scenario.name}: {kind}" if kind else one.scenario.name, *minutes])
+            rows.append([one.scenario.name if stress.city.plain else f"{one.scenario.name}: {kind}", *minutes])
     return SplitTable(headings, rows)
 
 
@@ -181,7 +169,7 @@ def stress_table(stress: Stress) -> SplitTable:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
     simulations = stress.simulations
     names = [visible(name) for name in simulations[0].names]
-    late, fewer = ("missed per 100", "fewer missed, %") if stress.city.standards else ("late, %", "fewer late, %")
+    late, fewer = ("late, %", "fewer late, %") if stress.city.plain else ("missed per 100", "fewer missed, %")
     headings, rows = ["scenario", f"{names[0]}\n{late}"], []
     for name in names[1:]:
         headings += [f"{name}\n{late}", f"{name}\n{fewer}", f"{name}\nsurvives"]

@@ -15,7 +15,6 @@ from runcard.outputs.week_choice import pairs_by_hour
 from runcard.outputs.week_comparison import WeekComparison
 from runcard.plan.words import certainty, in_decimals, incidents_a_day
 from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Simulation
 
 
 def print_week(comparison: WeekComparison) -> None:
@@ -25,11 +24,11 @@ def print_week(comparison: WeekComparison) -> None:
     print_files(comparison.choices)
     console.print("The mean of the week:", style="bold")
     console.print(week_table(comparison))
-    if city.standards:
+    if not city.plain:
         sure = certainty(comparison.proven)
         console.print(f"Missed, % of the incidents of each type, with {sure} intervals and mean minutes:", style="bold")
         console.print(standard_table(comparison))
-    what = "Missed per 100 incidents" if city.standards else "Late, %,"
+    what = "Late, %," if city.plain else "Missed per 100 incidents"
     console.print(f"{what} in each period:", style="bold")
     console.print(period_table(comparison))
     for blind, knowing, gain in comparison.knowing_the_hour:
@@ -47,7 +46,7 @@ def week_table(comparison: WeekComparison) -> SplitTable:
     decimals, of_day = decimals_for(100.0 * one for one in missed), decimals_for(per_day * one for one in missed)
     sure = certainty(comparison.proven)
     headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day", "response\nmean min", "fewer\nlate, %"]
-    if comparison.city.standards:
+    if not comparison.city.plain:
         headings[1:] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day", headings[4], "fewer\nmissed, %"]
     rows: list[list[str | Text]] = [
         [
@@ -79,11 +78,9 @@ def period_table(comparison: WeekComparison) -> SplitTable:
     return SplitTable(["policy", *comparison.periods], rows)
 
 
-def print_periods(
-    city: City, found: Sequence[Simulation | DepartmentSimulation], choices: Sequence[PolicyChoice]
-) -> None:
+def print_periods(city: City, found: Sequence[DepartmentSimulation], choices: Sequence[PolicyChoice]) -> None:
     """Print what knowing the hour gains in each simulation, and which scenarios have rates of their own."""
-    if not city.periods:
+    if not city.has_periods:
         return
     console = make_console()
     for one in found:

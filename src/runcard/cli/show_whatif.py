@@ -18,13 +18,12 @@ from runcard.outputs.whatif.words import (
     closest_words,
     headline,
     method,
-    misses,
     policy_words,
     signed,
     span,
     standard_words,
-    unit_word,
 )
+from runcard.plan.words import misses
 
 MOST_ROWS = 5
 """Areas that gain, areas that lose, and twice as many units."""
@@ -92,7 +91,7 @@ def standard_table(effect: Effect) -> SplitTable:
     """Every standard under the recommended policy, and how it changes under closest-first."""
     headings = ["standard", "missed\nbefore", "after", "change", "minutes\nbefore", "after", "change"]
     headings.append("change with\nclosest-first")
-    plain = not effect.before.standards
+    plain = effect.before.plain
     rows = [
         [
             Text(visible(standard_words(one.standard, plain=plain)).replace(": ", ":\n", 1)),
@@ -130,5 +129,5 @@ def unit_table(effect: Effect) -> SplitTable:
     for unit in changed_units(effect, 2 * MOST_ROWS):
         stations = dict.fromkeys(one for one in (unit.station_before, unit.station_after) if one is not None)
         busy = ["" if one is None else f"{100.0 * one:.1f}" for one in (unit.busy_before, unit.busy_after)]
-        rows.append([unit.unit_id, unit_word(unit.kind), ", then ".join(stations), *busy])
+        rows.append([unit.unit_id, unit.kind, ", then ".join(stations), *busy])
     return SplitTable(["unit", "kind", "station", "busy\nbefore", "after"], rows)

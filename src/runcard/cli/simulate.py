@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from runcard.outputs.policy_choice import PolicyChoice
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.department import DepartmentSimulation
-    from runcard.simulate.result import Simulation
     from runcard.simulate.scenario import Scenario
 
 
@@ -135,7 +134,7 @@ def stress(
     for one in asked_for:
         check_scenario(given, one)
     if scenarios is None:
-        every = [one for one in map(read_scenario, built_in_names()) if given.standards or not one.busy.by_type]
+        every = [one for one in map(read_scenario, built_in_names()) if not given.plain or not one.busy.by_type]
         built_in, not_possible = possible_scenarios(given, every)
         asked_for = [*built_in, *asked_for]
     choices = policy_choices(default_policies(given), options) if choices is None else choices
@@ -159,16 +158,16 @@ def _simulated(
     precision: float | None,
     seed: int,
     records: Path | None = None,
-) -> "list[Simulation | DepartmentSimulation]":
+) -> "list[DepartmentSimulation]":
     """What policies do in each scenario; `records` is a file for the records of all incidents."""
     from runcard.cli.progress import Report
     from runcard.outputs.records import RecordFile
     from runcard.outputs.week_choice import fleets_for
     from runcard.plan.plan import Plan
     from runcard.simulate.department import simulate_plans
-    from runcard.simulate.engine import prepare_policies, simulate_fleets
+    from runcard.simulate.engine import prepare_policies
 
-    found: list[Simulation | DepartmentSimulation] = []
+    found: list[DepartmentSimulation] = []
     with Report(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
         watched, times, solved = replace(options, progress=report.bounds), len(scenarios), {}
         for kind in city.kinds:
@@ -188,16 +187,13 @@ def _simulated(
                 "progress": report.simulated,
                 "keep_records": None if file is None else file.keeper(scenario.name),
             }
-            if not city.standards:
-                found.append(simulate_fleets(city, solved[city.kinds[0]], scenario, **how))
-            else:
-                plans = [Plan(fleets=fleets) for fleets in zip(*solved.values(), strict=True)]
-                found.append(simulate_plans(city, plans, scenario, **how))
+            plans = [Plan(fleets=fleets) for fleets in zip(*solved.values(), strict=True)]
+            found.append(simulate_plans(city, plans, scenario, **how))
         report.begin("writing the records")
     return found
 
 
-def _check_precise(city: "City", found: "Sequence[Simulation | DepartmentSimulation]") -> None:
+def _check_precise(city: "City", found: "Sequence[DepartmentSimulation]") -> None:
     """Raise an error if a late fraction is not as precise as was asked for."""
     vague = [one.scenario.name for one in found if not one.precise]
     if vague:

@@ -51,19 +51,18 @@ def solve(
     given = read_city(city)
     names = policy_of_kinds(policy, given.sent_kinds, options)
     seen = {kind: given.of_kind(kind) for kind in names}
-    trucks = {kind: [station.trucks for station in one.stations] for kind, one in seen.items()}
     for kind, name in names.items():
-        check_size(trucks[kind], [name], kind="" if given.is_plain else kind, device=device)
+        check_size(seen[kind].trucks, [name], kind=given.said(kind), device=device)
     began, lines = perf_counter(), list[str]()
     solved: dict[str, list[Policy]] = {}
     with Report(given.objective) as report:
         for kind, name in names.items():
-            problem = city_problem(seen[kind], minutes=has_values(trucks[kind], name), arrivals=True, steps=report)
+            problem = city_problem(seen[kind], minutes=has_values(seen[kind].trucks, name), arrivals=True, steps=report)
             problems = problems_of_periods(seen[kind], problem)
             for number, (period, own) in enumerate(problems.items(), start=1):
-                parts = "" if given.is_plain else kind, period if given.periods else ""
+                parts = given.said(kind), period if given.has_periods else ""
                 words = "".join(f"{part}: " for part in parts if part)
-                report.begin(f"{words}{name}" + (f", period {number} of {len(problems)}" if given.periods else ""))
+                report.begin(f"{words}{name}" + (f", period {number} of {len(problems)}" if given.has_periods else ""))
                 found = solve_named(own, name, replace(options, progress=report.bounds))
                 certificate = found.certificate
                 if certificate is not None:
@@ -78,7 +77,7 @@ def solve(
                     lines.append(f"{words}{name}")
                 solved.setdefault(kind, []).append(found)
             if note := policy_note(seen[kind], name):
-                lines.append(note if given.is_plain else f"{kind}: {note}")
+                lines.append(f"{kind}: {note}" if given.said(kind) else note)
     seconds = perf_counter() - began
     plan_of_periods(given, solved).save(output)
     console = make_console()
@@ -86,6 +85,6 @@ def solve(
     for line in lines:
         console.print(line, soft_wrap=True)
     counts = [policies[0].problem.num_states for policies in solved.values()]
-    times = f" × {len(given.periods)} periods" if given.periods else ""
+    times = f" × {len(given.periods)} periods" if given.has_periods else ""
     states = f", {' + '.join(f'{count:,}' for count in counts)} states{times}" if max(counts) < 10**9 else ""
     console.print(f"Wrote {output} ({size_in_words(output)}{states}) in {seconds:.1f} s", soft_wrap=True)

@@ -29,8 +29,8 @@ def city_line(city: City) -> str:
     """A city in one line: its size, its load and its target."""
     targets = sorted({standard.target_minutes for point in city.demand for standard in city.standards_of(point)})
     target = f"{targets[0]:g}" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g}"
-    counts = Counter(unit.kind for unit in city.units) or {"truck": city.num_trucks}
-    types = f" of {counted(len({point.type for point in city.demand}), 'type')}" if city.standards else ""
+    counts = Counter(unit.kind for unit in city.units)
+    types = f" of {counted(len({point.type for point in city.demand}), 'type')}" if not city.plain else ""
     load = f"load {city.load:.2g}, " if len(city.kinds) == 1 else ""  # each kind has its own
     return (
         f"{city.name}: {counted(len(city.stations), 'station')}, "
@@ -38,7 +38,7 @@ def city_line(city: City) -> str:
         f"{counted(len({point.node_id for point in city.demand}) if types else len(city.demand), 'demand point')}, "
         f"{incidents_a_day(city.incidents_per_day)}{types}, {load}target {target} min"
         + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
-        + (f"; periods: {', '.join(one.name for one in city.periods)}" if city.periods else "")
+        + (f"; periods: {', '.join(one.name for one in city.periods)}" if city.has_periods else "")
     )
 
 
@@ -118,7 +118,7 @@ def interval_words(city: City, lower: float, upper: float, kind: str, *, proven:
     """Where the mean cost of an incident that needs a kind is proven, or estimated, to lie, in words."""
     sure = certainty(proven)
     of_late = city.objective.minimise == "late"
-    if of_late and any(one.kind == kind for one in city.standards):
+    if of_late and not city.plain:
         return f"missed standards per 100 incidents {sure} to lie in {outward(lower, upper, 6)}"
     ends = outward(lower, upper, 6, times=100 if of_late else 1) + (" %" if of_late else "")
     return f"{objective_words(city.objective)} {sure} to lie in {ends}"

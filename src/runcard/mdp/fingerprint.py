@@ -48,10 +48,10 @@ def source_of(city: City) -> str:
             for one in city.standards_of(point)[:1]
         ],
     ]
-    if not city.is_plain:
-        units = [(unit.unit_id, unit.station_id, unit.kind) for unit in city.units]
+    if city.has_roster or not city.plain:
+        units = [(unit.unit_id, unit.station_id, unit.kind) for unit in city.units if city.has_roster]
         names = ("type", "kind", "trucks", "arrivals", "target_minutes", "weight")
-        standards = [[_plain(getattr(one, name)) for name in names] for one in city.standards]
+        standards = [[_plain(getattr(one, name)) for name in names] for one in city.standards if not city.plain]
         inputs += [units, standards, [point.type for point in city.demand] if standards else []]
     return hashlib.blake2b(json.dumps(inputs).encode(), digest_size=16).hexdigest()
 

@@ -50,7 +50,7 @@ def dispatch_problem(
         errors[LAST_MINUTES] = table.minutes_error if alone else found.last_error
         p90 = {which: found.p90(which) for which in ("first", "last")}
     cost, cost_error = table.p_late, table.late_error
-    weights = _weights(city, len(table.missed)) if city.standards else np.ones((1, 1))
+    weights = _weights(city, len(table.missed))
     if len(weights) > 1 or (weights != 1.0).any():
         measures |= {standard_measure(number): one for number, one in enumerate(table.missed)}
         errors |= dict.fromkeys((standard_measure(number) for number in range(len(weights))), table.late_error)
@@ -62,7 +62,7 @@ def dispatch_problem(
     proven = table.proven
     del table  # its routes take as much memory as the costs
     problem = DispatchProblem(
-        trucks=np.array([station.trucks for station in city.stations], np.int64),
+        trucks=np.array(city.trucks, np.int64),
         returns_per_day=MINUTES_PER_DAY / city.mean_busy_minutes,
         incidents_per_day=np.array([point.incidents_per_day for point in city.demand]),
         trucks_needed=np.array([city.trucks_for(point) for point in city.demand], np.int64),

@@ -23,38 +23,37 @@ class StandardTables(NamedTuple):
     """The time of the arrival that it is about; None if that is neither the first nor the last, or not known."""
 
 
-def standard_tables(city: City, problem: DispatchProblem) -> dict[Standard, StandardTables]:
-    """The measures of each standard of a city of one kind."""
-    types = np.array([point.type for point in city.demand])
-    number = dict.fromkeys(types.tolist(), 0)
-    found: dict[Standard, StandardTables] = {}
-    for standard in city.standards:
-        here = types == standard.type
-        share = problem.incidents_per_day[here].sum() / problem.total_incidents_per_day
-        missed = problem.missed(number[standard.type])
-        number[standard.type] += 1
-        minutes = problem.measures.get(_arrival(standard))
-        found[standard] = StandardTables(_scaled(missed, here, float(share)), _scaled(minutes, here, float(share)))
+class Rule(NamedTuple):
+    """A standard, the chance [T, J] that a team misses it, and [J] the demand points that it is about.
+
+    `minutes` [T, J] are those of the arrival that it is about, if that is the first or the last and they are known.
+    """
+
+    standard: Standard
+    table: NDArray[np.float64]
+    here: NDArray[np.bool_]
+    minutes: NDArray[np.float64] | None
+
+
+def rules_of(city: City, problem: DispatchProblem) -> list[Rule]:
+    """The standards of a city of one kind; in a plain one those that say the same of several types are one."""
+    first = {standard.rule: standard for standard in reversed(city.standards)}
+    alike = {standard: first[standard.rule] if city.plain else standard for standard in city.standards}
+    together, found = [[alike[standard] for standard in city.standards_of(point)] for point in city.demand], []
+    for standard in dict.fromkeys(alike.values()):
+        here = np.array([standard in standards for standards in together])
+        place = together[int(here.argmax())].index(standard) if here.any() else 0
+        found.append(Rule(standard, problem.missed(place), here, problem.measures.get(_arrival(standard))))
     return found
 
 
-def rule_tables(city: City, problem: DispatchProblem) -> dict[Standard, StandardTables]:
-    """The same for a city of one kind without standards: of each rule by which its incidents are in time, if several.
-
-    A rule is the standard of the first demand point that has it (see `City.rule_of`).
-    """
-    rules = np.array([city.rule_of(point) for point in city.demand])
-    first = {city.rule_of(point): city.standards_of(point)[0] for point in reversed(city.demand)}
-    if city.standards or len(first) == 1:
-        return {}
-    found = {}
-    for rule in dict.fromkeys(rules.tolist()):
-        here = rules == rule
+def standard_tables(city: City, problem: DispatchProblem) -> dict[Standard, StandardTables]:
+    """The measures of each standard of a city of one kind; none where a plain city has one: the late fraction is it."""
+    found: dict[Standard, StandardTables] = {}
+    rules = rules_of(city, problem)
+    for standard, missed, here, minutes in rules if len(rules) > 1 or not city.plain else ():
         share = float(problem.incidents_per_day[here].sum() / problem.total_incidents_per_day)
-        minutes = problem.measures.get(_arrival(first[rule]))
-        found[first[rule]] = StandardTables(
-            _scaled(problem.measures[P_LATE], here, share), _scaled(minutes, here, share)
-        )
+        found[standard] = StandardTables(_scaled(missed, here, share), _scaled(minutes, here, share))
     return found
 
 

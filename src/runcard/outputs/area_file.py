@@ -86,9 +86,8 @@ def area_polygons(city: City, *, decimals: int, tidy: bool = False) -> dict[str,
     nodes = (np.column_stack([x, y]) - middle) * scale
     margin = _step(nodes, _margin(city, nodes, least=MARGIN_METRES if is_lonlat(x, y) else 0.0))
     places, area_of = _with_roads(city, nodes, area_of_nodes(city), margin)
-    centres = set(demand_nodes(city))
     stays = np.zeros(len(places), np.bool_)
-    stays[[place for place, node in enumerate(city.nodes) if node.node_id in centres]] = True
+    stays[[city.node_numbers[node_id] for node_id in demand_nodes(city)]] = True
     corners, rings_of = area_rings(places, area_of, margin=margin, stays=stays if tidy else None)
     rounded = np.round(corners / scale + middle, decimals)
     polygons: dict[str, list[Polygon]] = {}
@@ -102,8 +101,7 @@ def _margin(city: City, nodes: Places, *, least: float) -> float:
     """About how far beyond the outermost roads a map goes."""
     from scipy.spatial import cKDTree  # here, because it takes a while to import
 
-    centres = set(demand_nodes(city))
-    shown = nodes[[place for place, node in enumerate(city.nodes) if node.node_id in centres]]
+    shown = nodes[[city.node_numbers[node_id] for node_id in demand_nodes(city)]]
     for places in (np.unique(shown, axis=0), np.unique(nodes, axis=0)):
         if len(places) > 1:
             return max(least, float(np.median(np.asarray(cKDTree(places).query(places, k=2)[0])[:, 1])) / 2.0)
@@ -114,7 +112,7 @@ def _with_roads(
     city: City, nodes: Places, area_of: NDArray[np.int64], longest: float
 ) -> tuple[Places, NDArray[np.int64]]:
     """Places and their areas: the nodes, and points on roads that are longer than `longest`."""
-    number = {node.node_id: place for place, node in enumerate(city.nodes)}
+    number = city.node_numbers
     pairs = {(number[link.from_node_id], number[link.to_node_id]) for link in city.links}
     ends = np.array(sorted({(min(pair), max(pair)) for pair in pairs}), np.int64).reshape(-1, 2)
     lengths = np.hypot(*(nodes[ends[:, 1]] - nodes[ends[:, 0]]).T)

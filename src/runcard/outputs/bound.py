@@ -40,7 +40,6 @@ from runcard.policy.solve import check_size
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.simulate.department import DepartmentSimulation, simulate_plans
 from runcard.simulate.engine import prepare_policies
-from runcard.simulate.model import most_weight
 from runcard.simulate.result import Interval, ratio_interval
 
 
@@ -167,8 +166,7 @@ def bound_city(city: City, choices: Sequence[PolicyChoice], effort: BoundEffort)
     cities = {kind: city.of_kind(kind) for kind in city.sent_kinds}
     names = [choice.name for choice in choices if choice.file is None]
     for kind in city.kinds:
-        trucks = [station.trucks for station in cities[kind].stations]
-        check_size(trucks, names, kind="" if city.is_plain else kind)
+        check_size(cities[kind].trucks, names, kind=city.said(kind))
     problems = {}
     for kind, seen in cities.items():
         steps = effort.steps if len(cities) == 1 else NamedSteps(effort.steps, kind)
@@ -181,7 +179,7 @@ def bound_city(city: City, choices: Sequence[PolicyChoice], effort: BoundEffort)
         seen, minutes = cities[kind], [one.minutes("first_mean").mean for one in simulation.kinds[kind].policies]
         sums = [keeper.missed(choice.label, kind) for choice in choices]
         error = counted[kind].cost_error
-        policies = _beside(choices, sums, minutes, lower=bound.lower, most=most_weight(seen), error=error)
+        policies = _beside(choices, sums, minutes, lower=bound.lower, most=seen.most_weight, error=error)
         kinds.append(KindBound(kind=kind, city=seen, found=bound, policies=policies))
     lower = sum_of_kinds(city, kinds)
     error = sum(problem.cost_error for problem in counted.values())  # at most, since no kind is needed more than always

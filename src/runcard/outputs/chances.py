@@ -12,13 +12,14 @@ each area from the same teams (see `team_shares.py`), so that all numbers of one
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.model import City, Standard
+from runcard.city.model import City
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem
+from runcard.mdp.standards import Rule, rules_of
 from runcard.outputs.team_shares import ShareKeeper, TeamShares
 from runcard.plan.plan import Plan
 from runcard.simulate.result import Interval, ratio_interval
@@ -27,40 +28,6 @@ COST: Final = "cost"
 """Of an incident, as the objective counts it."""
 Sums = tuple[NDArray[np.float64], NDArray[np.float64]]
 """By batch: the sum of a measure, and the number of incidents that it is about."""
-
-
-class Rule(NamedTuple):
-    """A standard, the chance [T, J] that a team misses it, and [J] the demand points that it is about.
-
-    `minutes` [T, J] are those of the arrival that it is about, if that is the first or the last and they are known.
-    """
-
-    standard: Standard
-    table: NDArray[np.float64]
-    here: NDArray[np.bool_]
-    minutes: NDArray[np.float64] | None
-
-
-def rules_of(city: City, problem: DispatchProblem) -> list[Rule]:
-    """The standards of a city of one kind; where it has none, what is in time at its demand points."""
-    if not city.standards:
-        rules = np.array([city.rule_of(point) for point in city.demand])
-        first = {city.rule_of(point): city.standards_of(point)[0] for point in city.demand}
-        late = problem.measures[P_LATE]
-        return [Rule(first[one], late, rules == one, _minutes(first[one], problem)) for one in first]
-    types, number = np.array([point.type for point in city.demand]), defaultdict[str, int](int)
-    found = []
-    for standard in city.standards:
-        missed = problem.missed(number[standard.type])
-        found.append(Rule(standard, missed, types == standard.type, _minutes(standard, problem)))
-        number[standard.type] += 1
-    return found
-
-
-def _minutes(standard: Standard, problem: DispatchProblem) -> NDArray[np.float64] | None:
-    """The mean time of the arrival that a standard is about, if it is known."""
-    last = standard.arrivals == standard.trucks
-    return problem.measures.get(MINUTES if standard.arrivals == 1 else LAST_MINUTES if last else "")
 
 
 class ChanceKeeper:

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import LATE, City, Standard
 from runcard.errors import RuncardError
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.standards import StandardTables, rule_tables, standard_error, standard_tables
+from runcard.mdp.standards import StandardTables, standard_error, standard_tables
 from runcard.outputs.policy_choice import PolicyChoice, check_week, policy_choices
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
@@ -66,16 +65,14 @@ class ComparedPolicy:
     gap_to_optimum: float | None = None
     """Its mean cost is at most this part above the optimum; None where `optimal` was not asked for."""
     standards: tuple[StandardResult, ...] = ()
-    """How often each standard is missed, where the city has any."""
-    rules: tuple[StandardResult, ...] = ()
-    """The same of each rule by which incidents are in time, where a city without standards has several."""
+    """How often each standard is missed; () where the late fraction says it."""
     of_other_rates: bool = False
     """Whether the policy was made for other rates than it was evaluated at."""
 
     @property
     def late_by_rule(self) -> dict[str, float]:
         """The late fraction of the incidents of each rule (see `City.rule_of`), where there are several."""
-        return {one.standard.rule: one.miss_fraction for one in self.rules if one.miss_fraction is not None}
+        return {one.standard.rule: one.miss_fraction for one in self.standards if one.miss_fraction is not None}
 
     @property
     def proven(self) -> bool:
@@ -158,13 +155,16 @@ class Comparison:
         shares, busy = evaluation.dispatch_share.tolist(), evaluation.busy_fractions.tolist()
         columns = zip(self.problem.station_ids, shares, busy, strict=True)
         stations = [{"station_id": one, "dispatch_share": share, "busy_fraction": part} for one, share, part in columns]
-        own = {"gap_to_optimum": result.gap_to_optimum, "stations": stations, "outside_share": evaluation.outside_share}
-        by_rule: dict[str, Any] = {}
-        if result.rules:
-            by_rule = {"late_by_rule": result.late_by_rule, "rules": [one.document() for one in result.rules]}
+        own: dict[str, Any] = {
+            "gap_to_optimum": result.gap_to_optimum,
+            "stations": stations,
+            "outside_share": evaluation.outside_share,
+        }
+        if result.standards and self.city.plain:
+            own["late_by_rule"] = result.late_by_rule
         if result.standards:
-            own["standards"] = [one.document() for one in result.standards]
-        return result.entry(with_cost=self.problem.objective != LATE) | own | by_rule
+            own["rules" if self.city.plain else "standards"] = [one.document() for one in result.standards]
+        return result.entry(with_cost=self.problem.objective != LATE) | own
 
 
 def compare_policies(
@@ -189,10 +189,9 @@ def compare_policies(
     city = city.of_kind(kind)
     (kind,) = city.kinds
     # Evaluation needs every state, whatever the policy.
-    check_states((station.trucks for station in city.stations), kind="" if city.is_plain else kind)
+    check_states(city.trucks, kind=city.said(kind))
     problem = city_problem(city, arrivals=True, steps=steps) if problem is None else problem
     tables = standard_tables(city, problem)
-    rules = rule_tables(city, problem)
     load_kernels(problem, [choice.name_for(kind) for choice in choices])
     results: list[ComparedPolicy] = []
     for choice in choices:
@@ -205,7 +204,6 @@ def compare_policies(
             first=first,
             steps=steps,
             standards=tables,
-            rules=rules,
             ready=(ready or {}).get(choice.label),
         )
         results.append(one)
@@ -220,12 +218,11 @@ def solved_result(
     choice: PolicyChoice,
     options: SolveOptions,
     *,
-    kind: str = ONLY_KIND,
+    kind: str,
     first: Evaluation | None = None,
     steps: Steps = NO_STEPS,
     words: str = "",
     standards: Mapping[Standard, StandardTables] | None = None,
-    rules: Mapping[Standard, StandardTables] | None = None,
     ready: Policy | None = None,
 ) -> ComparedPolicy:
     """The result of a policy, solved and evaluated; `first` is what it improves on, if not itself.
@@ -236,8 +233,7 @@ def solved_result(
     steps.begin(f"{choice.label}{words}")
     policy = choice.policy(problem, options, kind) if ready is None else ready
     steps.begin(f"{choice.label}{words}, evaluated")
-    counted = [*(standards or {}).items(), *(rules or {}).items()]
-    tables = {number: table for number, (_, table) in enumerate(counted)}
+    tables = dict(enumerate((standards or {}).values()))
     of_standards = {f"missed {number}": one.missed for number, one in tables.items() if one.missed is not None}
     minutes = {f"minutes {number}": one.minutes for number, one in tables.items() if one.minutes is not None}
     evaluation = evaluate(
@@ -263,7 +259,7 @@ def solved_result(
         converged = converged and ready.certificate.converged
     cost_lower, cost_upper = min(max(lower, 0.0), cost), max(upper, cost)
     of_late = problem.objective == LATE
-    missed = tuple(_missed(one, number, evaluation) for number, (one, _) in enumerate(counted))
+    missed = tuple(_missed(one, number, evaluation) for number, one in enumerate(standards or ()))
     late_before = (first or evaluation).late_fraction
     return ComparedPolicy(
         choice=choice,
@@ -276,8 +272,7 @@ def solved_result(
         improvement_over_first=1.0 - evaluation.late_fraction / late_before if late_before > 0.0 else 0.0,
         converged=converged,
         seconds=seconds,
-        standards=missed[: len(standards or ())],
-        rules=missed[len(standards or ()) :],
+        standards=missed,
         of_other_rates=ready is not None,
     )
 

@@ -55,7 +55,8 @@ class DepartmentComparison:
     @property
     def failed(self) -> list[str]:
         """The policies that did not converge, with their kind."""
-        return [f"{name} ({kind})" for kind, comparison in self.kinds.items() for name in comparison.failed]
+        kinds = {kind: "" if self.city.plain else f" ({kind})" for kind in self.kinds}
+        return [f"{name}{kinds[kind]}" for kind, comparison in self.kinds.items() for name in comparison.failed]
 
     @property
     def names(self) -> list[str]:
@@ -80,7 +81,11 @@ class DepartmentComparison:
                 gap_to_optimum=self._gap(of_kinds),
                 seconds=sum(one.seconds for one in of_kinds.values()),
                 converged=all(one.converged for one in of_kinds.values()),
-                standards=tuple(standards.get(one, StandardResult(one)) for one in self.city.standards),
+                standards=tuple(
+                    standards.get(one, StandardResult(one))
+                    for one in self.city.standards
+                    if one in standards or not self.city.plain
+                ),
             )
             found.append(result)
         return tuple(found)
@@ -105,9 +110,12 @@ class DepartmentComparison:
     def document(self) -> dict[str, Any]:
         """The comparison as plain values, ready for JSON; fractions are fractions, not percentages.
 
-        Of each policy: what all kinds add up to, every standard, and what each kind does by itself.
+        Of each policy: what all kinds add up to, every standard, and what each kind does by itself. Of a plain city:
+        what its one kind does.
         """
         by_kind = {kind: comparison.document() for kind, comparison in self.kinds.items()}
+        if self.city.plain:
+            return next(iter(by_kind.values()))
         objective = {} if self.city.objective == LATE else {"objective": next(iter(by_kind.values()))["objective"]}
         policies = []
         for number, result in enumerate(self.results):
@@ -152,7 +160,7 @@ def compare_department(
 ) -> DepartmentComparison:
     """The comparison of policies for every kind of a city."""
     for kind in city.kinds:  # before any work
-        check_states((station.trucks for station in city.of_kind(kind).stations), kind=kind)
+        check_states(city.of_kind(kind).trucks, kind=city.said(kind))
     found = {}
     for kind in city.kinds:
         named = steps if len(city.kinds) == 1 else NamedSteps(steps, kind)

@@ -102,16 +102,14 @@ class Layers:
 
     def _of_kind(self, name: str, fleet: Fleet) -> str:
         """A property of one kind; the kind is said only where there are kinds."""
-        return name if self.city.is_plain else f"{name} {fleet.kind}"
+        return f"{name} {self.city.said(fleet.kind)}".strip()
 
     def _areas(self) -> Iterator[Feature]:
         """Each area with its rates, and how it fares by kind, over all its incidents."""
-        rates, names = area_rates(self.city), {node.node_id: node.name for node in self.city.nodes}
-        fares = self._fares()
+        rates, fares = area_rates(self.city), self._fares()
         for node_id, shape in self._polygons.items():
-            yield _feature(
-                shape, {"node_id": node_id, "name": names[node_id]} | rates[node_id] | fares.get(node_id, {})
-            )
+            about = {"node_id": node_id, "name": self.city.node(node_id).name}
+            yield _feature(shape, about | rates[node_id] | fares.get(node_id, {}))
 
     def _fares(self) -> dict[str, dict[str, float]]:
         """By area: the mean number of missed standards and the mean minutes of its incidents, by kind."""
@@ -134,14 +132,14 @@ class Layers:
         """Each station with its units, and the price of taking one of each kind."""
         prices = self._prices()
         for station in self.city.stations:
-            units = [unit for unit in self.city.units if unit.station_id == station.station_id]
+            units = self.city.units_at[station.station_id]
             properties = {
                 "station_id": station.station_id,
                 "name": station.name,
                 "node_id": station.node_id,
-                "num_units": len(units) if self.city.units else station.trucks,
-                "units": ", ".join(unit.unit_id for unit in units),
-                "kinds": ", ".join(dict.fromkeys(unit.kind for unit in units)),
+                "num_units": len(units),
+                "units": ", ".join(unit.unit_id for unit in units if self.city.has_roster),
+                "kinds": ", ".join(dict.fromkeys(unit.kind for unit in units if self.city.has_roster)),
             }
             point = {"type": "Point", "coordinates": self._places[station.node_id]}
             yield _feature(point, properties | prices.get(station.station_id, {}))
@@ -251,10 +249,6 @@ class Drives:
         disjoint = city.driving.second_route == "disjoint"
         return cls(city, travel, travel.routes.second_routes(several) if disjoint else {})
 
-    @cached_property
-    def _number(self) -> dict[str, int]:
-        return {station.station_id: i for i, station in enumerate(self.city.stations)}
-
     def links_of(self, team: Sequence[str], point: int) -> Iterator[tuple[int, ...]]:
         """The links that each unit of a team of stations drives over; none from outside."""
         routes = self.travel.routes
@@ -263,14 +257,14 @@ class Drives:
             if station_id == OUTSIDE_ID:
                 yield ()
                 continue
-            i = self._number[station_id]
+            i = self.city.station_numbers[station_id]
             links = routes.route(row, i)
             yield tuple((self.second.get((row, i), links) if station_id in seen else links).tolist())
             seen.add(station_id)
 
     def nodes_of(self, station_id: str, links: Sequence[int]) -> list[str]:
         """The nodes along a route, from the station on."""
-        nodes = [self.city.stations[self._number[station_id]].node_id]
+        nodes = [self.city.stations[self.city.station_numbers[station_id]].node_id]
         for number in links:
             link = self.city.links[number]
             nodes.append(link.to_node_id if link.from_node_id == nodes[-1] else link.from_node_id)

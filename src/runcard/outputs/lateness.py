@@ -1,6 +1,6 @@
 """P(late) of every team at one place, best first: what a choice is made from when nothing else matters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -87,9 +87,9 @@ def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> l
     that is no demand point has incidents of every type, or without types those of the demand point that is closest by
     road; there are none a day.
     """
-    if all(node.node_id != node_id for node in city.nodes):
-        raise InputError(expected_one_of(f"node of {city.name}", (node.node_id for node in city.nodes), node_id))
-    types = dict.fromkeys(standard.type for standard in city.standards)
+    if node_id not in city.node_numbers:
+        raise InputError(expected_one_of(f"node of {city.name}", city.node_numbers, node_id))
+    types = dict.fromkeys(standard.type for standard in city.standards if not city.plain)
     if incident_type is not None and incident_type not in types:
         raise InputError(f"node {node_id}: {expected_one_of('type of incident', types, incident_type)}")
     rows = [point for point in city.demand if point.node_id == node_id and incident_type in (None, point.type)]
@@ -100,7 +100,7 @@ def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> l
 
 def _incidents_at(city: City, node_id: str, incident_type: str | None) -> list[DemandPoint]:
     """The incident classes of a node that has none of its own."""
-    if city.standards:
+    if not city.plain:
         wanted = dict.fromkeys(point.type for point in city.demand) if incident_type is None else [incident_type]
         return [DemandPoint(node_id, 0.0, type=name) for name in wanted]
     ground = Ground(city)
@@ -113,7 +113,7 @@ def _incidents_at(city: City, node_id: str, incident_type: str | None) -> list[D
 def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> list[ClassLateness]:
     """The same for a city of one kind, with more incident classes than it has."""
     types = {standard.type for standard in city.standards}
-    if added := [point for point in more if not types or point.type in types]:
+    if added := [point for point in more if city.plain or point.type in types]:
         # Trucks from outside come from as far as they do for its own demand points.
         links, _ = outside_route(city, find_routes(city))
         city = replace(city, demand=(*city.demand, *added), outside=replace(city.outside, links=links))
@@ -123,22 +123,19 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
     table, classes = response_table(city, points=points, arrivals=True), []
     assert table.arrivals is not None
     arrivals = table.arrivals.last_minutes, table.arrivals.p90("first"), table.arrivals.p90("last")
-    by_station = {one.station_id: [unit.unit_id for unit in city.units if unit.station_id == one.station_id]
-                  for one in city.stations}  # fmt: skip
     for place, number in enumerate(points):
         point, teams = city.demand[number], []
         first, *_ = rules = city.standards_of(point)
         trucks = first.trucks
         missed = np.array([one[:, place] for one in table.missed[: len(rules)]])
-        p_late, mean_minutes = missed[0].tolist(), table.mean_minutes[:, place].tolist()
-        if city.standards:
-            p_late = (np.array([one.weight for one in rules]) @ missed).tolist()
+        p_late = (np.array([one.weight for one in rules]) @ missed).tolist()
+        mean_minutes = table.mean_minutes[:, place].tolist()
         for team in np.flatnonzero(np.isfinite(p_late)).tolist():
             going = [i for i in table.teams.stations[team].tolist() if i >= 0]
             alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
-            ids = (*_ids(city, going, by_station), *[OUTSIDE_ID] * (trucks - len(going)))
+            ids = (*_ids(city, going), *[OUTSIDE_ID] * (trucks - len(going)))
             shared_links = int(table.routes.shared_links[going[0], going[1], number]) if alike else None
-            own = tuple(missed[:, team].tolist()) if city.standards else ()
+            own = tuple(missed[:, team].tolist()) if not city.plain else ()
             last, *p90 = (float(minutes[team, place]) for minutes in arrivals)
             one = TeamLateness(ids, p_late[team], mean_minutes[team], shared_links, last, p90[0], p90[1], own)
             teams.append(one)
@@ -149,15 +146,16 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
             target_minutes=first.target_minutes,
             incidents_per_day=point.incidents_per_day,
             teams=tuple(sorted(teams, key=lambda team: team.p_late)),
-            kind="" if city.is_plain else first.kind,
-            type=point.type if city.standards else "",
-            standards=rules if city.standards else (),
+            kind=city.said(first.kind),
+            type="" if city.plain else point.type,
+            standards=() if city.plain else rules,
         )
         classes.append(found)
     return classes
 
 
-def _ids(city: City, going: Sequence[int], by_station: Mapping[str, Sequence[str]]) -> list[str]:
+def _ids(city: City, going: Sequence[int]) -> list[str]:
     """What the trucks of some stations are called: their units, the first of each station, or the stations."""
     names = [city.stations[i].station_id for i in going]
-    return [by_station[name][names[:n].count(name)] for n, name in enumerate(names)] if city.units else names
+    units = [city.units_at[name][names[:n].count(name)] for n, name in enumerate(names)]
+    return [unit.unit_id for unit in units] if city.has_roster else names

@@ -24,7 +24,7 @@ from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_o
 from runcard.outputs.policy_choice import best_policy, exact_work, worse_note
 from runcard.outputs.steps import Steps
 from runcard.outputs.whatif.paired import SimulatedCity
-from runcard.plan.words import article
+from runcard.plan.words import article, misses
 from runcard.policy.base import Policy
 from runcard.policy.solve_options import SolveOptions
 
@@ -287,7 +287,7 @@ def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequ
         "minutes": "extra response minutes later, each time it is sent now",
     }.get(objective.minimise)
     unit = unit or f"late incidents later, a minute of response as {objective.weight:g}, per 100 times sent"
-    unit = unit.replace("late incidents", "missed standards") if ground.city.standards else unit
+    unit = unit.replace("late incidents", misses(ground.city))
     prices = times * policy.prices(policy.problem.trucks, np.arange(1, policy.problem.num_stations + 1))
     least, most, size = min(0.0, prices.min()), max(0.0, prices.max()), 72.0 * min(0.13, 0.6 * sheet.row)
     left, top = sheet.table

@@ -37,9 +37,10 @@ def comparison_html(comparison: Comparison) -> str:
     results = comparison.results
     missed = [one.evaluation.late_fraction for one in results]
     minutes = [one.evaluation.mean_response_minutes for one in results]
-    of_standards = any(one.standards for one in results)
+    of_standards = not comparison.city.plain
     table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards, sure=comparison.proven)
-    standards = _standards([(one.name, one.standards) for one in results], sure=comparison.proven)
+    counted = [(one.name, one.standards if of_standards else ()) for one in results]
+    standards = _standards(counted, sure=comparison.proven)
     return _together(table, standards, _departures(comparison.city, [comparison], results, missed))
 
 
@@ -48,15 +49,16 @@ def department_comparison_html(comparison: DepartmentComparison) -> str:
     results = comparison.results
     minutes = [comparison.mean_minutes(number) for number in range(len(results))]
     missed = [one.missed for one in results]
-    of_standards = bool(comparison.city.standards)
+    of_standards = not comparison.city.plain
     table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards, sure=comparison.proven)
-    standards = _standards([(one.name, one.standards) for one in results], sure=comparison.proven)
+    counted = [(one.name, one.standards if of_standards else ()) for one in results]
+    standards = _standards(counted, sure=comparison.proven)
     return _together(table, standards, _departures(comparison.city, comparison.kinds.values(), results, missed))
 
 
 def week_comparison_html(comparison: WeekComparison) -> str:
     """The policies of a city with periods side by side, over the week and by period, as HTML."""
-    results, of_standards = comparison.results, bool(comparison.city.standards)
+    results, of_standards = comparison.results, not comparison.city.plain
     missed, minutes = [one.missed for one in results], [one.mean_minutes for one in results]
     table = _policies(comparison.city.name, results, missed, minutes, of_standards=of_standards, sure=comparison.proven)
     standards = _standards([(one.name, one.standards) for one in results], sure=comparison.proven)
@@ -143,7 +145,7 @@ def _periods(comparison: WeekComparison) -> str:
     """What each policy misses in each period, beside its mean response there."""
     headings = ["period", "of all incidents, %"]
     for name in comparison.names:
-        headings += [f"{name}: {MISSED if comparison.city.standards else LATE}", RESPONSE]
+        headings += [f"{name}: {LATE if comparison.city.plain else MISSED}", RESPONSE]
     rows = []
     for period, one in comparison.periods.items():
         numbers = []

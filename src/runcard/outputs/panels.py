@@ -16,7 +16,7 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import Areas, cells_of, coloured, projected
-from runcard.plan.words import expected_one_of, percent
+from runcard.plan.words import expected_one_of, misses, percent
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import quick_closest_first
 
@@ -93,14 +93,14 @@ def ground_of(city: City, incident_type: str | None = None) -> Ground:
         home_cells=tuple(int(np.abs(np.array(areas.middles) - place).argmin()) for place in stations),
         labels=_labels(city),
         roads=tuple((place_of[start], place_of[end]) for start, end in ends),
-        truck="truck" if city.is_plain else city.kinds[0],
+        truck=city.kinds[0],
         type=shown,
     )
 
 
 def _type_shown(city: City, incident_type: str | None) -> str:
     """The type of incident that a map shows; "" if the city has no types."""
-    trucks = {standard.type: standard.trucks for standard in city.standards}
+    trucks = {standard.type: standard.trucks for standard in city.standards if not city.plain}
     if incident_type is not None and incident_type not in trucks:
         raise InputError(expected_one_of("type of incident", trucks, incident_type))
     return incident_type or max(trucks, key=trucks.__getitem__, default="")
@@ -132,8 +132,7 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
                 known, proven = results[number] if number < len(results) else None, policy.certificate
                 if known is not None:
                     title += f": {_missed_words(ground, known.late_fraction)}"
-                    per_day = "missed standards" if ground.city.standards else "late incidents"
-                    words += f"\n{known.late_per_day:#.3g} {per_day} a day"
+                    words += f"\n{known.late_per_day:#.3g} {misses(ground.city)} a day"
                     words += ", all types" if ground.type else ""
                     if known.mean_response_minutes is not None:
                         words += f"; first {ground.truck} {_when(known.mean_response_minutes, known, 'first')}"
@@ -150,7 +149,7 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
 
 def _missed_words(ground: Ground, missed: float) -> str:
     """How often incidents are late, or standards are missed, in words."""
-    return f"{100.0 * missed:.3g} missed per 100" if ground.city.standards else f"{percent(missed)} late"
+    return f"{percent(missed)} late" if ground.city.plain else f"{100.0 * missed:.3g} missed per 100"
 
 
 def _when(mean: float, known: Evaluation, which: str) -> str:

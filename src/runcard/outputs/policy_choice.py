@@ -36,13 +36,13 @@ OF_WEEK: Final = "/week"
 
 def exact_work(city: City) -> float:
     """The work of solving a city of one kind exactly: states × demand points × stations²."""
-    num_states = prod(station.trucks + 1 for station in city.stations)
+    num_states = prod(trucks + 1 for trucks in city.trucks)
     return float(num_states) * len(city.demand) * len(city.stations) ** 2
 
 
 def needs_neighbourhoods(city: City) -> bool:
     """Whether trucks of a city of one kind are often busy, and its states too many for one table of the mean field."""
-    num_states = prod(station.trucks + 1 for station in city.stations)
+    num_states = prod(trucks + 1 for trucks in city.trucks)
     return num_states > WHOLE_STATES and busy_part(city) > OFTEN_BUSY
 
 
@@ -190,8 +190,7 @@ def policies_for(
     seen = city.of_kind(kind)
     check_week(city, choices)
     solved = [one.name for one in choices if one.file is None]
-    trucks = [station.trucks for station in seen.stations]
-    check_size(trucks, solved, kind="" if city.is_plain else kind, device=options.device)
+    check_size(seen.trucks, solved, kind=city.said(kind), device=options.device)
     if not arrivals and all(
         choice.file is not None for choice in choices
     ):  # no need for the costs, which can take long
@@ -207,5 +206,5 @@ def policies_for(
 def check_week(city: City, choices: Sequence[PolicyChoice]) -> None:
     """Raise an error if a policy is asked for at the mean rates of the week and the city has no periods."""
     for choice in choices:
-        if choice.of_week and not city.periods:
+        if choice.of_week and not city.has_periods:
             raise InputError(f"{city.name}: expected a city with periods for {choice.label}, got one without")

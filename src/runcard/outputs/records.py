@@ -47,7 +47,7 @@ class RecordFile:
         except ImportError as error:
             raise MissingExtraError("--records", "duckdb", "report") from error
         self._path, self._city, self._error = path, city, duckdb.Error
-        self._columns = COLUMNS | OF_DEPARTMENT if city.standards else COLUMNS
+        self._columns = COLUMNS if city.plain else COLUMNS | OF_DEPARTMENT
         self._database: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"threads": 1})
         columns = ", ".join(f"{name} {kind}" for name, (kind, _) in self._columns.items())
         self._database.execute(f"CREATE TABLE records ({columns})")
@@ -64,12 +64,12 @@ class RecordFile:
                 "scenario": np.full(num, scenario, dtype=object),
                 "policy": np.full(num, policy, dtype=object),
                 "batch": np.full(num, batch),
-                "incident": records["incident"].copy() if self._city.standards else np.arange(num),
+                "incident": np.arange(num) if self._city.plain else records["incident"].copy(),
                 "node_id": nodes[records["point"]],
                 "demand_row": records["point"] + 1,
                 "team": self._teams(records),
             } | {column: np.ascontiguousarray(records[field]) for column, (_, field) in self._columns.items() if field}
-            if self._city.standards:
+            if not self._city.plain:
                 rows |= {"kind": kinds[records["kind"]], "type": types[records["point"]]}
             with self._our_errors():
                 self._database.execute("INSERT INTO records BY NAME SELECT * FROM rows")
@@ -107,7 +107,7 @@ class RecordFile:
             raise
 
     def _copy(self, draft: Path) -> None:
-        name, by_kind = str(draft).replace("'", "''"), ", kind" if self._city.standards else ""
+        name, by_kind = str(draft).replace("'", "''"), "" if self._city.plain else ", kind"
         self._database.execute(
             f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident{by_kind}) TO '{name}' "
             "(FORMAT parquet, USE_TMP_FILE false)"  # the draft is enough; nobody would know of another one

@@ -18,7 +18,7 @@ class Stress:
     """The same policies in several scenarios."""
 
     city: City
-    simulations: tuple[Simulation | DepartmentSimulation, ...]
+    simulations: tuple[DepartmentSimulation, ...]
     not_possible: tuple[tuple[str, str], ...] = ()
     """The scenarios that the city does not allow, and why."""
 
@@ -30,7 +30,7 @@ class Stress:
             "not_possible": [{"scenario": name, "reason": reason} for name, reason in self.not_possible],
         }
 
-    def gain_left(self, one: Simulation | DepartmentSimulation, number: int) -> float | None:
+    def gain_left(self, one: DepartmentSimulation, number: int) -> float | None:
         """The gain of a policy in a scenario as a part of that in the paper's model; None where there is none."""
         for other in self.simulations:
             gain = other.improvement(number).mean
@@ -44,15 +44,13 @@ def survives(improvement: Interval) -> str:
     return "yes" if improvement.low > 0.0 else "no, worse" if improvement.high < 0.0 else "not clear"
 
 
-def document_of(city: City, simulation: Simulation | DepartmentSimulation, *, trucks: bool = True) -> dict[str, Any]:
-    """What a simulation found as plain values, for JSON; with what each truck does, if wanted."""
-    if isinstance(simulation, DepartmentSimulation):
-        return department_document(city, simulation, trucks=trucks)
-    return simulation_document(city, simulation, trucks=trucks)
+def document_of(city: City, simulation: DepartmentSimulation, *, trucks: bool = True) -> dict[str, Any]:
+    """What a simulation found as plain values, for JSON: all kinds together, every standard, and each kind by itself.
 
-
-def department_document(city: City, simulation: DepartmentSimulation, *, trucks: bool = True) -> dict[str, Any]:
-    """What a simulation of a department found: all kinds together, every standard, and each kind by itself."""
+    With what each truck does, if wanted. Of a plain city it is what its one kind does.
+    """
+    if city.plain:
+        return simulation_document(city, simulation.first, trucks=trucks)
     by_kind = {kind: simulation_document(city, one, trucks=trucks) for kind, one in simulation.kinds.items()}
     policies = []
     for number, name in enumerate(simulation.names):

@@ -163,12 +163,11 @@ class ShareKeeper:
 
 def _numbers_of_points(city: City, seen: City) -> NDArray[np.int64]:
     """[rows of demand.csv] the number of each demand point among those that a kind sees; -1 if it does not."""
-    types = {standard.type for standard in seen.standards}
-    own = np.array([not types or point.type in types for point in city.demand])
+    kind = seen.standards[0].kind
+    own = np.array([any(one.kind == kind for one in city.standards_of(point)) for point in city.demand])
     return np.where(own, np.cumsum(own) - 1, -1)
 
 
 def _numbers_of_stations(city: City, seen: City) -> NDArray[np.int64]:
     """[stations] the number of each station among those of a kind; -1 if it has none."""
-    own = {station.station_id: number for number, station in enumerate(seen.stations)}
-    return np.array([own.get(station.station_id, -1) for station in city.stations], np.int64)
+    return np.array([seen.station_numbers.get(station.station_id, -1) for station in city.stations], np.int64)

@@ -12,7 +12,6 @@ from runcard.plan.plan import problems_of_periods
 from runcard.policy.solve import check_size
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Simulation
 
 WEEK_POLICIES: Final = ("closest-first", f"optimal{OF_WEEK}", "optimal")
 """Those of a city with periods, where none are named."""
@@ -20,7 +19,7 @@ WEEK_POLICIES: Final = ("closest-first", f"optimal{OF_WEEK}", "optimal")
 
 def default_policies(city: City) -> Sequence[str]:
     """The policies that are simulated where none are named."""
-    return WEEK_POLICIES if city.periods else ("closest-first", "optimal")
+    return WEEK_POLICIES if city.has_periods else ("closest-first", "optimal")
 
 
 def fleets_for(
@@ -28,10 +27,10 @@ def fleets_for(
 ) -> list[Fleet]:
     """The fleets of a city of one kind, with the policies of `policies_for`; in one with periods some know the hour."""
     (kind,) = city.kinds
-    if not city.periods:
+    if not city.has_periods:
         return [fleet_of(policy, kind=kind) for policy in policies_for(city, choices, options, steps)]
     solved = [one.name for one in choices if one.file is None]
-    check_size([station.trucks for station in city.stations], solved, kind="" if city.is_plain else kind)
+    check_size(city.trucks, solved, kind=city.said(kind))
     problem = city_problem(city, minutes=False, steps=steps)
     by_period = problems_of_periods(city, problem)
     found: list[Fleet] = []
@@ -58,9 +57,9 @@ def pairs_by_hour(choices: Sequence[PolicyChoice]) -> list[tuple[int, int]]:
     ]
 
 
-def hour_gains(city: City, found: Simulation | DepartmentSimulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
+def hour_gains(city: City, found: DepartmentSimulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
     """What knowing the hour gains in a simulation, as plain values, for JSON; nothing in a city without periods."""
-    if not city.periods:
+    if not city.has_periods:
         return {}
     gains = []
     for blind, knowing in pairs_by_hour(choices):

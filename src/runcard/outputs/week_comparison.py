@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 from runcard.city.model import LATE, City
-from runcard.errors import InputError
 from runcard.mdp.memory import check_states
 from runcard.outputs.compare import Comparison, StandardResult, compare_policies
 from runcard.outputs.department_comparison import DepartmentComparison, DepartmentResult
@@ -135,7 +134,7 @@ class WeekComparison:
     def _standards(self, number: int) -> tuple[StandardResult, ...]:
         """How often each standard is missed over the week: the mean over the incidents of its type."""
         found = []
-        for place, standard in enumerate(self.city.standards):
+        for place, standard in enumerate(() if self.city.plain else self.city.standards):
             shares = self._shares(
                 lambda one, own=standard.type: sum(  # type: ignore[misc]
                     point.incidents_per_day for point in one.city.demand if point.type == own
@@ -163,7 +162,7 @@ class WeekComparison:
 
     def document(self) -> dict[str, Any]:
         """The comparison as plain values, ready for JSON; fractions are fractions, not percentages."""
-        by_period = {period: self._of_period(one) for period, one in self.periods.items()}
+        by_period = {period: one.document() for period, one in self.periods.items()}
         first = next(iter(by_period.values()))
         objective = {"objective": first["objective"]} if "objective" in first else {}
         policies = []
@@ -195,10 +194,6 @@ class WeekComparison:
         ]
         return {"city": self.city.name} | objective | {"policies": policies, "knowing_the_hour": gains}
 
-    def _of_period(self, one: DepartmentComparison) -> dict[str, Any]:
-        """The document of a period, as that of a city without periods."""
-        return one.document() if self.city.standards else next(iter(one.kinds.values())).document()
-
 
 def compare_week(
     city: City,
@@ -208,11 +203,9 @@ def compare_week(
     steps: Steps = NO_STEPS,
 ) -> WeekComparison:
     """The comparison of policies in every period of a city; driving times are found once for all of them."""
-    if not city.periods:
-        raise InputError(f"{city.name}: expected a city with periods, got one without: use compare_department")
     choices = policy_choices(policies, options)
     for kind in city.kinds:  # before any work
-        check_states((station.trucks for station in city.of_kind(kind).stations), kind="" if city.is_plain else kind)
+        check_states(city.of_kind(kind).trucks, kind=city.said(kind))
     found: dict[str, dict[str, Comparison]] = {one.name: {} for one in city.periods}
     seconds: dict[str, float] = {}
     for kind in city.kinds:

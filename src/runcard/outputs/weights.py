@@ -83,7 +83,7 @@ def compare_weights(
         if not 0.0 <= weight <= MAX_WEIGHT:
             raise InputError(f"expected weights from 0 to {MAX_WEIGHT:g} late incidents per minute, got {weight!r}")
     city = city.of_kind()
-    check_states(station.trucks for station in city.stations)
+    check_states(city.trucks)
     by_late = city_problem(replace(city, objective=LATE), arrivals=True, steps=steps)
     load_kernels(by_late, names)
     found: dict[str, list[WeightResult]] = {name: [] for name in names}
@@ -94,7 +94,7 @@ def compare_weights(
             choice, words = PolicyChoice(label=name, name=name), f", weight {weight:g}"
             first = found[name][0] if found[name] else None
             before = first.result.evaluation if first else None
-            result = solved_result(problem, choice, options, first=before, steps=steps, words=words)
+            result = solved_result(problem, choice, options, kind=city.kinds[0], first=before, steps=steps, words=words)
             late, minutes = result.evaluation.late_fraction, result.evaluation.mean_response_minutes
             assert minutes is not None  # the problem of a city has them unless they are left out
             more_late, saved = (late - first.late_fraction, first.mean_minutes - minutes) if first else (0.0, 0.0)

@@ -302,20 +302,19 @@ class _Here:
             order = problem.order
         homes = np.array([post.home for post in posts], np.int64)
         here = HerePolicy(problem=problem, base=policy, idle_at=idle_at, homes=homes, order=order)
-        types = (fleet.types[self.like],)
-        return Fleet(kind=fleet.kind, policies=(here,), units=city.units, standards=fleet.standards, types=types)
+        types, units = (fleet.types[self.like],), city.units if city.has_roster else ()
+        return Fleet(kind=fleet.kind, policies=(here,), units=units, standards=fleet.standards, types=types)
 
     def _city(self, posts: list[Post]) -> City:
         """The small city."""
         city = self.ground.seen_by(self.fleet)
         point = replace(city.demand[self.like], node_id=self.node_id, incidents_per_day=QUIET_RATE)
-        by_unit = bool(city.units)  # they are counted
         found = replace(
             city,
-            stations=tuple(Station(post.station_id, post.node_id, 0 if by_unit else post.trucks) for post in posts),
+            stations=tuple(Station(post.station_id, post.node_id, post.trucks) for post in posts),
             units=tuple(replace(unit, station_id=post.station_id) for post in posts for unit in post.units),
             demand=(point,),
-            standards=tuple(one for one in city.standards if one.type == point.type),
+            standards=() if city.plain else city.standards_of(point),
             # An apron more would change the mean of all links, which is that of outside ones.
             outside=replace(
                 city.outside, links=self.ground.outside_links(self.fleet), link_minutes=self.ground.outside_link_minutes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import ONLY_KIND, OUTSIDE_ID
 from runcard.city.model import Standard, Unit
-from runcard.city.periods import HOURS_PER_WEEK, Period
+from runcard.city.periods import ALWAYS, HOURS_PER_WEEK, Period
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Decision, Option, Policy
@@ -19,8 +19,6 @@ from runcard.policy.options import team_number
 from runcard.policy.solve import RECIPES
 
 OTHER_CITY: Final = "the policy was made for another city, or for this one before it changed; solve it again"
-ALWAYS: Final = Period("always", tuple(range(HOURS_PER_WEEK)))
-"""The one period of a plan that does not look at the hour."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,8 +9,8 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from runcard.city.conditions import ONLY_KIND
+from runcard.city.periods import ALWAYS
 from runcard.errors import PolicyFileError
-from runcard.plan.fleet import ALWAYS
 from runcard.plan.stored_policy import names_of
 
 POLICY: Final = "runcard-policy-3"

@@ -18,13 +18,13 @@ from pathlib import Path
 from runcard.city.address import Place
 from runcard.city.conditions import near
 from runcard.city.model import City, Unit
-from runcard.city.periods import HOURS_PER_WEEK, Period, hour_of_week
+from runcard.city.periods import ALWAYS, HOURS_PER_WEEK, Period, hour_of_week
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem, with_rates_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.plan.answer import Answer
-from runcard.plan.fleet import ALWAYS, Fleet
+from runcard.plan.fleet import Fleet
 from runcard.plan.ground import Ground
 from runcard.plan.situation import Situation, checked_counts, checked_units
 from runcard.plan.words import class_facts, expected_one_of
@@ -252,11 +252,8 @@ def period_of_hour(periods: Sequence[Period], hour: int) -> Period:
 
 
 def problems_of_periods(city: City, problem: DispatchProblem) -> dict[str, DispatchProblem]:
-    """The problem of each period of a city of one kind, given that of its mean rates, whose tables they share.
-
-    Without periods it is the problem itself.
-    """
-    if not city.periods:
+    """The problem of each period of a city of one kind, given that of its mean rates, whose tables they share."""
+    if not city.has_periods:
         return {ALWAYS.name: problem}
     return {period.name: with_rates_of(problem, city.in_period(period.name)) for period in city.periods}
 
@@ -270,17 +267,17 @@ def plan_of_periods(
     city: City, policies: Mapping[str, Sequence[Policy]], periods: Sequence[Period] | None = None
 ) -> Plan:
     """The same, given the policies of each kind, one for each period of the city."""
-    periods, fleets = tuple(periods or city.periods or (ALWAYS,)), []
+    periods, fleets = tuple(periods or city.periods), []
     for kind in city.sent_kinds:
         seen = city.of_kind(kind)
-        types = tuple(point.type if city.standards else "" for point in seen.demand)
+        types = tuple("" if city.plain else point.type for point in seen.demand)
         fleets.append(
             Fleet(
                 kind=kind,
                 policies=tuple(policies[kind]),
                 periods=periods,
-                units=seen.units,
-                standards=seen.standards,
+                units=seen.units if city.has_roster else (),
+                standards=() if city.plain else seen.standards,
                 types=types,
             )
         )

@@ -124,13 +124,17 @@ def rule_words(standard: Standard) -> str:
     return f"{before}{ORDINALS[standard.arrivals - 1]}{of} in {standard.target_minutes:g} min"
 
 
+def misses(city: City) -> str:
+    """What is counted: missed standards, or late incidents where no types of incidents were given."""
+    return "late incidents" if city.plain else "missed standards"
+
+
 def price_words(city: City) -> tuple[float, str]:
     """What costs and prices are multiplied with, and what they then are."""
     if city.objective.minimise == "minutes":
         return 1.0, "response minutes a call"
-    what = "missed standards" if city.standards else "late incidents"
     more = "" if city.objective.minimise == "late" else f" (a minute counts as {city.objective.weight:g})"
-    return 1000.0, f"{what}{more} per 1,000 calls"
+    return 1000.0, f"{misses(city)}{more} per 1,000 calls"
 
 
 def class_words(problem: DispatchProblem, point: int) -> str:

@@ -165,7 +165,7 @@ class Routes:
 
 def find_routes(city: City, points: Sequence[int] | None = None) -> Routes:
     """The routes from every station to every demand point, or to some of them; a valid city has one for each."""
-    roads, index = read_roads(city), {node.node_id: place for place, node in enumerate(city.nodes)}
+    roads, index = read_roads(city), city.node_numbers
     stations = np.array([index[station.node_id] for station in city.stations], np.int32)
     demand = [index[city.demand[j].node_id] for j in (range(len(city.demand)) if points is None else points)]
     row_of_node = {node: row for row, node in enumerate(dict.fromkeys(demand))}
@@ -222,8 +222,7 @@ def read_roads(city: City) -> Roads:
     seed, last = np.uint64(int(city.driving.route_seed) % 2**64), _last
     if last.roads is not None and last.nodes is city.nodes and last.links is city.links and last.roads.seed == seed:
         return last.roads
-    index = {node.node_id: place for place, node in enumerate(city.nodes)}
-    links = city.links
+    index, links = city.node_numbers, city.links
     roads = Roads(
         from_node=np.array([index[link.from_node_id] for link in links], dtype=np.int32),
         to_node=np.array([index[link.to_node_id] for link in links], dtype=np.int32),

@@ -78,7 +78,7 @@ def response_table(
             distinct, column = first, shared.reshape(-1)
         num_times = sum(len(band.places) for band in find_bands(travel, wanted))
         _check_size(city, needs, len(distinct), num_times=num_times)
-    teams = Teams.of((station.trucks for station in city.stations), int(needs.trucks[wanted].max()))
+    teams = Teams.of(city.trucks, int(needs.trucks[wanted].max()))
     shape = (len(teams), len(wanted))
     p_late, mean_minutes = np.empty(shape), np.empty(shape if minutes else (0, len(wanted)))
     missed = [np.zeros(shape) for _ in others]

@@ -146,11 +146,6 @@ def needs_of(city: City) -> tuple[Needs, ...]:
 
     A demand point with fewer standards than others has a target of inf after its last one, which is never missed.
     """
-    if not city.standards:  # the usual case, without an object for each demand point
-        trucks = [point.trucks or city.trucks_per_incident for point in city.demand]
-        arrivals = [point.arrivals or city.arrivals_per_incident for point in city.demand]
-        targets = [point.target_minutes or city.target_minutes for point in city.demand]
-        return (Needs(np.array(trucks, np.int32), np.array(arrivals, np.int32), np.array(targets, np.float64)),)
     standards = [city.standards_of(point) for point in city.demand]
     found: list[Needs] = []
     for number in range(max(map(len, standards))):

@@ -11,7 +11,6 @@ from runcard.errors import InputError
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
 from runcard.simulate.engine import SimulationProgress, simulate_kinds
-from runcard.simulate.model import most_weight
 from runcard.simulate.result import Interval, Misses, Simulation, all_misses
 from runcard.simulate.scenario import PAPER, Scenario
 
@@ -27,7 +26,7 @@ class DepartmentSimulation:
     precise: bool
     """Whether the missed standards of every policy are as precise as was asked for."""
     order: tuple[Standard, ...]
-    """The standards of the city."""
+    """The standards of the city; () if it is plain."""
     most_weight: float
     """Of the standards of one incident together."""
 
@@ -40,15 +39,16 @@ class DepartmentSimulation:
     @property
     def names(self) -> tuple[str, ...]:
         """What each policy is called."""
-        return tuple(result.name for result in self._first.policies)
+        return tuple(result.name for result in self.first.policies)
 
     @property
     def num_incidents(self) -> int:
         """The incidents of the city in all batches, each counted once."""
-        return sum(batch.of_city for batch in self._first.policies[0].batches)
+        return sum(batch.of_city for batch in self.first.policies[0].batches)
 
     @property
-    def _first(self) -> Simulation:
+    def first(self) -> Simulation:
+        """What its first kind does: all there is in a plain city."""
         return next(iter(self.kinds.values()))
 
     def _misses(self, number: int) -> Misses:
@@ -117,7 +117,8 @@ def simulate_plans(
         keep_records=keep_records,
     )
     first = next(iter(found.values()))
-    return DepartmentSimulation(first.scenario, found, seed, first.precise, city.standards, most_weight(city))
+    order = () if city.plain else city.standards
+    return DepartmentSimulation(first.scenario, found, seed, first.precise, order, city.most_weight)
 
 
 def _name(by_kind: Mapping[str, Fleet]) -> str:

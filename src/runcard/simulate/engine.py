@@ -29,11 +29,11 @@ from runcard.response.routes import find_routes
 from runcard.simulate.incident_log import read_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, hour_of_week, send
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, run_batch_ahead, tally
-from runcard.simulate.model import Model, build_model, check_busy, most_weight, standards_in, ways_home
+from runcard.simulate.model import Model, build_model, check_busy, ways_home
 from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
 from runcard.simulate.rules import AnyRule, ArrayRule, HourlyAhead, check_fleet, fleet_rule
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
-from runcard.simulate.shifts import roster_of, shifts_of, trucks_of
+from runcard.simulate.shifts import shifts_of, trucks_of
 from runcard.simulate.state import RECORD, Counts, State, new_state, no_counts
 from runcard.threads import checked_threads, run_each
 
@@ -284,12 +284,11 @@ def simulate_kinds(
         scenario = read_scenario(scenario)
     _check(policies, incidents, precision, seed)
     checked_threads(threads)
-    cities = _by_kind(city)
-    kinds = list(cities)
+    kinds = city.kinds
     for name, by_kind in zip(names, policies, strict=True):
         for kind, fleet in by_kind.items():
-            check_fleet(cities[kind], scenario, fleet, name, other_city=other_city)
-    run = _prepared(city, cities, policies, scenario, incidents, precision, seed, like)
+            check_fleet(city.of_kind(kind), scenario, fleet, name, other_city=other_city)
+    run = _prepared(city, policies, scenario, incidents, precision, seed, like)
     asks = any(None in rules for rules in run.rules)
     if incidents is None and precision is None:
         precision = ASKED_PRECISION if run.takes_time else PRECISION
@@ -298,8 +297,8 @@ def simulate_kinds(
     batches: dict[tuple[int, int], list[Batch]] = {key: [] for key in product(range(len(policies)), range(len(kinds)))}
     bins = np.zeros((len(policies), len(kinds), NUM_SECTIONS, 2, NUM_BINS), np.int64)
     wanted, done = run.num_batches, 0
-    standards = [(standards_in(one), most_weight(one)) for one in cities.values()]
-    most = most_weight(city)
+    standards = [(one.standards, one.most_weight) for one in map(city.of_kind, kinds)]
+    most = city.most_weight
 
     def work(job: tuple[int, int, int]) -> tuple[Batch, NDArray[np.int64], NDArray[np.void]]:
         number, policy, kind = job
@@ -341,11 +340,11 @@ def simulate_kinds(
         # As many as the present spread asks for, and a few more, but at most four times as many at once.
         needed = 4.0 * wanted if reached > 2.0 * precision else 1.1 * wanted * (reached / precision) ** 2
         wanted = min(MOST_BATCHES, max(wanted + NUM_BATCHES // 2, ceil(needed)))
-    found, roster = {}, roster_of(city)
+    found = {}
     for number, kind in enumerate(kinds):
-        own = [roster[u] for u in trucks_of(city, kind)]
+        own = [city.units[u] for u in trucks_of(city, kind)]
         results = tuple(result(policy, number) for policy in range(len(policies)))
-        homes, units = tuple(unit.station_id for unit in own), tuple(unit.unit_id for unit in own if city.units)
+        homes, units = tuple(unit.station_id for unit in own), tuple(unit.unit_id for unit in own if city.has_roster)
         found[kind] = Simulation(scenario, results, homes, seed, precise, units)
     return found
 
@@ -360,18 +359,12 @@ def expected_decisions(city: City, incidents: int | None, precision: float | Non
 
     The kind may be left out where there is only one.
     """
-    return _decisions(city, _by_kind(city), incidents, precision)[kind or city.kinds[0]]
+    return _decisions(city, incidents, precision)[kind or city.kinds[0]]
 
 
-def _by_kind(city: City) -> dict[str, City]:
-    """The city that each kind sees, which takes a while to make."""
-    return {kind: city.of_kind(kind) for kind in city.kinds}
-
-
-def _decisions(
-    city: City, cities: Mapping[str, City], incidents: int | None, precision: float | None
-) -> dict[str, float]:
+def _decisions(city: City, incidents: int | None, precision: float | None) -> dict[str, float]:
     """The expected decisions for each kind."""
+    cities = {kind: city.of_kind(kind) for kind in city.kinds}
     if incidents is not None:
         counted = float(incidents)
     else:
@@ -416,7 +409,6 @@ def _check(policies: Sequence[object], incidents: int | None, precision: float |
 
 def _prepared(
     city: City,
-    cities: Mapping[str, City],
     policies: Sequence[Mapping[str, Fleet]],
     scenario: Scenario,
     incidents: int | None,
@@ -425,10 +417,10 @@ def _prepared(
     like: City | None,
 ) -> _Run:
     """A simulation that can begin; its batches are the same for every kind."""
-    decisions = _decisions(city, cities, incidents, precision)
-    rules = [[fleet_rule(by_kind[kind], decisions[kind]) for kind in cities] for by_kind in policies]
-    models = [build_model(city, scenario, kind, like=like) for kind in cities]
-    busy = [one.mean_busy_minutes for one in cities.values()]
+    decisions = _decisions(city, incidents, precision)
+    rules = [[fleet_rule(by_kind[kind], decisions[kind]) for kind in city.kinds] for by_kind in policies]
+    models = [build_model(city, scenario, kind, like=like) for kind in city.kinds]
+    busy = [city.of_kind(kind).mean_busy_minutes for kind in city.kinds]
     busy += [float(one.points["busy_minutes"].max()) + one.away_minutes for one in models]
     warm_minutes, model = WARM_BUSY_TIMES * max(busy), models[0]
     first_counted = LEAST_WARM_INCIDENTS + ceil(warm_minutes * model.incidents_per_minute)
@@ -449,7 +441,7 @@ def _prepared(
         # Far more than there will be: the batch ends with its last week.
         incidents, most = None, int(2.0 * weeks * per_week) + 1000
         measured_from, end = 0.0, MINUTES_PER_WEEK * weeks
-    asked = [[by_kind[kind] for kind in cities] for by_kind in policies]
+    asked = [[by_kind[kind] for kind in city.kinds] for by_kind in policies]
     return _Run(
         models, asked, rules, takes_time, seed, incidents, num_batches, most, start, measured_from, end, first_counted
     )

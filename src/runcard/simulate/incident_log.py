@@ -75,7 +75,7 @@ def _at_places(table: Table) -> Table:
 
 def read_log(path: Path, city: City) -> NDArray[np.void]:
     """The incidents of a log as records; raises an error that names the first row that is not sound."""
-    table = TYPED_TABLE if city.standards else LOG_TABLE
+    table = LOG_TABLE if city.plain else TYPED_TABLE
     try:
         text = read_text(path)
         by_place = _has_coordinates(text)
@@ -139,7 +139,7 @@ class _Areas:
         x, y = (float(self.rows[row][name]) for name in COORDINATES)
         if fault := fault_of(self.city, x, y, float(self.metres[row]), most=MOST_METRES):
             raise InputError(f"{where}: {fault}")
-        nodes, closest = self._closest_of_type(self.rows[row].get("type") if self.city.standards else None)
+        nodes, closest = self._closest_of_type(None if self.city.plain else self.rows[row].get("type"))
         found, node_id = int(closest[self.node[row]]), self.city.nodes[int(self.node[row])].node_id
         if found < 0:
             raise InputError(f"{where}: expected a road from some demand point to node {node_id}, got none")
@@ -174,7 +174,7 @@ def _find_point(where: str, row: Mapping[str, Any], node: str, city: City, point
     if node not in points_at:
         raise InputError(f"{where}: expected a node of demand.csv, got {shown(node)}{near(node, points_at)}")
     points, what = points_at[node], f"node {node}" + (f" with the type {of_type}" if of_type else "")
-    if city.standards and (of_type or number is None):
+    if not city.plain and (of_type or number is None):
         points = _of_type(where, node, of_type, city, points)
     if number is None and len(points) == 1:
         return points[0]

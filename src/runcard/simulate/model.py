@@ -5,7 +5,6 @@ kind meets the incidents of the whole city at the same moments, with the same de
 need it pass. What trucks of different kinds do not share, they draw by numbers of their own.
 """
 
-from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
@@ -158,10 +157,9 @@ def build_model(whole: City, scenario: Scenario, kind: str | None = None, *, lik
     if busy.back_model is not None:
         home_law = sampled_law(busy.back_model, busy.back_cv)
         home_roads = on_roads._replace(laws=LinkLaws(0.0, home_law, home_law), alike=False)
-    trucks = np.array([station.trucks for station in city.stations])
+    trucks = np.array(city.trucks)
     last = np.cumsum(trucks)
-    number_of = {station.station_id: number for number, station in enumerate(whole.stations)}
-    numbers = [number_of[station.station_id] for station in city.stations]
+    numbers = [whole.station_numbers[station.station_id] for station in city.stations]
     by_station = station_numbers(whole, like or whole)
     draws = [by_station[station.station_id] for station in city.stations]
     points, standards = _points(whole, city, routes)
@@ -213,7 +211,7 @@ def rates_by_period(city: City, scenario: Scenario) -> tuple[NDArray[np.float64]
     A scenario with rates or a log of its own has them in place of the periods'.
     """
     mean, no_hours = np.array([[point.incidents_per_day for point in city.demand]]), np.empty(0, np.int64)
-    if not city.periods or scenario.rates or scenario.log is not None:
+    if scenario.rates or scenario.log is not None:
         return mean, no_hours
     found = np.array([[city.rate_in(period, point) for point in city.demand] for period in city.periods])
     if (found == mean).all():
@@ -253,22 +251,9 @@ def ways_home(city: City, routes: Routes) -> tuple[NDArray[np.int32], NDArray[np
     return np.concatenate(links), found
 
 
-def standards_in(city: City) -> tuple[Standard, ...]:
-    """The standards of a city of one kind, in order; where it has none, the different rules of its demand points."""
-    return city.standards or tuple(dict.fromkeys(one for point in city.demand for one in city.standards_of(point)))
-
-
-def most_weight(city: City) -> float:
-    """The weight of all standards of one incident, at most."""
-    weights: dict[str, float] = defaultdict(float)
-    for standard in city.standards:
-        weights[standard.type] += standard.weight
-    return max(weights.values(), default=1.0)
-
-
 def _points(whole: City, city: City, routes: Routes) -> tuple[NDArray[np.void], NDArray[np.void]]:
     """The demand points of the whole city as the city of one kind sees them, and its standards."""
-    places = {one: number for number, one in enumerate(standards_in(city))}
+    places = {one: number for number, one in enumerate(city.standards)}
     listed: dict[tuple[Standard, ...], int] = {}  # those of a demand point, and where they begin
     rows: list[tuple[int, int, float, float]] = []
     found = []
@@ -279,10 +264,11 @@ def _points(whole: City, city: City, routes: Routes) -> tuple[NDArray[np.void], 
             rows += [(places[one], one.arrivals, one.target_minutes, one.weight) for one in own]
         row, first, arrivals = routes.row[j], listed[own], max(one.arrivals for one in own)
         found.append((routes.nodes[row], row, j, own[0].trucks, arrivals, 0.0, first, first + len(own)))
-    types = {standard.type for standard in city.standards}
+    kind = city.standards[0].kind
     points = np.zeros(len(whole.demand), POINT)
     points["own"] = -1
-    points[[not types or point.type in types for point in whole.demand]] = np.array(found, POINT)
+    needs = [any(one.kind == kind for one in whole.standards_of(point)) for point in whole.demand]
+    points[needs] = np.array(found, POINT)
     return points, np.array(rows, STANDARD)
 
 
@@ -330,7 +316,7 @@ def _away_minutes(
     """The mean minutes of turnout and the drives there and back at some points if the closest trucks go, or 0."""
     if scenario.busy.kind == "total":
         return 0.0
-    trucks = [station.trucks for station in city.stations]
+    trucks = city.trucks
     there, back = np.repeat(there[points], trucks, axis=1), np.repeat(back[points], trucks, axis=1)
     order = np.argsort(there, axis=1, kind="stable")
     drives = np.take_along_axis(there + scenario.busy.back_factor * back, order, axis=1)

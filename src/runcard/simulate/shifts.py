@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import near
-from runcard.city.model import City, Unit
+from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.simulate.scenario import Scenario, Shift
 
@@ -14,19 +14,10 @@ SHIFT = np.dtype([("start", np.float64), ("minutes", np.float64), ("truck", np.i
 """When in the week a truck is out of service."""
 
 
-def roster_of(city: City) -> tuple[Unit, ...]:
-    """The roster; where a city has none, its trucks without an id, station by station."""
-    if city.units:
-        return city.units
-    kind = city.kinds[0]
-    return tuple(Unit("", one.station_id, kind) for one in city.stations for _ in range(one.trucks))
-
-
 def trucks_of(city: City, kind: str) -> list[int]:
     """The number in the roster of each truck of a kind, as the simulation counts them: station by station."""
-    place = {station.station_id: i for i, station in enumerate(city.stations)}
-    roster = roster_of(city)
-    return sorted((u for u, unit in enumerate(roster) if unit.kind == kind), key=lambda u: place[roster[u].station_id])
+    place, units = city.station_numbers, city.units
+    return sorted((u for u, unit in enumerate(units) if unit.kind == kind), key=lambda u: place[units[u].station_id])
 
 
 def truck_numbers(city: City, like: City, kind: str) -> NDArray[np.int64]:
@@ -43,15 +34,15 @@ def truck_numbers(city: City, like: City, kind: str) -> NDArray[np.int64]:
 
 def station_numbers(city: City, like: City) -> dict[str, int]:
     """The number of each station in a city `like` this one; those that it does not have come after all."""
-    known = {station.station_id: number for number, station in enumerate(like.stations)}
+    known = like.station_numbers
     return {one.station_id: known.get(one.station_id, len(known) + i) for i, one in enumerate(city.stations)}
 
 
 def _listed(city: City) -> list[tuple[str, str, int]]:
     """Every truck that some incident needs, kind by kind and station by station."""
-    roster, found, seen = roster_of(city), [], Counter[str]()
-    for unit in (roster[u] for kind in city.kinds for u in trucks_of(city, kind)):
-        found.append((unit.kind, unit.unit_id, 0) if city.units else ("", unit.station_id, seen[unit.station_id]))
+    found, seen = [], Counter[str]()
+    for unit in (city.units[u] for kind in city.kinds for u in trucks_of(city, kind)):
+        found.append((unit.kind, unit.unit_id, 0) if city.has_roster else ("", unit.station_id, seen[unit.station_id]))
         seen[unit.station_id] += 1
     return found
 
@@ -70,29 +61,23 @@ def shifts_of(city: City, scenario: Scenario, kind: str) -> NDArray[np.void]:
 
 def _off(city: City, name: str, shift: Shift) -> list[int]:
     """The numbers in the roster of the trucks that a shift puts out of service."""
-    roster = roster_of(city)
+    numbers, num_units = city.unit_numbers, len(city.units)
     if shift.unit is not None:
-        units = [unit.unit_id for unit in city.units]
-        if shift.unit not in units:
-            roster_words = "" if units else "; it has no unit.csv"
-            raise InputError(
-                f"scenario {name}: expected a unit of the city in shift, got {shift.unit}"
-                f"{near(shift.unit, units)}{roster_words}"
-            )
-        return [units.index(shift.unit)]
+        if shift.unit not in numbers:
+            found = f"got {shift.unit}{near(shift.unit, numbers)}"
+            raise InputError(f"scenario {name}: expected a unit of the city in shift, {found}")
+        return [numbers[shift.unit]]
     if shift.station is None:
-        if shift.every > len(roster):
+        if shift.every > num_units:
             raise InputError(
-                f"scenario {name}: expected every from 1 to {len(roster)}, the trucks of the city, in shift, "
+                f"scenario {name}: expected every from 1 to {num_units}, the trucks of the city, in shift, "
                 f"got {shift.every}: no truck would be off"
             )
-        return list(range(shift.every - 1, len(roster), shift.every))
-    ids = [station.station_id for station in city.stations]
-    if shift.station not in ids:
-        raise InputError(
-            f"scenario {name}: expected a station of the city in shift, got {shift.station}{near(shift.station, ids)}"
-        )
-    at_home = [u for u, unit in enumerate(roster) if unit.station_id == shift.station]
+        return list(range(shift.every - 1, num_units, shift.every))
+    if shift.station not in city.units_at:
+        found = f"got {shift.station}{near(shift.station, city.units_at)}"
+        raise InputError(f"scenario {name}: expected a station of the city in shift, {found}")
+    at_home = [numbers[unit.unit_id] for unit in city.units_at[shift.station]]
     if shift.trucks > len(at_home):
         raise InputError(
             f"scenario {name}: expected at most {len(at_home)} trucks of station {shift.station} in shift, "

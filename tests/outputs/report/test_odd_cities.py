@@ -67,7 +67,7 @@ def test_a_report_of_an_odd_city(name: str, exact: bool, monkeypatch: pytest.Mon
     if not exact:
         monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
     city = CITIES[name]()
-    report = find(city, Effort(incidents=400), quick=not (exact and city.periods))
+    report = find(city, Effort(incidents=400), quick=not (exact and city.has_periods))
     page = report_page(report)
     assert report.solved.exact == exact
     assert "NaN" not in page.split("<script>")[0]

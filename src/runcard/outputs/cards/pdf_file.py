@@ -134,8 +134,8 @@ def _district_pages(book: CardBook, district: District, maps: DistrictMaps) -> I
 def _title(book: CardBook, district: District) -> str:
     """The name of the district, and the period."""
     assert book.city is not None
-    names = {one.station_id: one.name for one in book.city.stations}
-    name = names.get(district.station_id) or district.station_id
+    number = book.city.station_numbers.get(district.station_id)
+    name = (number is not None and book.city.stations[number].name) or district.station_id
     same = name.casefold() == district.station_id.casefold()
     words = f"District {name}" + ("" if same else f" ({district.station_id})")
     return words + (f", {district.period}" if district.period else "")

@@ -1,12 +1,10 @@
 """What a map of a page is drawn on: areas, roads and stations as plain values, rounded so that a page stays small."""
 
-from collections import defaultdict
 from math import floor, log10
 from typing import Any, Final
 
 import numpy as np
 
-from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
 from runcard.outputs.area_file import area_polygons
@@ -27,12 +25,15 @@ def ground_of(city: City) -> dict[str, Any]:
     lonlat = is_lonlat(x, y)
     width = float(max(np.ptp(x), np.ptp(y))) or 1.0
     decimals = DEGREE_DECIMALS if lonlat and width > 0.01 else -floor(log10(width / PARTS))
-    nodes = {node.node_id: node for node in city.nodes}
     return {
         "lonlat": lonlat,
         "areas": [
-            {"id": one, "name": nodes[one].name or one, "rings": [_flat(ring) for rings in polygons for ring in rings]}
-            for one, polygons in area_polygons(city, decimals=decimals, tidy=True).items()
+            {
+                "id": area,
+                "name": city.node(area).name or area,
+                "rings": [_flat(ring) for part in parts for ring in part],
+            }
+            for area, parts in area_polygons(city, decimals=decimals, tidy=True).items()
         ],
         "roads": _roads(city, decimals),
         "stations": _stations(city, decimals),
@@ -53,20 +54,16 @@ def _roads(city: City, decimals: int) -> list[list[float]]:
 
 def _stations(city: City, decimals: int) -> list[dict[str, Any]]:
     """The stations with their units; without a roster, their trucks by the id of the station."""
-    nodes = {node.node_id: node for node in city.nodes}
-    units: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for unit in city.units:
-        units[unit.station_id].append({"id": unit.unit_id, "kind": unit.kind})
-    if not city.units:
-        for station in city.stations:
-            units[station.station_id] = [{"id": station.station_id, "kind": ONLY_KIND}] * station.trucks
     return [
         {
             "id": station.station_id,
             "name": station.name or station.station_id,
-            "x": round(nodes[station.node_id].x_coord, decimals),
-            "y": round(nodes[station.node_id].y_coord, decimals),
-            "units": units[station.station_id],
+            "x": round(city.node(station.node_id).x_coord, decimals),
+            "y": round(city.node(station.node_id).y_coord, decimals),
+            "units": [
+                {"id": unit.unit_id if city.has_roster else unit.station_id, "kind": unit.kind}
+                for unit in city.units_at[station.station_id]
+            ],
         }
         for station in city.stations
     ]

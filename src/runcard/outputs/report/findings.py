@@ -135,7 +135,7 @@ def _stations(solved: Solved, kind: str) -> list[StationUnits]:
             kind=kind,
             station_id=station.station_id,
             station_name=station.name,
-            units=tuple(unit.unit_id for unit in seen.units if unit.station_id == station.station_id),
+            units=tuple(unit.unit_id for unit in seen.units_at[station.station_id] if seen.has_roster),
             num_units=station.trucks,
             busy_fractions=(float(closest.busy_fractions[i]), float(recommended.busy_fractions[i])),
             calls_per_day=(float(closest.calls_per_day[i]), float(recommended.calls_per_day[i])),

@@ -50,20 +50,18 @@ class KindMap:
         found = []
         for place, i in enumerate(stations):
             station = self.city.stations[i]
-            units = [unit.unit_id for unit in self.city.units if unit.station_id == station.station_id]
-            taken = stations[:place].count(i)
-            found.append(units[taken] if units else station.name or station.station_id)
+            unit = self.city.units_at[station.station_id][stations[:place].count(i)]
+            found.append(unit.unit_id if self.city.has_roster else station.name or station.station_id)
         return tuple(found)
 
     def heading(self, node_id: str) -> str:
         """The first line of the label of an area."""
         per_day = sum(self.city.demand[point].incidents_per_day for point in self.points[node_id])
-        return f"Area {self.names[node_id]}: {per_day:.2g} incidents a day"
+        return f"Area {self.name(node_id)}: {per_day:.2g} incidents a day"
 
-    @property
-    def names(self) -> dict[str, str]:
-        """What a person calls each node."""
-        return {node.node_id: node.name or node.node_id for node in self.city.nodes}
+    def name(self, node_id: str) -> str:
+        """What a person calls a node."""
+        return self.city.node(node_id).name or node_id
 
     def mean(self, values: NDArray[np.float64], node_id: str) -> float:
         """The mean of a number of demand points over the incidents of an area; nan where it is not known."""
@@ -110,7 +108,7 @@ def miss_layer(own: KindMap) -> Layer:
             if np.isfinite(minutes[1][point]):
                 lines.append(f"  first {own.kind} after {minutes_words(minutes[1][point])} on average")
         areas[node] = {"class": classes.of(mean), "lines": lines, "mark": ""}
-    what = "that a standard is missed" if own.city.standards else "that an incident is late"
+    what = "that an incident is late" if own.city.plain else "that a standard is missed"
     return {
         "id": f"miss-{own.kind}",
         "title": own.title(f"chance {what}"),
@@ -123,7 +121,7 @@ def miss_layer(own: KindMap) -> Layer:
 
 def _chances(own: KindMap, shares: TeamShares) -> list[NDArray[np.float64]]:
     """[standard][J] the chance that each standard of a demand point is missed; nan where it has fewer."""
-    if not own.city.standards:
+    if own.city.plain:
         return [shares.mean(own.problem.measures[P_LATE])]
     num = [len(own.city.standards_of(demand)) for demand in own.city.demand]
     return [

@@ -118,14 +118,14 @@ def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
     results, exact, city = report.solved.results, report.solved.exact, report.city
     total = [
         Cell(
-            missed=percent_words(one.missed.mean) if not city.standards else _per_100(one.missed.mean),
+            missed=percent_words(one.missed.mean) if city.plain else _per_100(one.missed.mean),
             interval=interval_words(one.missed, exact),
             minutes=minutes_words(one.mean_minutes),
             change=_change(one.fewer),
         )
         for one in results
     ]
-    found = [("All standards together, per 100 incidents" if city.standards else _late_rule(city), total)]
+    found = [(_late_rule(city) if city.plain else "All standards together, per 100 incidents", total)]
     for number, standard in enumerate(one.standard for one in results[0].standards):
         cells = []
         for result in results:
@@ -144,7 +144,7 @@ def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
 
 def _late_rule(city: City) -> str:
     """When an incident of a city without standards is late."""
-    rules = list(dict.fromkeys(map(city.rule_of, city.demand)))
+    rules = list(dict.fromkeys(standard.rule for standard in city.standards))
     return f"Late: not {rules[0]}" if len(rules) == 1 else f"Late, by {len(rules)} different standards"
 
 
@@ -242,7 +242,7 @@ def _settings(report: Report) -> list[tuple[str, str]]:
     found = {
         "Areas, road nodes and road links": f"{len({one.node_id for one in city.demand}):,}, {len(city.nodes):,}, "
         f"{len(city.links):,}",
-        "Incidents a day": f"{city.incidents_per_day:.4g}{' (mean of the week)' if report.given.periods else ''}",
+        "Incidents a day": f"{city.incidents_per_day:.4g}{' (mean of the week)' if report.given.has_periods else ''}",
         "Mean time a unit is busy": by_kind or f"{city.mean_busy_minutes:.3g} min",
         "Incidents per unit and busy time (load)": f"{city.load:.3g}",
         "Driving times": f"{city.driving.model}, shared delay {city.shared_delay:.3g}",

@@ -57,7 +57,7 @@ def changes_of(given: City) -> list[Change]:
         demand = tuple(replace(one, incidents_per_day=times * one.incidents_per_day) for one in city.demand)
         words = f"{abs(times - 1.0):.0%} {'more' if times > 1.0 else 'fewer'} incidents"
         found.append(Change(about="load", words=words, city=replace(city, demand=demand), rates_only=True))
-    for period in given.periods:
+    for period in given.periods if given.has_periods else ():
         of_period = given.in_period(period.name)
         words = f"{period.name} ({period.words}): {of_period.incidents_per_day:.0f} incidents a day"
         found.append(Change(about="period", words=words, city=of_period, rates_only=True))
@@ -85,6 +85,7 @@ def with_targets(city: City, more_minutes: float) -> City:
     standards = tuple(
         replace(one, target_minutes=max(LEAST_TARGET_MINUTES, one.target_minutes + more_minutes))
         for one in city.standards
+        if not city.plain
     )
     demand = tuple(replace(one, target_minutes=moved(one.target_minutes)) for one in city.demand)
     return replace(city, target_minutes=moved(city.target_minutes), standards=standards, demand=demand)

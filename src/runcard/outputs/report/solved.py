@@ -11,7 +11,6 @@ lies in [1 - u / l₀, 1 - l / u₀].
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from math import inf
 from typing import Final
 
@@ -172,9 +171,8 @@ def solved_city(
 
 def _asks_for_last(city: City) -> bool:
     """Whether a standard, or one of several rules of a city without any, is about the last of several units."""
-    counted = city.standards or {one for point in city.demand for one in city.standards_of(point)}
-    several = bool(city.standards) or len(counted) > 1
-    return several and any(1 < one.arrivals == one.trucks for one in counted)
+    several = not city.plain or len(city.standards) > 1
+    return several and any(1 < one.arrivals == one.trucks for one in city.standards)
 
 
 def _compared(city: City, kind: str, names: tuple[str, ...], problem: DispatchProblem, effort: Effort) -> Comparison:
@@ -225,8 +223,7 @@ def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shar
 
 def _counted(comparison: DepartmentComparison, number: int) -> tuple[StandardResult, ...]:
     """How often each standard is missed, or each rule of a city without standards that has several."""
-    of_kinds = (one.results[number].rules for one in comparison.kinds.values())
-    return comparison.results[number].standards or tuple(chain.from_iterable(of_kinds))
+    return comparison.results[number].standards
 
 
 def _exact_standard(before: StandardResult, after: StandardResult) -> StandardFinding:
@@ -380,7 +377,7 @@ def _simulated_standards(city: City, keeper: ChanceKeeper, first: str, name: str
 
     Of a city without standards that has several rules: each of these.
     """
-    found, several = {}, bool(city.standards) or any(len(rules) > 1 for rules in keeper.rules.values())
+    found, several = {}, not city.plain or any(len(rules) > 1 for rules in keeper.rules.values())
     for kind, rules in keeper.rules.items() if several else ():
         for number, rule in enumerate(rules):
             before, own = (keeper.standard(one, kind, number) for one in (first, name))
@@ -391,7 +388,7 @@ def _simulated_standards(city: City, keeper: ChanceKeeper, first: str, name: str
                 minutes=ratio_interval(*minutes).mean if seen and minutes is not None else None,
                 fewer=ratio_interval(before[0] - own[0], own[1]) if seen else None,
             )
-    return tuple(found[one] for one in city.standards or found if one in found)
+    return tuple(found[one] for one in city.standards if one in found)
 
 
 def quicker(effort: Effort, incidents: int | None, part: float) -> Effort:

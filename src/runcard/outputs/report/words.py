@@ -14,6 +14,7 @@ from runcard.plan.words import (
     counted,
     incidents_a_day,
     minutes_words,
+    misses,
     number_words,
     percent_words,
     rule_words,
@@ -29,12 +30,6 @@ NOTICED: Final = 1e-4
 MOST_NAMED: Final = 4
 LITTLE: Final = 0.01
 """A gain that is no reason to send other units than the closest."""
-
-
-def missed_noun(city: City, number: float = 2.0) -> str:
-    """What is missed: "missed standards", or "late incidents"."""
-    noun = "missed standard" if city.standards else "late incident"
-    return noun if number == 1.0 else f"{noun}s"
 
 
 def policy_title(result: Result, number: int, num: int) -> str:
@@ -74,7 +69,7 @@ def replaced_words(solved: Solved) -> list[str]:
 
 def _facts(city: City) -> str:
     """What the department has."""
-    counts = Counter(unit.kind for unit in city.units) or Counter({"truck": city.num_trucks})
+    counts = Counter(unit.kind for unit in city.units)
     units = and_list([counted(number, kind) for kind, number in counts.items() if kind in city.kinds])
     return (
         f"{city.name} has {units} at {counted(len(city.stations), 'station')}, and "
@@ -108,7 +103,7 @@ def _today(report: "Report") -> str:
         minutes = minutes_words(first.mean_minutes)
     weighted = " (counted with their weights)" if any(one.weight != 1.0 for one in city.standards) else ""
     return (
-        f"If the closest units always go, there are {number_words(year / DAYS_PER_YEAR)} {missed_noun(city)}{weighted} "
+        f"If the closest units always go, there are {number_words(year / DAYS_PER_YEAR)} {misses(city)}{weighted} "
         f"a day, {number_words(year)} a year, and the first unit is there after {minutes} on average."
     )
 
@@ -130,12 +125,12 @@ def _recommended(report: "Report") -> str:
         aim = "the shortest mean response" if city.objective.minimise == "minutes" else "missed standards and minutes"
         return (
             f"This city asks for {aim}: with the recommended dispatch {response}, with "
-            f"{number_words(abs(year))} {missed_noun(city)} {'fewer' if year >= 0.0 else 'more'} a year."
+            f"{number_words(abs(year))} {misses(city)} {'fewer' if year >= 0.0 else 'more'} a year."
         )
     if found == "better":
         little = " That is little: the closest unit is as good as any rule here." if last.gain.mean < LITTLE else ""
         return (
-            f"The recommended dispatch has {number_words(year)} {missed_noun(city)} a year fewer, "
+            f"The recommended dispatch has {number_words(year)} {misses(city)} a year fewer, "
             f"{percent_words(last.gain.mean)} of them{between}, and {response}.{little}"
         )
     if found == "worse":
@@ -238,7 +233,11 @@ def left_out(report: "Report") -> list[str]:
         "No unit is moved to cover another station, none is turned back or cancelled, and nobody asks for a second "
         "alarm. If too few units are free, the rest come from outside.",
         "Incidents come by themselves at a steady rate: no storms, no days with a pattern"
-        + (" other than the times of the week under “What if”." if report.given.periods else ", no hours of the day."),
+        + (
+            " other than the times of the week under “What if”."
+            if report.given.has_periods
+            else ", no hours of the day."
+        ),
         "Units drive the route that is shortest by mean time, whatever the traffic at that hour.",
         f"How often units on one road are held up together (shared delay {city.shared_delay:.2g}) is {fitted}",
         "Kinds do not stand in for one another: a ladder never counts as an engine.",

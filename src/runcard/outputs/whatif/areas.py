@@ -105,8 +105,7 @@ def area_effects(
             minutes[node_id][2] += rate if one.changed else 0.0
             if one.changed:
                 closest.setdefault(node_id, (one.points[0].closest[j], one.points[1].closest[j]))
-    names = {node.node_id: node.name for node in before.nodes}
-    names |= {point.node_id: point.name for point in before.demand if point.name}
+    names = {point.node_id: point.name for point in before.demand if point.name}
     found = []
     for node_id, rate in rates.items():
         weight = minutes[node_id][2]
@@ -116,7 +115,7 @@ def area_effects(
         of_minutes = [part / weight for part in minutes[node_id][:2]]
         area = AreaEffect(
             node_id,
-            names[node_id],
+            names.get(node_id) or before.node(node_id).name,
             incidents_before=rates_before[node_id],
             incidents_after=rate,
             missed_before=of_missed[0],

@@ -7,14 +7,14 @@ tables, and what is new comes last, so a simulation finds the same roads in both
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Final
 
 from runcard.city.aprons import apron_nodes, start_minutes, with_aprons
 from runcard.city.check import route_faults
-from runcard.city.conditions import ONLY_KIND, near, shown
+from runcard.city.conditions import near, shown
 from runcard.city.model import City, Station, Unit
 from runcard.errors import InputError
 from runcard.plan.words import article, counted, expected_one_of
@@ -90,8 +90,8 @@ def read_changes(
 
     The city tells where a unit ends and its place begins, whatever signs their names have.
     """
-    kinds, movable = set(_kinds(city)), set(_movable(city))
-    places = {one.station_id for one in city.stations} | {node.node_id for node in city.nodes}
+    kinds, movable = set(city.sent_kinds), set(_movable(city))
+    places = {*city.station_numbers, *city.node_numbers}
     found: list[Change] = []
     for text in _split_all(move, ":", movable, places):
         unit_id, place = _parts(text, ":", movable, "--move", "UNIT:PLACE")
@@ -137,13 +137,9 @@ def _parts(text: str, sign: str, heads: Iterable[str], option: str, form: str) -
     return head.strip(), place
 
 
-def _kinds(city: City) -> tuple[str, ...]:
-    return city.sent_kinds if city.units else (ONLY_KIND,)
-
-
-def _movable(city: City) -> tuple[str, ...]:
+def _movable(city: City) -> Collection[str]:
     """The names of what can move: units, or stations where there is no roster."""
-    return tuple(one.unit_id for one in city.units) or tuple(one.station_id for one in city.stations)
+    return city.unit_numbers if city.has_roster else city.station_numbers
 
 
 def apply_changes(city: City, changes: Sequence[Change]) -> City:
@@ -161,10 +157,7 @@ class _Draft:
         self._station_at = {
             self._aprons.get(one.node_id, one.node_id): one.station_id for one in reversed(city.stations)
         }
-        self._nodes = {node.node_id: node for node in city.nodes}
         self._units = {one.unit_id: one for one in city.units}
-        self._trucks = Counter({one.station_id: one.trucks for one in city.stations})
-        """Where there is no roster."""
         self._closed = {one.station_id for one in changes if isinstance(one, Close)}
         self._new: list[Station] = []
 
@@ -190,7 +183,7 @@ class _Draft:
         for change in self._changes:
             if isinstance(change, Close):
                 key: tuple[type, str] = (Close, change.station_id)
-            elif isinstance(change, Move | Remove) and self._before.units:
+            elif isinstance(change, Move | Remove) and self._before.has_roster:
                 key = (Unit, change.unit_id)
             else:
                 continue
@@ -203,13 +196,13 @@ class _Draft:
         place = change.place
         if place in self._stations:
             station_id: str | None = place
-        elif place in self._nodes:
+        elif place in self._before.node_numbers:
             node_id = self._aprons.get(place, place)
             station_id = self._station_at.get(node_id)
             if station_id is None:
                 return self._open(change, node_id)
         else:
-            found = f"got {shown(place)}{near(place, [*self._stations, *self._nodes])}"
+            found = f"got {shown(place)}{near(place, [*self._stations, *self._before.node_numbers])}"
             raise InputError(f"{change}: expected a station or a node of {self._before.name}, {found}")
         if station_id in self._closed:
             raise InputError(f"{change}: expected a station that stays open, got {station_id}, which closes")
@@ -220,7 +213,7 @@ class _Draft:
         station_id = f"at-{node_id}".replace(",", "-")
         while station_id in self._stations:
             station_id += "'"
-        name = self._nodes[node_id].name or node_id
+        name = self._before.node(node_id).name or node_id
         station = Station(station_id, node_id, 0, name)
         for fault in route_faults(self._before.links, [station], self._before.demand):
             raise InputError(f"{change}: node {node_id}: {fault.text}")
@@ -230,57 +223,43 @@ class _Draft:
         return station_id
 
     def _unit(self, change: Move | Remove) -> Unit:
-        """The unit that a change names, where there is a roster."""
-        if change.unit_id not in self._units:
-            raise InputError(f"{change}: {expected_one_of('unit', self._units, change.unit_id)}")
-        return self._units[change.unit_id]
-
-    def _take(self, change: Move | Remove) -> None:
-        """Take one truck from a station, where there is no roster."""
-        known = [one.station_id for one in self._before.stations]
+        """The unit that a change names; where there is no roster, one of the station that it names."""
+        if self._before.has_roster:
+            if change.unit_id not in self._units:
+                raise InputError(f"{change}: {expected_one_of('unit', self._units, change.unit_id)}")
+            return self._units[change.unit_id]
+        known = self._before.station_numbers
         if change.unit_id not in known:
             raise InputError(f"{change}: {expected_one_of('station', known, change.unit_id)}")
-        if self._trucks[change.unit_id] < 1:
+        there = [unit for unit in self._units.values() if unit.station_id == change.unit_id]
+        if not there:
             raise InputError(f"{change}: expected a truck to be left at {change.unit_id}, got none")
-        self._trucks[change.unit_id] -= 1
+        return there[0]
 
     def _move(self, change: Move) -> None:
-        before = self._unit(change).station_id if self._before.units else change.unit_id
-        after = self._place(change)
-        if after == before:
+        after, unit = self._place(change), self._unit(change)
+        if after == unit.station_id:
             raise InputError(f"{change}: expected another place, got {after}, where it stands now")
-        if self._before.units:
-            self._units[change.unit_id] = replace(self._unit(change), station_id=after)
-        else:
-            self._take(change)
-            self._trucks[after] += 1
+        self._units[unit.unit_id] = replace(unit, station_id=after)
 
     def _close(self, change: Close) -> None:
-        known = [one.station_id for one in self._before.stations]
-        if change.station_id not in known:
-            raise InputError(f"{change}: {expected_one_of('station', known, change.station_id)}")
+        if change.station_id not in self._before.station_numbers:
+            raise InputError(f"{change}: {expected_one_of('station', self._before.station_numbers, change.station_id)}")
         for unit in list(self._units.values()):
             if unit.station_id == change.station_id:
                 del self._units[unit.unit_id]
-        self._trucks[change.station_id] = 0
 
     def _remove(self, change: Remove) -> None:
-        home = self._unit(change).station_id if self._before.units else change.unit_id
-        if home in self._closed:
-            raise InputError(f"{change}: expected a unit that would stay, got one of {home}, which closes")
-        if self._before.units:
-            del self._units[change.unit_id]
-        else:
-            self._take(change)
+        unit = self._unit(change)
+        if unit.station_id in self._closed:
+            raise InputError(f"{change}: expected a unit that would stay, got one of {unit.station_id}, which closes")
+        del self._units[unit.unit_id]
 
     def _add(self, change: Add) -> None:
-        kinds = _kinds(self._before)
+        kinds = self._before.sent_kinds
         if change.kind not in kinds:
             raise InputError(f"{change}: {expected_one_of('kind of units that incidents need', kinds, change.kind)}")
         station_id = self._place(change)
-        if not self._before.units:
-            self._trucks[station_id] += 1
-            return
         number = 1
         while (unit_id := f"{change.kind}-new-{number}") in self._units:
             number += 1
@@ -289,8 +268,8 @@ class _Draft:
     def _checked(self) -> City:
         """The city, once it is known to have units of every kind that it needs."""
         city, words = self._before, " ".join(map(str, self._changes))
-        left = Counter(unit.kind for unit in self._units.values()) or Counter({ONLY_KIND: self._trucks.total()})
-        for kind in _kinds(city):
+        left = Counter(unit.kind for unit in self._units.values())
+        for kind in city.sent_kinds:
             if not left[kind]:
                 raise InputError(f"{words}: expected {article(kind)} {kind} to be left in {city.name}, got none")
         factor = next((one.factor for one in self._changes if isinstance(one, Load)), 1.0)
@@ -298,7 +277,7 @@ class _Draft:
         found = replace(
             city,
             stations=tuple(stations),
-            units=tuple(self._units.values()),
+            units=tuple(self._units.values()) if city.has_roster else (),
             demand=tuple(replace(one, incidents_per_day=factor * one.incidents_per_day) for one in city.demand),
         )
         has_aprons = bool(self._aprons) and all(one.node_id in self._aprons for one in city.stations)
@@ -306,10 +285,10 @@ class _Draft:
 
     def _left_stations(self) -> list[Station]:
         """The stations after the changes: not those that lost their last unit."""
-        homes = Counter(unit.station_id for unit in self._units.values()) if self._before.units else self._trucks
+        homes = Counter(unit.station_id for unit in self._units.values())
         had_none = {one.station_id for one in self._before.stations if one.trucks == 0}
         return [
-            replace(one, trucks=0 if self._before.units else homes[one.station_id])
+            replace(one, trucks=homes[one.station_id])
             for one in self._stations.values()
             if homes[one.station_id] or one.station_id in had_none - self._closed
         ]
@@ -337,8 +316,7 @@ def change_words(before: City, after: City) -> list[str]:
 
     lines = [f"Station {place(one)} closes." for one in old if one not in new]
     lines += [f"A station opens at node {_road_node(after, new[one])}: {place(one)}." for one in new if one not in old]
-    homes = {unit.unit_id: unit for unit in before.units}
-    now = {unit.unit_id: unit for unit in after.units}
+    homes, now = ({unit.unit_id: unit for unit in city.units if before.has_roster} for city in (before, after))
     for unit_id, unit in homes.items():
         if unit_id not in now:
             lines.append(f"{unit_id} ({unit.kind}) of {place(unit.station_id)} goes.")
@@ -349,7 +327,7 @@ def change_words(before: City, after: City) -> list[str]:
     lines += [
         f"{one} ({unit.kind}) comes to {place(unit.station_id)}." for one, unit in now.items() if one not in homes
     ]
-    for one in dict.fromkeys([*old, *new]) if not before.units else ():
+    for one in dict.fromkeys([*old, *new]) if not before.has_roster else ():
         trucks = [stations[one].trucks if one in stations else 0 for stations in (old, new)]
         if trucks[0] != trucks[1]:
             lines.append(f"{place(one)} has {counted(trucks[1], 'truck')} instead of {trucks[0]}.")

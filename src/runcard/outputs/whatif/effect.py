@@ -13,7 +13,7 @@ from typing import Final
 
 from runcard.city.model import LATE, City
 from runcard.mdp.problem import MINUTES, P_LATE
-from runcard.outputs.chances import rules_of
+from runcard.mdp.standards import rules_of
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
 from runcard.outputs.policy_choice import best_policy, busy_part, is_small, policy_note, worse_note
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
@@ -78,15 +78,15 @@ def find_effect(
         found[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
         if found[kind].policies[0].name != work.names[0]:
             note = worse_note(work.names[0])
-            notes.append(note if before.is_plain else f"{kind}: {note}")
+            notes.append(f"{kind}: {note}" if before.said(kind) else note)
         if note := policy_note(max(old, new, key=busy_part), work.names[0]):
-            notes.append(note if before.is_plain else f"{kind}: {note}")
+            notes.append(f"{kind}: {note}" if before.said(kind) else note)
     simulated = any(not one.exact for one in found.values())
     if any(standard.weight != 1.0 for standard in city.standards):
         notes.append("Missed standards count with their weights.")
     if city.objective != LATE:
         notes.append("The objective of the city counts minutes, so units are not sent for the fewest misses alone.")
-    if city.periods:
+    if city.has_periods:
         notes.append(rate_words(of_period))
     return Effect(
         before=before,
@@ -106,7 +106,7 @@ def _names(before: City, after: City, name: str | None) -> tuple[str, str]:
     """The recommended policy of a kind, and closest-first."""
     if name is not None:
         for one in (before, after):
-            check_size([station.trucks for station in one.stations], [name], kind="" if one.is_plain else one.kinds[0])
+            check_size(one.trucks, [name], kind=one.said(one.kinds[0]))
     return name or best_policy(before, after), CLOSEST
 
 
@@ -206,8 +206,7 @@ def _units(
 ) -> tuple[UnitEffect, ...]:
     """How busy each unit is, by how busy the units of its station are."""
     homes = [
-        {unit.unit_id: unit.station_id for unit in city.units}
-        or {one.station_id: one.station_id for one in city.stations}
+        {unit.unit_id if city.has_roster else unit.station_id: unit.station_id for unit in city.units}
         for city in (before, after)
     ]
     found = []
@@ -257,19 +256,17 @@ def _sure_effect(name: str, before: Comparison, after: Comparison) -> PolicyEffe
 
 def _missed(result: ComparedPolicy) -> list[Interval | None]:
     """How often each standard, or each rule of a city without standards, is missed; None if there are no incidents."""
-    counted = result.standards or result.rules
-    if not counted:
+    if not result.standards:
         return [Interval(result.evaluation.late_fraction, result.lower, result.upper)]
     return [
         None
         if one.miss_fraction is None or one.lower is None or one.upper is None
         else Interval(one.miss_fraction, one.lower, one.upper)
-        for one in counted
+        for one in result.standards
     ]
 
 
 def _minutes(result: ComparedPolicy) -> list[Interval | None]:
     """The mean minutes of the arrival that each standard is about, if that is known."""
-    counted = result.standards or result.rules
-    found = [one.mean_minutes for one in counted] if counted else [result.evaluation.mean_response_minutes]
+    found = [one.mean_minutes for one in result.standards] or [result.evaluation.mean_response_minutes]
     return [None if one is None else point_interval(one) for one in found]

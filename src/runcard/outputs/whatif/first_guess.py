@@ -133,7 +133,7 @@ class FirstGuess:
 
     def costs(self, places: Sequence[Candidate], progress: Callable[[float], None] | None = None) -> Floats:
         """[place] the mean cost of an incident with one more unit there, about."""
-        trucks = [station.trucks for station in self.city.stations]
+        trucks = self.city.trucks
         shrink = sum(trucks) / (sum(trucks) + 1.0)
         queue, new_busy = self._queue(shrink), float(shrink * np.repeat(self.busy, trucks).mean())
         done: list[int] = []
@@ -155,7 +155,7 @@ class FirstGuess:
 
     def _queue(self, shrink: float) -> _Queue:
         """The units of today from the closest on, so many times as busy."""
-        now, trucks = self._alone(self.city), [station.trucks for station in self.city.stations]
+        now, trucks = self._alone(self.city), self.city.trucks
         unit = np.repeat(np.arange(len(trucks)), trucks)
         order = np.argsort(now.drive_minutes[unit], axis=0, kind="stable")
         columns, busy = np.arange(order.shape[1]), (shrink * self.busy)[unit][order]
@@ -234,7 +234,8 @@ def _late_alone(travel: Travel, needs: Needs) -> Floats:
 
 def _city_of(city: City, places: Sequence[Candidate]) -> City:
     """The city with a station of one unit at each of some places, and no others."""
-    stations = tuple(Station(f"place {n}", one.node_id, 0 if city.units else 1) for n, one in enumerate(places))
-    units = tuple(Unit(one.station_id, one.station_id, city.units[0].kind) for one in stations) if city.units else ()
+    stations = tuple(Station(f"place {n}", one.node_id, 1) for n, one in enumerate(places))
+    kind, has_roster = city.units[0].kind, city.has_roster
+    units = tuple(Unit(one.station_id, one.station_id, kind) for one in stations) if has_roster else ()
     found = replace(city, stations=stations, units=units)
     return with_aprons(found, start_minutes(city)) if apron_nodes(city) else found

@@ -12,7 +12,8 @@ from runcard.city.model import City
 from runcard.outputs.page.colours import Classes, classes_of, diverging, sequential
 from runcard.outputs.page.ground import ground_of
 from runcard.outputs.whatif.result import AreaEffect, Effect
-from runcard.outputs.whatif.words import a_year, closest_words, misses, signed, span, unit_word
+from runcard.outputs.whatif.words import a_year, closest_words, signed, span
+from runcard.plan.words import misses
 
 LADDER: Final = (1.0, 2.0, 5.0)
 UNKNOWN: Final = "too few incidents to tell"
@@ -21,7 +22,7 @@ UNKNOWN: Final = "too few incidents to tell"
 def map_data(effect: Effect) -> dict[str, Any]:
     """All that the map shows, ready for JSON."""
     what = misses(effect.before)
-    units = " or ".join(unit_word(kind) for kind in effect.changed_kinds)
+    units = " or ".join(effect.changed_kinds)
     ground = ground_of(effect.after)
     ground["stations"] = _stations(effect, ground["stations"])
     missed = [100.0 * area.more_missed for area in effect.areas]
@@ -69,7 +70,7 @@ def _stations(effect: Effect, after: Sequence[dict[str, Any]]) -> list[dict[str,
 
 def station_lines(before: City, after: City) -> dict[str, list[str]]:
     """What happens at each station that changes, for its label on the map."""
-    homes = [{unit.unit_id: unit.station_id for unit in city.units} for city in (before, after)]
+    homes = [{unit.unit_id: unit.station_id for unit in city.units if city.has_roster} for city in (before, after)]
     lines: dict[str, list[str]] = {}
     for unit_id in dict.fromkeys([*homes[0], *homes[1]]):
         old, new = (one.get(unit_id) for one in homes)
@@ -80,7 +81,7 @@ def station_lines(before: City, after: City) -> dict[str, list[str]]:
         if new is not None:
             lines.setdefault(new, []).append(f"{unit_id} {'is new' if old is None else f'comes from {old}'}")
     trucks = [{one.station_id: one.trucks for one in city.stations} for city in (before, after)]
-    for station_id in dict.fromkeys([*trucks[0], *trucks[1]]) if not before.units else ():
+    for station_id in dict.fromkeys([*trucks[0], *trucks[1]]) if not before.has_roster else ():
         old_trucks, new_trucks = (one.get(station_id, 0) for one in trucks)
         if old_trucks != new_trucks:
             lines.setdefault(station_id, []).append(f"{new_trucks} trucks instead of {old_trucks}")
@@ -95,7 +96,7 @@ def _lines(effect: Effect, area: AreaEffect) -> list[str]:
         f"Area {area.name or area.node_id}",
         f"{what} per 100 incidents: {100.0 * area.missed_before:.1f} before, {100.0 * area.missed_after:.1f} after "
         f"({signed(100.0 * area.more_missed, 1)})",
-        f"first {' or '.join(map(unit_word, effect.changed_kinds))}: {area.minutes_before:.2f} min before, "
+        f"first {' or '.join(effect.changed_kinds)}: {area.minutes_before:.2f} min before, "
         f"{area.minutes_after:.2f} after",
         f"closest station: {closest_words(area)}",
         f"{area.incidents_after:.3g} incidents a day: {signed(area.more_per_year, 1)} {what} {a_year(effect.period)}",

@@ -99,7 +99,7 @@ def _near(ground: OneMoreCity, places: Sequence[Place]) -> list[Place]:
 
 def places_that_can_be_solved(base: City) -> int:
     """How many problems with one more unit take no more than `MOST_SECONDS`; 0 if their states are too many."""
-    trucks = [*(station.trucks for station in base.stations), 1]
+    trucks = [*base.trucks, 1]
     try:
         check_states(trucks)
     except SizeError:

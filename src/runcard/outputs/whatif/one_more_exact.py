@@ -106,7 +106,7 @@ class ExactRanking:
     @cached_property
     def _at_once(self) -> int:
         """How many places are solved side by side."""
-        num_states = 2 * count_states(station.trucks for station in self.ground.base.stations)
+        num_states = 2 * count_states(self.ground.base.trucks)
         return self.threads if num_states <= SMALL_STATES else 1
 
     def _all(self, order: Sequence[Guessed]) -> list[Bounded]:

@@ -29,8 +29,8 @@ from runcard.outputs.whatif.one_more_words import (
     year_span,
 )
 from runcard.outputs.whatif.places import OneMore, Place
-from runcard.outputs.whatif.words import a_year, misses, unit_word, whole
-from runcard.plan.words import certainty
+from runcard.outputs.whatif.words import a_year, whole
+from runcard.plan.words import certainty, misses
 
 NOWHERE: Final = {"colour": "var(--rc-empty)", "hatch": "", "label": "no station here, so not looked at"}
 """How areas are shown in which no place was looked at."""
@@ -74,7 +74,7 @@ def one_more_layer(found: OneMore) -> dict[str, Any]:
         }
     return {
         "id": "one-more",
-        "title": f"One more {unit_word(found.kind)} here: {unit}",
+        "title": f"One more {found.kind} here: {unit}",
         "legend": [*legend, NOWHERE] if len(best) < len(areas) else legend,
         "areas": areas,
         "outlined": [node_id for node_id, place in best.items() if place in ranks],
@@ -127,7 +127,7 @@ def _lines(found: OneMore, place: Place, unit: str, rank: int | None) -> list[st
         most = whole(found.per_year(found.base.cost - place.lower), decimals)
         lines.append(f"{certainty(found.proven)}: at most {most}")
     if place.mean_response_minutes is not None:
-        lines.append(f"first {unit_word(found.kind)} there after {place.mean_response_minutes:.2f} min")
+        lines.append(f"first {found.kind} there after {place.mean_response_minutes:.2f} min")
     return lines
 
 
@@ -144,7 +144,7 @@ def one_more_page(found: OneMore) -> str:
         proof=proof_words(found),
         see_more=see_more(found),
         what=misses(found.city),
-        unit=unit_word(found.kind),
+        unit=found.kind,
         place_words=place_words,
         change_a_year=change_a_year,
         misses_per_100=misses_per_100,

@@ -4,8 +4,8 @@ from shlex import join
 
 from runcard.city.model import LATE
 from runcard.outputs.whatif.places import OneMore, Place
-from runcard.outputs.whatif.words import a_year, misses, rate_words, signed, unit_word, whole, year_decimals
-from runcard.plan.words import CHANCE_ONLY, article, certainty, counted, decimals_of
+from runcard.outputs.whatif.words import a_year, rate_words, signed, whole, year_decimals
+from runcard.plan.words import CHANCE_ONLY, article, certainty, counted, decimals_of, misses
 
 MOST_TIES = 5
 
@@ -55,7 +55,7 @@ def year_span(found: OneMore, place: Place) -> str:
 
 def headline(found: OneMore) -> str:
     """The best place, in a sentence."""
-    best, base, unit = found.places[0], found.base, unit_word(found.kind)
+    best, base, unit = found.places[0], found.base, found.kind
     assert best.misses is not None
     assert base.misses is not None
     decimals = decimals_a_year(found)
@@ -71,7 +71,7 @@ def headline(found: OneMore) -> str:
 
 def proof_words(found: OneMore) -> str:
     """How sure that is, in a few sentences."""
-    counts, looked, unit = found.counts, _looked_at(found), unit_word(found.kind)
+    counts, looked, unit = found.counts, _looked_at(found), found.kind
     were, solved = _were(len(found.places)), f"{counts['solved']:,} {_were(counts['solved'])}"
     if found.simulated:
         why = "it is simulated, as asked for" if found.asked_to_simulate else "there are too many states to calculate"
@@ -119,13 +119,13 @@ def _notes(found: OneMore) -> list[str]:
         named = ", ".join(place_words(found, one) for one in found.ties[:MOST_TIES])
         more = f" and {len(found.ties) - MOST_TIES} more" if len(found.ties) > MOST_TIES else ""
         notes.append(f"Not told apart from the best one: {named}{more}.")
-    if found.city.periods:
+    if found.city.has_periods:
         notes.append(rate_words(found.of_period))
     return notes
 
 
 def see_more(found: OneMore) -> str:
     """What to do next."""
-    best, kind = found.places[0], unit_word(found.kind)
+    best, kind = found.places[0], found.kind
     words = ["--add", f"{kind}@{best.place}", *([] if found.period is None else ["--period", found.period])]
     return f"To see {article(kind)} {kind} there in full: runcard whatif CITY {join(words)}"

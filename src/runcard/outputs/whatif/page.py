@@ -18,13 +18,12 @@ from runcard.outputs.whatif.words import (
     closest_words,
     headline,
     method,
-    misses,
     policy_words,
     signed,
     span,
     standard_words,
-    unit_word,
 )
+from runcard.plan.words import misses
 
 MOST_AREAS: Final = 10
 """That gain, and that lose, in a table."""
@@ -43,7 +42,7 @@ def whatif_page(effect: Effect) -> str:
         what=misses(effect.before),
         yearly=a_year(effect.period),
         area_words=area_words(effect),
-        plain=not effect.before.standards,
+        plain=effect.before.plain,
         care=care_words(effect.fit_faults),
         fit_file=fit_file,
         headline=headline(effect),
@@ -60,7 +59,6 @@ def whatif_page(effect: Effect) -> str:
         span=span,
         closest_words=closest_words,
         standard_words=standard_words,
-        unit_word=unit_word,
     )
 
 

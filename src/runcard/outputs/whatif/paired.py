@@ -12,7 +12,8 @@ from functools import partial
 import numpy as np
 
 from runcard.city.model import City
-from runcard.outputs.chances import ChanceKeeper, Rule, Sums
+from runcard.mdp.standards import Rule
+from runcard.outputs.chances import ChanceKeeper, Sums
 from runcard.outputs.steps import Steps, city_problem
 from runcard.outputs.team_shares import TeamShares
 from runcard.outputs.whatif.result import BeforeAfter, PolicyEffect, StandardEffect, no_change

@@ -281,7 +281,7 @@ class Effect:
     def standards(self, number: int) -> tuple[StandardEffect, ...]:
         """Every standard under a policy, in the order of the city."""
         found = {one.standard: one for kind in self.kinds.values() for one in kind.policies[number].standards}
-        return tuple(found[one] for one in self.before.standards or found if one in found)
+        return tuple(found[one] for one in self.before.standards if one in found)
 
     @property
     def units(self) -> tuple[UnitEffect, ...]:

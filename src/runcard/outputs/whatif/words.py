@@ -3,11 +3,10 @@
 from math import isfinite, isnan
 from typing import Final
 
-from runcard.city.conditions import ONLY_KIND
-from runcard.city.model import City, Standard
+from runcard.city.model import Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
-from runcard.plan.words import CHANCE_ONLY, article, certainty
+from runcard.plan.words import CHANCE_ONLY, article, certainty, misses
 from runcard.simulate.result import Interval
 
 SAME: Final = 5e-7
@@ -41,11 +40,6 @@ def span(interval: Interval, times: float, decimals: int, *, sign: bool = False)
     return "" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
-def misses(city: City) -> str:
-    """What is counted: missed standards, or late incidents where there is one standard for all."""
-    return "missed standards" if city.standards else "late incidents"
-
-
 def a_year(period: Period | None) -> str:
     """In what time something is counted: a year, or those hours of it that are in a period."""
     return "a year" if period is None else f"in the hours of {period.name}, a year"
@@ -64,11 +58,6 @@ def rate_words(period: Period | None) -> str:
 def closest_words(area: AreaEffect) -> str:
     """The station that is closest to an area, before and after."""
     return ", then ".join(dict.fromkeys((area.closest_before, area.closest_after)))
-
-
-def unit_word(kind: str) -> str:
-    """What a unit of a kind is called."""
-    return kind if kind != ONLY_KIND else "truck"
 
 
 def headline(effect: Effect, number: int = 0) -> str:
@@ -98,7 +87,7 @@ def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
     for one in effect.kinds.values():
         if not one.changed:
             continue
-        policy, unit = one.policies[number], unit_word(one.kind)
+        policy, unit = one.policies[number], one.kind
         line = f"The first {unit} is there after {_instead(policy.first_minutes)} on average"
         if policy.last_minutes is not None and sends_several(one):
             line += f", the last one after {_instead(policy.last_minutes)}"
@@ -157,7 +146,7 @@ def policy_words(effect: Effect) -> str:
 
 def standard_words(standard: Standard, *, plain: bool) -> str:
     """A standard as a person reads it: fire: 1 of 2 engines in 6 min."""
-    unit = unit_word(standard.kind)
+    unit = standard.kind
     units = unit if standard.trucks == 1 else f"{unit}s"
     which = f"{article(unit)} {unit}" if standard.trucks == 1 else f"{standard.arrivals} of {standard.trucks} {units}"
     weight = f" (weight {standard.weight:g})" if standard.weight != 1.0 else ""

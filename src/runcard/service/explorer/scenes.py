@@ -143,7 +143,7 @@ class Scenes:
             "serving": serving.name,
             "price_times": times,
             "price_words": words,
-            "missed_words": missed_words(serving.city.standards),
+            "missed_words": missed_words(() if serving.city.plain else serving.city.standards),
             "log": self.logged is not None,
         }
 
