@@ -91,10 +91,10 @@ def load(path: str | os.PathLike[str], city: City | None = None) -> Plan:
 def _check_made_for(plan: Plan, city: City) -> None:
     """Raise an error about a plan of another city."""
     hours = {period.name: period.hours for period in city.periods}
-    if hours != ({period.name: period.hours for period in plan.periods} if plan.knows_hour else {}):
+    if hours != {period.name: period.hours for period in plan.periods}:
         raise PolicyFileError(OTHER_CITY)
     for name, of_period in plan.by_period.items():
-        seen = city.in_period(name) if hours else city
+        seen = city.in_period(name)
         wanted = {kind: city_fingerprint(seen.of_kind(kind)) for kind in seen.sent_kinds}
         if list(wanted.items()) != [(fleet.kind, fleet.problem.fingerprint) for fleet in of_period.fleets]:
             raise PolicyFileError(OTHER_CITY)

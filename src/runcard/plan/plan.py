@@ -106,6 +106,13 @@ class Plan:
         """The same with a city."""
         return replace(self, ground=ground)
 
+    def with_roster(self) -> "Plan":
+        """The same with names for trucks that have none of their own: those that its city gives them."""
+        if self._known or self.ground is None:
+            return self
+        (fleet,) = self.fleets
+        return replace(self, fleets=(replace(fleet, units=self.ground.city.units),))
+
     def save(self, path: str | PathLike[str]) -> Path:
         """The file that now holds it."""
         from runcard.plan.file import save  # it knows this class

@@ -15,11 +15,10 @@ from time import thread_time
 from typing import Final
 
 from runcard.city.conditions import near
-from runcard.city.model import City, Unit
+from runcard.city.model import City
 from runcard.city.periods import Period, hour_of_week
 from runcard.errors import InputError, PolicyFileError
 from runcard.plan.file import load
-from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
 from runcard.policy.closest_first import quick_closest_first
 from runcard.service.desk import Desk
@@ -127,7 +126,7 @@ def load_policy(path: Path, *, name: str | None = None) -> LoadedPolicy:
         raise PolicyFileError(f"{path}: it changed while it was read: write it under another name and rename it")
     if plan.ground is None:
         raise PolicyFileError(f"{path}: it holds no city: solve it again with this version")
-    plan = _with_roster(plan)
+    plan = plan.with_roster()
     return LoadedPolicy(
         name=name, version=version, path=path, plan=plan, desks=_desks_of(plan),
         loaded_at=datetime.now(UTC), modified_ns=modified_ns,
@@ -160,24 +159,6 @@ def closest_first_of(policy: LoadedPolicy) -> LoadedPolicy:
 def _closest_version(policy: LoadedPolicy) -> str:
     """The version of closest-first beside a policy: another one than that of the policy, which decides otherwise."""
     return sha256(f"{CLOSEST_FIRST} {policy.version}".encode()).hexdigest()[:VERSION_DIGITS]
-
-
-def _with_roster(plan: Plan) -> Plan:
-    """A plan whose trucks have names: s1 at a station with one truck, s1-1 and s1-2 at one with two."""
-    if plan.unit_ids:
-        return plan
-    (fleet,) = plan.fleets
-    return replace(plan, fleets=(replace(fleet, units=_named_trucks(fleet)),))
-
-
-def _named_trucks(fleet: Fleet) -> tuple[Unit, ...]:
-    problem, units = fleet.problem, list[Unit]()
-    for station_id, trucks in zip(problem.station_ids, problem.trucks.tolist(), strict=True):
-        names = [station_id] if trucks == 1 else [f"{station_id}-{number}" for number in range(1, trucks + 1)]
-        units += [Unit(name, station_id, fleet.kind) for name in names]
-    if len({unit.unit_id for unit in units}) < len(units):
-        raise InputError("two trucks would have the same name: give the city a roster (unit.csv)")
-    return tuple(units)
 
 
 def _check_name(policy: LoadedPolicy) -> None:

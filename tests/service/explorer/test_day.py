@@ -104,9 +104,8 @@ def test_a_week_is_decided_by_its_hours() -> None:
 
 def _named(week: Any) -> Any:
     """The week with units, as the service names them."""
-    from runcard.service.policies import _with_roster
 
-    return _with_roster(week)
+    return week.with_roster()
 
 
 def test_only_what_lasts_into_the_day_is_kept_from_before_it(town: City, department: Plan) -> None:
