@@ -54,7 +54,7 @@ def test_a_plain_city_has_a_plan_of_one_kind(tmp_path: Path) -> None:
     """Without a roster and standards the plan has the one kind of trucks, whose policy is that of its problem."""
     town = plain_town()
     plan = load(solve(town, "closest-first").save(tmp_path / "plain.policy"), town)
-    assert plan.is_plain
+    assert (plan.unit_ids, plan.types) == ((), ())
     alone = solve_problem(dispatch_problem(town), "closest-first")
     assert [fleet.policy.name for fleet in plan.fleets] == ["closest-first"]
     assert plan.fleets[0].policy.decide(alone.problem.trucks, 0) == alone.decide(alone.problem.trucks, 0)

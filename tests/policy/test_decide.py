@@ -79,6 +79,16 @@ def test_decisions_make_p_late_and_price_smallest(policy: Policy) -> None:
             assert [option.total for option in listed] == pytest.approx(best, abs=1e-12)
 
 
+def test_many_decisions_are_those_asked_one_by_one(policy: Policy) -> None:
+    """In every state the teams for all points at once are those of the decisions."""
+    problem, dense = policy.problem, Dense(policy.problem)
+    points = np.arange(problem.num_points)
+    for state in dense.states:
+        idle = np.array(state)
+        sent = [ids_of(problem, team, j) for j, team in enumerate(policy.teams(idle, points).tolist())]
+        assert sent == [policy.decide(idle, j).team for j in points.tolist()]
+
+
 @pytest.mark.parametrize("name", ["closest-first", "one-step", "optimal", "fixed-card"])
 def test_the_price_is_the_future(name: str) -> None:
     """The price of a team is h(f-a) - h(f), with h the exact values of the policy that the prices are made for.

@@ -119,11 +119,6 @@ class Plan:
 
         return save(self, path)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it has neither a roster nor standards: its one fleet is all there is."""
-        return not (self.fleets[0].units or self.fleets[0].standards)
-
     def fleet(self, kind: str) -> Fleet:
         """The fleet of a kind."""
         for fleet in self.fleets:

@@ -1,0 +1,103 @@
+"""Situations and answers: however it is said who is free, where and when, the answer is the same one."""
+
+import json
+from datetime import datetime
+
+import pytest
+from tests.departments import grid_department
+from tests.weeks import with_days_by_type
+
+from runcard.errors import InputError
+from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation, checked_units, units_said
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    """Four engines and two ladders, with the best policies."""
+    return solve(grid_department(side=4, engines=4, ladders=2))
+
+
+def test_idle_units_and_busy_ones_say_the_same(plan: Plan) -> None:
+    """Who is idle, who is busy, and nobody for every unit: three ways to one document."""
+    asked = {"at": "n5", "type": "fire"}
+    every = plan.decide(Situation(**asked)).whole_document()
+    assert plan.decide(Situation(**asked, idle=plan.unit_ids)).whole_document() == every
+    assert plan.decide(Situation(**asked, busy=())).whole_document() == every
+    without = plan.decide(Situation(**asked, busy={"E01"})).whole_document()
+    assert plan.decide(Situation(**asked, idle=set(plan.unit_ids) - {"E01"})).whole_document() == without
+    assert "E01" not in json.dumps(without)
+
+
+def test_a_document_adds_up(plan: Plan) -> None:
+    """The team is that of all kinds, chances and prices are sums, and each alternative changes one kind."""
+    document = plan.decide(Situation(at="n5", type="fire")).whole_document()
+    kinds = document["kinds"]
+    assert document["team"] == [unit for kind in kinds for unit in kind["units"]]
+    assert document["units"] == {kind["kind"]: kind["units"] for kind in kinds}
+    for key in ("p_late", "price"):
+        assert document[key] == pytest.approx(sum(kind[key] for kind in kinds), abs=1e-15)
+    assert document["reason"] == " ".join(kind["reason"] for kind in kinds)
+    totals = [option["p_late"] + option["price"] for option in (document, *document["alternatives"])]
+    assert totals == sorted(totals)
+    for option in document["alternatives"]:
+        changed = [kind for kind in kinds if not set(kind["units"]) <= set(option["team"])]
+        assert len(changed) == 1
+    assert set(document["truck_prices"]) == set(plan.unit_ids)
+
+
+def test_the_type_may_be_left_out_where_there_is_one() -> None:
+    """With fires only nobody needs to say so; with two types it is asked for, and named."""
+    fires = solve(grid_department(side=3, engines=3, ladders=1, shares=(1.0, 0.0)), "closest-first")
+    assert fires.decide(Situation(at="n5")).type == "fire"
+    both = solve(grid_department(side=3, engines=3, ladders=1), "closest-first")
+    with pytest.raises(InputError, match=r"type: expected one of several types of incidents \(fire, medical\)"):
+        both.decide(Situation(at="n5"))
+
+
+def test_the_time_tells_the_period() -> None:
+    """A time and its hour of the week give the answer of the period's plan, which says its name."""
+    city = with_days_by_type(grid_department(side=3, engines=3, ladders=1))
+    plan = solve(city)
+    for time, hour, period in ((datetime(2017, 1, 3, 14), 38, "day"), (datetime(2017, 1, 3, 3), 27, "night")):
+        answer = plan.decide(Situation(at="n5", type="fire", time=time))
+        assert answer.period == period
+        assert answer.document() == plan.decide(Situation(at="n5", type="fire", time=hour)).document()
+        assert answer.document() == solve(city.in_period(period)).decide(Situation(at="n5", type="fire")).document()
+    with pytest.raises(InputError, match="time: expected when the incident is"):
+        plan.decide(Situation(at="n5", type="fire"))
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [("all", ["E01", "E02", "s1", "s1"]), ("none", []), (" E02,s1 ", ["E02", "s1"]), ("s1, s1", ["s1", "s1"])],
+)
+def test_units_are_said_in_words(words: str, names: list[str]) -> None:
+    """Ids with commas, all, or none; the trucks of a station share its name."""
+    assert sorted(units_said(words, {"E01": 1, "E02": 1, "s1": 2}).elements()) == names
+
+
+def test_a_unit_may_be_called_all() -> None:
+    """Where a unit has the name of a word, the word means the unit."""
+    assert [*units_said("all", {"all": 1, "E01": 1})] == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["E01", "E99"], "busy: expected units of the roster, got 'E99'"),
+        (["E01", "E01"], "busy: expected every unit once, got E01 2 times"),
+        (7, "busy: expected the ids of units, got 7"),
+    ],
+)
+def test_units_that_are_none_are_refused(names: list[str], message: str) -> None:
+    """An unknown unit, one that is named twice and what is no list are errors that say where."""
+    with pytest.raises(InputError) as caught:
+        checked_units(names, ("E01", "E02"), "busy")
+    assert str(caught.value) == message
+
+
+def test_idle_and_busy_exclude_each_other() -> None:
+    """A situation has idle units or busy ones."""
+    with pytest.raises(InputError, match="expected the idle units or the busy ones, got both"):
+        Situation(at="n5", idle=("E01",), busy=("E02",))
