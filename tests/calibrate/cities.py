@@ -93,7 +93,7 @@ def plain_city(*, metres: bool = True) -> City:
 
 def true_plain_city(city: City) -> City:
     """What really happens in the plain city."""
-    return true_city(city, turnout_by_kind={}, turnout=Turnout(1.2, "gamma", 0.5), periods=())
+    return true_city(city, standards=(), turnout_by_kind={}, turnout=Turnout(1.2, "gamma", 0.5), periods=())
 
 
 def write_log(made: MadeUpLog, mapping: LogMapping, folder: Path) -> tuple[Path, Path | None]:

@@ -254,7 +254,7 @@ def test_a_log_without_unit_names_fits_a_plain_city(tmp_path: Path) -> None:
     city = plain_city()
     log, _ = made_up(tmp_path, true_plain_city(city), mapping="london", incidents=1500)
     fit = fit_city(city, log)
-    assert fit.city.units == ()
+    assert not fit.city.has_roster
     assert {(one.type, one.kind, one.trucks) for one in fit.city.standards} == {
         ("fire", "truck", 2),
         ("alarm", "truck", 2),

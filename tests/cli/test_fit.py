@@ -238,7 +238,7 @@ def test_a_log_of_two_files_and_a_city_without_a_roster(run: Run, tmp_path: Path
     fit = ["fit", tmp_path / "city", "--log", tmp_path / "calls.csv", "--mapping", "london"]
     ran = run(*fit, "--incidents", tmp_path / "incidents.csv", "-o", tmp_path / "out")
     assert ran.code == 0, ran.err
-    assert read_city(tmp_path / "out").units == ()
+    assert not read_city(tmp_path / "out").has_roster
     again = run("fit", tmp_path / "out", *fit[2:], "--incidents", tmp_path / "incidents.csv", "--fit-part", 0.5)
     assert again.code == 2
     assert "expected a city with a roster: a replay has to know which unit is where" in again.err
