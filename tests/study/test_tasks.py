@@ -58,7 +58,7 @@ def test_a_policy_that_is_not_found_is_no_number(monkeypatch: pytest.MonkeyPatch
     def fails(*_: object, **__: object) -> None:
         raise NotConvergedError("no fixed point")
 
-    monkeypatch.setattr("runcard.study.tasks.solve", fails)
+    monkeypatch.setattr("runcard.study.tasks.solve_problem", fails)
     rows = run_task(task("one-step-queueing-printed"))
     assert all(np.isnan(row["late_fraction"]) and not row["converged"] for row in rows)
 

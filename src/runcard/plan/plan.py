@@ -256,7 +256,7 @@ def period_of_hour(periods: Sequence[Period], hour: int) -> Period:
 def problems_of_periods(city: City, problem: DispatchProblem) -> dict[str, DispatchProblem]:
     """The problem of each period of a city of one kind, given that of its mean rates, whose tables they share."""
     if not city.has_periods:
-        return {ALWAYS.name: problem}
+        return {city.periods[0].name: problem}
     return {period.name: with_rates_of(problem, city.in_period(period.name)) for period in city.periods}
 
 
