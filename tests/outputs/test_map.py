@@ -19,7 +19,7 @@ from runcard.city import City, DemandPoint, Objective, generate_grid
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import draw_map, map_figure
-from runcard.outputs.panels import area_colours, ground_of, panels_of
+from runcard.outputs.panels import area_colours, drawing_of, panels_of
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.solve import evaluate, solve_problem
@@ -69,7 +69,7 @@ def test_each_cell_is_drawn_once_in_the_colour_of_its_station(
     city: City, policies: list[Policy], figure: Figure
 ) -> None:
     """Four maps, for two trucks under two policies; cells that depart from closest-first are hatched."""
-    ground = ground_of(city)
+    ground = drawing_of(city)
     panels = panels_of(ground, policies)
     colours = area_colours(ground, panels)
     maps = maps_of(figure)
@@ -99,7 +99,7 @@ def test_every_station_is_named_on_the_first_maps_and_has_a_bar(city: City, figu
 
 def test_every_territory_has_its_label(city: City, policies: list[Policy], figure: Figure) -> None:
     """Colour is not the only sign: on the map of the second truck each station that sends one is named."""
-    panels = panels_of(ground_of(city), policies)
+    panels = panels_of(drawing_of(city), policies)
     for axes, panel in list(zip(maps_of(figure), panels, strict=True))[2:]:
         names = {city.stations[owner].name for owner in panel.owners}
         assert names <= {text.get_text() for text in axes.texts}

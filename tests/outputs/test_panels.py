@@ -8,7 +8,7 @@ from tests.town import plain_town
 
 from runcard.city import City, DemandPoint, generate_grid
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.panels import AREA_COLOURS, NOBODY, area_colours, ground_of, panels_of
+from runcard.outputs.panels import AREA_COLOURS, NOBODY, area_colours, drawing_of, panels_of
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate, solve_problem
 
@@ -30,7 +30,7 @@ def test_a_panel_has_the_stations_that_the_policy_sends_from_the_closest_first(
     city: City, policies: list[Policy]
 ) -> None:
     """The panels of all ranks together have the team of each decision, in the order of expected driving times."""
-    ground = ground_of(city)
+    ground = drawing_of(city)
     panels = panels_of(ground, policies)
     assert [panel.rank for panel in panels] == [0, 0, 0, 1, 1, 1]
     for number, policy in enumerate(policies):
@@ -46,7 +46,7 @@ def test_cells_where_closest_first_sends_another_truck_are_marked_and_counted(
     city: City, policies: list[Policy]
 ) -> None:
     """None under closest-first itself; elsewhere those whose station of that rank differs."""
-    closest, _, optimal, closest_second, _, optimal_second = panels_of(ground_of(city), policies)
+    closest, _, optimal, closest_second, _, optimal_second = panels_of(drawing_of(city), policies)
     assert closest.departing == closest_second.departing == ()
     for one, other in ((optimal, closest), (optimal_second, closest_second)):
         differing = [i for i, owners in enumerate(zip(one.owners, other.owners, strict=True)) if owners[0] != owners[1]]
@@ -59,13 +59,13 @@ def test_titles_tell_the_late_fraction_where_it_is_known(city: City, policies: l
     """From an evaluation, else from the proof of the solver, else not at all; only on the map of the first truck."""
     closest, card, optimal = policies
     known = evaluate(closest)
-    titles = [panel.title for panel in panels_of(ground_of(city), policies, [known])]
+    titles = [panel.title for panel in panels_of(drawing_of(city), policies, [known])]
     assert titles[0] == f"Closest-first: {known.late_fraction:.2%} late"
     assert titles[2] == f"Optimal: {evaluate(optimal).late_fraction:.2%} late"
     assert titles[3:] == ["Closest-first", "Fixed-card", "Optimal"]
     unproven = solve_problem(card.problem, "one-step-mean-field")
-    assert panels_of(ground_of(city), [unproven])[0].title == "One-step-mean-field"
-    words = panels_of(ground_of(city), policies, [known])[0].words
+    assert panels_of(drawing_of(city), [unproven])[0].title == "One-step-mean-field"
+    words = panels_of(drawing_of(city), policies, [known])[0].words
     assert f"{known.late_per_day:.2f} late incidents a day" in words
     assert f"first truck after {known.mean_response_minutes:.2f} min" in words
 
@@ -73,13 +73,13 @@ def test_titles_tell_the_late_fraction_where_it_is_known(city: City, policies: l
 def test_of_several_incident_classes_the_most_frequent_is_shown(city: City) -> None:
     """Classes of a node, and nodes in one spot, share a cell; the first listed counts among equals."""
     extra = (DemandPoint("old-a1", 100.0, trucks=1), DemandPoint("old-a1", 0.0))
-    ground = ground_of(replace(city, demand=(*city.demand, *extra)))
+    ground = drawing_of(replace(city, demand=(*city.demand, *extra)))
     assert len(ground.points) == len(city.demand)
     cell = ground.areas.cell_of[len(city.demand)]
     assert ground.points[cell] == len(city.demand)
     assert ground.incidents_per_day[cell] == pytest.approx(100.0 + city.demand[0].incidents_per_day)
     nodes = tuple(replace(node, x_coord=1.0, y_coord=2.0) for node in city.nodes)
-    everywhere = ground_of(replace(city, nodes=nodes))
+    everywhere = drawing_of(replace(city, nodes=nodes))
     rates = [point.incidents_per_day for point in city.demand]
     assert everywhere.points == (int(np.argmax(rates)),)
 
@@ -89,7 +89,7 @@ def test_missing_trucks_come_from_outside_and_fewer_are_needed_than_there_are_ma
     grid = generate_grid(side=3, num_stations=1, load=0.1, seed=1)
     demand = tuple(replace(point, trucks=1) if number < 4 else point for number, point in enumerate(grid.demand))
     city = replace(grid, demand=demand)
-    ground = ground_of(city)
+    ground = drawing_of(city)
     first, second = panels_of(ground, [solve_problem(dispatch_problem(city), "optimal")])
     assert set(first.owners) == {0}
     assert [second.owners[cell] for cell in ground.areas.cell_of] == [NOBODY] * 4 + [1] * 5
@@ -100,7 +100,7 @@ def test_areas_that_touch_have_the_colour_of_one_station_or_two_colours(side: in
     """On no map do two stations of one colour meet; up to twelve stations all have their own."""
     grid = generate_grid(side=side, num_stations=num_stations, load=0.1, seed=2)
     one_truck = replace(grid, trucks_per_incident=1) if num_stations > 16 else grid
-    ground = ground_of(one_truck)
+    ground = drawing_of(one_truck)
     problem = dispatch_problem(one_truck, minutes=False)
     name = "optimal" if num_stations <= 5 else "closest-first"
     panels = panels_of(ground, [solve_problem(problem, name)])
@@ -122,7 +122,7 @@ def test_labels_are_names_if_they_are_short_else_ids_else_numbers(city: City) ->
             replace(station, **{key: value.format(number) for key, value in changes.items()})
             for number, station in enumerate(city.stations)
         )
-        return ground_of(replace(city, stations=stations)).labels
+        return drawing_of(replace(city, stations=stations)).labels
 
     assert labels() == tuple(station.name for station in city.stations)
     assert labels(name="") == tuple(station.station_id for station in city.stations)

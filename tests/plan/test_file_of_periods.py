@@ -70,7 +70,7 @@ def test_a_plain_city_with_periods(tmp_path: Path) -> None:
     city = with_days(generate_grid(side=4, num_stations=3, load=0.2, seed=1))
     plan = load(save(solve(city), tmp_path / "week.policy"), city)
     for hour, name in ((7, "day"), (21, "day"), (22, "night"), (6, "night")):
-        assert plan.period_at(hour).name == name
+        assert plan.period_of(hour).name == name
         assert plan.at(hour).unit_ids == ()
         assert plan.at(hour).fleets[0].problem.fingerprint == city_fingerprint(city.in_period(name))
 

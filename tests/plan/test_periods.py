@@ -69,7 +69,7 @@ def test_the_clock_picks_the_period(grid: City) -> None:
     week = solve(grid, "closest-first")
     assert week.at(datetime(2017, 1, 3, 6, 59)) is week.in_period("night")
     assert week.at(datetime(2017, 1, 3, 7, 0)) is week.in_period("day")
-    assert [week.period_at(hour).name for hour in (6, 7, 21, 22, 167)] == ["night", "day", "day", "night", "night"]
+    assert [week.period_of(hour).name for hour in (6, 7, 21, 22, 167)] == ["night", "day", "day", "night", "night"]
     policy = week.fleet("truck")
     assert policy.at_hour(6) is week.in_period("night").fleets[0].policy
     assert policy.name == "closest-first"
@@ -113,7 +113,7 @@ def test_what_is_no_week_is_refused(grid: City) -> None:
     with pytest.raises(InputError, match=r"expected a period \(day, night\), got 'dya' \(did you mean day\?\)"):
         week.in_period("dya")
     with pytest.raises(InputError, match="expected an hour of the week"):
-        week.period_at(168)
+        week.period_of(168)
     one = week.in_period("day").fleets[0].policy
     for periods in ((Period("day", DAY),), (Period("day", DAY), Period("late", (*NIGHT, 7)))):
         with pytest.raises(InputError, match="every hour of the week"):

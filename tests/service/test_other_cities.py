@@ -89,7 +89,7 @@ def test_the_period_is_named_or_told_by_the_clock(serve: Any, policy_folder: Pat
     assert ask(time="2026-11-16T14:00")["policy"]["period"] == "day"
     assert ask(time="2026-11-16T14:00Z")["policy"]["period"] == "night"  # 6 in the morning there
     answerer: Answerer = client.app.state.parts.answerer
-    here = held.period_at(answerer.now().weekday() * 24 + answerer.now().hour).name
+    here = held.period_of(answerer.now().weekday() * 24 + answerer.now().hour).name
     assert ask()["policy"]["period"] == here
     wrong = client.post("/v1/decisions", json={"area": "n4", "period": "noon"})
     assert (wrong.status_code, "expected a period (day, night), got 'noon'" in wrong.text) == (422, True)

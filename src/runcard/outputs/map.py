@@ -20,7 +20,7 @@ from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
 from runcard.output_file import check_output_file, write_whole
 from runcard.outputs.areas import borders, box_around, free_spot, territories
-from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
+from runcard.outputs.panels import NOBODY, Drawing, Panel, area_colours, drawing_of, panels_of
 from runcard.outputs.policy_choice import best_policy, exact_work, worse_note
 from runcard.outputs.steps import Steps
 from runcard.outputs.whatif.paired import SimulatedCity
@@ -87,7 +87,7 @@ class Sheet:
     It has the largest maps: of a row for each rank, all in one row, and all in one column.
     """
 
-    def __init__(self, ground: Ground, num_panels: int, num_policies: int) -> None:
+    def __init__(self, ground: Drawing, num_panels: int, num_policies: int) -> None:
         shown = np.array([corner for corners in ground.areas.corners for corner in corners] + list(ground.stations))
         x, y, margin = shown.real, shown.imag, 0.03 * float(max(np.ptp(shown.real), np.ptp(shown.imag)))
         self.frame = float(x.min()) - margin, float(y.min()) - margin, float(x.max()) + margin, float(y.max()) + margin
@@ -193,7 +193,7 @@ def map_figure(
     import matplotlib
     from matplotlib.figure import Figure
 
-    ground = ground_of(city, incident_type)
+    ground = drawing_of(city, incident_type)
     panels = panels_of(ground, policies, results)
     colours = area_colours(ground, panels)
     sheet = Sheet(ground, len(panels), len(policies))
@@ -210,7 +210,7 @@ def map_figure(
     return figure
 
 
-def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], sheet: Sheet) -> None:
+def _draw_areas(axes: "Axes", ground: Drawing, panel: Panel, colours: Sequence[str], sheet: Sheet) -> None:
     """Draw the ground of a map: cells, roads, borders, incidents, and where closest-first sends another truck."""
     from matplotlib.collections import PolyCollection
 
@@ -238,7 +238,7 @@ def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[st
     lines(borders(areas, departs, panel.departing), INK, 1.2, 6)
 
 
-def _draw_stations(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], sheet: Sheet) -> None:
+def _draw_stations(axes: "Axes", ground: Drawing, panel: Panel, colours: Sequence[str], sheet: Sheet) -> None:
     """Draw a triangle for each station, and labels that do not hide one another: of stations, then of territories."""
     from matplotlib.patheffects import withStroke
 
@@ -278,7 +278,7 @@ def _draw_stations(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence
             write(ground.labels[owner], by_distance, (0.85 if len(cells) < 20 else 1.1) * size, "normal")
 
 
-def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequence[str], sheet: Sheet) -> None:
+def _draw_prices(figure: "Figure", ground: Drawing, policy: Policy, colours: Sequence[str], sheet: Sheet) -> None:
     """Draw a bar for the price of one truck of each station, the highest on top, with its label and name."""
     objective = policy.problem.objective
     times = 1.0 if objective.minimise == "minutes" else 100.0
@@ -312,7 +312,7 @@ def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequ
         left += NAME_INCHES + BAR_INCHES + GAP_INCHES
 
 
-def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], sheet: Sheet) -> None:
+def _write_words(figure: "Figure", ground: Drawing, panels: Sequence[Panel], sheet: Sheet) -> None:
     """Write the title, and below the maps how they are read."""
     width, height = sheet.size
     title = f"{ground.city.name}: who is sent when every {ground.truck} is idle"

@@ -33,7 +33,7 @@ NOBODY: Final = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class Drawing:
     """What all maps of a city share."""
 
     city: City
@@ -68,7 +68,7 @@ class Panel:
     """The cells where closest-first sends a truck of another station."""
 
 
-def ground_of(city: City, incident_type: str | None = None) -> Ground:
+def drawing_of(city: City, incident_type: str | None = None) -> Drawing:
     """The areas, stations and roads of a city of one kind, each in its place.
 
     Of several types of incidents in one place the one that is asked for is shown, or else that to which most trucks go.
@@ -84,7 +84,7 @@ def ground_of(city: City, incident_type: str | None = None) -> Ground:
     point_of = {int(areas.cell_of[point]): point for point in fewest_first}
     stations = tuple(place_of[station.node_id] for station in city.stations)
     ends = dict.fromkeys(tuple(sorted((link.from_node_id, link.to_node_id))) for link in city.links)
-    return Ground(
+    return Drawing(
         city=city,
         areas=areas,
         points=tuple(point_of[cell] for cell in range(len(areas.middles))),
@@ -116,7 +116,7 @@ def _labels(city: City) -> tuple[str, ...]:
     return tuple(str(number) for number in range(1, len(ids) + 1))
 
 
-def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> list[Panel]:
+def panels_of(ground: Drawing, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> list[Panel]:
     """The maps of policies: those of the first truck, then those of the second, and so on."""
     problem, panels = policies[0].problem, []
     closest = _sent(ground, quick_closest_first(problem))
@@ -147,7 +147,7 @@ def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Eval
     return panels
 
 
-def _missed_words(ground: Ground, missed: float) -> str:
+def _missed_words(ground: Drawing, missed: float) -> str:
     """How often incidents are late, or standards are missed, in words."""
     return f"{percent(missed)} late" if ground.city.plain else f"{100.0 * missed:.3g} missed per 100"
 
@@ -158,7 +158,7 @@ def _when(mean: float, known: Evaluation, which: str) -> str:
     return f"after {mean:.2f} min on average{within}"
 
 
-def _sent(ground: Ground, policy: Policy) -> NDArray[np.int64]:
+def _sent(ground: Drawing, policy: Policy) -> NDArray[np.int64]:
     """[cell, rank] the stations of the trucks that go, the closest first, then outside for the rest, then `NOBODY`."""
     problem, needed = policy.problem, policy.problem.trucks_needed[list(ground.points)]
     ranked = np.full((len(ground.points), int(needed.max())), NOBODY, np.int64)
@@ -172,7 +172,7 @@ def _sent(ground: Ground, policy: Policy) -> NDArray[np.int64]:
     return ranked
 
 
-def area_colours(ground: Ground, panels: Sequence[Panel]) -> list[str]:
+def area_colours(ground: Drawing, panels: Sequence[Panel]) -> list[str]:
     """A colour for each station, then that of outside: on no map do areas of two stations with one colour touch."""
     num_stations = len(ground.stations)
     sides = ((panel.owners[i], panel.owners[j]) for panel in panels for i, j in ground.areas.neighbours)

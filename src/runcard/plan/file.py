@@ -31,7 +31,7 @@ from runcard.plan.fleet import OTHER_CITY, Fleet
 from runcard.plan.ground import Ground
 from runcard.plan.old_file import OLD_FORMATS, in_new_form
 from runcard.plan.plan import Plan
-from runcard.plan.stored_city import ground_of, pack_city
+from runcard.plan.stored_city import pack_city, stored_ground
 from runcard.plan.stored_policy import LARGEST, MEASURE, P90, contents_of, names_of, policy_from
 from runcard.plan.tensor_file import read_json, read_tensors, write_tensors
 
@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str], city: City | None = None) -> Plan:
     """The plan in a file; with a city, only if it was made for that city as it is now."""
     with said_of(path):
         about, arrays, words = read_contents(Path(path))
-        plan = _plan(about, arrays, ground_of(about, words))
+        plan = _plan(about, arrays, stored_ground(about, words))
         if city is None:
             return plan
         _check_made_for(plan, city)

@@ -50,7 +50,7 @@ class Fleet:
         """The name of its policy, or those of its periods where they differ."""
         return ", ".join(dict.fromkeys(policy.name for policy in self.policies))
 
-    @property
+    @cached_property
     def knows_hour(self) -> bool:
         """Whether it looks at the hour."""
         return self.periods != (ALWAYS,)

@@ -54,7 +54,7 @@ class Plan:
         """Its periods, of the same hours for every kind; the one period `always` if it does not look at the hour."""
         return self.fleets[0].periods
 
-    @property
+    @cached_property
     def knows_hour(self) -> bool:
         """Whether it looks at the hour."""
         return self.fleets[0].knows_hour
@@ -66,36 +66,28 @@ class Plan:
     def period_of(self, time: datetime | int | None) -> Period:
         """The period of a time or of an hour of the week; it may be left out where there is only one period."""
         if time is not None:
-            return self.period_at(time if isinstance(time, int) else hour_of_week(time))
+            return period_of_hour(self.periods, hour_of_week(time) if isinstance(time, datetime) else time)
         if len(self.periods) > 1:
             names = "; ".join(f"{period.name}: {period.words}" for period in self.periods)
             raise InputError(f"time: expected when the incident is: there is a policy for each period ({names})")
         return self.periods[0]
 
-    def period_at(self, hour: int) -> Period:
-        """The period of an hour of the week."""
-        return period_of_hour(self.periods, hour)
-
     def in_period(self, period: str) -> "Plan":
         """The plan of a period, at all hours."""
-        if period not in self._by_period:
-            names = list(self._by_period)
+        if period not in self.by_period:
+            names = list(self.by_period)
             raise InputError(f"expected a period ({', '.join(names)}), got {period!r}{near(str(period), names)}")
-        return self._by_period[period]
+        return self.by_period[period]
 
     @cached_property
-    def _by_period(self) -> Mapping[str, "Plan"]:
+    def by_period(self) -> Mapping[str, "Plan"]:
+        """The plan of each period at all hours, by its name."""
         if not self.knows_hour:
             return {ALWAYS.name: self}
         return {
             period.name: replace(self, fleets=tuple(fleet.in_period(number) for fleet in self.fleets))
             for number, period in enumerate(self.periods)
         }
-
-    @property
-    def by_period(self) -> Mapping[str, "Plan"]:
-        """The plan of each period, by its name."""
-        return self._by_period
 
     def with_policies(self, change: Callable[[Policy], Policy]) -> "Plan":
         """The same with other policies, each made from that in its place."""

@@ -39,7 +39,7 @@ def pack_city(plan: Plan) -> tuple[dict[str, Any], dict[str, str]]:
     return {KEY: {"digest": _digest(word), "outside_links": outside}}, {KEY: word}
 
 
-def ground_of(about: Mapping[str, Any], words: Mapping[str, Any]) -> Ground | None:
+def stored_ground(about: Mapping[str, Any], words: Mapping[str, Any]) -> Ground | None:
     """The city of a file as a ground, which is read when it is needed; None if the file has none."""
     said, word = about.get(KEY), words.get(KEY)
     if said is None and word is None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from runcard.city.conditions import near
 from runcard.city.model import City
-from runcard.city.periods import Period, hour_of_week
+from runcard.city.periods import Period
 from runcard.errors import InputError, PolicyFileError
 from runcard.plan.file import load
 from runcard.plan.plan import Plan
@@ -74,7 +74,7 @@ class LoadedPolicy:
             return None, self.desks[None]
         if period is None:
             assert time is not None
-            period = self.plan.period_at(hour_of_week(time)).name
+            period = self.plan.period_of(time).name
         self.plan.in_period(period)  # it refuses what is no period
         return period, self.desks[period]
 

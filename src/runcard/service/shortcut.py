@@ -12,19 +12,19 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-Answer = Callable[[Request], Awaitable[Response]]
+Answering = Callable[[Request], Awaitable[Response]]
 METHOD: Final = "POST"
 
 
 class Shortcut:
     """The app, with one route that is answered without looking for it; it stands behind the gate."""
 
-    def __init__(self, app: ASGIApp, *, path: str, answer: Answer) -> None:
+    def __init__(self, app: ASGIApp, *, path: str, answer: Answering) -> None:
         self._app, self._path, self._answer = app, path, answer
         self._route = APIRoute(path, answer, methods=[METHOD])  # metrics name a request by its route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
+        """Answering a request, or hand it on."""
         if scope["type"] != "http" or scope["path"] != self._path or scope["method"] != METHOD:
             await self._app(scope, receive, send)
             return

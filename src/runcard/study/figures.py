@@ -19,7 +19,7 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE
-from runcard.outputs.panels import Ground, ground_of
+from runcard.outputs.panels import Drawing, drawing_of
 from runcard.simulate.result import interval_of
 from runcard.study.tables import HEADS, Result, improvement, late_fractions
 from runcard.study.tasks import city_of, solved
@@ -227,7 +227,7 @@ def _draw_map(result: Result) -> "Figure":
     experiment, maps = result.experiment, []
     for shared_delay in experiment.shared_delays:
         city = city_of(experiment.settings[0], 0, shared_delay=shared_delay, seed=result.seed)
-        ground = ground_of(city)
+        ground = drawing_of(city)
         numbers = {station.station_id: str(i + 1) for i, station in enumerate(city.stations)} | {OUTSIDE_ID: "out"}
         policy = solved(dispatch_problem(city, minutes=False), "optimal")
         teams = [policy.decide(policy.problem.trucks, point).team for point in ground.points]
@@ -247,7 +247,7 @@ def _draw_map(result: Result) -> "Figure":
 
 
 def _draw_cells(
-    axes: "Axes", ground: Ground, teams: Sequence[str], colours: Mapping[str, str], differing: Sequence[bool]
+    axes: "Axes", ground: Drawing, teams: Sequence[str], colours: Mapping[str, str], differing: Sequence[bool]
 ) -> None:
     """Draw the cell of each demand point with its team, and the links."""
     from matplotlib.collections import LineCollection
@@ -272,7 +272,7 @@ def _on(colour: str) -> str:
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 140.0 else INK
 
 
-def _draw_stations(axes: "Axes", ground: Ground) -> None:
+def _draw_stations(axes: "Axes", ground: Drawing) -> None:
     """Draw a triangle with the number of each station north-east of its node, where no link of a grid is."""
     for i, place in enumerate(ground.stations):
         x, y = place.real + 0.28 * ground.areas.spacing, place.imag + 0.28 * ground.areas.spacing

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from runcard.city.model import City
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.outputs.page import classes_of, sequential
-from runcard.outputs.panels import NOBODY, Panel, area_colours, ground_of
+from runcard.outputs.panels import NOBODY, Panel, area_colours, drawing_of
 from runcard.outputs.report.answers import AreaAnswer
 from runcard.outputs.report.findings import Report, StationUnits
 from runcard.outputs.team_shares import TeamShares
@@ -138,7 +138,7 @@ def _mean_of(chances: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def team_layer(own: KindMap) -> Layer:
     """The unit that is first due in each area with every unit idle, and the others that go."""
-    ground = ground_of(own.city)
+    ground = drawing_of(own.city)
     shown = {node: _shown(own, points) for node, points in own.points.items()}
     owners = tuple(
         shown[own.city.demand[point].node_id].team[0] if shown[own.city.demand[point].node_id].team else NOBODY
