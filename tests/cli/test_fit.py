@@ -141,7 +141,7 @@ def test_a_fit_that_is_stopped_leaves_nothing_half_written(
         monkeypatch.setattr(runcard.city.files, "write_city", refuse)
     ran = run(*arguments(folder, "-o", out, "--overwrite"))
     assert (ran.code, ran.err.strip()) == (1, "runcard: stopped")
-    assert bool(read_city(out).units) == (stop != "write_city")
+    assert read_city(out).has_roster == (stop != "write_city")
     written = [name for name in ("fit.json", "fit.html", "rejected.csv") if (out / name).exists()]
     expected = {"write_city": 1, "fit.json": 0, "fit.html": 1, "rejected.csv": 2}[stop]
     assert len(written) == expected
