@@ -16,6 +16,7 @@ from runcard.city.model import City
 from runcard.mdp.bound import LowerBound, lower_bound
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
+from runcard.simulate.engine import simulate_policies
 
 MINUTES: Final = 600.0
 POLICIES: Final = ("one-step-mean-field", "one-step-neighbourhoods", "closest-first")
@@ -104,9 +105,9 @@ def beside_mean_field(words: str, city: City, large: Large) -> Row:
     """The bound as a part of what the mean field reaches in simulation."""
     problem = dispatch_problem(city, minutes=False)
     found = lower_bound(problem, neighbourhood=large.neighbourhood, steps=large.steps, threads=THREADS)
-    policies = [runcard.solve(problem, name, threads=THREADS) for name in POLICIES]
+    policies = [runcard.solve_problem(problem, name, threads=THREADS) for name in POLICIES]
     incidents = INCIDENTS if large.num_trucks <= 60 else FEW_INCIDENTS
-    simulated = runcard.simulate_policies(city, policies, incidents=incidents, seed=1, threads=THREADS).policies
+    simulated = simulate_policies(city, policies, incidents=incidents, seed=1, threads=THREADS).policies
     late = [one.late_fraction for one in simulated]
     assert found.lower <= min(one.high for one in late)
     mean_field, near, closest = (one.mean for one in late)

@@ -8,16 +8,17 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+from tests.by_cards import by_cards
+
 from benchmarks.cases import Row
 from benchmarks.department import department_city
 from runcard.city import City, Standard
 from runcard.cli import main
-from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import read_cards
 from runcard.outputs.cards.depth import measure_depths
-from runcard.outputs.department_file import save_department
-from runcard.policy.department import Department, solve_department
+from runcard.plan.file import save
+from runcard.plan.plan import Plan, solve
 
 TYPES = {"fire": 2, "alarm": 2, "medical": 1, "rescue": 2, "car": 1}
 """How many engines go to each type of incident."""
@@ -26,10 +27,10 @@ LIMIT_SECONDS = 10.0
 
 def cards_cases(*, quick: bool = False) -> Iterator[Row]:
     """What `runcard cards` takes for each format; what depth is worth is left out if it has to be quick."""
-    department = solve_department(types_city())
+    department = solve(types_city())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        policy = save_department(department, folder / "town.policy")
+        policy = save(department, folder / "town.policy")
         run_cards(policy, folder / "warm.csv")  # compiled code is loaded
         for ending in ("csv", "xlsx", "pdf"):
             path = folder / f"cards.{ending}"
@@ -53,12 +54,12 @@ def run_cards(policy: Path, path: Path) -> float:
     return time.perf_counter() - began
 
 
-def check_answers(department: Department, path: Path) -> None:
+def check_answers(department: Plan, path: Path) -> None:
     """The file decides as the policy does in the states that the lines were made for."""
     file = read_cards(path)
     for card in make_book(department, depth=4).cards[::97]:
         for line in card.lines:
-            answer = decide_by_cards(file, card.area, card.type, busy=",".join(line.busy) or "none")
+            answer = by_cards(file, card.area, card.type, busy=",".join(line.busy) or "none")
             assert sorted(answer.kinds[0].units) == sorted(line.units)
 
 
@@ -84,7 +85,7 @@ def types_city() -> City:
     )
 
 
-def depth_row(department: Department) -> Row:
+def depth_row(department: Plan) -> Row:
     """What cards of four lines keep of the optimum's gain there, exactly."""
     book = make_book(department, depth=4, depth_to_measure=8)
     began = time.perf_counter()

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from tests.policy_files import load_policy, save_policy
 
 import runcard
 from benchmarks import peers
@@ -125,8 +126,8 @@ def against_pymdptoolbox(num_trucks: int = 10, side: int = 20) -> Iterator[Row]:
 
 def _ours(problem: DispatchProblem) -> tuple[float, float]:
     """Our optimal late rate, and the median seconds of a solve within 1e-8."""
-    policy = runcard.solve(problem, "optimal", tolerance=1e-8, threads=THREADS)
-    seconds = times(lambda: runcard.solve(replace(problem), "optimal", tolerance=1e-8, threads=THREADS), 15)
+    policy = runcard.solve_problem(problem, "optimal", tolerance=1e-8, threads=THREADS)
+    seconds = times(lambda: runcard.solve_problem(replace(problem), "optimal", tolerance=1e-8, threads=THREADS), 15)
     return runcard.evaluate(policy).late_per_day, statistics.median(seconds)
 
 
@@ -137,7 +138,11 @@ def small_cities() -> Iterator[Row]:
     def study() -> list[float]:
         problems = (runcard.dispatch_problem(city) for city in cities)
         names = ("closest-first", "one-step", "optimal")
-        return [runcard.evaluate(runcard.solve(problem, name)).late_fraction for problem in problems for name in names]
+        return [
+            runcard.evaluate(runcard.solve_problem(problem, name)).late_fraction
+            for problem in problems
+            for name in names
+        ]
 
     closest, one_step, optimal = np.array(study()).reshape(-1, 3).T
     assert (optimal <= one_step * (1 + 1e-9)).all()
@@ -149,9 +154,9 @@ def small_cities() -> Iterator[Row]:
 def decisions() -> Iterator[Row]:
     """One decision of a policy loaded from its file, 16 × 400."""
     problem = department(16)
-    policy = runcard.solve(problem, "optimal", tolerance=1e-6)
+    policy = runcard.solve_problem(problem, "optimal", tolerance=1e-6)
     with tempfile.TemporaryDirectory() as folder:
-        loaded = runcard.load_policy(runcard.save_policy(policy, Path(folder) / "policy.safetensors"), problem)
+        loaded = load_policy(save_policy(policy, Path(folder) / "policy.safetensors"), problem)
     rng = np.random.default_rng(0)
     calls = [(rng.integers(0, 2, problem.num_stations), int(rng.integers(problem.num_points))) for _ in range(2000)]
     for idle, point in calls[:200]:

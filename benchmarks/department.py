@@ -11,9 +11,10 @@ import runcard
 from benchmarks.cases import Row
 from benchmarks.simulation import large_city
 from runcard.city import City, Standard, Unit
-from runcard.outputs.department_file import load_department, save_department
-from runcard.policy.department import department_of
-from runcard.simulate.department import simulate_department
+from runcard.plan.file import load, save
+from runcard.plan.plan import plan_of
+from runcard.plan.situation import Situation
+from runcard.simulate.department import simulate_plans
 from runcard.simulate.result import ratio_interval
 
 TRIES = 9
@@ -54,12 +55,12 @@ def departments(incidents: int = 2_000_000, tries: int = 3) -> Iterator[Row]:
     city = department_city()
     problems = {kind: runcard.dispatch_problem(city, kind=kind, minutes=False) for kind in city.kinds}
     for name in ("closest-first", "optimal"):
-        policy = {kind: runcard.solve(problem, name) for kind, problem in problems.items()}
-        simulate_department(city, [policy], incidents=3200, threads=1)
+        policy = {kind: runcard.solve_problem(problem, name) for kind, problem in problems.items()}
+        simulate_plans(city, [policy], incidents=3200, threads=1)
         rates = []
         for _ in range(tries):
             began = time.perf_counter()
-            found = simulate_department(city, [policy], incidents=incidents, threads=1)
+            found = simulate_plans(city, [policy], incidents=incidents, threads=1)
             rates.append(incidents / (time.perf_counter() - began))
         for kind, simulation in found.kinds.items():
             misses = simulation.policies[0].misses
@@ -88,10 +89,10 @@ def exact_ones() -> Iterator[Row]:
     both = []
     for _ in range(TRIES):
         for kind, problem in problems.items():
-            alone[kind].append(_seconds(lambda problem=problem: runcard.solve(problem)))
-        both.append(_seconds(lambda: [runcard.solve(problem) for problem in problems.values()]))
+            alone[kind].append(_seconds(lambda problem=problem: runcard.solve_problem(problem)))
+        both.append(_seconds(lambda: [runcard.solve_problem(problem) for problem in problems.values()]))
     ratio = min(both) / sum(min(times) for times in alone.values())
-    certificates = [runcard.solve(problem).certificate for problem in problems.values()]
+    certificates = [runcard.solve_problem(problem).certificate for problem in problems.values()]
     assert all(one is not None and one.converged for one in certificates)
     yield Row(
         "13 engines and 7 ladders x 400, both exact problems",
@@ -104,13 +105,22 @@ def exact_ones() -> Iterator[Row]:
 def decisions() -> Row:
     """Microseconds for a decision with two kinds, from a file; the same units as before it was written."""
     city = department_city()
-    solved = {kind: runcard.solve(runcard.dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds}
-    before = department_of(city, solved)
+    solved = {
+        kind: runcard.solve_problem(runcard.dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds
+    }
+    before = plan_of(city, solved)
     with tempfile.TemporaryDirectory() as folder:
-        loaded = load_department(save_department(before, Path(folder) / "city.policy"))
+        loaded = load(save(before, Path(folder) / "city.policy"))
     idle = frozenset(loaded.unit_ids[1:])
     nodes = [point.node_id for point in city.demand]
-    assert all(loaded.decide(idle, one, "fire").units == before.decide(idle, one, "fire").units for one in nodes)
-    times = [_seconds(lambda: [loaded.decide(idle, one, "fire") for one in nodes]) / len(nodes) for _ in range(TRIES)]
+    assert all(
+        loaded.decide(Situation(at=one, type="fire", idle=idle)).units
+        == before.decide(Situation(at=one, type="fire", idle=idle)).units
+        for one in nodes
+    )
+    times = [
+        _seconds(lambda: [loaded.decide(Situation(at=one, type="fire", idle=idle)) for one in nodes]) / len(nodes)
+        for _ in range(TRIES)
+    ]
     middle = 1e6 * statistics.median(times)
     return Row("a decision of 13 engines and 7 ladders, loaded", f"{middle:.0f} µs", "< 150 µs", middle < 150.0)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.cases import Row
 from benchmarks.department import department_city
 from benchmarks.service_server import served
-from runcard.outputs.department_file import save_department
-from runcard.policy.department import solve_department
+from runcard.plan.file import save
+from runcard.plan.plan import solve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -41,7 +41,7 @@ def explorer_cases(*, quick: bool = False, tries: int = 5) -> Iterator[Row]:
 
     firsts, clicks = list[float](), list[float]()
     with TemporaryDirectory() as name:
-        policy = save_department(solve_department(department_city()), Path(name) / "city.policy")
+        policy = save(solve(department_city()), Path(name) / "city.policy")
         with served(Path(name), policy, "--audit", Path(name) / "audit.sqlite") as server, sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             for _ in range(2 if quick else tries):

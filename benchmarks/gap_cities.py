@@ -24,7 +24,7 @@ from runcard.city.grid import generate_grid
 from runcard.city.model import City
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
-from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve import evaluate, solve_problem
 
 CLOSEST: Final = "closest-first"
 NAMES: Final = (CLOSEST, "one-step-mean-field", "one-step-neighbourhoods")
@@ -78,7 +78,7 @@ def measured(place: Place) -> dict[str, Any]:
     assert best.converged
     optimum, found = (best.lower + best.upper) / 2.0, {}
     for name in NAMES:
-        policy = solve(problem, name, threads=1)
+        policy = solve_problem(problem, name, threads=1)
         if place.trucks <= MOST_EVALUATED:
             evaluation = evaluate(policy, threads=1, device="cpu")
             # On some processors rounding keeps the bounds a little more than the solver's 1e-9 apart.

@@ -124,7 +124,7 @@ def sampled(problem: DispatchProblem) -> dict[str, Decisions]:
     """The decisions of every policy."""
     import runcard
 
-    return {name: sample(problem, runcard.solve(problem, name), INCIDENTS) for name in NAMES}
+    return {name: sample(problem, runcard.solve_problem(problem, name), INCIDENTS) for name in NAMES}
 
 
 def row(name: str, problem: DispatchProblem, decisions: dict[str, Decisions], device: str) -> Row:

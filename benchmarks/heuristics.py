@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.policy_files import load_policy, save_policy
 
 import runcard
 from benchmarks.cases import THREADS, Row, department
@@ -65,7 +66,7 @@ def late_fractions(setting: Setting, names: Sequence[str], seed: int) -> list[fl
         # A number after a name is its horizon.
         name, *horizon = words.split()
         busy_times = float(horizon[0]) if horizon else None
-        policy = runcard.solve(problem, name, horizon_busy_times=busy_times, threads=1)
+        policy = runcard.solve_problem(problem, name, horizon_busy_times=busy_times, threads=1)
         found = runcard.evaluate(policy, threads=1)
         # Where hardly anything is late, rounding may keep the bounds more than 1e-9 of it apart.
         assert found.upper - found.lower <= 1e-6 * found.upper
@@ -176,11 +177,11 @@ def whole_table() -> Iterator[Row]:
     """The values of every state at 13 x 400, from the problem to the rule that evaluation takes."""
     problem = department(13)
     for name, limit in (("one-step-mean-field", 3.0), ("one-step-queueing", 3.0)):
-        runcard.solve(department(8, side=6), name).rule  # noqa: B018 loads the kernels
+        runcard.solve_problem(department(8, side=6), name).rule  # noqa: B018 loads the kernels
         seconds = []
         for _ in range(3):
             began = time.perf_counter()
-            rule = runcard.solve(problem, name, threads=THREADS).rule
+            rule = runcard.solve_problem(problem, name, threads=THREADS).rule
             seconds.append(time.perf_counter() - began)
         assert len(rule.start) >= 2**13
         middle = statistics.median(seconds)
@@ -193,15 +194,15 @@ def online(num_trucks: int, side: int, calls: int, limits_ms: dict[str, float | 
     Each policy has a limit for its 99th percentile; without one its times are only told.
     """
     problem = department(num_trucks, side=side)
-    steady = runcard.solve(problem, "one-step-mean-field")
+    steady = runcard.solve_problem(problem, "one-step-mean-field")
     assert isinstance(steady, AheadPolicy)
     rng = np.random.default_rng(0)
     states = [(rng.random(num_trucks) > steady.values.busy).astype(np.int64) for _ in range(calls)]
     points = rng.integers(problem.num_points, size=calls).tolist()
     for name, limit_ms in limits_ms.items():
-        policy = steady if name == steady.name else runcard.solve(problem, name)
+        policy = steady if name == steady.name else runcard.solve_problem(problem, name)
         with tempfile.TemporaryDirectory() as folder:
-            loaded = runcard.load_policy(runcard.save_policy(policy, Path(folder) / "policy"), problem)
+            loaded = load_policy(save_policy(policy, Path(folder) / "policy"), problem)
         for idle, point in zip(states[:3], points[:3], strict=True):
             assert loaded.decide(idle, point) == policy.decide(idle, point)
         milliseconds = []
@@ -222,7 +223,10 @@ def online(num_trucks: int, side: int, calls: int, limits_ms: dict[str, float | 
 def concerned(num_trucks: int, side: int, num_pairs: int = 50) -> Iterator[Row]:
     """How many demand points can change when two trucks that would go to one incident leave, with every truck idle."""
     problem = department(num_trucks, side=side)
-    steady, queueing = runcard.solve(problem, "one-step-mean-field"), runcard.solve(problem, "one-step-queueing")
+    steady, queueing = (
+        runcard.solve_problem(problem, "one-step-mean-field"),
+        runcard.solve_problem(problem, "one-step-queueing"),
+    )
     assert isinstance(steady, AheadPolicy)
     assert isinstance(queueing, QueueingPolicy)
     queues, rng = queueing.queues, np.random.default_rng(0)
@@ -275,12 +279,12 @@ def solve_and_save(num_trucks: int, side: int, path: str) -> None:
     """Write the policy file of a large department."""
     city = runcard.generate_grid(side=side, num_stations=num_trucks, load=0.1, seed=1)
     problem = runcard.dispatch_problem(city, minutes=False)
-    runcard.save_policy(runcard.solve(problem, "one-step-mean-field", threads=THREADS), path)
+    save_policy(runcard.solve_problem(problem, "one-step-mean-field", threads=THREADS), path)
 
 
 def load_and_decide(path: str) -> None:
     """Decide from a policy file with every truck idle."""
-    policy = runcard.load_policy(path)
+    policy = load_policy(path)
     policy.decide(policy.problem.trucks, 0)
 
 

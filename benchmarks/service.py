@@ -22,9 +22,9 @@ from benchmarks.raw_files import build_san_francisco, run_python
 from benchmarks.service_load import Load, flood, offer, request_bytes
 from benchmarks.service_peer import served_bare
 from benchmarks.service_server import processor_seconds, served
-from runcard.outputs.department_file import save_department
-from runcard.outputs.week_file import load_held
-from runcard.policy.department import Department, solve_department
+from runcard.plan.file import load, save
+from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 
 SECONDS = 30.0
 BUSY_SHARE = 0.25
@@ -45,7 +45,7 @@ class Question:
 class Asked:
     """The department that the library decides for, and its period."""
 
-    department: Department
+    department: Plan
     period: str | None = None
 
 
@@ -83,7 +83,7 @@ def service_cases(*, quick: bool = False, data: Path | None = None, seconds: flo
     """Every figure of the service; San Francisco where its raw files are."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        policy = save_department(solve_department(department_city()), folder / "city.policy")
+        policy = save(solve(department_city()), folder / "city.policy")
         with served(folder, policy, "--audit", folder / "first.sqlite"):
             pass  # compiled code is there
         yield start_row(folder, policy)
@@ -235,17 +235,16 @@ def _question(
 ) -> Question:
     all_units = asked.department.unit_ids
     busy = rng.sample(all_units, int(BUSY_SHARE * len(all_units)))
-    units = asked.department.decide(frozenset(all_units) - set(busy), place, of_type).units
+    units = asked.department.decide(Situation(at=place, type=of_type, idle=frozenset(all_units) - set(busy))).units
     document = {**where, "type": of_type, "busy": busy} | ({"period": asked.period} if asked.period else {})
     return Question(request_bytes("/v1/decisions", json.dumps(document).encode()), units)
 
 
 def first_of(policy: Path) -> Asked:
     """The department of a file; of one with periods, that of the first."""
-    held = load_held(policy)
-    if isinstance(held, Department):
-        return Asked(held)
-    return Asked(held.departments[held.periods[0].name], held.periods[0].name)
+    held = load(policy)
+    period = held.periods[0].name
+    return Asked(held.in_period(period), period if held.knows_hour else None)
 
 
 def _run(work: Any) -> Any:

@@ -33,7 +33,7 @@ def speed(incidents: int = 2_000_000, tries: int = 5) -> Iterator[Row]:
     problem = runcard.dispatch_problem(city, minutes=False)
     rates = {}
     for name in ("closest-first", "optimal"):
-        policy = runcard.solve(problem, name)
+        policy = runcard.solve_problem(problem, name)
         simulate_policies(city, [policy], incidents=3200, threads=1)
         found = []
         for _ in range(tries):
@@ -77,7 +77,7 @@ def looking_ahead(incidents: int = 40_000, asked_incidents: int = 640, tries: in
     """Incidents per second of a policy that computes every decision, and that each is the one of `decide`."""
     city = city_of_engines()
     problem = runcard.dispatch_problem(city, minutes=False)
-    policy = runcard.solve(problem, "one-step-mean-field", threads=THREADS)
+    policy = runcard.solve_problem(problem, "one-step-mean-field", threads=THREADS)
     assert isinstance(policy, AheadPolicy)
     records: list[list[NDArray[np.void]]] = []
     seconds = 0.0
@@ -137,7 +137,7 @@ def exact_ones() -> Iterator[Row]:
     for seed in range(CITIES):
         city = small_city(seed)
         problem = runcard.dispatch_problem(city)
-        policies: list[Policy] = [runcard.solve(problem, name) for name in POLICIES]
+        policies: list[Policy] = [runcard.solve_problem(problem, name) for name in POLICIES]
         found = simulate_policies(city, policies, precision=0.007, seed=seed)
         for policy, result in zip(policies, found.policies, strict=True):
             interval = ratio_interval(result.late, result.incidents, level=0.99)
@@ -167,7 +167,7 @@ def memory() -> Iterator[Row]:
 def run_for(incidents: int) -> None:
     """Simulate the large city."""
     city = large_city()
-    policy = runcard.solve(runcard.dispatch_problem(city, minutes=False), "closest-first")
+    policy = runcard.solve_problem(runcard.dispatch_problem(city, minutes=False), "closest-first")
     simulate_policies(city, [policy], incidents=incidents, threads=1)
 
 
@@ -176,7 +176,7 @@ def paired() -> Iterator[Row]:
     city = small_city(1)
     problem = runcard.dispatch_problem(city)
     found = simulate_policies(
-        city, [runcard.solve(problem, name) for name in ("closest-first", "optimal")], incidents=640_000
+        city, [runcard.solve_problem(problem, name) for name in ("closest-first", "optimal")], incidents=640_000
     )
     first, other = found.policies
     alone = [interval_of(result.late / result.incidents).half for result in (first, other)]

@@ -9,21 +9,21 @@ from pathlib import Path
 import numpy as np
 
 import runcard
-from runcard.outputs.department_file import fingerprints
+from runcard.plan.situation import Situation
 
 
 def main() -> None:
     """Print who goes to each of five incidents; units stay out, so later incidents find fewer idle."""
     city = runcard.demo_city()
     with tempfile.TemporaryDirectory() as folder:
-        path = runcard.save_department(runcard.solve_department(city, "optimal"), Path(folder) / "town.policy")
-        department = runcard.load_department(path, fingerprints(city))
-        idle = set(department.unit_ids)
+        path = runcard.solve(city, "optimal").save(Path(folder) / "town.policy")
+        plan = runcard.load(path, city)
+        idle = set(plan.unit_ids)
         rng = np.random.default_rng(7)
         shares = np.array([point.incidents_per_day for point in city.demand]) / city.incidents_per_day
         for number in rng.choice(len(city.demand), 5, p=shares):
             point = city.demand[number]
-            decision = department.decide(idle, point.node_id, point.type)
+            decision = plan.decide(Situation(at=point.node_id, type=point.type, idle=idle))
             idle -= set(decision.units)  # those from outside are not among them
             print(f"{point.type} at {point.node_id}: send {', '.join(decision.units)}; {len(idle)} units left")
             for one in decision.kinds:

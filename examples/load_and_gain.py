@@ -9,7 +9,7 @@ import runcard
 def late_fractions(load: float) -> tuple[float, float]:
     """The late fractions of closest-first and of the optimal policy at a load."""
     problem = runcard.dispatch_problem(runcard.generate_grid(side=7, num_stations=8, load=load, seed=4))
-    closest, optimal = (runcard.evaluate(runcard.solve(problem, name)) for name in ("closest-first", "optimal"))
+    closest, optimal = (runcard.evaluate(runcard.solve_problem(problem, name)) for name in ("closest-first", "optimal"))
     assert closest.converged
     assert optimal.converged
     return closest.late_fraction, optimal.late_fraction

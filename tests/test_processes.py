@@ -19,11 +19,11 @@ import runcard
 from runcard import DispatchProblem, Policy
 from runcard.city import City
 from runcard.errors import CityError
+from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.policy.by_function import FunctionPolicy
-from runcard.policy.department import Department
 from runcard.policy.run_card import make_run_cards
 from runcard.policy.solve import POLICY_NAMES
-from runcard.policy.week import Week, solve_week
 
 CITY = runcard.generate_grid(side=4, num_stations=4, load=0.3, seed=2)
 COPIES: dict[str, Callable[[Any], Any]] = {
@@ -37,7 +37,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 def problem() -> DispatchProblem:
     """A problem with everything that a problem can have, and that was used."""
     problem = runcard.dispatch_problem(CITY, arrivals=True)
-    runcard.evaluate(runcard.solve(problem, "closest-first"))
+    runcard.evaluate(runcard.solve_problem(problem, "closest-first"))
     return problem
 
 
@@ -45,11 +45,11 @@ def of_name(problem: DispatchProblem, name: str) -> Policy:
     """The policy of a name, with all that it finds out when it is asked."""
     policy: Policy
     if name == "run cards":
-        policy = make_run_cards(runcard.solve(problem, "optimal"))
+        policy = make_run_cards(runcard.solve_problem(problem, "optimal"))
     elif name == "function":
         policy = FunctionPolicy(name=name, problem=problem, choose=first_team)
     else:
-        policy = runcard.solve(problem, name)
+        policy = runcard.solve_problem(problem, name)
     policy.in_bulk(1e9)
     policy.prices(problem.trucks, np.array([1]))
     return policy
@@ -83,8 +83,8 @@ def test_a_problem_arrives_as_it_was(problem: DispatchProblem, way: str) -> None
         assert all(np.array_equal(mine[name], theirs[name]) for name in theirs)
         with pytest.raises(TypeError):
             mine["late"] = None
-    expected = runcard.evaluate(runcard.solve(problem)).p90_minutes
-    assert runcard.evaluate(runcard.solve(again)).p90_minutes == expected
+    expected = runcard.evaluate(runcard.solve_problem(problem)).p90_minutes
+    assert runcard.evaluate(runcard.solve_problem(again)).p90_minutes == expected
 
 
 def test_a_problem_made_by_hand_arrives_without_a_source(problem: DispatchProblem) -> None:
@@ -112,21 +112,30 @@ def test_a_policy_arrives_as_it_was(problem: DispatchProblem, name: str, way: st
 def test_departments_and_weeks_arrive_as_they_were(policy: str, way: str) -> None:
     """A department that has decided, also at an address with a unit on the road, decides the same there."""
     city = grid_department(side=4, engines=4, ladders=2)
-    department = runcard.solve_department(city, policy)
+    department = runcard.solve(city, policy)
     units, place = set(department.unit_ids), (1.2, 0.1)
     moved = {"E02": (0.3, 1.1)}
-    expected = department.decide(units, place, "fire", moved=moved), department.decide({"E01"}, "n5", "fire")
-    again: Department = COPIES[way](department)
-    found = again.decide(units, place, "fire", moved=moved), again.decide({"E01"}, "n5", "fire")
+    expected = (
+        department.decide(Situation(at=place, type="fire", idle=units, moved=moved)),
+        department.decide(Situation(at="n5", type="fire", idle={"E01"})),
+    )
+    again: Plan = COPIES[way](department)
+    found = (
+        again.decide(Situation(at=place, type="fire", idle=units, moved=moved)),
+        again.decide(Situation(at="n5", type="fire", idle={"E01"})),
+    )
     assert [one.units for one in found] == [one.units for one in expected]
     assert [one.decision for one in found[1].kinds] == [one.decision for one in expected[1].kinds]
     assert COPIES[way](expected[0]).units == expected[0].units
-    week = solve_week(with_days(city), policy)
-    other: Week = COPIES[way](week)
+    week = solve(with_days(city), policy)
+    other: Plan = COPIES[way](week)
     for period in ("day", "night"):
-        one, two = (each.department(period).decide({"E02", "T01"}, "n5", "fire") for each in (week, other))
+        one, two = (
+            each.in_period(period).decide(Situation(at="n5", type="fire", idle={"E02", "T01"}))
+            for each in (week, other)
+        )
         assert [kind.decision for kind in one.kinds] == [kind.decision for kind in two.kinds]
-    hourly = week.by_kind()["engine"]
+    hourly = week.fleet("engine")
     other_hourly = COPIES[way](hourly)
     for hour in (3, 12):
         assert says_the_same(hourly.at_hour(hour), other_hourly.at_hour(hour))
@@ -134,11 +143,11 @@ def test_departments_and_weeks_arrive_as_they_were(policy: str, way: str) -> Non
 
 def test_what_was_loaded_from_a_file_goes_on(tmp_path: Path) -> None:
     """A department of a file, which knows its city only when it is asked for a place, decides the same elsewhere."""
-    department = runcard.solve_department(grid_department(side=4, engines=4, ladders=2), "one-step-mean-field")
-    loaded = runcard.load_department(runcard.save_department(department, tmp_path / "town.policy"))
+    department = runcard.solve(grid_department(side=4, engines=4, ladders=2), "one-step-mean-field")
+    loaded = runcard.load(department.save(tmp_path / "town.policy"))
     again = pickle.loads(pickle.dumps(loaded))
-    expected = department.decide({"E01", "T02"}, (1.2, 0.1), "fire")
-    found = again.decide({"E01", "T02"}, (1.2, 0.1), "fire")
+    expected = department.decide(Situation(at=(1.2, 0.1), type="fire", idle={"E01", "T02"}))
+    found = again.decide(Situation(at=(1.2, 0.1), type="fire", idle={"E01", "T02"}))
     assert [kind.decision for kind in found.kinds] == [kind.decision for kind in expected.kinds]
 
 
@@ -173,7 +182,7 @@ def jobs(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
 @pytest.mark.parametrize("workers", [executor, pool, jobs])
 def test_other_processes_work_with_policies_and_report_mistakes(problem: DispatchProblem, workers: Any) -> None:
     """Policies go there and come back worth the same, and a `CityError` comes back with its faults."""
-    policies = [runcard.solve(problem, name) for name in ("closest-first", "optimal", "one-step-mean-field")]
+    policies = [runcard.solve_problem(problem, name) for name in ("closest-first", "optimal", "one-step-mean-field")]
     for policy, (again, late) in zip(policies, workers(worth, policies), strict=True):
         assert late == runcard.evaluate(policy).late_fraction
         assert says_the_same(policy, again)

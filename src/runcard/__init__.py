@@ -1,62 +1,91 @@
 """Which fire trucks to send: optimal, state-dependent dispatch under shared traffic delays.
 
-    city = runcard.read_city("my-city")            # or generate_grid(...)
-    problem = runcard.dispatch_problem(city)       # P(late) of every team, as arrays
-    policy = runcard.solve(problem, "optimal")     # with certified bounds on its late fraction
+    city = runcard.read_city("my-city")            # or demo_city(), or generate_grid(...)
+    plan = runcard.solve(city)                     # or solve(city, "closest-first"), or a policy for each kind of units
+    answer = plan.decide(runcard.Situation(at="old-d2", type="fire", busy={"E01"}))
+    answer.units, answer.reason, answer.document()
+    plan.save("town.policy")                       # and runcard.load("town.policy")
+
+For research there are the problem and the policy of one kind of units:
+
+    problem = runcard.dispatch_problem(city, kind="engine")    # P(late) of every team, as arrays
+    policy = runcard.solve_problem(problem, "optimal")         # with certified bounds on its late fraction
     runcard.evaluate(policy).late_fraction
     policy.decide(idle, point).team
-
-A city with several kinds of units has a problem for each, and a department for all of them:
-
-    department = runcard.solve_department(runcard.demo_city())
-    department.decide({"E01", "E02", "T01"}, "old-d2", "fire").units
 
 Names are loaded when they are first used: importing this package compiles nothing and takes a few milliseconds.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_HOMES = {
-    "City": "runcard.city.model",
-    "Decision": "runcard.policy.base",
-    "DispatchProblem": "runcard.mdp.problem",
-    "Evaluation": "runcard.mdp.evaluate",
-    "Policy": "runcard.policy.base",
-    "RuncardError": "runcard.errors",
-    "Scenario": "runcard.simulate.scenario",
-    "Simulation": "runcard.simulate.result",
-    "compare_department": "runcard.outputs.department_comparison",
-    "demo_city": "runcard.city.demo",
-    "dispatch_problem": "runcard.mdp.from_city",
-    "evaluate": "runcard.policy.solve",
-    "generate_grid": "runcard.city.grid",
-    "load_department": "runcard.outputs.department_file",
-    "load_policy": "runcard.outputs.policy_file",
-    "read_city": "runcard.city.files",
-    "read_scenario": "runcard.simulate.scenario",
-    "response_table": "runcard.response.table",
-    "save_department": "runcard.outputs.department_file",
-    "save_policy": "runcard.outputs.policy_file",
-    "simulate_department": "runcard.simulate.department",
-    "simulate_policies": "runcard.simulate.engine",
-    "solve": "runcard.policy.solve",
-    "solve_department": "runcard.policy.department",
-    "write_city": "runcard.city.files",
-}
-
-_NEED_EXTRAS = {"DispatchEnv": "runcard.simulate.environment"}
-"""Not among `__all__`: `from runcard import *` has to do without the packages that these need."""
+if TYPE_CHECKING:
+    from runcard.city.demo import demo_city
+    from runcard.city.files import read_city, write_city
+    from runcard.city.grid import generate_grid
+    from runcard.city.model import City
+    from runcard.errors import RuncardError
+    from runcard.mdp.from_city import dispatch_problem
+    from runcard.mdp.problem import DispatchProblem
+    from runcard.outputs.department_comparison import compare_department
+    from runcard.plan.answer import Answer
+    from runcard.plan.file import load
+    from runcard.plan.plan import Plan, solve
+    from runcard.plan.situation import Situation
+    from runcard.policy.base import Policy
+    from runcard.policy.solve import evaluate, solve_problem
+    from runcard.simulate.department import simulate_plans
 
 __version__ = "0.2.0"
-__all__ = sorted(_HOMES)
+__all__ = [
+    "Answer",
+    "City",
+    "DispatchProblem",
+    "Plan",
+    "Policy",
+    "RuncardError",
+    "Situation",
+    "compare_department",
+    "demo_city",
+    "dispatch_problem",
+    "evaluate",
+    "generate_grid",
+    "load",
+    "read_city",
+    "simulate_plans",
+    "solve",
+    "solve_problem",
+    "write_city",
+]
+
+_HOMES = {
+    "Answer": "plan.answer",
+    "City": "city.model",
+    "DispatchEnv": "simulate.environment",
+    "DispatchProblem": "mdp.problem",
+    "Plan": "plan.plan",
+    "Policy": "policy.base",
+    "RuncardError": "errors",
+    "Situation": "plan.situation",
+    "compare_department": "outputs.department_comparison",
+    "demo_city": "city.demo",
+    "dispatch_problem": "mdp.from_city",
+    "evaluate": "policy.solve",
+    "generate_grid": "city.grid",
+    "load": "plan.file",
+    "read_city": "city.files",
+    "simulate_plans": "simulate.department",
+    "solve": "plan.plan",
+    "solve_problem": "policy.solve",
+    "write_city": "city.files",
+}
+"""Where each name lives. `DispatchEnv` is not in `__all__`: `import *` has to do without the package that it needs."""
 
 
 def __getattr__(name: str) -> Any:
     """The public name, from the module where it lives."""
-    home = _HOMES.get(name) or _NEED_EXTRAS.get(name)
-    if home is not None:
-        return getattr(import_module(home), name)
+    if name in _HOMES:
+        return getattr(import_module(f"runcard.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'runcard' has no attribute {name!r}")
 
 

@@ -24,7 +24,9 @@ def test_a_gap_is_that_of_an_exact_evaluation() -> None:
     """Of closest-first beside the optimum; and sampled, where there are too many trucks, it is near that."""
     place = Place(8, 0.2, 0.2, 1.0, 8)
     problem = runcard.dispatch_problem(place.city)
-    late = [runcard.evaluate(runcard.solve(problem, name)).late_fraction for name in ("closest-first", "optimal")]
+    late = [
+        runcard.evaluate(runcard.solve_problem(problem, name)).late_fraction for name in ("closest-first", "optimal")
+    ]
     found = measured(place)
     assert found["gaps"]["closest-first"] == pytest.approx(late[0] / late[1] - 1.0, abs=2e-6)
     with pytest.MonkeyPatch.context() as patch:

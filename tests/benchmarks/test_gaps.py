@@ -20,7 +20,7 @@ def problem() -> DispatchProblem:
 
 def test_the_mean_regret_is_the_gap_of_an_exact_evaluation(problem: DispatchProblem) -> None:
     """Of closest-first, within its interval; and the interval is a small part of the gap."""
-    best, policy = solve_optimal(problem), runcard.solve(problem, "closest-first")
+    best, policy = solve_optimal(problem), runcard.solve_problem(problem, "closest-first")
     found = gap(problem, best.value, best.upper, sample(problem, policy, 6_000))
     exact = runcard.evaluate(policy).late_fraction / best.upper - 1.0
     assert abs(found.mean - exact) < 1.5 * found.half
@@ -29,14 +29,14 @@ def test_the_mean_regret_is_the_gap_of_an_exact_evaluation(problem: DispatchProb
 
 def test_the_optimum_has_no_regret(problem: DispatchProblem) -> None:
     """Every decision of the optimal policy is the best one."""
-    best, policy = solve_optimal(problem), runcard.solve(problem, "optimal")
+    best, policy = solve_optimal(problem), runcard.solve_problem(problem, "optimal")
     found = gap(problem, best.value, best.upper, sample(problem, policy, 400))
     assert found.mean == pytest.approx(0.0, abs=1e-9)
 
 
 def test_problems_come_back_from_their_files(problem: DispatchProblem, tmp_path: Path) -> None:
     """With the same rates and costs, and what was written beside them."""
-    decisions = sample(problem, runcard.solve(problem, "closest-first"), 40)
+    decisions = sample(problem, runcard.solve_problem(problem, "closest-first"), 40)
     write_problem(tmp_path / "one.npz", problem, **decisions._asdict())
     again, arrays = read_problem(tmp_path / "one.npz")
     for key in ("trucks", "incidents_per_day", "cost", "order"):

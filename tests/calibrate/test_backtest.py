@@ -14,7 +14,7 @@ from runcard.calibrate.fit import Fit, fit_city
 from runcard.calibrate.log import Log
 from runcard.city import City
 from runcard.errors import InputError
-from runcard.policy.department import solve_department
+from runcard.plan.plan import solve
 
 
 def quiet(city: City) -> City:
@@ -26,7 +26,7 @@ def quiet(city: City) -> City:
 
 def dispatches(fit: Fit, *names: str) -> Mapping[str, Dispatch]:
     """Policies by name."""
-    solved = {name: solve_department(fit.city, name) for name in names}
+    solved = {name: solve(fit.city.of_week, name) for name in names}
     return {name: (lambda time, own=own: own) for name, own in solved.items()}
 
 

@@ -16,7 +16,7 @@ from runcard.calibrate.fit import Fit, fit_city
 from runcard.calibrate.goodness import Goodness, judge_fit
 from runcard.calibrate.page import fit_page, number_text
 from runcard.calibrate.pictures import CAPTIONS, pictures
-from runcard.policy.department import solve_department
+from runcard.plan.plan import solve
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -150,7 +150,7 @@ def test_the_replay_is_on_the_page(fit: Fit, goodness: Goodness) -> None:
     """With a replay the page has a row for each policy."""
     first, rest = split_log(fit.log, 0.6)
     own = fit_city(road_city(), first)
-    solved = solve_department(own.city, "closest-first")
+    solved = solve(own.city.of_week, "closest-first")
     found: Backtest = replay(own, rest, {"closest-first": lambda time: solved})
     words = checked(fit_page(own, goodness, found)).words
     assert "Replay of incidents that the fit did not see" in words

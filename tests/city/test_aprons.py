@@ -12,7 +12,8 @@ from runcard.city.aprons import apron_nodes, is_apron, start_minutes, with_apron
 from runcard.city.demo import demo_city
 from runcard.city.model import Turnout
 from runcard.city.places import nearest_nodes
-from runcard.policy.department import solve_department
+from runcard.plan.plan import solve
+from runcard.plan.situation import Situation
 from runcard.response.routes import find_routes
 
 
@@ -69,12 +70,13 @@ def test_a_unit_on_the_road_has_its_start() -> None:
     city = replace(
         city, turnout=Turnout(), turnout_by_kind={}, stations=tuple(replace(s, trucks=0) for s in city.stations)
     )
-    department = solve_department(city, "closest-first")
+    department = solve(city, "closest-first")
     unit, road = department.unit_ids[0], dict(apron_nodes(city))
     home = {one.station_id: one.node_id for one in city.stations}[city.units[0].station_id]
     point = city.demand[0]
     at_home, on_road = (
-        department.decide({unit}, point.node_id, point.type, moved=moved) for moved in ({}, {unit: road[home]})
+        department.decide(Situation(at=point.node_id, type=point.type, idle={unit}, moved=moved))
+        for moved in ({}, {unit: road[home]})
     )
     for one, other in zip(at_home.kinds, on_road.kinds, strict=True):
         assert one.decision.p_late == pytest.approx(other.decision.p_late, abs=1e-6)

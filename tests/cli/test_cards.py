@@ -9,8 +9,8 @@ from tests.departments import random_department
 from tests.weeks import with_days
 
 from runcard.city import write_city
-from runcard.outputs.department_file import load_department
-from runcard.policy.department import Department
+from runcard.plan.file import load
+from runcard.plan.plan import Plan
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_a_file_of_cards_decides(run: Run, department_file: Path, tmp_path: Path
     """`decide` with the CSV file sends what it sends with the policy file, where a card has a line for it."""
     path = tmp_path / "cards.csv"
     assert run("cards", department_file, "-o", path).code == 0
-    department: Department = load_department(department_file)
+    department: Plan = load(department_file)
     fleet = department.fleets[0]
     area, of_type = fleet.problem.point_ids[0], fleet.types[0]
     question = ("--at", area, "--type", of_type, "--busy", "none", "--json")
@@ -61,7 +61,7 @@ def test_cards_know_the_hour(run: Run, tmp_path: Path) -> None:
     assert run("cards", tmp_path / "week.policy", "-o", path, "--depth", 1).code == 0
     area = path.read_text(encoding="utf-8-sig").splitlines()[1].split(",")[2:4]
     question = ("--at", area[0], "--type", "fire", "--busy", "none")
-    assert "say with --time" in run("decide", path, *question).err
+    assert "time: expected when the incident is" in run("decide", path, *question).err
     ran = run("decide", path, *question, "--time", "tue 14:00", "--json")
     assert json.loads(ran.out)["period"] == "day"
     assert run("cards", tmp_path / "week.policy", "-o", path, "--period", "night").code == 0

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.policy_files import load_policy, save_policy
 
 from runcard.city import Driving, generate_grid, write_city
-from runcard.outputs.policy_file import load_policy, save_policy
 
 
 @pytest.fixture(params=[Driving(), Driving("gamma", cv=1.5)], ids=["proven", "estimated"])

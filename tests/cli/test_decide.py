@@ -24,8 +24,8 @@ def test_golden_teams_are_sent_when_every_truck_is_idle(run, golden, tmp_path: P
 def test_json_has_the_keys_of_the_contract(run, policy_file: Path) -> None:
     """The team has the smallest P(late) + price, and the alternatives follow in that order."""
     document = json.loads(run("decide", policy_file, "--at", "n5", "--idle", "s0,s1,s3", "--json").out)
-    arrivals = ["first_minutes", "first_p90_minutes", "last_minutes", "last_p90_minutes"]
-    assert list(document) == ["team", "p_late", "price", *arrivals, "alternatives", "truck_prices"]
+    of_service = ["node", "area", "type", "team", "units", "p_late", "price", "kinds", "reason", "notes"]
+    assert list(document) == [*of_service, "alternatives", "truck_prices", "place", "moved"]
     options = [document, *document["alternatives"]]
     assert {tuple(option["team"]) for option in options} == {("s0", "s1"), ("s0", "s3"), ("s1", "s3")}
     totals = [option["p_late"] + option["price"] for option in options]
@@ -72,19 +72,19 @@ def test_a_station_with_two_trucks_is_named_twice(run, tmp_path: Path) -> None:
     assert sorted(once["team"]) == ["central", "harbour"]
     ran = run("decide", path, "--at", node_id, "--idle", "central,central,central")
     assert ran.code == 2
-    assert "station central has 2 trucks, got it 3 times" in ran.err
+    assert "idle units: expected central at most 2 times, got central 3 times" in ran.err
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--at", "n5", "--idle", "s1,s9"], "expected a station (s0, s1, s2, s3), got 's9'; or say just all or none"),
-        (["--at", "n5", "--idle", "s1,s1"], "station s1 has 1 truck, got it 2 times"),
+        (["--at", "n5", "--idle", "s1,s9"], "expected a unit (s0, s1, s2, s3), got 's9'; or say just all or none"),
+        (["--at", "n5", "--idle", "s1,s1"], "idle units: expected every unit once, got s1 2 times"),
         (["--at", "n5", "--idle", ""], "got ''"),
         (["--at", "n5", "--idle", "all,s1"], "got 'all'"),
         (["--at", "n55", "--idle", "all"], "did you mean n5?"),
-        (["--at", "n5", "--idle", "all", "--class", "2"], "only class 1"),
-        (["--at", "n5", "--idle", "all", "--class", "0"], "only class 1"),
+        (["--at", "n5", "--idle", "all", "--class", "2"], "class: expected 1 to 1 in area n5"),
+        (["--at", "n5", "--idle", "all", "--class", "0"], "class: expected 1 to 1 in area n5"),
         (["--at", "n5"], "'--idle'"),
         (["--idle", "all"], "'--at'"),
     ],
@@ -108,7 +108,7 @@ def test_a_node_with_several_incident_classes_needs_one_chosen(run, grid_folder:
     rate = f"{next(point for point in city.demand if point.node_id == 'n5').incidents_per_day:.6g}"
     target = f"{city.target_minutes:g}"
     classes = [f"1 of 2 in {target} min, {rate} incidents a day", "small fires, 1 of 1 in 7.5 min, 1 incident a day"]
-    assert f"choose one with --class: 1 ({classes[0]}), 2 ({classes[1]})" in ran.err
+    assert f"got none; they are 1 ({classes[0]}), 2 ({classes[1]})" in ran.err
     for number, trucks in ((1, 2), (2, 1)):
         words = " ".join(run("decide", path, "--at", "n5", "--idle", "all", "--class", number).out.split())
         assert f" to n5 (incident class {number} of 2: {classes[number - 1]})." in words

@@ -10,11 +10,10 @@ from tests.weeks import with_days_by_type
 
 from runcard.city import City, DemandPoint, Node, read_city, write_city
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.department_file import save_department
-from runcard.outputs.week_file import save_week
-from runcard.policy.department import department_of, solve_department
-from runcard.policy.solve import solve
-from runcard.policy.week import solve_week
+from runcard.plan.file import save
+from runcard.plan.plan import plan_of, solve
+from runcard.plan.situation import Situation
+from runcard.policy.solve import solve_problem
 
 
 def in_degrees(city: City) -> City:
@@ -37,8 +36,8 @@ def city() -> City:
 @pytest.fixture(scope="module")
 def file(city: City, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The policy file of the department."""
-    solved = {kind: solve(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds}
-    return save_department(department_of(city, solved), tmp_path_factory.mktemp("policy") / "city.policy")
+    solved = {kind: solve_problem(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds}
+    return save(plan_of(city, solved), tmp_path_factory.mktemp("policy") / "city.policy")
 
 
 def test_an_address_is_answered_from_the_file_alone(run, city: City, file: Path) -> None:
@@ -47,8 +46,8 @@ def test_an_address_is_answered_from_the_file_alone(run, city: City, file: Path)
     ran = run(*asked, "--json")
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)
-    solved = solve_department(city)
-    expected = solved.decide(set(solved.unit_ids) - {"E01"}, "n15", "fire")
+    solved = solve(city)
+    expected = solved.decide(Situation(at="n15", type="fire", idle=set(solved.unit_ids) - {"E01"}))
     assert document["team"] == list(expected.units)
     assert document["p_late"] == pytest.approx(sum(one.decision.p_late for one in expected.kinds), abs=1e-6)
     assert document["node"] == "n15"
@@ -74,17 +73,17 @@ def test_arrivals_are_those_of_the_demand_point(run, city: City, file: Path) -> 
     )
     arrivals = ("first_minutes", "first_p90_minutes", "last_minutes", "last_p90_minutes")
     for one, other in zip([fresh, *fresh["alternatives"]], [known, *known["alternatives"]], strict=True):
-        assert sorted(one["team"]) == sorted(other["team"])
+        assert sorted(one["units"]) == sorted(other["units"])
         assert [one[name] for name in arrivals] == pytest.approx([other[name] for name in arrivals], rel=2e-3)
 
 
-def test_a_demand_point_says_nothing_new(run, file: Path) -> None:
-    """The answer for a demand point with every unit at home says nothing of places; by coordinates it is the same."""
+def test_a_demand_point_is_the_same_by_its_coordinates(run, file: Path) -> None:
+    """The answer for a demand point says nothing of places but its own; by coordinates it differs in that only."""
     named = json.loads(run("decide", file, "--at", "n5", "--type", "fire", "--idle", "all", "--json").out)
-    assert not {"place", "moved", "notes"} & set(named)
+    assert (named["place"], named["moved"], named["notes"]) == ({"node": "n5", "demand_point": "n5"}, {}, [])
     xy = "-122.41887,37.7709"
     found = json.loads(run("decide", file, "--at-xy", xy, "--type", "fire", "--idle", "all", "--json").out)
-    assert {key: value for key, value in found.items() if key not in ("place", "moved", "notes")} == named
+    assert found | {"place": named["place"], "notes": []} == named
 
 
 def test_a_unit_on_the_road_is_named_and_explained(run, city: City, file: Path) -> None:
@@ -98,10 +97,9 @@ def test_a_unit_on_the_road_is_named_and_explained(run, city: City, file: Path) 
     assert document["moved"]["E04"] == {"node": "n5"}
     assert document["moved"]["T02"]["node"] == "n5"
     assert document["p_late"] < at_home["p_late"]
-    for one, other in zip(document["kinds"], at_home["kinds"], strict=True):
-        assert one["truck_prices"] == pytest.approx(other["truck_prices"], abs=1e-12)
+    assert document["truck_prices"] == pytest.approx(at_home["truck_prices"], abs=1e-12)
     words = " ".join(run(*asked, "--from", "E04=n5").out.split())
-    assert "E04 is free at n5: it has no turnout, and the price of its station." in words
+    assert "E04 is free at n5, not at home." in words
 
 
 def test_a_type_may_be_asked_for_where_it_never_was(run, file: Path) -> None:
@@ -127,7 +125,7 @@ def test_far_is_said(run, file: Path) -> None:
         (("--at-xy", "1,2,3", "--type", "fire"), "expected two numbers with a comma between"),
         (("--at", "n5", "--at-xy", "1,2", "--type", "fire"), "expected --at or --at-xy, got both"),
         (("--type", "fire"), "expected --at or --at-xy, got neither"),
-        (("--at", "n15"), "choose one with --type: fire, medical"),
+        (("--at", "n15"), "type: expected one of several types of incidents (fire, medical), got none"),
         (("--at", "n15", "--type", "flood"), "expected a type of incident (fire, medical), got 'flood'"),
         (("--at", "n5", "--type", "fire", "--from", "E99=n5"), "got 'E99', which is none"),
         (("--at", "n5", "--type", "fire", "--from", "E01=n5"), "unit E01: expected it to be idle"),
@@ -146,8 +144,8 @@ def test_what_makes_no_sense_is_refused(run, file: Path, options: tuple[str, ...
 
 def test_a_file_without_a_city_takes_it_from_the_folder(run, city: City, tmp_path: Path) -> None:
     """An older file says what is missing; with --city it answers for any node."""
-    solved = replace(solve_department(city, "closest-first"), ground=None)
-    old = save_department(solved, tmp_path / "old.policy")
+    solved = replace(solve(city, "closest-first"), ground=None)
+    old = save(solved, tmp_path / "old.policy")
     asked = ("decide", old, "--at-xy", "-122.41661,37.7727", "--type", "fire", "--idle", "all")
     ran = run(*asked)
     assert (ran.code, ran.out) == (2, "")
@@ -166,7 +164,7 @@ def test_a_plain_city_has_addresses_and_classes(run, grid_folder: Path, tmp_path
     path = tmp_path / "a.policy"
     assert run("solve", write_city(replace(city, demand=demand), tmp_path / "city"), "-o", path).code == 0
     document = json.loads(run("decide", path, "--at", "n15", "--idle", "s0,s1,s3", "--class", "1", "--json").out)
-    assert list(document)[:3] == ["team", "p_late", "price"]
+    assert [kind["kind"] for kind in document["kinds"]] == ["truck"]
     area = document["place"]["demand_point"]
     near = json.loads(run("decide", path, "--at-xy", "1.1,2.1", "--idle", "s0,s1", "--class", "2", "--json").out)
     assert (near["place"]["node"], len(near["team"])) == ("n9", 1)
@@ -182,10 +180,12 @@ def test_an_address_is_answered_in_every_period(run, city: City, tmp_path: Path)
     """A file with periods answers for an address as the department of that period does, units on the road included."""
     types = tuple(dict.fromkeys(point.type for point in city.demand))
     by_hour = with_days_by_type(city, types)
-    file = save_week(solve_week(by_hour), tmp_path / "week.policy")
+    file = save(solve(by_hour), tmp_path / "week.policy")
     for time, period in (("tue 14:00", "day"), ("tue 3:00", "night"), ("sat 14:00", "weekend")):
-        solved = solve_department(by_hour.in_period(period))
-        expected = solved.decide(set(solved.unit_ids) - {"E01"}, "n15", "fire", moved={"E02": "n3"})
+        solved = solve(by_hour.in_period(period))
+        expected = solved.decide(
+            Situation(at="n15", type="fire", idle=set(solved.unit_ids) - {"E01"}, moved={"E02": "n3"})
+        )
         asked = ("--at", "n15", "--type", "fire", "--busy", "E01", "--from", "E02=n3", "--time", time, "--json")
         document = json.loads(run("decide", file, *asked).out)
         assert (document["team"], document["period"]) == (list(expected.units), period)

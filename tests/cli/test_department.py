@@ -10,9 +10,9 @@ from tests.departments import grid_department
 
 from runcard.city import City, Unit, generate_grid, write_city
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.department_file import save_department
-from runcard.policy.department import department_of
-from runcard.policy.solve import solve
+from runcard.plan.file import save
+from runcard.plan.plan import plan_of
+from runcard.policy.solve import solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,8 @@ def folder(city: City, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def file(city: City, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The policy file of the department."""
-    solved = {kind: solve(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds}
-    return save_department(department_of(city, solved), tmp_path_factory.mktemp("policy") / "city.policy")
+    solved = {kind: solve_problem(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.kinds}
+    return save(plan_of(city, solved), tmp_path_factory.mktemp("policy") / "city.policy")
 
 
 def test_compare_has_every_standard_with_its_proof(run, folder: Path, city: City) -> None:
@@ -75,13 +75,15 @@ def test_decide_takes_and_gives_units(run, file: Path) -> None:
     assert (idle.code, idle.out) == (0, busy.out)
     document = json.loads(idle.out)
     engines, ladders = document["kinds"]
-    assert document["team"] == engines["team"] + ladders["team"]
-    assert set(engines["team"]) <= {"E01", "E03", "E04"}
-    assert ladders["team"][0] in ("T01", "T02")
+    assert document["team"] == engines["units"] + ladders["units"]
+    assert set(engines["units"]) <= {"E01", "E03", "E04"}
+    assert ladders["units"][0] in ("T01", "T02")
     assert document["p_late"] == pytest.approx(engines["p_late"] + ladders["p_late"])
     assert [one["arrivals"] for one in engines["standards"]] == [1, 2]
-    assert sum(one["weight"] * one["p_miss"] for one in engines["standards"]) == pytest.approx(engines["p_late"])
-    assert set(engines["truck_prices"]) == {"E01", "E03", "E04"}
+    assert sum(one["weight"] * (1.0 - one["chance"]) for one in engines["standards"]) == pytest.approx(
+        engines["p_late"]
+    )
+    assert set(document["truck_prices"]) == {"E01", "E03", "E04", "T01", "T02"}
     for option in (engines, *engines["alternatives"], ladders):
         assert option["first_minutes"] <= option["last_minutes"]
         assert option["first_p90_minutes"] <= option["last_p90_minutes"] * 1.001
@@ -103,7 +105,7 @@ def test_decide_explains_each_kind(run, file: Path) -> None:
     [
         (("--at", "n5", "--type", "fire"), "expected --idle or --busy, got neither"),
         (("--at", "n5", "--type", "fire", "--idle", "all", "--busy", "E01"), "expected --idle or --busy, got both"),
-        (("--at", "n5", "--idle", "all"), "incidents of several types; choose one with --type: fire, medical"),
+        (("--at", "n5", "--idle", "all"), "type: expected one of several types of incidents (fire, medical), got none"),
         (
             ("--at", "n5", "--type", "flood", "--idle", "all"),
             "expected a type of incident (fire, medical), got 'flood'",

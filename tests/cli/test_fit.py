@@ -123,10 +123,10 @@ def test_a_fit_that_is_stopped_leaves_nothing_half_written(
     out = write_city(plain_city(), tmp_path / "out")
     (out / "fit.json").write_text("{}")
     import runcard.city.files
-    import runcard.outputs.files
+    import runcard.output_file
     from runcard.errors import RuncardError
 
-    write_whole = runcard.outputs.files.write_whole
+    write_whole = runcard.output_file.write_whole
 
     def write(path: Path, content: bytes) -> Path:
         if path.name == stop:
@@ -136,7 +136,7 @@ def test_a_fit_that_is_stopped_leaves_nothing_half_written(
     def refuse(*_: object, **__: object) -> None:
         raise RuncardError("stopped")
 
-    monkeypatch.setattr(runcard.outputs.files, "write_whole", write)
+    monkeypatch.setattr(runcard.output_file, "write_whole", write)
     if stop == "write_city":
         monkeypatch.setattr(runcard.city.files, "write_city", refuse)
     ran = run(*arguments(folder, "-o", out, "--overwrite"))

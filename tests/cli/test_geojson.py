@@ -9,10 +9,8 @@ from tests.departments import random_department
 from tests.weeks import with_days
 
 from runcard.city import City, write_city
-from runcard.outputs.department_file import save_department
-from runcard.outputs.week_file import save_week
-from runcard.policy.department import Department, solve_department
-from runcard.policy.week import solve_week
+from runcard.plan.file import save
+from runcard.plan.plan import Plan, solve
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +24,9 @@ def city() -> City:
 
 
 @pytest.fixture(scope="module")
-def solved(city: City) -> Department:
+def solved(city: City) -> Plan:
     """Its policies."""
-    return solve_department(city, "closest-first")
+    return solve(city, "closest-first")
 
 
 def names(folder: Path) -> list[str]:
@@ -45,9 +43,9 @@ def test_a_city_folder_gives_areas_stations_and_roads(run, city: City, tmp_path:
     assert ran.out.count("Wrote ") == 3
 
 
-def test_a_policy_file_also_gives_routes_and_decisions(run, city: City, solved: Department, tmp_path: Path) -> None:
+def test_a_policy_file_also_gives_routes_and_decisions(run, city: City, solved: Plan, tmp_path: Path) -> None:
     """The city is in the file. `areas` writes the same areas."""
-    file = save_department(solved, tmp_path / "policy")
+    file = save(solved, tmp_path / "policy")
     assert run("geojson", file, "-o", tmp_path / "out").code == 0
     assert names(tmp_path / "out") == ["areas", "decisions", "roads", "routes", "stations"]
     assert run("areas", write_city(city, tmp_path / "city"), "-o", tmp_path / "areas.geojson").code == 0
@@ -61,10 +59,10 @@ def test_a_policy_file_also_gives_routes_and_decisions(run, city: City, solved: 
 def test_a_file_with_periods_needs_a_time(run, city: City, tmp_path: Path) -> None:
     """Rates are those of the period."""
     week = with_days(city)
-    file = save_week(solve_week(week, "closest-first"), tmp_path / "policy")
+    file = save(solve(week, "closest-first"), tmp_path / "policy")
     ran = run("geojson", file, "-o", tmp_path / "out")
     assert ran.code == 2
-    assert "--time" in ran.err
+    assert "time: expected when the incident is" in ran.err
     assert not (tmp_path / "out").exists()
     assert run("geojson", file, "-o", tmp_path / "out", "--time", "tue 23:00").code == 0
     features = json.loads((tmp_path / "out" / "areas.geojson").read_text())["features"]
@@ -73,18 +71,18 @@ def test_a_file_with_periods_needs_a_time(run, city: City, tmp_path: Path) -> No
 
 
 def test_what_cannot_be_used_is_said_in_a_line(
-    run, grid_folder: Path, policy_file: Path, solved: Department, tmp_path: Path
+    run, grid_folder: Path, policy_file: Path, solved: Plan, tmp_path: Path
 ) -> None:
     """Plain coordinates, a file without its city, and a folder that is a file."""
     for source in (grid_folder, policy_file):
         ran = run("geojson", source, "-o", tmp_path / "out")
         assert (ran.code, ran.out) == (2, "")
         assert "not longitude and latitude" in ran.err
-    bare = save_department(replace(solved, ground=None), tmp_path / "bare")
+    bare = save(replace(solved, ground=None), tmp_path / "bare")
     ran = run("geojson", bare, "-o", tmp_path / "out")
     assert ran.code == 2
     assert "it holds no city" in ran.err
-    file = save_department(solved, tmp_path / "policy")
+    file = save(solved, tmp_path / "policy")
     ran = run("geojson", file, "-o", file)
     assert ran.code == 2
     assert "expected a folder to write to, got a file" in ran.err

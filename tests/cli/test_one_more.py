@@ -8,7 +8,7 @@ from tests.town import plain_town
 from tests.weeks import with_days
 
 from runcard.city import demo_city, write_city
-from runcard.outputs.words import incidents_a_day
+from runcard.plan.words import incidents_a_day
 
 
 @pytest.fixture(scope="module")

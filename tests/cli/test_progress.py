@@ -16,7 +16,7 @@ from runcard.cli.progress import Report, StudyBar, closed_part
 from runcard.cli.terminal import make_console
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
-from runcard.policy.solve import solve
+from runcard.policy.solve import solve_problem
 from runcard.simulate.engine import SimulationProgress
 from runcard.study.experiment import experiment_named
 from runcard.study.tasks import tasks_of
@@ -65,7 +65,7 @@ def test_a_person_sees_the_bounds_close(screen: io.StringIO) -> None:
     """On a terminal the bar shows the policy's name and bounds around its late fraction, and disappears at the end."""
     with Report() as report:
         report.begin("[optimal]")
-        policy = solve(dispatch_problem(plain_town()), progress=report.bounds)
+        policy = solve_problem(dispatch_problem(plain_town()), progress=report.bounds)
     assert policy.certificate is not None
     shown = screen.getvalue()
     assert "[optimal]" in shown

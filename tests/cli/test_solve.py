@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.policy_files import load_policy
 
 from runcard.city import read_city
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.policy_file import load_policy
 from runcard.policy.base import Certificate
 from runcard.policy.solve import solve_named
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from rich.text import Text
+from tests.policy_files import save_policy
 
 from runcard.city import generate_grid, write_city
 from runcard.cli.tables import SplitTable
 from runcard.cli.terminal import PlainConsole, print_json
 from runcard.cli.visible import visible, visible_lines
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.policy_file import save_policy
-from runcard.policy.solve import solve
+from runcard.policy.solve import solve_problem
 
 RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 TITLE = "\x1b]0;owned\x07"
@@ -46,7 +46,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         point_ids=tuple(f"{name}{HIDE}" for name in problem.point_ids),
         class_names=tuple(f"{name}{TURN}\r\n{TITLE}" for name in problem.class_names),
     )
-    save_policy(solve(odd, "optimal"), folder / f"{TITLE[:-1]}.policy")
+    save_policy(solve_problem(odd, "optimal"), folder / f"{TITLE[:-1]}.policy")
     (folder / "odd.toml").write_text('title = "Quiet\\u001b]0;owned\\u0007"\n')
     (folder / f"odd{TITLE}.toml").write_text('title = "Quiet"\n')
     (folder / "wrong.toml").write_text('"\\u001b]0;owned\\u0007" = 1\n')

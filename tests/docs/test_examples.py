@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runcard import compare_department, demo_city, dispatch_problem, evaluate, generate_grid, solve
+from runcard import compare_department, demo_city, dispatch_problem, evaluate, generate_grid, solve_problem
 from runcard.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -103,6 +103,6 @@ def test_the_numbers_of_the_readme_are_those_of_the_demo() -> None:
 def test_the_numbers_of_the_tutorial_are_those_of_its_grid() -> None:
     """The tutorial says when the last truck is there in its grid, under the optimal policy and closest-first."""
     problem = dispatch_problem(generate_grid(side=6, num_stations=5, load=0.1, seed=1), arrivals=True)
-    optimal, closest = (evaluate(solve(problem, name)).last_minutes for name in ("optimal", "closest-first"))
+    optimal, closest = (evaluate(solve_problem(problem, name)).last_minutes for name in ("optimal", "closest-first"))
     said = f"after {optimal:.1f} minutes on average, under closest-first after {closest:.1f}."
     assert said in words_of("docs/tutorial.md")

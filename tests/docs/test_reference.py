@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 from safetensors import safe_open
+from tests.policy_files import save_policy
 from tests.weeks import with_days
 
 import runcard
@@ -26,9 +27,8 @@ from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import columns_of
 from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
 from runcard.outputs.records import OF_DEPARTMENT
-from runcard.outputs.week_file import save_week
+from runcard.plan.plan import solve
 from runcard.policy.solve import LABELS, POLICY_NAMES
-from runcard.policy.week import solve_week
 from runcard.simulate.scenario import KEYS as SCENARIO_KEYS
 from runcard.simulate.scenario import built_in_names
 
@@ -61,14 +61,14 @@ def test_every_key_of_a_mapping_file_is_documented() -> None:
 
 
 def keys_in(document: Any) -> Iterator[str]:
-    """Every key of a JSON document, at any depth; ids as keys (of prices) are not among them."""
+    """Every key of a JSON document, at any depth; ids and kinds as keys (of prices and units) are not among them."""
     if isinstance(document, list):
         for one in document:
             yield from keys_in(one)
     elif isinstance(document, dict):
         for key, value in document.items():
             yield key
-            if key != "truck_prices":
+            if key not in ("truck_prices", "units"):
                 yield from keys_in(value)
 
 
@@ -110,20 +110,10 @@ def test_every_key_of_the_file_of_a_department_is_documented(tmp_path: Path) -> 
     assert main(["solve", str(city), "-o", str(path), "--policy", "closest-first"]) == 0
     with safe_open(path, framework="numpy") as file:
         header = json.loads(file.metadata()["runcard"])
-        for tensor in file.keys():  # noqa: SIM118 not a dictionary
-            assert f"`{tensor.partition('/')[2]}`" in text, tensor
-    for key in (*header, *header["kinds"][0], *header["kinds"][0]["policy"]):
-        assert f"`{key}`" in text, key
-
-
-def test_every_key_of_the_file_of_a_week_is_documented(tmp_path: Path) -> None:
-    """Each key of the header of a file with periods stands in the section about it."""
-    text = (DOCS / "reference" / "policy-file.md").read_text(encoding="utf-8").split("## The file of a city with")[1]
-    plain = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
-    path = save_week(solve_week(with_days(plain), "closest-first"), tmp_path / "file.policy")
-    with safe_open(path, framework="numpy") as file:
-        header = json.loads(file.metadata()["runcard"])
-    for key in (*header, *header["periods"][0]):
+        for tensor in (key.rpartition("/")[2] for key in file.keys()):  # noqa: SIM118 not a dictionary
+            assert f"`{tensor}`" in text, tensor
+    kind = header["kinds"][0]
+    for key in (*header, *header["periods"][0], *kind, *kind["policies"][0]):
         assert f"`{key}`" in text, key
     assert f"`{header['format']}`" in text
 
@@ -148,7 +138,7 @@ def test_every_column_of_run_cards_is_documented() -> None:
     text = (DOCS / "reference" / "run-cards.md").read_text(encoding="utf-8")
     plain = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
     city = with_days(replace(plain, demand=(*plain.demand, plain.demand[0])))
-    for held in (solve_week(city, "closest-first"), runcard.solve_department(runcard.demo_city(), "closest-first")):
+    for held in (solve(city, "closest-first"), runcard.solve(runcard.demo_city(), "closest-first")):
         for column in columns_of(make_book(held, depth=1)):
             assert f"`{column}`" in text, column
 
@@ -181,13 +171,13 @@ def test_every_tensor_of_a_policy_file_is_documented(name: str, tmp_path: Path) 
     """Whatever a policy file holds is listed in the reference, by the row of its policy or among those of all."""
     text = (DOCS / "reference" / "policy-file.md").read_text(encoding="utf-8")
     problem = runcard.dispatch_problem(runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1))
-    path = runcard.save_policy(runcard.solve(problem, name), tmp_path / "policy")
+    path = save_policy(runcard.solve_problem(problem, name), tmp_path / "policy")
     own = next(line for line in text.splitlines() if line.startswith("| ") and f"`{name}`" in line)
     if "as `closest-first`" in own:
         own += next(line for line in text.splitlines() if line.startswith("| `closest-first` |"))
     in_all = text.split("The rest depends on the policy")[0]
     with safe_open(path, framework="numpy") as file:
-        for tensor in file.keys():  # noqa: SIM118 not a dictionary
+        for tensor in (key.rpartition("/")[2] for key in file.keys()):  # noqa: SIM118 not a dictionary
             listed = "`table_..." if tensor.startswith("table_") else f"`{tensor}`"
             assert f"`{tensor}`" in text, tensor
             assert listed in in_all or listed in own, tensor

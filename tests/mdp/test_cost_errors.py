@@ -13,7 +13,7 @@ from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.mdp.solve import solve_optimal
-from runcard.policy.solve import solve
+from runcard.policy.solve import solve_problem
 
 from .problems import make_problem, random_problem
 from .reference import Dense
@@ -41,7 +41,7 @@ def test_the_true_values_lie_in_the_intervals(seed: int, error: float) -> None:
     assert evaluation.converged
     assert evaluation.lower - slack <= exact <= evaluation.upper + slack
     for name in ("closest-first", "optimal", "fixed-card"):
-        certificate = solve(found, name).certificate
+        certificate = solve_problem(found, name).certificate
         assert certificate is not None
         assert certificate.converged
         assert certificate.upper - certificate.lower >= 0.99 * min(error, 1.0 - certificate.lower)

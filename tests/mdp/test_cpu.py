@@ -14,7 +14,7 @@ from runcard.mdp.memory import bytes_of_values
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, TableRule, ValueRule
 from runcard.mdp.solve import solve_optimal
-from runcard.policy.solve import POLICY_NAMES, evaluate, solve
+from runcard.policy.solve import POLICY_NAMES, evaluate, solve_problem
 
 from .problems import make_problem, random_problem, random_values
 from .reference import Dense
@@ -103,13 +103,13 @@ def test_values_that_are_given_are_left_alone() -> None:
 def test_a_number_of_threads_that_means_nothing_is_refused(threads: Any) -> None:
     """Wherever threads are taken, none of them, or half of one, is an error in words."""
     problem = make_problem([1, 1], [1])
-    policy = solve(problem, "closest-first")
+    policy = solve_problem(problem, "closest-first")
     for work in (
         lambda: cpu_backend(problem, threads),
         lambda: solve_optimal(problem, threads=threads),
         lambda: evaluate_rule(problem, OrderRule(problem.order), threads=threads),
         lambda: evaluate(policy, threads=threads),
-        *(lambda name=name: solve(problem, name, threads=threads) for name in POLICY_NAMES),
+        *(lambda name=name: solve_problem(problem, name, threads=threads) for name in POLICY_NAMES),
     ):
         with pytest.raises(InputError, match="threads"):
             work()

@@ -14,7 +14,7 @@ from runcard.mdp.memory import bytes_of_rows, bytes_of_values, check_states
 from runcard.mdp.rows import OrderRule, ValueRule
 from runcard.mdp.solve import solve_optimal
 from runcard.memory import available_bytes
-from runcard.policy.solve import POLICY_NAMES, evaluate, solve
+from runcard.policy.solve import POLICY_NAMES, evaluate, solve_problem
 
 from .problems import make_problem, random_values
 
@@ -42,14 +42,14 @@ def refused_at_once(work: Callable[[], object]) -> None:
 def test_forty_stations_are_refused_at_once(policy: str) -> None:
     """A million million states are refused in no time and without memory, with the trucks and the memory named."""
     problem = make_problem([1] * 40, [2] * 10)
-    refused_at_once(lambda: solve(problem, policy))
+    refused_at_once(lambda: solve_problem(problem, policy))
 
 
 @pytest.mark.parametrize("policy", [name for name in POLICY_NAMES if name not in EVERY_STATE])
 def test_forty_stations_are_solved_but_not_evaluated(policy: str) -> None:
     """The other policies can be had for as many trucks, and decide; their evaluation is what is refused at once."""
     problem = make_problem([1] * 40, [2] * 10)
-    solved = solve(problem, policy)
+    solved = solve_problem(problem, policy)
     assert len(solved.decide(problem.trucks, 0).team) == 2
     refused_at_once(lambda: evaluate(solved))
 
@@ -57,7 +57,7 @@ def test_forty_stations_are_solved_but_not_evaluated(policy: str) -> None:
 def test_more_states_than_a_number_holds() -> None:
     """Even 2^80 states, more than 64 bits count, are a plain refusal."""
     with pytest.raises(SizeError, match="80 trucks"):
-        solve(make_problem([1] * 80, [1] * 3))
+        solve_problem(make_problem([1] * 80, [1] * 3))
 
 
 def test_evaluation_is_guarded_too() -> None:

@@ -10,7 +10,7 @@ import pytest
 from runcard.city import City, Driving, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.percentiles import Windows, expected_windows, later_windows, named
-from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve import evaluate, solve_problem
 from runcard.response.arrivals import p90_of
 from runcard.simulate.engine import simulate_policies
 
@@ -22,7 +22,7 @@ def test_percentiles_and_means_are_those_of_the_simulation(driving: Driving, loa
     city = replace(generate_grid(side=5, num_stations=4, load=load, seed=2), driving=driving)
     problem = dispatch_problem(city, arrivals=True)
     for name in ("closest-first", "optimal"):
-        policy = solve(problem, name)
+        policy = solve_problem(problem, name)
         exact = evaluate(policy)
         (found,) = simulate_policies(city, [policy], incidents=500_000, seed=5).policies
         means = {"first": exact.mean_response_minutes, "last": exact.last_minutes}
@@ -38,7 +38,7 @@ def test_the_percentile_is_that_of_every_arrival_at_its_share() -> None:
     """The mixture over states and demand points, made by hand from the decisions of every state, gives the same."""
     city = generate_grid(side=4, num_stations=3, load=0.3, seed=4)
     problem = dispatch_problem(city, arrivals=True)
-    policy = solve(problem)
+    policy = solve_problem(problem)
     exact, arrivals = evaluate(policy), problem.arrivals
     assert arrivals is not None
     shares = np.zeros((problem.num_teams, problem.num_points))
@@ -60,7 +60,7 @@ def test_percentiles_beyond_the_first_guess_are_still_found() -> None:
     """Where most trucks are busy most of the time, arrivals are far later than with every truck idle."""
     city: City = generate_grid(side=4, num_stations=2, load=20.0, seed=1)
     problem = dispatch_problem(city, arrivals=True)
-    policy = solve(problem, "closest-first")
+    policy = solve_problem(problem, "closest-first")
     exact = evaluate(policy)
     teams = [problem.teams.number([0, 1])] * problem.num_points
     windows = expected_windows(problem, teams)

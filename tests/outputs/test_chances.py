@@ -6,8 +6,8 @@ from tests.departments import grid_department
 
 from runcard.outputs.chances import ChanceKeeper, Sums, chance_interval
 from runcard.outputs.department_comparison import compare_department
-from runcard.policy.department import solve_department
-from runcard.simulate.department import simulate_department
+from runcard.plan.plan import solve
+from runcard.simulate.department import simulate_plans
 from runcard.simulate.result import ratio_interval
 
 NAME = "closest-first"
@@ -16,14 +16,12 @@ NAME = "closest-first"
 def test_intervals_hold_the_exact_numbers() -> None:
     """Of 40 simulations of a small department, 33 or more hold what is exact: 95 % would be 38, with chance 0.999."""
     city = grid_department(side=3, engines=3, ladders=2, load=0.3)
-    department = solve_department(city, NAME)
+    department = solve(city, NAME)
     (exact,) = compare_department(city, (NAME,)).results
     held = np.zeros(1 + len(exact.standards), np.int64)
     for seed in range(40):
         keeper = ChanceKeeper(city, {NAME: department})
-        found = simulate_department(
-            city, [department], incidents=2_000, seed=seed, names=[NAME], keep_records=keeper.keep
-        )
+        found = simulate_plans(city, [department], incidents=2_000, seed=seed, names=[NAME], keep_records=keeper.keep)
         (policy,) = found.kinds[city.kinds[0]].policies
         of_city = np.array([float(batch.of_city) for batch in policy.batches])
         total = np.sum([keeper.missed(NAME, kind)[0] for kind in city.kinds], axis=0)
@@ -44,9 +42,9 @@ def test_intervals_hold_the_exact_numbers() -> None:
 def test_a_batch_without_incidents_of_a_kind_counts_as_none() -> None:
     """With one incident a batch, both kinds have every batch, and together as many incidents as were simulated."""
     city = grid_department(side=3, engines=3, ladders=2, load=0.3)
-    department = solve_department(city, NAME)
+    department = solve(city, NAME)
     keeper = ChanceKeeper(city, {NAME: department})
-    found = simulate_department(city, [department], incidents=32, names=[NAME], keep_records=keeper.keep)
+    found = simulate_plans(city, [department], incidents=32, names=[NAME], keep_records=keeper.keep)
     for kind, simulation in found.kinds.items():
         expected = [float(batch.incidents) for batch in simulation.policies[0].batches]
         assert keeper.missed(NAME, kind)[1].tolist() == expected
@@ -56,9 +54,9 @@ def test_a_batch_without_incidents_of_a_kind_counts_as_none() -> None:
 def test_minutes_are_those_that_are_simulated() -> None:
     """The means of those who went, within the interval of the simulated ones, made twice as wide."""
     city = grid_department(side=3, engines=3, ladders=2, load=0.3)
-    department = solve_department(city, NAME)
+    department = solve(city, NAME)
     keeper = ChanceKeeper(city, {NAME: department})
-    found = simulate_department(city, [department], incidents=20_000, names=[NAME], keep_records=keeper.keep)
+    found = simulate_plans(city, [department], incidents=20_000, names=[NAME], keep_records=keeper.keep)
     for kind, simulation in found.kinds.items():
         counted = simulation.policies[0].minutes("first_mean")
         assert ratio_interval(*keeper.first_minutes(NAME, kind)).mean == pytest.approx(

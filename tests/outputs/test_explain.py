@@ -12,7 +12,7 @@ from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.explain import Explanation, explain
 from runcard.policy.base import Decision, Option
-from runcard.policy.solve import POLICY_NAMES, solve
+from runcard.policy.solve import POLICY_NAMES, solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def problem() -> DispatchProblem:
 
 def test_what_a_decision_is_compared_with_is_what_it_says(problem: DispatchProblem) -> None:
     """In many states: the team is the policy's, the surest has the smallest P(late), the closest is closest-first's."""
-    optimal, closest_first = solve(problem, "optimal"), solve(problem, "closest-first")
+    optimal, closest_first = solve_problem(problem, "optimal"), solve_problem(problem, "closest-first")
     random = np.random.default_rng(0)
     differing = 0
     for _ in range(200):
@@ -96,7 +96,7 @@ def test_a_card_gives_its_own_reason() -> None:
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_every_policy_explains_itself(problem: DispatchProblem, name: str) -> None:
     """With all, some and no trucks idle, the price of a truck alone is that of the team of one, and words come out."""
-    policy = solve(problem, name)
+    policy = solve_problem(problem, name)
     for idle in (problem.trucks, np.where(np.arange(problem.num_stations) < 2, problem.trucks, 0), 0 * problem.trucks):
         explanation = explain(policy, idle, 3)
         assert explanation.decision == policy.decide(idle, 3)
@@ -155,7 +155,7 @@ def test_a_weighted_sum_is_explained_with_its_weight() -> None:
 def test_the_best_team_now_is_best_by_the_objective(problem: DispatchProblem, objective: Objective) -> None:
     """In many states no team costs less now, the decision has the smallest sum, and JSON names the objective."""
     other = with_objective(problem, objective)
-    optimal, random = solve(other, "optimal"), np.random.default_rng(1)
+    optimal, random = solve_problem(other, "optimal"), np.random.default_rng(1)
     for _ in range(50):
         idle, point = random.integers(0, problem.trucks + 1), int(random.integers(problem.num_points))
         explanation = explain(optimal, idle, point)
@@ -174,5 +174,5 @@ def test_the_best_team_now_is_best_by_the_objective(problem: DispatchProblem, ob
 
 def test_the_late_fraction_needs_no_objective_in_json(problem: DispatchProblem) -> None:
     """Where lateness is all that counts, the document has the keys of the contract and no others."""
-    document = explain(solve(problem, "optimal"), problem.trucks, 3).document()
+    document = explain(solve_problem(problem, "optimal"), problem.trucks, 3).document()
     assert list(document) == ["team", "p_late", "price", "alternatives", "truck_prices"]

@@ -17,7 +17,8 @@ from runcard.city.aprons import with_aprons
 from runcard.errors import InputError
 from runcard.mdp.problem import MINUTES
 from runcard.outputs.geojson import Layers, write_geojson
-from runcard.policy.department import Department, solve_department
+from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 
 TURNOUT = {"engine": Turnout(0.7), "ladder": Turnout(1.1)}
 
@@ -33,7 +34,7 @@ class Written:
     """A department and the tables that were read back from its files."""
 
     city: City
-    department: Department
+    department: Plan
     tables: dict[str, geopandas.GeoDataFrame]
 
 
@@ -46,7 +47,7 @@ def read(folder: Path) -> dict[str, geopandas.GeoDataFrame]:
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
     """A random department whose engines and ladders take a while to leave, solved and written."""
     city = replace(on_earth(random_department(request.param, side=4)), turnout_by_kind=TURNOUT)
-    department = solve_department(city)
+    department = solve(city)
     folder = tmp_path_factory.mktemp("gis") / "out"
     assert [path.name for path in write_geojson(city, folder, department)] == [
         f"{name}.geojson" for name in ("areas", "stations", "roads", "routes", "decisions")
@@ -64,7 +65,7 @@ def drives(city: City) -> networkx.MultiDiGraph:
     return graph
 
 
-def every(department: Department) -> list[str]:
+def every(department: Plan) -> list[str]:
     """All units."""
     return [unit.unit_id for fleet in department.fleets for unit in fleet.units]
 
@@ -93,12 +94,12 @@ def test_properties_are_flat_and_the_same_for_all(written: Written) -> None:
 
 def test_decisions_are_those_of_the_department(written: Written) -> None:
     """For each area, type and kind: the units, the chances, the minutes, and whether closest-first sends others."""
-    closest = solve_department(written.city, "closest-first")
+    closest = solve(written.city, "closest-first")
     idle, count = every(written.department), 0
     table = written.tables["decisions"]
     for (node_id, name), rows in table.groupby(["node_id", "type"]):
-        decided = written.department.decide(idle, node_id, name)
-        nearest = closest.decide(idle, node_id, name)
+        decided = written.department.decide(Situation(at=node_id, type=name, idle=idle))
+        nearest = closest.decide(Situation(at=node_id, type=name, idle=idle))
         found = {row.kind: row for row in rows.itertuples()}
         assert set(found) == {one.fleet.kind for one in decided.kinds}
         for one, other in zip(decided.kinds, nearest.kinds, strict=True):
@@ -187,7 +188,7 @@ def test_a_city_without_a_policy_has_no_decisions(tmp_path: Path) -> None:
     city = on_earth(generate_grid(side=4, num_stations=3, load=0.1, seed=1))
     write_geojson(city, tmp_path)
     assert sorted(read(tmp_path)) == ["areas", "roads", "stations"]
-    department = solve_department(city)
+    department = solve(city)
     write_geojson(city, tmp_path, department)
     tables = read(tmp_path)
     assert {"missed", "first_minutes"} <= set(tables["areas"])
@@ -205,7 +206,7 @@ def test_second_units_that_take_another_road_have_their_own_route(tmp_path: Path
         driving=replace(plain.driving, second_route="disjoint"),
     )
     assert city.driving != Driving()
-    write_geojson(city, tmp_path, solve_department(city, "closest-first"))
+    write_geojson(city, tmp_path, solve(city, "closest-first"))
     routes = read(tmp_path)["routes"].dropna(subset="geometry")
     pairs = [rows for _, rows in routes.groupby(["node_id", "station_id"]) if len(rows) == 2]
     assert pairs

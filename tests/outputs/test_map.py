@@ -22,7 +22,7 @@ from runcard.outputs.map import draw_map, map_figure
 from runcard.outputs.panels import area_colours, ground_of, panels_of
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
-from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve import evaluate, solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def city() -> City:
 def policies(city: City) -> list[Policy]:
     """Its closest-first and its optimal policy."""
     problem = dispatch_problem(city)
-    return [solve(problem, "closest-first"), solve(problem, "optimal")]
+    return [solve_problem(problem, "closest-first"), solve_problem(problem, "optimal")]
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_words_say_what_is_shown(city: City, policies: list[Policy], figure: Fig
 )
 def test_prices_are_in_the_unit_of_the_objective(city: City, objective: Objective, words: str) -> None:
     """What stands above the bars says what a price counts, and the longest bar is the highest price in that unit."""
-    policy = solve(dispatch_problem(replace(city, objective=objective)), "optimal")
+    policy = solve_problem(dispatch_problem(replace(city, objective=objective)), "optimal")
     figure = map_figure(city, [policy])
     assert words in words_of(figure)
     highest = policy.prices(policy.problem.trucks, np.arange(1, 1 + policy.problem.num_stations)).max()
@@ -204,7 +204,7 @@ def test_odd_cities_can_be_drawn(shape: str, trucks: int, tmp_path: Path) -> Non
     nodes = tuple(replace(node, x_coord=x, y_coord=y) for node, (x, y) in zip(grid.nodes, places[shape], strict=True))
     demand = (DemandPoint("n1", 2.0, trucks=trucks), DemandPoint("n2", 0.0), DemandPoint("n3", 0.5, trucks=1))
     city = replace(grid, nodes=nodes, demand=demand)
-    draw_map(city, [solve(dispatch_problem(city), "optimal")], tmp_path / "map.png")
+    draw_map(city, [solve_problem(dispatch_problem(city), "optimal")], tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 1000
 
 

@@ -10,7 +10,7 @@ from runcard.city import City, DemandPoint, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.panels import AREA_COLOURS, NOBODY, area_colours, ground_of, panels_of
 from runcard.policy.base import Policy
-from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve import evaluate, solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def city() -> City:
 def policies(city: City) -> list[Policy]:
     """Its closest-first, its best card and its optimal policy."""
     problem = dispatch_problem(city)
-    return [solve(problem, name) for name in ("closest-first", "fixed-card", "optimal")]
+    return [solve_problem(problem, name) for name in ("closest-first", "fixed-card", "optimal")]
 
 
 def test_a_panel_has_the_stations_that_the_policy_sends_from_the_closest_first(
@@ -63,7 +63,7 @@ def test_titles_tell_the_late_fraction_where_it_is_known(city: City, policies: l
     assert titles[0] == f"Closest-first: {known.late_fraction:.2%} late"
     assert titles[2] == f"Optimal: {evaluate(optimal).late_fraction:.2%} late"
     assert titles[3:] == ["Closest-first", "Fixed-card", "Optimal"]
-    unproven = solve(card.problem, "one-step-mean-field")
+    unproven = solve_problem(card.problem, "one-step-mean-field")
     assert panels_of(ground_of(city), [unproven])[0].title == "One-step-mean-field"
     words = panels_of(ground_of(city), policies, [known])[0].words
     assert f"{known.late_per_day:.2f} late incidents a day" in words
@@ -90,7 +90,7 @@ def test_missing_trucks_come_from_outside_and_fewer_are_needed_than_there_are_ma
     demand = tuple(replace(point, trucks=1) if number < 4 else point for number, point in enumerate(grid.demand))
     city = replace(grid, demand=demand)
     ground = ground_of(city)
-    first, second = panels_of(ground, [solve(dispatch_problem(city), "optimal")])
+    first, second = panels_of(ground, [solve_problem(dispatch_problem(city), "optimal")])
     assert set(first.owners) == {0}
     assert [second.owners[cell] for cell in ground.areas.cell_of] == [NOBODY] * 4 + [1] * 5
 
@@ -103,7 +103,7 @@ def test_areas_that_touch_have_the_colour_of_one_station_or_two_colours(side: in
     ground = ground_of(one_truck)
     problem = dispatch_problem(one_truck, minutes=False)
     name = "optimal" if num_stations <= 5 else "closest-first"
-    panels = panels_of(ground, [solve(problem, name)])
+    panels = panels_of(ground, [solve_problem(problem, name)])
     colours = area_colours(ground, panels)
     assert len(colours) == num_stations + 1
     if num_stations <= len(AREA_COLOURS):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.departments import grid_department
+from tests.policy_files import save_policy
 
 from runcard.city import City, generate_grid
 from runcard.errors import InputError, PolicyFileError
@@ -18,8 +19,7 @@ from runcard.outputs.policy_choice import (
     policy_choices,
     policy_note,
 )
-from runcard.outputs.policy_file import save_policy
-from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve import evaluate, solve_problem
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 
@@ -35,7 +35,7 @@ def folder(city: City, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     problem = dispatch_problem(city)
     for name in ("mine.policy", "saved", "optimal", "CF"):
-        save_policy(solve(problem, "one-step"), tmp_path / name)
+        save_policy(solve_problem(problem, "one-step"), tmp_path / name)
     (tmp_path / "city").mkdir()
     return tmp_path
 
@@ -68,7 +68,7 @@ def test_a_file_is_read_and_nothing_is_solved(folder: Path, city: City, monkeypa
     (policy,) = policies_for(city, choices, DEFAULTS)
     problem = dispatch_problem(city)
     for point in range(problem.num_points):
-        assert policy.decide(problem.trucks, point) == solve(problem, "one-step").decide(problem.trucks, point)
+        assert policy.decide(problem.trucks, point) == solve_problem(problem, "one-step").decide(problem.trucks, point)
 
 
 def test_a_file_for_another_city_is_refused(folder: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_busy_part_is_that_of_an_evaluation() -> None:
     department = replace(department, busy_minutes={"engine": 50.0, "ladder": 70.0})
     for kind in department.kinds:
         seen = department.of_kind(kind)
-        found = evaluate(solve(dispatch_problem(seen), "closest-first"))
+        found = evaluate(solve_problem(dispatch_problem(seen), "closest-first"))
         trucks = np.array([station.trucks for station in seen.stations])
         busy = float(found.busy_fractions @ trucks) / trucks.sum()
         assert busy == pytest.approx((1.0 - found.outside_share) * busy_part(seen), rel=1e-9)

@@ -6,10 +6,10 @@ from runcard.city.grid import generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.rows import TableRule
 from runcard.outputs.team_shares import LEFT_OUT, exact_shares, simulated_shares
+from runcard.plan.plan import solve
 from runcard.policy.by_table import each_choice
-from runcard.policy.department import solve_department
 from runcard.policy.run_card import make_run_cards
-from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve import evaluate, solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def problem():
 @pytest.mark.parametrize("name", ["closest-first", "optimal", "fixed-card"])
 def test_the_mean_over_points_is_that_of_the_evaluation(problem, name):
     """Weighed by the rates, the means by demand point are the means of `evaluate`, whatever kind of rule decides."""
-    policy = solve(problem, name)
+    policy = solve_problem(problem, name)
     evaluation = evaluate(policy)
     shares = exact_shares(policy, evaluation)
     rates = problem.incidents_per_day / problem.total_incidents_per_day
@@ -34,7 +34,7 @@ def test_the_mean_over_points_is_that_of_the_evaluation(problem, name):
 
 def test_shares_are_those_of_asking_the_policy_in_every_state(problem):
     """The shares of optimal are the probabilities of the states in which `decide` sends each team."""
-    policy = solve(problem, "optimal")
+    policy = solve_problem(problem, "optimal")
     evaluation = evaluate(policy)
     expected = np.zeros((problem.num_points, problem.num_teams))
     for state, idle, points, _ in each_choice(problem):
@@ -48,7 +48,7 @@ def test_shares_are_those_of_asking_the_policy_in_every_state(problem):
 
 def test_the_shares_of_run_cards_are_those_of_following_them(problem):
     """The means by demand point of run cards, weighed by the rates, are the means of their evaluation."""
-    cards = make_run_cards(solve(problem, "optimal"), depth=2)
+    cards = make_run_cards(solve_problem(problem, "optimal"), depth=2)
     evaluation = evaluate(cards)
     rates = problem.incidents_per_day / problem.total_incidents_per_day
     assert rates @ exact_shares(cards, evaluation).mean(problem.cost) == pytest.approx(evaluation.cost, rel=1e-7)
@@ -56,7 +56,7 @@ def test_the_shares_of_run_cards_are_those_of_following_them(problem):
 
 def test_a_table_has_the_shares_of_the_rule_that_it_was_made_from(problem):
     """A policy given as a table has the shares of the policy that fills it."""
-    policy = solve(problem, "closest-first")
+    policy = solve_problem(problem, "closest-first")
     table = np.empty((problem.num_states, problem.num_points), np.int64)
     for state, idle, points, _ in each_choice(problem):
         for point in points.tolist():
@@ -78,7 +78,7 @@ def test_a_table_has_the_shares_of_the_rule_that_it_was_made_from(problem):
 def test_simulated_shares_are_close_to_the_exact_ones():
     """Counted over many incidents, the mean of every kind and point is near the exact one, by kind and policy."""
     city = demo_city()
-    departments = {name: solve_department(city, name) for name in ("closest-first", "optimal")}
+    departments = {name: solve(city, name) for name in ("closest-first", "optimal")}
     counted = simulated_shares(city, departments, incidents=200_000, seed=3)
     for name, department in departments.items():
         for fleet in department.fleets:
@@ -95,7 +95,7 @@ def test_simulated_shares_are_close_to_the_exact_ones():
 def test_a_point_that_no_incident_reached_is_unknown():
     """Where a simulation saw no incident the mean is nan, not 0."""
     city = demo_city()
-    found = simulated_shares(city, {"closest-first": solve_department(city, "closest-first")}, incidents=3, seed=1)
+    found = simulated_shares(city, {"closest-first": solve(city, "closest-first")}, incidents=3, seed=1)
     for shares in found["closest-first"].values():
         means = shares.mean(shares.problem.cost)
         seen = np.isin(np.arange(shares.problem.num_points), shares.point)

@@ -13,12 +13,10 @@ from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.compare import compare_policies
 from runcard.outputs.department_comparison import compare_department
-from runcard.outputs.department_file import save_department
 from runcard.outputs.week_comparison import WeekComparison, compare_week
-from runcard.outputs.week_file import save_week
-from runcard.policy.department import solve_department
-from runcard.policy.solve import evaluate, solve
-from runcard.policy.week import problems_of_periods, solve_week
+from runcard.plan.file import save
+from runcard.plan.plan import problems_of_periods, solve
+from runcard.policy.solve import evaluate, solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +57,7 @@ def test_the_week_is_the_weighted_mean_of_two_cities(grid: City, compared: WeekC
 def test_the_policy_that_does_not_know_the_hour(grid: City, compared: WeekComparison) -> None:
     """It is the optimum of the mean rates, evaluated in each period, and between closest-first and the optimum."""
     whole = dispatch_problem(grid)
-    policy = solve(whole, "optimal")
+    policy = solve_problem(whole, "optimal")
     closest, blind, best = compared.results
     assert [one.name for one in compared.results] == ["closest-first", "optimal/week", "optimal"]
     for number, problem in enumerate(problems_of_periods(grid, whole).values()):
@@ -129,12 +127,12 @@ def test_a_department_with_rates_by_type() -> None:
 
 def test_files_are_compared_by_what_they_hold(grid: City, compared: WeekComparison, tmp_path: Path) -> None:
     """A file with periods is the policy that knows the hour; one without is that of the mean rates."""
-    week = save_week(solve_week(grid), tmp_path / "week.policy")
-    mean = save_department(solve_department(grid), tmp_path / "mean.policy")
+    week = save(solve(grid), tmp_path / "week.policy")
+    mean = save(solve(grid.of_week), tmp_path / "mean.policy")
     found = compare_week(grid, [str(mean), str(week)])
     assert found.results[0].missed == pytest.approx(compared.results[1].missed, rel=1e-9)
     assert found.results[1].missed == pytest.approx(compared.results[2].missed, rel=1e-9)
-    other = save_department(solve_department(grid.in_period("day")), tmp_path / "day.policy")
+    other = save(solve(grid.in_period("day")), tmp_path / "day.policy")
     with pytest.raises(PolicyFileError, match="made for another city"):
         compare_week(grid, [str(other)])
 

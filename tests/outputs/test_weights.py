@@ -11,7 +11,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
 from runcard.outputs.steps import Steps
 from runcard.outputs.weights import WeightComparison, compare_weights
-from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve import evaluate, solve_problem
 from runcard.policy.solve_options import SolveOptions
 
 WEIGHTS = (0.1, 0.01, 1.0, 0.001)
@@ -39,7 +39,7 @@ def test_each_point_is_the_policy_of_that_objective(grid: City, comparison: Weig
     """A city that states the objective itself gives the same late fraction and minutes; weight 0 is lateness alone."""
     for point in comparison.curves["optimal"]:
         objective = Objective("late+minutes", point.weight) if point.weight else Objective()
-        alone = evaluate(solve(dispatch_problem(replace(grid, objective=objective)), "optimal"))
+        alone = evaluate(solve_problem(dispatch_problem(replace(grid, objective=objective)), "optimal"))
         assert point.late_fraction == pytest.approx(alone.late_fraction, rel=1e-9)
         assert point.mean_minutes == pytest.approx(alone.mean_response_minutes, rel=1e-9)
         assert point.result.lower <= alone.late_fraction <= point.result.upper

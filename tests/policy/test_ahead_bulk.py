@@ -14,7 +14,6 @@ from runcard.policy.ahead import AheadPolicy
 from runcard.policy.ahead_bulk import MOST_RANKED, MOST_ROWS, AheadRule
 from runcard.policy.mean_field import solve_mean_field
 from runcard.policy.options import team_number
-from runcard.service.explorer.everywhere import teams_sent
 
 from ..departments import grid_department
 
@@ -79,7 +78,7 @@ def test_the_explorer_sends_the_same_teams_to_every_point() -> None:
     assert getattr(policy.in_bulk(len(points)), "ahead", None) is not None
     for idle in random_states(policy, 5, seed=3):
         decided = [team_number(problem, policy.decide(idle, point).team) for point in points.tolist()]
-        assert teams_sent(policy, idle, points).tolist() == decided
+        assert policy.teams(idle, points).tolist() == decided
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

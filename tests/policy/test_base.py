@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.policy_files import load_policy, save_policy
 
 from runcard.city import City, generate_grid
 from runcard.errors import PolicyFileError
@@ -14,11 +15,10 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.outputs.compare import compare_policies
 from runcard.outputs.explain import explain
-from runcard.outputs.policy_file import load_policy, save_policy
 from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Recipe, Stored
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.options import first_in_order, idle_teams, make_decision
-from runcard.policy.solve import POLICY_NAMES, RECIPES, evaluate, solve
+from runcard.policy.solve import POLICY_NAMES, RECIPES, evaluate, solve_problem
 from runcard.simulate.engine import simulate_policies
 
 
@@ -83,9 +83,9 @@ def test_a_new_policy_is_one_class_and_one_recipe(
         read=lambda problem, _: FarthestFirst(problem=problem),
     )
     monkeypatch.setitem(RECIPES, recipe.name, recipe)
-    policy: Policy = solve(problem, "Farthest-First")
+    policy: Policy = solve_problem(problem, "Farthest-First")
     exact = evaluate(policy).late_fraction
-    assert exact > evaluate(solve(problem, "closest-first")).late_fraction
+    assert exact > evaluate(solve_problem(problem, "closest-first")).late_fraction
     found = load_policy(save_policy(policy, tmp_path / "p"), problem)
     assert (type(found), found.name) == (FarthestFirst, "farthest-first")
     for point in range(problem.num_points):
@@ -100,7 +100,7 @@ def test_a_new_policy_is_one_class_and_one_recipe(
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_what_is_stored_makes_the_same_policy(problem: DispatchProblem, name: str) -> None:
     """Without any file: what a policy says of itself is enough for its recipe to make it again."""
-    policy = solve(problem, name)
+    policy = solve_problem(problem, name)
     again = RECIPES[name].read(problem, policy.stored())
     assert (type(again), again.name, again.certificate) == (type(policy), name, policy.certificate)
     for point in range(problem.num_points):
@@ -110,7 +110,7 @@ def test_what_is_stored_makes_the_same_policy(problem: DispatchProblem, name: st
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_a_bulk_rule_is_one_array(problem: DispatchProblem, name: str) -> None:
     """Every policy of a small problem is asked in bulk, by exactly one array."""
-    bulk = solve(problem, name).in_bulk(1000.0)
+    bulk = solve_problem(problem, name).in_bulk(1000.0)
     assert bulk is not None
     assert sum(array is not None for array in (bulk.order, bulk.value, bulk.table)) == 1
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.town import plain_town
 
-from runcard import DispatchProblem, dispatch_problem, evaluate, generate_grid, solve
+from runcard import DispatchProblem, dispatch_problem, evaluate, generate_grid, solve_problem
 from runcard.errors import InputError, SizeError
 from runcard.mdp.rows import ValueRule
 from runcard.policy import by_function
@@ -52,7 +52,7 @@ def greedy(problem: DispatchProblem) -> FunctionPolicy:
 
 def test_closest_first_as_a_function_is_closest_first(problem: DispatchProblem) -> None:
     """The same decisions have the same late fraction, the same prices and the same teams."""
-    known, policy = solve(problem, "closest-first"), closest(problem)
+    known, policy = solve_problem(problem, "closest-first"), closest(problem)
     assert evaluate(policy).late_fraction == pytest.approx(evaluate(known).late_fraction, rel=1e-9)
     for counts in np.ndindex(tuple(problem.trucks + 1)):
         idle = np.array(counts)
@@ -68,7 +68,7 @@ def test_closest_first_as_a_function_is_closest_first(problem: DispatchProblem) 
 
 def test_the_optimum_as_a_function_is_the_optimum(problem: DispatchProblem) -> None:
     """A function that chooses what the optimal policy does is as good, and a greedy one is not better."""
-    optimal = solve(problem, "optimal")
+    optimal = solve_problem(problem, "optimal")
     assert isinstance(optimal.rule, ValueRule)
     table = table_rule(problem, optimal.rule).table.reshape(*(problem.trucks + 1), -1)
     policy = FunctionPolicy(name="looked up", problem=problem, choose=lambda idle, point, _: table[(*idle, point)])
@@ -79,7 +79,7 @@ def test_the_optimum_as_a_function_is_the_optimum(problem: DispatchProblem) -> N
 
 def test_it_is_simulated_like_the_policy_that_it_is(problem: DispatchProblem) -> None:
     """In the simulation, closest-first as a function meets the same incidents with the same outcome."""
-    found = simulate_policies(CITY, [solve(problem, "closest-first"), closest(problem)], incidents=3000, seed=2)
+    found = simulate_policies(CITY, [solve_problem(problem, "closest-first"), closest(problem)], incidents=3000, seed=2)
     first, second = ([batch.late for batch in result.batches] for result in found.policies)
     assert first == second
 
@@ -121,7 +121,7 @@ def test_a_team_that_cannot_go(problem: DispatchProblem, answer: Any, words: str
 def test_the_numbers_of_the_guide() -> None:
     """The guide says how late closest-first, a greedy function and the optimum are in the demo town."""
     problem = dispatch_problem(plain_town())
-    policies = [solve(problem, "closest-first"), greedy(problem), solve(problem, "optimal")]
+    policies = [solve_problem(problem, "closest-first"), greedy(problem), solve_problem(problem, "optimal")]
     first, second, third = (f"{100 * evaluate(policy).late_fraction:.2f} %" for policy in policies)
     guide = Path(__file__).parents[2] / "docs" / "guides" / "learning.md"
     assert f"In the demo town that is {first}, {second} and {third}." in guide.read_text(encoding="utf-8")

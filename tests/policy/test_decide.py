@@ -16,7 +16,7 @@ from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import ValuePolicy, Values
 from runcard.policy.options import NUM_ALTERNATIVES
 from runcard.policy.queueing import QueueingPolicy
-from runcard.policy.solve import POLICY_NAMES, evaluate, policy_name, solve
+from runcard.policy.solve import POLICY_NAMES, evaluate, policy_name, solve_problem
 
 from ..mdp.problems import make_problem
 from ..mdp.reference import Dense
@@ -36,7 +36,7 @@ def ids_of(problem: DispatchProblem, team: int, point: int) -> tuple[str, ...]:
 @pytest.fixture(scope="module", params=POLICY_NAMES)
 def policy(request: pytest.FixtureRequest) -> Policy:
     """Each policy of the mixed problem."""
-    return solve(mixed_problem(), request.param)
+    return solve_problem(mixed_problem(), request.param)
 
 
 def test_every_decision_is_the_best_of_all_teams(policy: Policy) -> None:
@@ -85,7 +85,7 @@ def test_the_price_is_the_future(name: str) -> None:
 
     One-step takes the prices of closest-first: it improves on them once. Policies with approximate values are left out.
     """
-    policy = solve(mixed_problem(), name)
+    policy = solve_problem(mixed_problem(), name)
     problem, dense = policy.problem, Dense(policy.problem)
     order = policy.order if isinstance(policy, OrderPolicy) else problem.order
     table = dense.order_table(order) if policy.name != "optimal" else dense.optimum()[0]
@@ -100,7 +100,7 @@ def test_the_price_is_the_future(name: str) -> None:
 def test_one_station_has_prices_too() -> None:
     """With one station there is nothing to choose, so the optimal policy has the prices of closest-first, not zero."""
     problem = make_problem([3], [1, 2], load=0.4, seed=1)
-    first, optimal = (solve(problem, name).decide(np.array([3]), 0) for name in ("closest-first", "optimal"))
+    first, optimal = (solve_problem(problem, name).decide(np.array([3]), 0) for name in ("closest-first", "optimal"))
     assert optimal.team == first.team == ("s0",)
     assert optimal.price == pytest.approx(first.price, rel=1e-7)
 
@@ -122,7 +122,7 @@ def line_city(num_nodes: int, stations: list[int], demand: list[int], **settings
 def test_closest_first_ties_go_to_the_station_listed_first() -> None:
     """Of four stations two minutes away on either side, the two that are listed first go."""
     problem = dispatch_problem(line_city(5, [4, 0, 0, 4], [2]))
-    policy = solve(problem, "closest-first")
+    policy = solve_problem(problem, "closest-first")
     assert policy.decide(np.array([1, 1, 1, 1]), 0).team == ("s0", "s1")
     assert policy.decide(np.array([0, 1, 1, 1]), 0).team == ("s1", "s2")
     assert policy.decide(np.array([1, 0, 0, 1]), 0).team == ("s0", "s3")
@@ -130,7 +130,7 @@ def test_closest_first_ties_go_to_the_station_listed_first() -> None:
 
 def test_ties_of_values_go_to_the_team_listed_first() -> None:
     """Where every team is equally good, a value policy sends the one listed first, as its evaluation assumes."""
-    policy = solve(make_problem([1, 1, 1], [2, 1], cost=[0.5]), "optimal")
+    policy = solve_problem(make_problem([1, 1, 1], [2, 1], cost=[0.5]), "optimal")
     assert policy.decide(np.array([1, 1, 1]), 0).team == ("s0", "s1")
     assert policy.decide(np.array([0, 1, 1]), 1).team == ("s1",)
 
@@ -180,7 +180,7 @@ def test_decisions_of_a_city_make_its_late_fraction() -> None:
     problem = dispatch_problem(generate_grid(side=3, num_stations=4, load=0.3, seed=6))
     dense = Dense(problem)
     for name in POLICY_NAMES:
-        policy = solve(problem, name)
+        policy = solve_problem(problem, name)
         found = evaluate(policy)
         late = sum(
             found.probability[place] * rate * policy.decide(np.array(state), j).p_late
@@ -206,7 +206,7 @@ def test_decisions_of_a_city_make_its_late_fraction() -> None:
 def test_names_and_labels(word: str, name: str) -> None:
     """A policy is found by its name or the paper's label, in any case."""
     assert policy_name(word) == name
-    assert solve(make_problem([1], [1]), word).name == name
+    assert solve_problem(make_problem([1], [1]), word).name == name
 
 
 def test_a_misspelt_name_is_refused_with_a_suggestion() -> None:
@@ -219,13 +219,13 @@ def test_a_misspelt_name_is_refused_with_a_suggestion() -> None:
 def test_tolerances_without_meaning_are_refused(tolerance: float) -> None:
     """A tolerance is between 0 and 1."""
     with pytest.raises(InputError, match="tolerance between 0 and 1"):
-        solve(make_problem([1], [1]), tolerance=tolerance)
+        solve_problem(make_problem([1], [1]), tolerance=tolerance)
 
 
 def test_one_step_and_closest_first_have_the_same_values() -> None:
     """One-step is greedy for the values of closest-first, which are computed once."""
     problem = mixed_problem()
-    one_step, first = solve(problem, "one-step"), solve(problem, "closest-first")
+    one_step, first = solve_problem(problem, "one-step"), solve_problem(problem, "closest-first")
     assert isinstance(one_step, ValuePolicy)
     assert isinstance(first, OrderPolicy)
     assert isinstance(first.values, Values)
@@ -236,7 +236,7 @@ def test_one_step_and_closest_first_have_the_same_values() -> None:
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_idle_trucks_come_in_any_whole_numbers(name: str) -> None:
     """A list, unsigned numbers or floats without a fraction are as good as an array of integers."""
-    policy = solve(make_problem([2, 1], [2, 1]), name)
+    policy = solve_problem(make_problem([2, 1], [2, 1]), name)
     expected = policy.decide(np.array([1, 1]), 0)
     for idle in ([1, 1], (1, 1), np.array([1, 1], np.uint64), np.array([1.0, 1.0]), np.array([1, 1], np.int8)):
         assert policy.decide(idle, np.int32(0)) == expected
@@ -252,7 +252,7 @@ def test_idle_trucks_come_in_any_whole_numbers(name: str) -> None:
 )  # fmt: skip
 def test_nonsense_is_an_error_of_ours(name: str, idle: Any, point: Any) -> None:
     """Whatever is not a number of trucks or of a demand point is an InputError, which an integrator can catch."""
-    policy = solve(make_problem([2, 1], [2, 1]), name)
+    policy = solve_problem(make_problem([2, 1], [2, 1]), name)
     with pytest.raises(InputError):
         policy.decide(idle, point)
 
@@ -261,4 +261,4 @@ def test_nonsense_is_an_error_of_ours(name: str, idle: Any, point: Any) -> None:
 def test_no_threads_are_refused(threads: int) -> None:
     """Solving on no thread is an InputError."""
     with pytest.raises(InputError, match="expected threads >= 1"):
-        solve(make_problem([1], [1]), threads=threads)
+        solve_problem(make_problem([1], [1]), threads=threads)

@@ -6,7 +6,7 @@ import pytest
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.by_order import OrderPolicy
-from runcard.policy.solve import POLICY_NAMES, evaluate, solve
+from runcard.policy.solve import POLICY_NAMES, evaluate, solve_problem
 
 from ..conftest import GoldenCity
 from ..mdp.reference import Dense
@@ -27,7 +27,7 @@ def test_late_fractions(golden: GoldenCity, problem: DispatchProblem, name: str)
 
     The printed queueing policy has a golden answer too, to 1e-6: tests/policy/test_queueing.py compares it.
     """
-    found = evaluate(solve(problem, name))
+    found = evaluate(solve_problem(problem, name))
     expected = golden.answers["late_fraction"][name]
     assert found.converged
     assert found.late_fraction == pytest.approx(expected, rel=1e-9)
@@ -39,7 +39,7 @@ def test_no_policy_beats_the_optimum(golden: GoldenCity, problem: DispatchProble
     """No policy has a smaller late fraction than the golden optimum; those that improve on closest-first do so here."""
     optimal, first = (golden.answers["late_fraction"][name] for name in ("optimal", "closest-first"))
     for name in POLICY_NAMES:
-        found = evaluate(solve(problem, name))
+        found = evaluate(solve_problem(problem, name))
         assert found.converged
         assert optimal * (1 - 1e-9) <= found.late_fraction <= first * (1 + 1e-9), name
 
@@ -47,7 +47,7 @@ def test_no_policy_beats_the_optimum(golden: GoldenCity, problem: DispatchProble
 @pytest.mark.parametrize("name", ["closest-first", "optimal"])
 def test_certificates(golden: GoldenCity, problem: DispatchProblem, name: str) -> None:
     """Solving gives bounds within 1e-9 of each other that hold the golden late fraction."""
-    certificate = solve(problem, name).certificate
+    certificate = solve_problem(problem, name).certificate
     assert certificate is not None
     assert certificate.converged
     expected = golden.answers["late_fraction"][name]
@@ -57,7 +57,7 @@ def test_certificates(golden: GoldenCity, problem: DispatchProblem, name: str) -
 
 def test_optimal_teams(golden: GoldenCity, problem: DispatchProblem) -> None:
     """With every truck idle, the optimal policy sends the golden team to each node where it is unique."""
-    policy = solve(problem, "optimal")
+    policy = solve_problem(problem, "optimal")
     teams = golden.answers["optimal_team_all_idle"]
     assert teams
     for node, team in teams.items():
@@ -69,7 +69,7 @@ def test_everything_else_by_linear_algebra(problem: DispatchProblem) -> None:
     """Mean response, shares, busy fractions and state probabilities of each policy are those of dense algebra."""
     dense = Dense(problem)
     for name in POLICY_NAMES:
-        policy = solve(problem, name)
+        policy = solve_problem(problem, name)
         if isinstance(policy, OrderPolicy):
             table = dense.order_table(policy.order)
         else:
@@ -88,7 +88,7 @@ def test_everything_else_by_linear_algebra(problem: DispatchProblem) -> None:
 @pytest.mark.parametrize("name", ["closest-first", "optimal", "fixed-card"])
 def test_no_truck_is_worth_less_than_nothing(problem: DispatchProblem, name: str) -> None:
     """In every state, sending one more truck away costs some future late incidents: single prices are positive."""
-    value, dense = solve(problem, name).rule.start, Dense(problem)
+    value, dense = solve_problem(problem, name).rule.start, Dense(problem)
     assert value is not None
     for place, state in enumerate(dense.states):
         for i, idle in enumerate(state):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.mdp.problems import make_problem
+from tests.policy_files import load_policy, save_policy
 
 import runcard
 from runcard.mdp.bound.values import by_station
@@ -24,7 +25,7 @@ def test_it_is_near_the_optimum_at_high_load() -> None:
     """Within half a percent, proven, and less than half as far from it as the mean field."""
     problem = busy_grid()
     late = {
-        name: runcard.evaluate(runcard.solve(problem, name)).late_fraction
+        name: runcard.evaluate(runcard.solve_problem(problem, name)).late_fraction
         for name in (NAME, "one-step-mean-field", "optimal")
     }
     gap, of_mean_field = (late[name] / late["optimal"] - 1.0 for name in (NAME, "one-step-mean-field"))
@@ -39,30 +40,32 @@ def test_it_is_not_later_than_closest_first_where_nearly_all_are_late(
     """What nobody can avoid moves no payment; and where incidents find too few trucks, one band has better values."""
     city = runcard.generate_grid(side=side, num_stations=trucks, load=load, seed=seed, gamma=0.05)
     problem = runcard.dispatch_problem(city, minutes=False)
-    late, closest = (runcard.evaluate(runcard.solve(problem, name)).late_fraction for name in (NAME, "closest-first"))
+    late, closest = (
+        runcard.evaluate(runcard.solve_problem(problem, name)).late_fraction for name in (NAME, "closest-first")
+    )
     assert late < closest
 
 
 def test_a_fleet_smaller_than_what_incidents_need_has_values() -> None:
     """There is no band then: every incident takes all trucks, and the optimum is found."""
     problem = make_problem([1, 1], [3, 1], seed=1, load=0.3)
-    late = [runcard.evaluate(runcard.solve(problem, name)).cost for name in (NAME, "optimal")]
+    late = [runcard.evaluate(runcard.solve_problem(problem, name)).cost for name in (NAME, "optimal")]
     assert late[0] == pytest.approx(late[1])
 
 
 def test_stations_of_several_trucks_and_needs() -> None:
     """Tables by station serve teams of one to three trucks, and come near the optimum."""
     problem = make_problem([2, 1, 3, 1, 2], [1, 2, 3, 2, 1, 2, 2, 3], seed=4, load=0.3)
-    found = runcard.evaluate(runcard.solve(problem, NAME)).late_fraction
-    best = runcard.evaluate(runcard.solve(problem, "optimal")).late_fraction
+    found = runcard.evaluate(runcard.solve_problem(problem, NAME)).late_fraction
+    best = runcard.evaluate(runcard.solve_problem(problem, "optimal")).late_fraction
     assert best <= found <= 1.01 * best
 
 
 def test_it_comes_back_from_its_file(tmp_path: Path) -> None:
     """With its name and its decisions."""
     problem = busy_grid()
-    policy = runcard.solve(problem, NAME)
-    again = runcard.load_policy(runcard.save_policy(policy, tmp_path / "policy"), problem)
+    policy = runcard.solve_problem(problem, NAME)
+    again = load_policy(save_policy(policy, tmp_path / "policy"), problem)
     assert again.name == policy.name == NAME
     idle = problem.trucks.copy()
     idle[::2] = 0

@@ -9,7 +9,7 @@ from runcard.city import Objective, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.solve import POLICY_NAMES, evaluate, solve
+from runcard.policy.solve import POLICY_NAMES, evaluate, solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def problem() -> DispatchProblem:
 def test_another_unit_changes_no_decision(problem: DispatchProblem, name: str) -> None:
     """With minutes that are P(late) once more, their sum is P(late) times 8: the same teams, at 8 times the price."""
     again = with_objective(replace(problem, measures={"minutes": problem.cost}), Objective("late+minutes", 7.0))
-    expected, found = solve(problem, name), solve(again, name)
+    expected, found = solve_problem(problem, name), solve_problem(again, name)
     for counts in np.ndindex(tuple(problem.trucks + 1)):
         idle = np.array(counts)
         for point in range(problem.num_points):
@@ -42,7 +42,7 @@ def test_another_unit_changes_no_decision(problem: DispatchProblem, name: str) -
 def test_a_decision_says_p_late_and_minutes(problem: DispatchProblem, name: str, objective: Objective) -> None:
     """P(late) and minutes of each team are those of the problem, and alternatives come by the cost now + price."""
     other = with_objective(problem, objective)
-    policy = solve(other, name)
+    policy = solve_problem(other, name)
     looks = name not in ("closest-first", "fixed-card")
     for point in range(problem.num_points):
         decision = policy.decide(problem.trucks, point)
@@ -65,7 +65,7 @@ def test_a_decision_says_p_late_and_minutes(problem: DispatchProblem, name: str,
 def test_a_policy_for_minutes_is_sooner(problem: DispatchProblem, name: str) -> None:
     """Policies that look at costs have fewer mean minutes when they minimise them; closest-first does not look."""
     by_late, by_minutes = (
-        evaluate(solve(with_objective(problem, Objective(minimise)), name)) for minimise in ("late", "minutes")
+        evaluate(solve_problem(with_objective(problem, Objective(minimise)), name)) for minimise in ("late", "minutes")
     )
     assert by_late.mean_response_minutes is not None
     if name == "closest-first":

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from runcard.city import City, generate_grid
 from runcard.mdp.from_city import dispatch_problem
-from runcard.policy.solve import POLICY_NAMES, evaluate, solve
+from runcard.policy.solve import POLICY_NAMES, evaluate, solve_problem
 
 
 @st.composite
@@ -31,7 +31,7 @@ def cities(draw: st.DrawFn) -> City:
 
 def late_fraction(city: City, name: str) -> float:
     """The late fraction of a policy, evaluated."""
-    found = evaluate(solve(dispatch_problem(city), name, threads=1), threads=1)
+    found = evaluate(solve_problem(dispatch_problem(city), name, threads=1), threads=1)
     assert found.converged
     return found.late_fraction
 
@@ -55,10 +55,10 @@ def test_relabelling_stations_changes_nothing(city: City, random: Random) -> Non
     turned = replace(city, stations=tuple(city.stations[i] for i in order))
     problem, other = dispatch_problem(city), dispatch_problem(turned)
     same_order = np.array_equal(np.array(order)[other.order], problem.order)
-    optimal = [evaluate(solve(p, "optimal")) for p in (problem, other)]
+    optimal = [evaluate(solve_problem(p, "optimal")) for p in (problem, other)]
     assert optimal[1].late_fraction == pytest.approx(optimal[0].late_fraction, rel=2e-9, abs=1e-14)
     if same_order:
-        first = [evaluate(solve(p, "closest-first")) for p in (problem, other)]
+        first = [evaluate(solve_problem(p, "closest-first")) for p in (problem, other)]
         assert first[1].late_fraction == pytest.approx(first[0].late_fraction, rel=1e-10, abs=1e-14)
         np.testing.assert_allclose(first[1].busy_fractions, first[0].busy_fractions[order], rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(first[1].dispatch_share, first[0].dispatch_share[order], rtol=1e-8, atol=1e-10)
@@ -75,7 +75,7 @@ def test_scaling_time_changes_nothing(city: City, factor: float, name: str) -> N
         links=tuple(replace(link, mean_minutes=link.mean_minutes * factor) for link in city.links),
         demand=tuple(replace(point, incidents_per_day=point.incidents_per_day / factor) for point in city.demand),
     )
-    fast, slow = (evaluate(solve(dispatch_problem(c), name)) for c in (city, slower))
+    fast, slow = (evaluate(solve_problem(dispatch_problem(c), name)) for c in (city, slower))
     assert slow.late_fraction == pytest.approx(fast.late_fraction, rel=1e-8, abs=1e-14)
     if name == "closest-first":  # rounding may turn a near tie of two teams, equally late but not equally fast
         assert fast.mean_response_minutes is not None
@@ -105,7 +105,7 @@ def test_shared_delays_make_the_optimum_later(city: City) -> None:
 def test_what_every_evaluation_must_say(city: City, name: str) -> None:
     """Fractions lie in [0, 1], the trucks sent add up, and the busy trucks are those that Little's law asks for."""
     problem = dispatch_problem(city)
-    found = evaluate(solve(problem, name))
+    found = evaluate(solve_problem(problem, name))
     assert 0.0 <= found.lower <= found.late_fraction <= found.upper <= 1.0
     assert found.dispatch_share.sum() + found.outside_share == pytest.approx(1.0, abs=1e-12)
     assert (found.busy_fractions > -1e-12).all()

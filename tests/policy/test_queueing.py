@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.policy_files import save_policy
 
 from runcard.city.grid import generate_grid
 from runcard.errors import InputError, PolicyFileError, SizeError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.policy_file import save_policy
 from runcard.policy.base import Decision
 from runcard.policy.options import idle_teams, make_decision
 from runcard.policy.queueing import QueueingPolicy, solve_queueing, solve_queueing_printed

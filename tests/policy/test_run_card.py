@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tests.departments import grid_department, random_department
 from tests.mdp.problems import make_problem
 
-from runcard import dispatch_problem, evaluate, generate_grid, solve
+from runcard import dispatch_problem, evaluate, generate_grid, solve_problem
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.problem import DispatchProblem
@@ -67,7 +67,7 @@ def problems() -> list[DispatchProblem]:
 @pytest.mark.parametrize("name", ["optimal", "one-step-mean-field", "closest-first"])
 def test_cards_send_what_the_policy_sends_where_they_were_made(problem: DispatchProblem, name: str) -> None:
     """In the state of each line, no earlier line fits, and the card sends the very team of the policy."""
-    policy = solve(problem, name)
+    policy = solve_problem(problem, name)
     cards = make_run_cards(policy, depth=6)
     assert (cards.lines[:, 0] >= 0).all()
     np.testing.assert_array_equal(cards.states[:, 0], np.tile(problem.trucks, (problem.num_points, 1)))
@@ -91,7 +91,7 @@ def chosen(cards: RunCards, idle: NDArray[np.int64], point: int) -> int:
 def test_each_line_is_for_the_likeliest_state_that_leaves_none(seed: int) -> None:
     """Of all sets of busy trucks that block the lines before, those of the next are the likeliest, each by itself."""
     problem = make_problem([1, 2, 1, 1, 1], [1, 2, 2, 1], load=0.2, seed=seed)
-    cards = make_run_cards(solve(problem, "closest-first"), order=problem.order)
+    cards = make_run_cards(solve_problem(problem, "closest-first"), order=problem.order)
     chance, numbers = IndependentTrucks(problem, problem.order).steady_busy(), 0
     states = [np.array(idle) for idle in np.ndindex(tuple(problem.trucks + 1))]
     likely = [float(np.prod(chance ** (problem.trucks - idle) * (1.0 - chance) ** idle)) for idle in states]
@@ -109,7 +109,7 @@ def test_each_line_is_for_the_likeliest_state_that_leaves_none(seed: int) -> Non
 @pytest.mark.parametrize("problem", problems(), ids=["grid", "one", "two", "three"])
 def test_cards_are_evaluated_as_they_decide(problem: DispatchProblem) -> None:
     """The exact cost of cards is that of a function that follows them, and `decide` follows them, too."""
-    cards = make_run_cards(solve(problem), depth=3)
+    cards = make_run_cards(solve_problem(problem), depth=3)
     by_hand = FunctionPolicy(problem=problem, name="by hand", choose=lambda idle, j, teams: chosen(cards, idle, j))
     found, expected = evaluate(cards), evaluate(by_hand)
     assert found.cost == pytest.approx(expected.cost, rel=1e-8)
@@ -124,7 +124,7 @@ def test_cards_are_evaluated_as_they_decide(problem: DispatchProblem) -> None:
 def test_cards_are_simulated_as_they_are_evaluated(seed: int) -> None:
     """The interval of a simulation, in kernels, holds the exact cost of cards, with several trucks in a station."""
     city = random_department(seed).of_kind("engine")
-    cards = make_run_cards(solve(dispatch_problem(city)), depth=3)
+    cards = make_run_cards(solve_problem(dispatch_problem(city)), depth=3)
     found = simulate_policies(city, [cards], incidents=40_000, seed=5).policies[0]
     interval = found.missed
     assert interval.mean - 2.0 * interval.half <= evaluate(cards).cost <= interval.mean + 2.0 * interval.half
@@ -133,7 +133,7 @@ def test_cards_are_simulated_as_they_are_evaluated(seed: int) -> None:
 def test_decisions_in_bulk_are_those_of_the_card() -> None:
     """A simulation by a table of every decision finds the very same as one that goes down the lines."""
     city = grid_department(side=4, engines=6, ladders=2).of_kind("engine")
-    cards = make_run_cards(solve(dispatch_problem(city)), depth=2)
+    cards = make_run_cards(solve_problem(dispatch_problem(city)), depth=2)
     asked = FunctionPolicy(problem=cards.problem, name="asked", choose=lambda idle, j, teams: chosen(cards, idle, j))
     in_bulk, one_by_one = simulate_policies(city, [cards, asked], incidents=2000, seed=3).policies
     assert in_bulk.missed.mean == one_by_one.missed.mean
@@ -144,7 +144,7 @@ def test_decisions_in_bulk_are_those_of_the_card() -> None:
 def test_lines_that_cover_everything_are_the_policy(seed: int) -> None:
     """With three trucks of which two go, cards of all lines decide as the optimum in every state: nothing is lost."""
     problem = dispatch_problem(generate_grid(side=3, num_stations=3, load=0.3, seed=seed))
-    policy = solve(problem)
+    policy = solve_problem(problem)
     cards = make_run_cards(policy, depth=4)
     for counts in np.ndindex(tuple(problem.trucks + 1)):
         for point in range(problem.num_points):
@@ -156,7 +156,7 @@ def test_lines_that_cover_everything_are_the_policy(seed: int) -> None:
 def test_cards_of_an_order_are_the_order(depth: int) -> None:
     """Cards made from closest-first send what it sends, however many lines they have."""
     problem = problems()[1]
-    closest = solve(problem, "closest-first")
+    closest = solve_problem(problem, "closest-first")
     cost = evaluate(make_run_cards(closest, depth=depth)).cost
     assert cost == pytest.approx(evaluate(closest).cost, rel=1e-9)
 
@@ -164,7 +164,7 @@ def test_cards_of_an_order_are_the_order(depth: int) -> None:
 def test_a_city_short_of_trucks_has_one_line() -> None:
     """Where an incident needs more trucks than there are, the one line sends all of them."""
     problem = dispatch_problem(generate_grid(side=3, num_stations=1, load=0.3, seed=1))
-    cards = make_run_cards(solve(problem), depth=4)
+    cards = make_run_cards(solve_problem(problem), depth=4)
     assert (cards.lines >= 0).sum(axis=1).tolist() == [1] * problem.num_points
     assert cards.decide(problem.trucks, 0).team == ("s0", "outside")
 
@@ -186,7 +186,7 @@ def test_points_that_are_alike_are_found() -> None:
 
 def test_wrong_depths_and_files_are_refused() -> None:
     """A card has 1 to 16 lines, and cards are not a policy file."""
-    policy = solve(problems()[0])
+    policy = solve_problem(problems()[0])
     for depth in (0, 17):
         with pytest.raises(InputError, match="expected cards of 1 to 16 lines"):
             make_run_cards(policy, depth=depth)

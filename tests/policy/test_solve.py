@@ -7,7 +7,7 @@ import pytest
 
 from runcard.errors import InputError
 from runcard.mdp.progress import Progress
-from runcard.policy.solve import LABELS, POLICY_NAMES, RECIPES, check_horizon, solve, solve_named
+from runcard.policy.solve import LABELS, POLICY_NAMES, RECIPES, check_horizon, solve_named, solve_problem
 from runcard.policy.solve_options import SolveOptions
 
 from ..mdp.problems import make_problem
@@ -16,7 +16,9 @@ from ..mdp.problems import make_problem
 def test_the_keywords_of_solve_are_the_options() -> None:
     """Each option has a keyword of the same name and default, and there is no other keyword."""
     keywords = {
-        name: one.default for name, one in inspect.signature(solve).parameters.items() if one.kind is one.KEYWORD_ONLY
+        name: one.default
+        for name, one in inspect.signature(solve_problem).parameters.items()
+        if one.kind is one.KEYWORD_ONLY
     }
     assert keywords == {one.name: one.default for one in fields(SolveOptions)}
 
@@ -32,7 +34,7 @@ def test_every_policy_takes_the_same_options(name: str) -> None:
 def test_progress_hears_bounds_where_there_are_some() -> None:
     """The bounds of the last step are those of the certificate."""
     heard: list[Progress] = []
-    policy = solve(make_problem([1, 2], [2, 1]), progress=heard.append)
+    policy = solve_problem(make_problem([1, 2], [2, 1]), progress=heard.append)
     assert policy.certificate is not None
     assert (heard[-1].lower, heard[-1].upper) == (policy.certificate.lower, policy.certificate.upper)
 
@@ -41,7 +43,7 @@ def test_a_horizon_is_for_a_policy_that_has_one() -> None:
     """It is refused where no policy takes it, with the name of the one that does."""
     check_horizon(["closest-first", "one-step-queueing"])
     with pytest.raises(InputError, match="expected a horizon only for one-step-queueing, got one for optimal"):
-        solve(make_problem([1], [1]), "optimal", horizon_busy_times=2.0)
+        solve_problem(make_problem([1], [1]), "optimal", horizon_busy_times=2.0)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import gamma
 from tests.response.oracles import delta
 
-from runcard import dispatch_problem, evaluate, solve
+from runcard import dispatch_problem, evaluate, solve_problem
 from runcard.city import City, DemandPoint, Driving, Outside, generate_grid, read_city
 from runcard.errors import InputError, SizeError
 from runcard.response.routes import routes_to
@@ -231,7 +231,7 @@ def test_identical_classes_may_be_merged(make_city: Any, policy: str) -> None:
     city = delta(make_city, trucks_per_incident=3, arrivals_per_incident=2, driving=Driving("lognormal", cv=0.8))
     halves = tuple(replace(point, incidents_per_day=point.incidents_per_day / 2.0) for point in city.demand)
     merged, split = (
-        evaluate(solve(dispatch_problem(one), policy)) for one in (city, replace(city, demand=halves + halves))
+        evaluate(solve_problem(dispatch_problem(one), policy)) for one in (city, replace(city, demand=halves + halves))
     )
     assert split.late_fraction == pytest.approx(merged.late_fraction, rel=1e-6)
 

@@ -11,10 +11,8 @@ from tests.departments import grid_department
 from tests.weeks import with_days
 
 from runcard.city import City, generate_grid
-from runcard.outputs.department_file import save_department
-from runcard.outputs.week_file import save_week
-from runcard.policy.department import solve_department
-from runcard.policy.week import solve_week
+from runcard.plan.file import save
+from runcard.plan.plan import solve
 from runcard.service.app import make_app
 from runcard.service.routes import cards
 from runcard.service.settings import ServiceSettings
@@ -38,12 +36,12 @@ def department_city() -> City:
 def policy_folder(department_city: City, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """optimal.policy and cards.policy of one city, plain.policy, week.policy and other.policy of others."""
     folder = tmp_path_factory.mktemp("policies")
-    save_department(solve_department(department_city), folder / "optimal.policy")
-    save_department(solve_department(department_city, "fixed-card"), folder / "cards.policy")
+    save(solve(department_city), folder / "optimal.policy")
+    save(solve(department_city, "fixed-card"), folder / "cards.policy")
     plain = generate_grid(side=3, num_stations=3, load=0.1, seed=1)
-    save_department(solve_department(plain), folder / "plain.policy")
-    save_week(solve_week(with_days(plain), "optimal"), folder / "week.policy")
-    save_department(solve_department(grid_department(side=4, engines=3, ladders=2)), folder / "other.policy")
+    save(solve(plain), folder / "plain.policy")
+    save(solve(with_days(plain), "optimal"), folder / "week.policy")
+    save(solve(grid_department(side=4, engines=3, ladders=2)), folder / "other.policy")
     return folder
 
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runcard.outputs.week_file import load_held
-from runcard.policy.anywhere import HerePolicy
-from runcard.policy.department import Department
+from runcard.plan.anywhere import _Here
+from runcard.plan.file import load
+from runcard.plan.plan import Plan
+from runcard.plan.situation import Situation
 from runcard.service.answers import SLOW_THREADS
 
 ENGINES = ["E01", "E02", "E03", "E04"]
@@ -18,11 +19,9 @@ NODES = [f"n{number}" for number in range(16)]
 
 
 @pytest.fixture(scope="module")
-def department(policy_folder: Any) -> Department:
+def department(policy_folder: Any) -> Plan:
     """The department of the served file, as Python has it."""
-    held = load_held(policy_folder / "optimal.policy")
-    assert isinstance(held, Department)
-    return held
+    return load(policy_folder / "optimal.policy")
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -33,14 +32,14 @@ def department(policy_folder: Any) -> Department:
     by_idle=st.booleans(),
 )
 def test_an_answer_is_that_of_the_library(
-    client: Any, department: Department, idle: set[str], node: str, of_type: str, by_idle: bool
+    client: Any, department: Plan, idle: set[str], node: str, of_type: str, by_idle: bool
 ) -> None:
-    """Units, chances and prices are those of `Department.decide`, whether idle or busy units are named."""
+    """Units, chances and prices are those of `Plan.decide`, whether idle or busy units are named."""
     listed = {"idle": sorted(idle)} if by_idle else {"busy": sorted(set(UNITS) - idle)}
     response = client.post("/v1/decisions", json={"area": node, "type": of_type, **listed})
     assert response.status_code == 200, response.text
     answer = response.json()
-    expected = department.decide(idle, node, of_type)
+    expected = department.decide(Situation(at=node, type=of_type, idle=idle))
     assert answer["team"] == list(expected.units)
     assert (answer["answered_by"], answer["fallback"]) == ("optimal", False)
     for one, kind in zip(answer["kinds"], expected.kinds, strict=True):
@@ -61,9 +60,9 @@ def test_an_answer_is_that_of_the_library(
     moved=st.dictionaries(st.sampled_from(UNITS), st.sampled_from(NODES), max_size=3),
 )
 def test_units_on_the_road_are_those_of_the_library(
-    client: Any, department: Department, idle: set[str], node: str, of_type: str, moved: dict[str, str]
+    client: Any, department: Plan, idle: set[str], node: str, of_type: str, moved: dict[str, str]
 ) -> None:
-    """With units free anywhere, on the board or in the request, the answer is that of `Department.decide`."""
+    """With units free anywhere, on the board or in the request, the answer is that of `Plan.decide`."""
     moved = {unit: where for unit, where in moved.items() if unit in idle}
     for unit in UNITS:
         assert client.put(f"/v1/units/{unit}", json={"status": "idle"}).status_code == 200
@@ -73,7 +72,7 @@ def test_units_on_the_road_are_those_of_the_library(
         state = {"status": "idle" if unit in idle else "busy"} | ({"node": moved[unit]} if unit in moved else {})
         assert client.put(f"/v1/units/{unit}", json=state).status_code == 200
     answers.append(client.post("/v1/decisions", json={"node": node, "type": of_type}).json())
-    expected = department.decide(idle, node, of_type, moved=moved)
+    expected = department.decide(Situation(at=node, type=of_type, idle=idle, moved=moved))
     for answer in answers:
         assert answer["team"] == list(expected.units)
         assert [one["p_late"] for one in answer["kinds"]] == [one.decision.p_late for one in expected.kinds]
@@ -83,16 +82,16 @@ def test_units_on_the_road_are_those_of_the_library(
 
 def test_minutes_that_take_too_long_are_left_out(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The decision of the policy stands when only its minutes are late: the fallback is not asked."""
-    wait = threading.Event()
+    wait, arrivals_of = threading.Event(), _Here._arrivals_of
 
-    def late(policy: HerePolicy, decision: Any) -> Any:
+    def late(here: _Here, *asked: Any) -> Any:
         wait.wait(20.0)
-        return policy.problem
+        return arrivals_of(here, *asked)
 
     asked = {"area": "n6", "type": "fire", "busy": [], "moved": {"E02": {"node": "n7"}}}
     client = serve(limit_ms=1_000.0)
     before = client.post("/v1/decisions", json=asked).json()
-    monkeypatch.setattr(HerePolicy, "arrivals_of", late)
+    monkeypatch.setattr(_Here, "_arrivals_of", late)
     answer = client.post("/v1/decisions", json=asked).json()
     wait.set()
     assert (answer["team"], answer["fallback"]) == (before["team"], False)
@@ -102,13 +101,13 @@ def test_minutes_that_take_too_long_are_left_out(serve: Any, monkeypatch: pytest
 
 def test_minutes_are_left_out_while_others_wait(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who goes to an address comes before when they are there: with more waiting than threads none are computed."""
-    computed: list[str] = []
+    computed, arrivals_of = list[str](), _Here._arrivals_of
 
-    def noted(policy: HerePolicy, decision: Any) -> Any:
-        computed.append(policy.name)
-        return policy.problem
+    def noted(here: _Here, *asked: Any) -> Any:
+        computed.append(here.fleet.name)
+        return arrivals_of(here, *asked)
 
-    monkeypatch.setattr(HerePolicy, "arrivals_of", noted)
+    monkeypatch.setattr(_Here, "_arrivals_of", noted)
     asked = {"area": "n6", "type": "fire", "busy": [], "moved": {"E02": {"node": "n7"}}}
     before = client.post("/v1/decisions", json=asked).json()
     answerer, num_computed = client.app.state.parts.answerer, len(computed)
@@ -135,7 +134,7 @@ def test_the_record_is_the_answer_with_its_request(client: Any) -> None:
     where=st.sampled_from([{"area": "n5"}, {"x": 1.1, "y": 2.2}]),
 )
 def test_an_answer_can_be_found_again_from_its_record_alone(
-    client: Any, department: Department, states: list[str], who: dict[str, Any], where: dict[str, Any]
+    client: Any, department: Plan, states: list[str], who: dict[str, Any], where: dict[str, Any]
 ) -> None:
     """Whether board or request said who was free and where, the record has it: the library decides the same from it."""
     for unit, state in zip(UNITS, states, strict=True):
@@ -148,7 +147,7 @@ def test_an_answer_can_be_found_again_from_its_record_alone(
     asked = record["request"]
     place = asked.get("area") or (asked["x"], asked["y"])
     moved = {unit: at["node"] for unit, at in record["moved"].items()}
-    found = department.decide(set(record["idle"]), place, record["type"], moved=moved)
+    found = department.decide(Situation(at=place, type=record["type"], idle=set(record["idle"]), moved=moved))
     assert record["team"] == list(found.units)
     assert [one["p_late"] for one in record["kinds"]] == [one.decision.p_late for one in found.kinds]
     assert [one["price"] for one in record["kinds"]] == [one.decision.price for one in found.kinds]

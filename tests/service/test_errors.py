@@ -11,8 +11,8 @@ from tests.service.conftest import service
 
 from runcard.city import City, Link, Node
 from runcard.errors import AuditError, NotConvergedError, RuncardError
-from runcard.outputs.department_file import save_department
-from runcard.policy.department import solve_department
+from runcard.plan.file import save
+from runcard.plan.plan import solve
 from runcard.service.desk import Desk
 from runcard.service.memory_audit import MemoryAudit
 
@@ -77,7 +77,7 @@ def test_a_node_that_is_no_demand_point_is_called_a_node(serve: Any, tmp_path: P
     roads = (("n0", "4021550367"), ("n1", "4025717677"))
     links = [Link(f"road to {end}", start, end, False, 1.0) for start, end in roads]
     city = replace(department_city, nodes=tuple(nodes), links=(*department_city.links, *links))
-    path = save_department(solve_department(city, "closest-first"), tmp_path / "a.policy")
+    path = save(solve(city, "closest-first"), tmp_path / "a.policy")
     client = serve(str(path), limit_ms=5000.0)
 
     def detail(**place: str) -> str:
@@ -93,7 +93,7 @@ def test_places_outside_the_city_are_refused(serve: Any, tmp_path: Any, departme
     """Coordinates far from every road, or exchanged, are 422, of the incident and of units."""
     from tests.cli.test_decide_anywhere import in_degrees
 
-    path = save_department(solve_department(in_degrees(department_city), "closest-first"), tmp_path / "a.policy")
+    path = save(solve(in_degrees(department_city), "closest-first"), tmp_path / "a.policy")
     client = serve(str(path))
     near = {"x": -122.41887, "y": 37.7709}
     assert client.post("/v1/decisions", json={"type": "fire", **near}).status_code == 200

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.by_cards import by_cards
 from tests.service.conftest import service
 
 from runcard.city import City, Unit
 from runcard.errors import InputError
-from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
-from runcard.outputs.department_file import save_department
-from runcard.outputs.week_file import load_held
-from runcard.policy.department import Department, solve_department
+from runcard.plan.file import load, save
+from runcard.plan.plan import solve
 from runcard.service.answers import Answerer
 
 ASKED = {"area": "n5", "type": "fire", "busy": ["E01"], "moved": {"E02": {"node": "n6"}}}
@@ -61,8 +60,7 @@ def test_the_fallback_answers_in_time_and_says_so(serve: Any, stuck: threading.E
     closest = client.post("/v1/decisions", json={**ASKED, "moved": {}, "policy": "closest-first", "busy": ["E01"]})
     stuck.set()
     assert answer["team"] == closest.json()["team"]
-    held = load_held(policy_folder / "optimal.policy")
-    assert isinstance(held, Department)
+    held = load(policy_folder / "optimal.policy")
     for one in answer["kinds"]:
         fleet = held.fleet(one["kind"])
         point = fleet.point("n5", "fire")
@@ -178,7 +176,7 @@ def test_another_fallback_can_be_named(
     """A fixed-card policy, or the CSV of run cards, answers instead, as it would on its own, with its own version."""
     path = policy_folder / "cards.policy"
     if kind == "cards":
-        path = write_cards_csv(make_book(load_held(policy_folder / "optimal.policy")), tmp_path / "cards.csv")
+        path = write_cards_csv(make_book(load(policy_folder / "optimal.policy")), tmp_path / "cards.csv")
     client = serve(limit_ms=20.0, fallback=path)
     answer = client.post("/v1/decisions", json=ASKED).json()
     stuck.set()
@@ -198,8 +196,8 @@ def test_cards_answer_for_the_kinds_that_they_have(
     """A boat that no incident needs does not keep the cards from answering; cards without ladders never do at fires."""
     boat = Unit("B01", department_city.stations[0].station_id, "boat")
     path = tmp_path / "optimal.policy"
-    save_department(solve_department(replace(department_city, units=(*department_city.units, boat))), path)
-    book = make_book(load_held(path))
+    save(solve(replace(department_city, units=(*department_city.units, boat))), path)
+    book = make_book(load(path))
     every = write_cards_csv(book, tmp_path / "every.csv")
     engines = write_cards_csv(
         replace(book, cards=tuple(one for one in book.cards if one.kind == "engine")), tmp_path / "engines.csv"
@@ -220,7 +218,7 @@ def test_cards_of_periods_answer_by_that_of_the_incident(
     serve: Any, policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By day the card of the day, at night that of the night, which sends another team."""
-    cards = write_cards_csv(make_book(load_held(policy_folder / "week.policy")), tmp_path / "cards.csv")
+    cards = write_cards_csv(make_book(load(policy_folder / "week.policy")), tmp_path / "cards.csv")
 
     def fail(self: Answerer, asked: Any) -> Any:
         raise ZeroDivisionError
@@ -231,7 +229,7 @@ def test_cards_of_periods_answer_by_that_of_the_incident(
         answer = client.post("/v1/decisions", json={"area": "n5", "time": f"2026-11-16T{hour:02}:00Z"}).json()
         assert (answer["policy"]["period"], answer["answered_by"]) == (period, "run-card")
         teams[period] = tuple(answer["team"])
-        assert teams[period] == decide_by_cards(read_cards(cards), "n5", idle="s0,s1,s2", hour=hour).kinds[0].units
+        assert teams[period] == by_cards(read_cards(cards), "n5", idle="s0,s1,s2", hour=hour).kinds[0].units
     assert teams["day"] != teams["night"]
 
 

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.service_server import free_port
 
 from runcard.city import demo_city, write_city
-from runcard.outputs.department_file import save_department
-from runcard.policy.department import solve_department
+from runcard.plan.file import save
+from runcard.plan.plan import solve
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "dispatch-centre.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -55,7 +55,7 @@ def commands() -> str:
 def test_every_command_of_the_guide_works(tmp_path: Path) -> None:
     """Each server of the guide starts, and each curl gets what it asks for: no error, in the order of the page."""
     write_city(demo_city(), tmp_path / "town" / "city")
-    save_department(solve_department(demo_city(), "closest-first"), tmp_path / "town.policy")
+    save(solve(demo_city(), "closest-first"), tmp_path / "town.policy")
     port, text = str(free_port()), commands()
     assert text.count("curl ") > 10
     script = (PREPARED + text).replace("localhost:8000", f"localhost:{port}").replace("PORT", port)

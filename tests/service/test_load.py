@@ -14,7 +14,8 @@ from tests.postgres import postgres_server, postgres_url  # noqa: F401, fixtures
 from tests.service.conftest import PATIENT_MS
 
 from runcard.city import City
-from runcard.outputs.department_file import load_department
+from runcard.plan.file import load
+from runcard.plan.situation import Situation
 from runcard.service.audit import open_audit
 
 PER_SECOND = 150.0
@@ -46,9 +47,12 @@ def as_requests(asked: list[dict[str, Any]]) -> list[bytes]:
 
 def units_by(path: Path, asked: list[dict[str, Any]]) -> list[list[str]]:
     """The units that the policy of a file sends to each."""
-    department = load_department(path)
+    department = load(path)
     free = frozenset(department.unit_ids)
-    return [list(department.decide(free - set(one["busy"]), one["area"], one["type"]).units) for one in asked]
+    return [
+        list(department.decide(Situation(at=one["area"], type=one["type"], idle=free - set(one["busy"]))).units)
+        for one in asked
+    ]
 
 
 def test_a_policy_swap_under_load_drops_and_mixes_up_nothing(

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from runcard.city import DemandPoint, Station, generate_grid
-from runcard.outputs.department_file import save_department
-from runcard.outputs.week_file import load_held
-from runcard.policy.department import Department, solve_department
-from runcard.policy.week import Week
+from runcard.plan.file import load, save
+from runcard.plan.plan import solve
+from runcard.plan.situation import Situation
 from runcard.service.answers import Answerer
 
 
@@ -19,15 +18,14 @@ from runcard.service.answers import Answerer
 def test_any_node_and_units_on_the_road_are_those_of_the_library(
     serve: Any, policy_folder: Path, moved: dict[str, str]
 ) -> None:
-    """Units, chances and prices for any node are those of `Department.decide` with the same units elsewhere."""
-    held = load_held(policy_folder / "optimal.policy")
-    assert isinstance(held, Department)
+    """Units, chances and prices for any node are those of `Plan.decide` with the same units elsewhere."""
+    held = load(policy_folder / "optimal.policy")
     client = serve()
     idle = [unit for unit in held.unit_ids if unit != "E01"]
     places = {unit: {"node": node} for unit, node in moved.items()}
     for node in ("n3", "n12"):
         answer = client.post("/v1/decisions", json={"node": node, "type": "fire", "idle": idle, "moved": places}).json()
-        expected = held.decide(set(idle), node, "fire", moved=moved)
+        expected = held.decide(Situation(at=node, type="fire", idle=set(idle), moved=moved))
         assert answer["team"] == list(expected.units)
         assert [one["p_late"] for one in answer["kinds"]] == [one.decision.p_late for one in expected.kinds]
         assert answer["fallback"] is False
@@ -35,11 +33,10 @@ def test_any_node_and_units_on_the_road_are_those_of_the_library(
 
 def test_a_city_without_a_roster(serve: Any, policy_folder: Path) -> None:
     """Trucks have the names of their stations, the chance is that of the target, and there are no types."""
-    held = load_held(policy_folder / "plain.policy")
-    assert isinstance(held, Department)
+    held = load(policy_folder / "plain.policy")
     client = serve("plain.policy")
     answer = client.post("/v1/decisions", json={"area": "n4", "busy": ["s0"]}).json()
-    (one,) = held.decide(["s1", "s2"], "n4").kinds
+    (one,) = held.decide(Situation(at="n4", idle=["s1", "s2"])).kinds
     assert (answer["team"], answer["type"]) == (list(one.units), "")
     (kind,) = answer["kinds"]
     (standard,) = kind["standards"]
@@ -49,7 +46,7 @@ def test_a_city_without_a_roster(serve: Any, policy_folder: Path) -> None:
     assert (by_place["team"], by_place["node"]) == (answer["team"], "n4")
     assert client.post("/v1/decisions", json={"area": "n4", "type": "fire"}).status_code == 422
     elsewhere = client.post("/v1/decisions", json={"area": "n8", "moved": {"s1": {"node": "n8"}}}).json()
-    (moved,) = held.decide(["s0", "s1", "s2"], "n8", moved={"s1": "n8"}).kinds
+    (moved,) = held.decide(Situation(at="n8", idle=["s0", "s1", "s2"], moved={"s1": "n8"})).kinds
     assert elsewhere["team"] == [name.partition("@")[0] for name in moved.units]
     assert (elsewhere["p_late"], elsewhere["price"]) == (moved.decision.p_late, moved.decision.price)
 
@@ -63,7 +60,7 @@ def test_several_trucks_of_a_station_and_classes_of_incidents(serve: Any, tmp_pa
         stations=(Station(first.station_id, first.node_id, 2), *others),
         demand=(*plain.demand, DemandPoint("n4", 1.0, trucks=1, target_minutes=7.5)),
     )
-    client = serve(str(save_department(solve_department(city), tmp_path / "two.policy")))
+    client = serve(str(save(solve(city), tmp_path / "two.policy")))
     units = {one["unit"] for one in client.get("/v1/board").json()["units"]}
     assert units == {"s0-1", "s0-2", "s1", "s2"}
     missing = client.post("/v1/decisions", json={"area": "n4"})
@@ -79,8 +76,7 @@ def test_several_trucks_of_a_station_and_classes_of_incidents(serve: Any, tmp_pa
 
 def test_the_period_is_named_or_told_by_the_clock(serve: Any, policy_folder: Path) -> None:
     """A week answers by the policy of the period: the one named, that of a time in the city's zone, or that of now."""
-    held = load_held(policy_folder / "week.policy")
-    assert isinstance(held, Week)
+    held = load(policy_folder / "week.policy")
     client = serve("week.policy", time_zone="America/Los_Angeles")
 
     def ask(**more: str) -> Any:
@@ -88,7 +84,7 @@ def test_the_period_is_named_or_told_by_the_clock(serve: Any, policy_folder: Pat
 
     for name in ("day", "night"):
         answer = ask(period=name)
-        (one,) = held.department(name).decide(["s0", "s1", "s2"], "n4").kinds
+        (one,) = held.in_period(name).decide(Situation(at="n4", idle=["s0", "s1", "s2"])).kinds
         assert (answer["policy"]["period"], answer["price"]) == (name, one.decision.price)
     assert ask(time="2026-11-16T14:00")["policy"]["period"] == "day"
     assert ask(time="2026-11-16T14:00Z")["policy"]["period"] == "night"  # 6 in the morning there

@@ -12,10 +12,10 @@ from tests.service.conftest import end
 
 from runcard.city import City
 from runcard.errors import InputError, PolicyFileError
-from runcard.outputs.department_file import save_department
-from runcard.policy.department import solve_department
+from runcard.plan.file import save
+from runcard.plan.plan import solve
 from runcard.service.desk import Desk
-from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy, units_of
+from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy
 
 ASKED = {"area": "n5", "type": "fire", "busy": ["E01"]}
 
@@ -183,14 +183,14 @@ def test_each_part_of_the_city_is_compared(
         city = replace(city, stations=(replace(city.stations[0], node_id="n15"), *city.stations[1:]))
     else:
         city = replace(city, demand=city.demand[1:])
-    path = save_department(solve_department(city, "closest-first"), tmp_path / "near.policy")
+    path = save(solve(city, "closest-first"), tmp_path / "near.policy")
     with pytest.raises(PolicyFileError, match=f"got other {what}"):
         store.check(load_policy(path, name="near"))
 
 
 def test_trucks_without_a_roster_have_names(policy_folder: Path) -> None:
     """In a city without a roster the units are called after their stations."""
-    assert [unit.unit_id for unit in units_of(load_policy(policy_folder / "plain.policy"))] == ["s0", "s1", "s2"]
+    assert [unit.unit_id for unit in load_policy(policy_folder / "plain.policy").plan.units] == ["s0", "s1", "s2"]
 
 
 def test_only_closest_first_is_called_so(client: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from runcard.errors import AuditError
 from runcard.outputs.cards.book import make_book
-from runcard.outputs.week_file import load_held
+from runcard.plan.file import load
 from runcard.service.documents import (
     DecisionAnswer,
     DecisionRecord,
@@ -89,7 +89,7 @@ def test_no_answer_without_a_record(serve: Any) -> None:
 
 def test_cards_are_those_of_the_book(client: Any, policy_folder: Path) -> None:
     """The cards of an area are those that `runcard cards` writes; a type and a kind narrow them down."""
-    book = make_book(load_held(policy_folder / "optimal.policy"))
+    book = make_book(load(policy_folder / "optimal.policy"))
     expected = [card for card in book.cards if card.area == "n5"]
     found = client.get("/v1/cards/n5").json()["cards"]
     assert [(one["type"], one["kind"]) for one in found] == [(card.type, card.kind) for card in expected]

@@ -9,8 +9,8 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 
 from runcard.city import demo_city
-from runcard.outputs.department_file import save_department
-from runcard.policy.department import solve_department
+from runcard.plan.file import save
+from runcard.plan.plan import solve
 from runcard.service.app import make_app
 from runcard.service.settings import ServiceSettings
 
@@ -27,7 +27,7 @@ NOT_CHECKED = (
 def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The service of the built-in town, open."""
     policy = tmp_path_factory.mktemp("schema") / "town.policy"
-    save_department(solve_department(demo_city(), "closest-first"), policy)
+    save(solve(demo_city(), "closest-first"), policy)
     return make_app(ServiceSettings(files=(policy,), requests_per_second=1e6))
 
 

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 import runcard
 from runcard.city import City, DemandPoint, Driving, Link, Node, Station
 from runcard.city.model import Standard, Unit
+from runcard.plan.fleet import Fleet, fleet_of
+from runcard.plan.plan import Plan
 from runcard.policy.base import Policy
-from runcard.simulate.department import simulate_department
-from runcard.simulate.engine import simulate_policies
+from runcard.simulate.department import simulate_plans
+from runcard.simulate.engine import simulate_fleets
 from runcard.simulate.result import SimulatedPolicy, interval_of
 from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
@@ -34,7 +36,7 @@ def small_city(seed: int = 1, **given: Any) -> City:
 def policies_of(city: City, names: Sequence[str] = ("closest-first",)) -> list[Policy]:
     """Policies for a city, by their names."""
     problem = runcard.dispatch_problem(city)
-    return [runcard.solve(problem, name, threads=1) for name in names]
+    return [runcard.solve_problem(problem, name, threads=1) for name in names]
 
 
 STANDARDS = (
@@ -66,7 +68,12 @@ def department_of(seed: int = 1, **given: Any) -> City:
 def department_policies(city: City, names: Sequence[str] = ("closest-first",)) -> list[dict[str, Policy]]:
     """Policies for every kind of a city, by their names."""
     problems = {kind: runcard.dispatch_problem(city, kind=kind) for kind in city.kinds}
-    return [{kind: runcard.solve(one, name, threads=1) for kind, one in problems.items()} for name in names]
+    return [{kind: runcard.solve_problem(one, name, threads=1) for kind, one in problems.items()} for name in names]
+
+
+def plan_by_kind(policies: Mapping[str, Policy]) -> Plan:
+    """The plan of policies by kind."""
+    return Plan(fleets=tuple(fleet_of(policy, kind=kind) for kind, policy in policies.items()))
 
 
 def department_records(
@@ -87,7 +94,7 @@ def department_records(
         assert (records["kind"] == city.kinds.index(kind)).all()
         kept[number][kind] = records.copy()
 
-    simulate_department(city, [policy], scenario, incidents=incidents, seed=seed, threads=1, keep_records=keep)
+    simulate_plans(city, [plan_by_kind(policy)], scenario, incidents=incidents, seed=seed, threads=1, keep_records=keep)
     return kept
 
 
@@ -99,7 +106,12 @@ def scenario_of(folder: Path, text: str) -> Scenario:
 
 
 def records_of(
-    city: City, policies: Sequence[Policy], scenario: Scenario | str = "paper", *, incidents: int, **options: Any
+    city: City,
+    policies: Sequence[Policy | Fleet],
+    scenario: Scenario | str = "paper",
+    *,
+    incidents: int,
+    **options: Any,
 ) -> dict[str, NDArray[np.void]]:
     """The records of each policy, all batches in one array."""
     found: dict[str, list[NDArray[np.void]]] = {policy.name: [] for policy in policies}
@@ -108,7 +120,8 @@ def records_of(
         assert len(found[name]) == number
         found[name].append(records.copy())
 
-    simulate_policies(city, policies, scenario, incidents=incidents, keep_records=keep, **{"threads": 1} | options)
+    fleets = [policy if isinstance(policy, Fleet) else fleet_of(policy) for policy in policies]
+    simulate_fleets(city, fleets, scenario, incidents=incidents, keep_records=keep, **{"threads": 1} | options)
     return {name: np.concatenate(parts) for name, parts in found.items()}
 
 

@@ -17,7 +17,7 @@ from runcard.errors import InputError
 from runcard.mdp.problem import standard_measure
 from runcard.policy.base import Policy
 from runcard.simulate import engine
-from runcard.simulate.department import DepartmentSimulation, simulate_department
+from runcard.simulate.department import DepartmentSimulation, simulate_plans
 from runcard.simulate.engine import SimulationProgress, batch_key, possible_scenarios, simulate_policies
 from runcard.simulate.model import build_model
 from runcard.simulate.result import Batch, SimulatedPolicy, ratio_interval
@@ -28,6 +28,7 @@ from .cases import (
     department_policies,
     department_records,
     holds,
+    plan_by_kind,
     policies_of,
     scenario_of,
     small_city,
@@ -41,7 +42,7 @@ KINDS = ("engine", "ladder")
 def simulated(city: City, *names: str, **given: object) -> DepartmentSimulation:
     """A department under some policies; closest-first and 64,000 incidents, if nothing else is said."""
     policies = department_policies(city, names or ("closest-first",))
-    return simulate_department(city, policies, **{"incidents": 64_000, "threads": 1} | given)  # type: ignore[arg-type]
+    return simulate_plans(city, [*map(plan_by_kind, policies)], **{"incidents": 64_000, "threads": 1} | given)  # type: ignore[arg-type]
 
 
 def exact_parts(city: City, policy: Mapping[str, Policy]) -> dict[Standard, float]:
@@ -63,7 +64,7 @@ def test_every_standard_is_missed_as_often_as_the_exact_solver_says(name: str) -
     """With two kinds and three types, each standard, each kind and the weighted sum have their exact means."""
     city = department_of()
     (policy,) = department_policies(city, [name])
-    found = simulate_department(city, [policy], incidents=200_000, threads=1)
+    found = simulate_plans(city, [plan_by_kind(policy)], incidents=200_000, threads=1)
     exact, rates = exact_parts(city, policy), dict.fromkeys(city.standards, 0.0)
     assert [standard for standard, _ in found.standards(0)] == list(city.standards)
     for kind in KINDS:
@@ -431,7 +432,7 @@ def test_differences_are_over_all_kinds() -> None:
     city = department_of()
     policies = department_policies(city, ["closest-first", "optimal"])
     mixed = {"engine": policies[1]["engine"], "ladder": policies[0]["ladder"]}
-    found = simulate_department(city, [*policies, mixed], incidents=64_000, threads=1)
+    found = simulate_plans(city, [*map(plan_by_kind, [*policies, mixed])], incidents=64_000, threads=1)
     assert found.names == ("closest-first", "optimal", "optimal and closest-first")
     missed = [found.missed(number) for number in range(3)]
     assert found.fewer_missed(1).mean == pytest.approx(missed[0].mean - missed[1].mean)
@@ -454,7 +455,7 @@ def test_threads_and_asking_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     city = department_of()
     one = simulated(city, "closest-first", "optimal", incidents=640)
     two = simulated(city, "closest-first", "optimal", incidents=640, threads=2)
-    monkeypatch.setattr(engine, "array_rule", lambda policy, decisions: None)
+    monkeypatch.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
     asked = simulated(city, "closest-first", "optimal", incidents=640)
     for kind in KINDS:
         for number in range(2):
@@ -491,23 +492,23 @@ def test_policies_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError) as caught:
         simulate_policies(city, [policy["engine"]], incidents=10)
     assert str(caught.value) == (
-        f"{name}: expected a city with one kind of units, got engine, ladder; "
-        "simulate_department takes a policy for each"
+        f"{name}: expected a city with one kind of units, got engine, ladder; simulate_plans takes plans for all of "
+        "them"
     )
     for given, words in (({"engine": policy["engine"]}, "engine"), ({}, "none")):
         with pytest.raises(InputError) as caught:
-            simulate_department(city, [policy, given], incidents=10)
+            simulate_plans(city, [plan_by_kind(policy), plan_by_kind(given)], incidents=10)
         assert str(caught.value) == (
-            f"policy 2: expected a policy for each kind that incidents of {name} need (engine, ladder), got {words}"
+            f"plan 2: expected a policy for each kind that incidents of {name} need (engine, ladder), got {words}"
         )
     with pytest.raises(InputError, match="expected what was made for the stations and demand points"):
-        simulate_department(city, [{"engine": policy["ladder"], "ladder": policy["engine"]}], incidents=10)
+        simulate_plans(city, [plan_by_kind({"engine": policy["ladder"], "ladder": policy["engine"]})], incidents=10)
     other = department_of(shared_delay=0.25)
     with pytest.raises(InputError, match=r"closest-first: expected what was made for .* as it is now"):
-        simulate_department(other, [policy], incidents=10)
-    assert simulate_department(other, [policy], incidents=10, other_city=True).num_incidents == 10
+        simulate_plans(other, [plan_by_kind(policy)], incidents=10)
+    assert simulate_plans(other, [plan_by_kind(policy)], incidents=10, other_city=True).num_incidents == 10
     with pytest.raises(InputError, match="expected at least one policy"):
-        simulate_department(city, [], incidents=10)
+        simulate_plans(city, [], incidents=10)
 
 
 def test_a_shift_of_one_kind_is_simulated_in_whole_weeks() -> None:
@@ -521,11 +522,11 @@ def test_a_shift_of_one_kind_is_simulated_in_whole_weeks() -> None:
 
 
 def test_a_department_is_simulated_as_its_policies_are() -> None:
-    """A solved department stands for the policies of its kinds; what is neither is refused in a sentence."""
+    """A solved plan stands for the policies of its kinds."""
     city = grid_department(side=4, engines=4, ladders=2)
-    solved = runcard.solve_department(city, "closest-first")
+    solved = runcard.solve(city, "closest-first")
     policies = {fleet.kind: fleet.policy for fleet in solved.fleets}
-    one, other = (simulate_department(city, [given], incidents=2000, threads=1) for given in (solved, policies))
+    one, other = (
+        simulate_plans(city, [given], incidents=2000, threads=1) for given in (solved, plan_by_kind(policies))
+    )
     assert one.missed(0) == other.missed(0)
-    with pytest.raises(InputError, match="policy 1: expected a department, or a policy for each kind, got 'CF'"):
-        simulate_department(city, ["CF"])  # type: ignore[list-item]

@@ -15,15 +15,15 @@ from tests.weeks import with_days
 import runcard
 from runcard.city import City, Objective
 from runcard.errors import InputError
+from runcard.plan.plan import solve
 from runcard.policy.ahead_bulk import AheadRule
 from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
-from runcard.policy.week import solve_week
-from runcard.simulate import engine
+from runcard.simulate import engine, rules
 from runcard.simulate.engine import SimulationProgress, simulate_policies
 from runcard.simulate.result import Batch, SimulatedPolicy
 from runcard.simulate.rules import ArrayRule, HourlyAhead
-from runcard.simulate.scenario import Scenario
+from runcard.simulate.scenario import Scenario, read_scenario
 
 from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city, street
 from .reference_simpy import Decide, Department
@@ -282,7 +282,7 @@ def test_scenarios_that_a_city_does_not_allow_are_told_apart() -> None:
     """Each scenario is possible, or has a reason why not, and both keep their order."""
     city = street([1.0, 2.0], [0], [2], incidents_per_day=12.0, trucks_per_incident=1)
     one_way = replace(city, links=tuple(replace(link, directed=True) for link in city.links))
-    scenarios = [runcard.read_scenario(name) for name in ("paper", "redirect", "evening")]
+    scenarios = [read_scenario(name) for name in ("paper", "redirect", "evening")]
     assert engine.possible_scenarios(city, scenarios) == (scenarios, [])
     possible, others = engine.possible_scenarios(one_way, scenarios)
     assert [one.name for one in possible] == ["paper", "evening"]
@@ -333,7 +333,7 @@ def test_a_policy_that_is_asked_decides_the_same(monkeypatch: pytest.MonkeyPatch
     city = small_city(trucks_per_station=2, num_stations=3, load=0.5)
     policies = policies_of(city, POLICIES)
     compiled = records_of(city, policies, incidents=320)
-    monkeypatch.setattr(engine, "array_rule", lambda policy, decisions: None)
+    monkeypatch.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
     for name, records in records_of(city, policies, incidents=320).items():
         # A team is the same in any order.
         for given in (records, compiled[name]):
@@ -347,16 +347,16 @@ def test_a_policy_is_asked_or_has_a_table_as_it_is_quicker(name: str, monkeypatc
     city = runcard.generate_grid(side=4, num_stations=12, load=0.3, seed=2)
     problem = runcard.dispatch_problem(city, minutes=False)
     found = []
-    policy = runcard.solve(problem, name, threads=1)
-    assert not isinstance(engine.array_rule(policy, 100.0), ArrayRule)
+    policy = runcard.solve_problem(problem, name, threads=1)
+    assert not isinstance(rules.array_rule(policy, 100.0), ArrayRule)
     with monkeypatch.context() as patched:
         patched.setattr(type(policy), "states_per_decision", 0)
         found.append(records_of(city, [policy], incidents=64)[name])
     assert "rule" not in vars(policy)
-    assert isinstance(engine.array_rule(policy, 1e6), ArrayRule)
+    assert isinstance(rules.array_rule(policy, 1e6), ArrayRule)
     found.append(records_of(city, [policy], incidents=64)[name])
     # What is known is used, however few decisions there are.
-    assert isinstance(engine.array_rule(policy, 1.0), ArrayRule)
+    assert isinstance(rules.array_rule(policy, 1.0), ArrayRule)
     for records in found:
         records["stations"].sort(axis=1)
     assert np.array_equal(*found)
@@ -368,7 +368,7 @@ def test_policies_are_made_ready_for_all_scenarios() -> None:
     problem = runcard.dispatch_problem(city, minutes=False)
     heard: list[str] = []
     for times, known in ((1, False), (100, True)):
-        policies = [runcard.solve(problem, one, threads=1) for one in ("closest-first", "one-step-mean-field")]
+        policies = [runcard.solve_problem(problem, one, threads=1) for one in ("closest-first", "one-step-mean-field")]
         engine.prepare_policies(city, policies, incidents=1, times=times, begin=heard.append)
         assert ("rule" in vars(policies[1])) == known
     assert heard[:2] == ["closest-first in every state", "one-step-mean-field in every state"]
@@ -403,9 +403,9 @@ def test_a_policy_without_a_table_is_asked(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(engine, "NUM_BATCHES", 4)
     city = runcard.generate_grid(side=6, num_stations=30, load=0.2, gamma=0.2, seed=3)
     problem = runcard.dispatch_problem(city)
-    policies = [runcard.solve(problem, name, threads=1) for name in ("closest-first", "one-step-queueing")]
-    assert engine.array_rule(policies[0]) is not None
-    assert engine.array_rule(policies[1]) is None
+    policies = [runcard.solve_problem(problem, name, threads=1) for name in ("closest-first", "one-step-queueing")]
+    assert rules.array_rule(policies[0]) is not None
+    assert rules.array_rule(policies[1]) is None
     one, other = records_of(city, policies, incidents=200).values()
     assert len(one) == len(other) == 200
     assert np.array_equal(one["minutes"], other["minutes"])
@@ -423,12 +423,12 @@ def test_decisions_in_kernels_change_nothing(monkeypatch: pytest.MonkeyPatch) ->
     needs = tuple(replace(point, trucks=1 + n % 3) for n, point in enumerate(city.demand))
     city = replace(city, demand=needs)
     problem = runcard.dispatch_problem(city, minutes=False)
-    policies = [runcard.solve(problem, name, threads=1) for name in ("closest-first", "one-step-mean-field")]
-    assert isinstance(engine.array_rule(policies[1], 1000.0), AheadRule)
+    policies = [runcard.solve_problem(problem, name, threads=1) for name in ("closest-first", "one-step-mean-field")]
+    assert isinstance(rules.array_rule(policies[1], 1000.0), AheadRule)
     for scenario in ("paper", "redirect+turn-back+breakdowns"):
         compiled = records_of(city, policies, scenario, incidents=64)
         with monkeypatch.context() as patched:
-            patched.setattr(engine, "array_rule", lambda policy, decisions: None)
+            patched.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
             for name, records in records_of(city, policies, scenario, incidents=64).items():
                 for given in (records, compiled[name]):
                     given["stations"].sort(axis=1)
@@ -443,11 +443,11 @@ def test_decisions_in_kernels_change_nothing(monkeypatch: pytest.MonkeyPatch) ->
 def test_decisions_in_kernels_switch_with_the_hour(monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy that looks ahead and knows the hour gives the records of the same policy asked one by one."""
     city = with_days(runcard.generate_grid(side=6, num_stations=26, load=0.3, gamma=0.2, seed=3), day=1.55, night=0.1)
-    policy = solve_week(city, "one-step-mean-field", threads=1).by_kind()["truck"]
-    assert isinstance(engine.array_rule(policy, 1000.0), HourlyAhead)
+    policy = solve(city, "one-step-mean-field", threads=1).fleet("truck")
+    assert isinstance(engine.fleet_rule(policy, 1000.0), HourlyAhead)
     (compiled,) = records_of(city, [policy], incidents=1500).values()
     with monkeypatch.context() as patched:
-        patched.setattr(engine, "array_rule", lambda policy, decisions: None)
+        patched.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
         (asked,) = records_of(city, [policy], incidents=1500).values()
     for given in (asked, compiled):
         given["stations"].sort(axis=1)
@@ -461,7 +461,7 @@ import sys
 import runcard
 from runcard.simulate.engine import simulate_policies
 city = runcard.generate_grid(side=5, num_stations=4, load=0.2, seed=1)
-policies = [runcard.solve(runcard.dispatch_problem(city), "optimal", threads=1)]
+policies = [runcard.solve_problem(runcard.dispatch_problem(city), "optimal", threads=1)]
 simulate_policies(city, policies, incidents=int(sys.argv[1]), threads=1)
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

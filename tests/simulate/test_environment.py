@@ -141,7 +141,7 @@ def test_a_seed_is_an_episode() -> None:
 @pytest.mark.parametrize("city", [CITIES["two"], CITIES["three"]], ids=["two", "three"])
 def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> None:
     """Without warming up, the simulation's records of a policy are those of the environment, number by number."""
-    policy = runcard.solve(runcard.dispatch_problem(city), "optimal")
+    policy = runcard.solve_problem(runcard.dispatch_problem(city), "optimal")
     rule, model = array_rule(policy), build_model(city, read_scenario(scenario))
     env = DispatchEnv(city, scenario, episode_incidents=300)
     for number in range(2):
@@ -163,7 +163,7 @@ def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> N
 def test_the_late_fraction_is_the_exact_one() -> None:
     """By either reward, the mean over episodes has the exact late fraction in its 99.9 % interval; one varies less."""
     city = CITIES["two"]
-    policy = runcard.solve(runcard.dispatch_problem(city), "optimal")
+    policy = runcard.solve_problem(runcard.dispatch_problem(city), "optimal")
     exact = runcard.evaluate(policy).late_fraction
     widths = []
     for reward in ("late", "expected"):

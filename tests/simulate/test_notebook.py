@@ -9,12 +9,12 @@ from runcard import (
     demo_city,
     dispatch_problem,
     generate_grid,
-    simulate_department,
-    simulate_policies,
+    simulate_plans,
     solve,
-    solve_department,
+    solve_problem,
 )  # fmt: skip
 from runcard.simulate.department import DepartmentSimulation
+from runcard.simulate.engine import simulate_policies
 from runcard.simulate.result import Interval, Simulation
 
 NAMES = ["closest-first", HOSTILE]
@@ -25,15 +25,15 @@ def plain() -> Simulation:
     """Two policies in a plain city."""
     city = generate_grid(side=3, num_stations=3, load=0.2, seed=1)
     problem = dispatch_problem(city)
-    policies = [solve(problem, name) for name in ("closest-first", "optimal")]
+    policies = [solve_problem(problem, name) for name in ("closest-first", "optimal")]
     return simulate_policies(city, policies, incidents=4_000, names=NAMES)
 
 
 @pytest.fixture(scope="module")
 def town() -> DepartmentSimulation:
     """The built-in town."""
-    closest = solve_department(demo_city(), "closest-first")
-    return simulate_department(demo_city(), [closest, closest], incidents=4_000, names=NAMES)
+    closest = solve(demo_city(), "closest-first")
+    return simulate_plans(demo_city(), [closest, closest], incidents=4_000, names=NAMES)
 
 
 def words(given: Interval, decimals: int, times: float = 1.0) -> list[str]:

@@ -14,15 +14,16 @@ from tests.weeks import ALL_WEEK, DAY, NIGHT, with_days, with_days_by_type
 import runcard
 from runcard.city import City, Period
 from runcard.errors import InputError
+from runcard.plan.fleet import Fleet, fleet_of
+from runcard.plan.plan import problems_of_periods, solve
 from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
-from runcard.policy.week import HourlyPolicy, problems_of_periods, solve_week
 from runcard.simulate import engine
-from runcard.simulate.department import simulate_department
-from runcard.simulate.engine import simulate_policies
+from runcard.simulate.department import simulate_plans
+from runcard.simulate.engine import simulate_fleets
 from runcard.simulate.environment import DispatchEnv
 from runcard.simulate.kernels.day import hour_of_week
-from runcard.simulate.rules import array_rule
+from runcard.simulate.rules import fleet_rule
 from runcard.simulate.scenario import Scenario
 
 from .cases import (
@@ -42,11 +43,11 @@ def hours_of(records: NDArray[np.void]) -> NDArray[np.int64]:
     return (records["minutes"] % 10080.0 / 60.0).astype(np.int64)
 
 
-def hourly(city: City, name: str = "optimal") -> HourlyPolicy:
+def hourly(city: City, name: str = "optimal") -> Fleet:
     """The policy of a city of one kind that knows the hour."""
     problems = problems_of_periods(city, runcard.dispatch_problem(city))
-    policies = tuple(runcard.solve(one, name, threads=1) for one in problems.values())
-    return HourlyPolicy(periods=city.periods, policies=policies)
+    policies = tuple(runcard.solve_problem(one, name, threads=1) for one in problems.values())
+    return fleet_of(*policies, periods=city.periods)
 
 
 def test_hours_of_the_week_count_from_monday() -> None:
@@ -115,7 +116,7 @@ def test_long_periods_are_as_the_exact_model_says(name: str) -> None:
             settled = [hour for hour in period.hours if hour - 1 in period.hours and hour - 2 in period.hours]
             late[period.name].append(float(records["late"][np.isin(hours, settled)].mean()))
 
-    simulate_policies(city, [policy], incidents=320_000, threads=1, keep_records=keep)
+    simulate_fleets(city, [policy], incidents=320_000, threads=1, keep_records=keep)
     exact = [runcard.evaluate(one).late_fraction for one in policy.policies]
     assert exact[0] > 1.5 * exact[1]
     for period, expected in zip(city.periods, exact, strict=True):
@@ -141,10 +142,10 @@ def test_policies_switch_at_the_hour(asked: bool, monkeypatch: pytest.MonkeyPatc
     if asked:
         monkeypatch.setattr("runcard.policy.by_function.MOST_STATES_AT_ONCE", 1)
     city = with_days(small_city())
-    policy = HourlyPolicy(periods=city.periods, policies=tuple(choosing(city, first=True)))
-    assert (array_rule(policy) is None) == asked
+    policy = fleet_of(*choosing(city, first=True), periods=city.periods)
+    assert (fleet_rule(policy) is None) == asked
     kept: list[NDArray[np.void]] = []
-    simulate_policies(
+    simulate_fleets(
         city, [policy], incidents=3_000, threads=1, keep_records=lambda name, number, records: kept.append(records)
     )
     records = np.concatenate(kept)
@@ -161,10 +162,10 @@ def test_policies_switch_at_the_hour(asked: bool, monkeypatch: pytest.MonkeyPatc
 def test_asked_or_not_a_policy_decides_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel that looks up the period of each incident, and asking the period's policy, give the same batches."""
     city = with_days_by_type(department_of(), ("fire", "alarm", "medical"))
-    week = solve_week(city, threads=1)
-    quick = simulate_department(city, [week], incidents=2_000, threads=1)
-    monkeypatch.setattr(engine, "array_rule", lambda policy, decisions: None)
-    slow = simulate_department(city, [week], incidents=2_000, threads=1)
+    week = solve(city, threads=1)
+    quick = simulate_plans(city, [week], incidents=2_000, threads=1)
+    monkeypatch.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
+    slow = simulate_plans(city, [week], incidents=2_000, threads=1)
     for kind in city.kinds:
         one, other = quick.kinds[kind].policies[0], slow.kinds[kind].policies[0]
         assert [(b.late, b.missed, b.incidents) for b in one.batches] == [
@@ -176,10 +177,10 @@ def test_policies_of_different_kinds_are_asked() -> None:
     """Closest-first by night and optimal by day have no rule in common, and are simulated all the same."""
     city = with_days(small_city())
     by_day, by_night = hourly(city), hourly(city, "closest-first")
-    mixed = HourlyPolicy(periods=city.periods, policies=(by_day.policies[0], by_night.policies[1]))
-    assert array_rule(mixed) is None
+    mixed = fleet_of(by_day.policies[0], by_night.policies[1], periods=city.periods)
+    assert fleet_rule(mixed) is None
     assert mixed.name == "optimal, closest-first"
-    found = simulate_policies(city, [by_night, mixed], incidents=2_000, threads=1)
+    found = simulate_fleets(city, [by_night, mixed], incidents=2_000, threads=1)
     assert found.policies[1].num_incidents == found.policies[0].num_incidents
 
 
@@ -187,9 +188,9 @@ def test_one_period_is_the_city_without() -> None:
     """With one period all week, every batch of every policy is that of the city without periods, to the bit."""
     plain = small_city()
     city = replace(plain, periods=(Period("all", ALL_WEEK, 1.3),))
-    one = simulate_policies(plain, policies_of(plain, ("closest-first", "optimal")), incidents=4_000)
+    one = simulate_fleets(plain, [*map(fleet_of, policies_of(plain, ("closest-first", "optimal")))], incidents=4_000)
     policies = [hourly(city, "closest-first"), hourly(city)]
-    other = simulate_policies(city, policies, incidents=4_000)
+    other = simulate_fleets(city, policies, incidents=4_000)
     for before, after in zip(one.policies, other.policies, strict=True):
         assert np.array_equal(before.late, after.late)
         assert np.array_equal(before.busy_fractions, after.busy_fractions)
@@ -198,9 +199,9 @@ def test_one_period_is_the_city_without() -> None:
 def test_same_seeds_give_the_same_results() -> None:
     """A seed gives the same batches again, on any number of threads, and another seed gives others."""
     city = with_days(small_city())
-    policies = [*policies_of(city), hourly(city)]
+    policies = [*map(fleet_of, policies_of(city)), hourly(city)]
     first, again, other = (
-        simulate_policies(city, policies, incidents=6_000, seed=seed, threads=threads)
+        simulate_fleets(city, policies, incidents=6_000, seed=seed, threads=threads)
         for seed, threads in ((1, 1), (1, 2), (2, 1))
     )
     for number in (0, 1):
@@ -221,7 +222,7 @@ def test_knowing_the_hour_gains_what_the_exact_model_says() -> None:
     )
     city = with_days(quick, 2.0, 0.1)
     whole = runcard.dispatch_problem(city)
-    blind, knowing = runcard.solve(whole, "optimal", threads=1), hourly(city)
+    blind, knowing = runcard.solve_problem(whole, "optimal", threads=1), hourly(city)
     rates = [len(one.hours) * city.in_period(one.name).incidents_per_day for one in city.periods]
     problems = problems_of_periods(city, whole).values()
     late = [
@@ -231,7 +232,7 @@ def test_knowing_the_hour_gains_what_the_exact_model_says() -> None:
             [runcard.evaluate(one).late_fraction for one in knowing.policies],
         )
     ]
-    found = simulate_policies(city, [blind, knowing], incidents=640_000, names=["optimal/week", "optimal"])
+    found = simulate_fleets(city, [fleet_of(blind), knowing], incidents=640_000, names=["optimal/week", "optimal"])
     gain = found.gain_over(0, 1)
     assert gain.low - gain.half <= 1.0 - late[1] / late[0] <= gain.high + gain.half
 
@@ -243,18 +244,18 @@ def test_a_scenario_with_rates_has_them_in_place_of_those_of_periods() -> None:
     records = records_of(city, policies_of(city), flat, incidents=30_000)["closest-first"]
     counts = np.bincount(hours_of(records), minlength=168)
     assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < chi2.ppf(1.0 - 1e-4, 167)
-    simulate_policies(city, [hourly(city)], flat, incidents=2_000)
+    simulate_fleets(city, [hourly(city)], flat, incidents=2_000)
 
 
 def test_a_replayed_log_is_decided_by_its_own_clock(tmp_path: Path) -> None:
     """Incidents at a minute before 7:00 and at 7:00 get the teams of the night and of the day."""
     city = with_days(small_city())
-    policy = HourlyPolicy(periods=city.periods, policies=tuple(choosing(city, first=True)))
+    policy = fleet_of(*choosing(city, first=True), periods=city.periods)
     log = tmp_path / "log.csv"
     times = ["2017-01-03T06:59:00", "2017-01-10T07:00:00", "2017-01-17T21:59:59", "2017-01-24T22:00:00"]
     log.write_text("time,node_id\n" + "".join(f"{time},n3\n" for time in times))
     kept: list[NDArray[np.void]] = []
-    simulate_policies(
+    simulate_fleets(
         city,
         [policy],
         Scenario(name="replay", log=log),
@@ -273,10 +274,10 @@ def test_policies_of_other_periods_are_refused() -> None:
     moved = replace(city, periods=(Period("day", (*DAY, 6), 1.4), Period("night", tuple(set(NIGHT) - {6}), 0.4)))
     for other in (moved, city.of_week):
         with pytest.raises(InputError, match="expected what was made for the periods"):
-            simulate_policies(other, [policy], incidents=100)
-        simulate_policies(other, [policy], incidents=100, other_city=True)
+            simulate_fleets(other, [policy], incidents=100)
+        simulate_fleets(other, [policy], incidents=100, other_city=True)
     with pytest.raises(InputError, match="made for another city"):
-        simulate_policies(with_days(city.of_week, 1.0, 0.9), [policy], incidents=100)
+        simulate_fleets(with_days(city.of_week, 1.0, 0.9), [policy], incidents=100)
 
 
 def test_an_environment_follows_the_periods() -> None:
@@ -344,6 +345,6 @@ def test_switching_is_as_the_equations_of_the_week_say(name: str) -> None:
     stationary = sum(
         rate * runcard.evaluate(one).late_fraction for rate, one in zip(for_ever, policy.policies, strict=True)
     ) / sum(for_ever)
-    found = simulate_policies(city, [policy], incidents=400_000).policies[0]
+    found = simulate_fleets(city, [policy], incidents=400_000).policies[0]
     assert holds(late_fractions(found), exact)
     assert not holds(late_fractions(found), stationary)

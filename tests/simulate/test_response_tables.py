@@ -8,7 +8,7 @@ import pytest
 from runcard.city import generate_grid
 from runcard.city.model import City, Driving, Turnout
 from runcard.mdp.from_city import dispatch_problem
-from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve import evaluate, solve_problem
 from runcard.simulate.engine import simulate_policies
 from runcard.simulate.result import interval_of, ratio_interval
 
@@ -53,7 +53,7 @@ def unequal_city(**settings: object) -> City:
 def test_tables_are_what_is_drawn(name: str) -> None:
     """The exact late fraction and mean minutes of closest-first lie in the 99.99 % intervals of a million incidents."""
     city = unequal_city(**CASES[name])
-    policy = solve(dispatch_problem(city), "closest-first")
+    policy = solve_problem(dispatch_problem(city), "closest-first")
     exact = evaluate(policy)
     found = simulate_policies(city, [policy], incidents=1_000_000, seed=7).policies[0]
     late = ratio_interval(found.late, found.incidents, level=LEVEL)

@@ -8,11 +8,11 @@ import pytest
 from tests.town import plain_town
 
 from runcard.errors import InputError
-from runcard.simulate.department import simulate_department
+from runcard.simulate.department import simulate_plans
 from runcard.simulate.engine import check_scenario
 from runcard.simulate.shifts import shifts_of, station_numbers, truck_numbers, trucks_of
 
-from .cases import department_of, department_policies, scenario_of, small_city
+from .cases import department_of, department_policies, plan_by_kind, scenario_of, small_city
 
 # The roster is E1 s0, T1 s2, E2 s1, E3 s2, E4 s3, T2 s0, E5 s0.
 
@@ -45,7 +45,9 @@ def test_a_unit_that_is_off_goes_nowhere(tmp_path: Path) -> None:
     """A ladder that is off for the whole week is never sent nor idle, and the engines of its station are."""
     city = department_of()
     scenario = scenario_of(tmp_path, "[[shift]]\nunit = 'T1'\noff_hours = [0, 24]")
-    found = simulate_department(city, department_policies(city), scenario, incidents=3_200, threads=1).kinds
+    found = simulate_plans(
+        city, [*map(plan_by_kind, department_policies(city))], scenario, incidents=3_200, threads=1
+    ).kinds
     ladders, engines = (found[kind].policies[0] for kind in ("ladder", "engine"))
     assert found["ladder"].units == ("T2", "T1")
     assert ladders.dispatches_per_day[1] == ladders.busy_fractions[1] == 0.0 < ladders.dispatches_per_day[0]

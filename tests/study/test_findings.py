@@ -11,7 +11,7 @@ from scipy.stats import gamma
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.queueing import QueueingPolicy
-from runcard.policy.solve import evaluate, solve
+from runcard.policy.solve import evaluate, solve_problem
 from runcard.response.routes import find_routes
 from runcard.study.evidence import Evidence, Graphs, Share, off_paper, setting_of, share_in_paper, share_kept
 from runcard.study.findings import FINDINGS, derive
@@ -134,7 +134,7 @@ def test_versions_are_those_that_can_be_named() -> None:
     *named, two_printed, normalised = late_of_versions(setting, 0.0, versions, graph=1, seed=1)
     expected = late_of_study(("closest-first", "optimal", "one-step-queueing-printed"), 4, 0.1, 1)
     problem = dispatch_problem(city_of(setting, 1, shared_delay=0.0, seed=1), minutes=False)
-    expected.append(evaluate(solve(problem, "one-step-queueing", horizon_busy_times=2.0)).late_fraction)
+    expected.append(evaluate(solve_problem(problem, "one-step-queueing", horizon_busy_times=2.0)).late_fraction)
     assert named == pytest.approx(expected, rel=1e-12)
     assert min(two_printed, normalised) >= named[1]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runcard.errors import InputError
-from runcard.outputs.files import DRAFT_ENDING
+from runcard.output_file import DRAFT_ENDING
 from runcard.study.experiment import experiment_named
 from runcard.study.store import StudyFolder
 from runcard.study.tasks import run_task, tasks_of
@@ -93,7 +93,7 @@ def test_a_kill_while_a_file_is_written_leaves_a_draft_that_the_next_run_clears(
     folder = filled(tmp_path / "study")
     code = f"""
 import os, pathlib
-from runcard.outputs.files import fill_whole
+from runcard.output_file import fill_whole
 fill_whole(pathlib.Path({str(folder.parts / "key.parquet")!r}), lambda draft: os._exit(1))
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 1

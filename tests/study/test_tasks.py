@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runcard import dispatch_problem, evaluate, solve
+from runcard import dispatch_problem, evaluate, solve_problem
 from runcard.errors import NotConvergedError
 from runcard.study.experiment import IGNORING, Setting, experiment_named
 from runcard.study.tasks import Task, city_of, run_task, tasks_of
@@ -24,7 +24,7 @@ def test_rows_are_what_solving_and_evaluating_gives() -> None:
     assert len(rows) == 4
     for row in rows:
         problem = dispatch_problem(city_of(SMALL, row["graph"], shared_delay=1.0, seed=1))
-        expected = evaluate(solve(problem, row["policy"])).late_fraction
+        expected = evaluate(solve_problem(problem, row["policy"])).late_fraction
         assert row["late_fraction"] == pytest.approx(expected, rel=1e-7)
         assert row["lower"] <= row["late_fraction"] <= row["upper"]
         assert row["converged"]

@@ -31,7 +31,8 @@ from runcard.calibrate.trips import Paths, find_paths
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City, Standard
 from runcard.errors import InputError
-from runcard.policy.department import Department
+from runcard.plan.plan import Plan
+from runcard.plan.situation import Situation
 from runcard.response.routes import find_routes
 from runcard.response.travel import outside_route
 
@@ -44,8 +45,8 @@ OUTSIDE: Final = -1
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Dispatch = Callable[[datetime], Department]
-"""The department that decides at a local time."""
+Dispatch = Callable[[datetime], Plan]
+"""The plan that decides at a local time."""
 _Unit = tuple[int, str, int]
 """A unit of a team: its station and kind, and which of those of its station it is."""
 
@@ -246,7 +247,7 @@ def _replay(
     found: list[Mapping[str, tuple[int, ...]]] = []
     for number, one in enumerate(incidents):
         idle = frozenset(unit for unit, until in free_at.items() if until <= one.seconds)
-        decision = dispatch(one.time).decide(idle, one.centre, one.type)
+        decision = dispatch(one.time).decide(Situation(at=one.centre, type=one.type, idle=idle))
         sent: dict[str, tuple[int, ...]] = {}
         for part in decision.kinds:
             kind = part.fleet.kind

@@ -20,9 +20,9 @@ def areas(
     from runcard.city.areas import demand_nodes
     from runcard.city.files import read_city
     from runcard.cli.terminal import make_console
+    from runcard.output_file import check_output_file, size_in_words
     from runcard.outputs.area_file import write_areas
-    from runcard.outputs.files import check_output_file, size_in_words
-    from runcard.outputs.words import counted
+    from runcard.plan.words import counted
 
     check_output_file(output)
     given = read_city(city)

@@ -59,7 +59,7 @@ def audit(
 
 def _export(decisions: "Iterator[dict[str, Any]]", output: Path) -> None:
     from runcard.cli.terminal import make_console
-    from runcard.outputs.files import size_in_words
+    from runcard.output_file import size_in_words
     from runcard.service.audit.export import export
 
     path = export(decisions, output)
@@ -71,7 +71,7 @@ def _drift(decisions: "Iterator[dict[str, Any]]", output: Path | None, *, as_jso
     from datetime import UTC, datetime
 
     from runcard.cli.terminal import make_console
-    from runcard.outputs.files import size_in_words, write_whole
+    from runcard.output_file import size_in_words, write_whole
     from runcard.service.audit.drift import find_drift
     from runcard.service.audit.drift_page import drift_page
 

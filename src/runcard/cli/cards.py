@@ -42,18 +42,18 @@ def cards(
     from runcard.outputs.cards.book import make_book
     from runcard.outputs.cards.depth import AT_ONCE_WORK, DEPTHS, is_quick, measure_depths
     from runcard.outputs.cards.write import check_cards_file, write_cards
-    from runcard.outputs.week_file import load_held
+    from runcard.plan.file import load
     from runcard.policy.solve_options import SolveOptions
 
     check_cards_file(output)
     if output.resolve() == file.resolve():
         raise InputError(f"{output}: expected another file to write than the policy file itself")
     with Report() as report:
-        held = load_held(file)
-        check_cards_file(output, held)
-        measured = measure or is_quick(held, kind, work=AT_ONCE_WORK)
+        plan = load(file)
+        check_cards_file(output, plan)
+        measured = measure or is_quick(plan, kind, work=AT_ONCE_WORK)
         book = make_book(
-            held,
+            plan,
             depth=depth,
             incident_type=incident_type,
             kind=kind,

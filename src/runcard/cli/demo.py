@@ -31,9 +31,8 @@ def demo(
     from runcard.outputs.cards.book import make_book
     from runcard.outputs.cards.write import write_cards
     from runcard.outputs.department_comparison import compare_department
-    from runcard.outputs.department_file import save_department
     from runcard.outputs.report import REPORTED, write_report
-    from runcard.policy.department import department_of
+    from runcard.plan.plan import plan_of
     from runcard.policy.solve_options import SolveOptions
 
     if output.exists() and not output.is_dir():
@@ -51,9 +50,9 @@ def demo(
         report.begin("the report, the cards and the maps")
         optimal = {kind: one.result("optimal").policy for kind, one in comparison.kinds.items()}
         write_city(city, folder, overwrite=True)
-        department = department_of(city, optimal)
-        save_department(department, file)
-        cards = write_cards(make_book(department), (), output / "cards.csv")
+        plan = plan_of(city, optimal)
+        plan.save(file)
+        cards = write_cards(make_book(plan), (), output / "cards.csv")
         page = output / "report.html"
         write_report(
             city, page, comparison=comparison, command=join(["runcard", "report", str(folder), "-o", str(page)])

@@ -171,16 +171,11 @@ def _replayed(found: "Fit", rest: "Log", words: str, report: Any) -> "Backtest":
 
 def _dispatch(found: "Fit", words: str, report: Any) -> "Dispatch":
     from runcard.outputs.policy_choice import policy_of_kinds
-    from runcard.policy.department import solve_department
+    from runcard.plan.plan import solve
     from runcard.policy.solve_options import SolveOptions
-    from runcard.policy.week import solve_week
 
     report.begin(f"solving {words}")
-    policy = policy_of_kinds(words, found.city.sent_kinds, SolveOptions())
-    if found.city.has_periods:
-        return solve_week(found.city, policy).at
-    department = solve_department(found.city, policy)
-    return lambda time: department
+    return solve(found.city, policy_of_kinds(words, found.city.sent_kinds, SolveOptions())).at
 
 
 def _write(folder: Path, found: "Fit", page: str, document: dict[str, Any], *, overwrite: bool) -> None:
@@ -188,7 +183,7 @@ def _write(folder: Path, found: "Fit", page: str, document: dict[str, Any], *, o
     import json
 
     from runcard.city.files import refuse_occupied, write_city
-    from runcard.outputs.files import write_whole
+    from runcard.output_file import write_whole
     from runcard.outputs.fit_file import FIT_FILE
 
     if folder.is_dir():
@@ -225,7 +220,7 @@ def generate_log(
     from runcard.cli.progress import Report
     from runcard.cli.terminal import make_console
     from runcard.errors import InputError
-    from runcard.outputs.files import check_output_file, write_whole
+    from runcard.output_file import check_output_file, write_whole
 
     known, found = read_mapping(mapping), read_city(city)
     if not 0.0 <= dirt <= 0.5:

@@ -25,21 +25,24 @@ def geojson(
     from runcard.city.periods import parse_time
     from runcard.cli.terminal import make_console
     from runcard.errors import InputError
+    from runcard.output_file import size_in_words
     from runcard.outputs.area_file import check_lonlat
-    from runcard.outputs.files import size_in_words
     from runcard.outputs.geojson import write_geojson
-    from runcard.outputs.week_file import load_at
+    from runcard.plan.file import load
 
     hour = None if time is None else parse_time(time)
-    department = None
+    plan = None
     if source.is_dir():
         city = read_city(source)
     else:
-        department, period = load_at(source, hour)
-        if department.ground is None:
+        whole = load(source)
+        plan = whole.at(hour)
+        if plan.ground is None:
             raise InputError(f"{source}: it holds no city: solve it again with this version")
-        city = department.ground.city if period is None else department.ground.city.in_period(period)
+        city = plan.ground.city
+        if whole.knows_hour:
+            city = city.in_period(whole.period_of(hour).name)
     check_lonlat(city)
     console = make_console()
-    for path in write_geojson(city, output, department):
+    for path in write_geojson(city, output, plan):
         console.print(f"Wrote {path} ({size_in_words(path)})", soft_wrap=True)

@@ -44,11 +44,11 @@ def draw_map(
     from runcard.cli.progress import Report
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
-    from runcard.outputs.files import size_in_words
+    from runcard.output_file import size_in_words
     from runcard.outputs.map import check_picture_file, compared_policies, draw_map, path_of_kind, policies_to_draw
     from runcard.outputs.policy_choice import policies_for, policy_choices
-    from runcard.outputs.week_file import load_any
-    from runcard.outputs.words import expected_one_of
+    from runcard.plan.file import load
+    from runcard.plan.words import expected_one_of
     from runcard.policy.solve import evaluate
     from runcard.policy.solve_options import SolveOptions
 
@@ -69,8 +69,8 @@ def draw_map(
     notes = (
         ["Rates are the means of the week; --period draws a period."] if given.has_periods and period is None else []
     )
-    if not is_city and period is None and load_any(path)[1]:
-        names = ", ".join(one.name for one in load_any(path)[1])
+    if not is_city and period is None and (plan := load(path)).knows_hour:
+        names = ", ".join(one.name for one in plan.periods)
         raise InputError(f"{path}: it holds a policy for each period ({names}): choose one with --period")
     given = given.of_week if period is None else given.in_period(period)
     lines = []

@@ -36,7 +36,7 @@ def report(
     from runcard.cli.progress import Report
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
-    from runcard.outputs.files import check_output_file, size_in_words
+    from runcard.output_file import check_output_file, size_in_words
     from runcard.outputs.fit_file import read_fit
     from runcard.outputs.report import write_report
     from runcard.policy.solve_options import SolveOptions

@@ -8,11 +8,15 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from threading import Timer
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from runcard.cli.parameters import named_path, option, path_option, whole_option
+
+if TYPE_CHECKING:
+    from runcard.service.policies import LoadedPolicy
+    from runcard.service.settings import ServiceSettings
 
 AUDIT_FILE = "runcard-audit.sqlite"
 IN_MEMORY = "memory"
@@ -134,14 +138,11 @@ def _board_beside(audit: str) -> Path | None:
     return None if audit == IN_MEMORY or "://" in name else Path(name).with_suffix(".board.json")
 
 
-def _say(policy: object, settings: object, audit: str) -> None:
+def _say(policy: "LoadedPolicy", settings: "ServiceSettings", audit: str) -> None:
     """Print what is served, where, and what to know of it."""
     from runcard.cli.visible import visible
-    from runcard.service.policies import LoadedPolicy
-    from runcard.service.settings import ServiceSettings, zone_of
+    from runcard.service.settings import zone_of
 
-    assert isinstance(policy, LoadedPolicy)
-    assert isinstance(settings, ServiceSettings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     print(visible(f"{policy.city.name}: {policy.method}, version {policy.version}, at http://{host}:{settings.port}"))
     now = datetime.now(None if settings.time_zone is None else zone_of(settings.time_zone))

@@ -18,7 +18,7 @@ from runcard.cli.visible import visible
 from runcard.outputs.bound import BoundedPolicy, CityBound, KindBound
 from runcard.outputs.policy_choice import PolicyChoice, is_small, policy_note
 from runcard.outputs.report.solved import CLOSEST
-from runcard.outputs.words import TINY, counted, incidents_a_day
+from runcard.plan.words import TINY, counted, incidents_a_day
 
 DIGITS = 3
 """Of a bound."""

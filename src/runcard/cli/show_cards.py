@@ -7,12 +7,12 @@ from rich.text import Text
 
 from runcard.cli.tables import SplitTable
 from runcard.cli.terminal import make_console, print_json
+from runcard.output_file import size_in_words
 from runcard.outputs.cards.about import depth_cells, depth_headings
 from runcard.outputs.cards.answer import CardAnswer
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.depth import DepthTable
-from runcard.outputs.files import size_in_words
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 
 
 def print_cards(book: CardBook, tables: Sequence[DepthTable], path: Path) -> None:

@@ -12,7 +12,7 @@ from runcard.cli.visible import visible
 from runcard.outputs.compare import ComparedPolicy, Comparison
 from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.weights import WeightComparison, WeightResult
-from runcard.outputs.words import certainty, in_decimals
+from runcard.plan.words import certainty, in_decimals
 
 EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
 

@@ -8,7 +8,7 @@ from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.week_comparison import WeekComparison
-from runcard.outputs.words import certainty, counted, in_decimals, incidents_a_day
+from runcard.plan.words import certainty, counted, in_decimals, incidents_a_day
 
 
 def print_department(comparison: DepartmentComparison) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from runcard.city.importers import Imported, ImportSummary
 from runcard.cli.tables import city_line
 from runcard.cli.terminal import make_console
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 
 MAX_LISTED: Final = 5
 

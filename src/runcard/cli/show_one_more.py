@@ -17,7 +17,7 @@ from runcard.outputs.whatif.one_more_words import (
     year_span,
 )
 from runcard.outputs.whatif.places import OneMore
-from runcard.outputs.words import misses
+from runcard.plan.words import misses
 
 
 def print_one_more(found: OneMore) -> None:

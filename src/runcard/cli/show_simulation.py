@@ -10,7 +10,7 @@ from runcard.cli.tables import BEST, SplitTable, city_line
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.simulate import ARRIVALS, Stress, survives
-from runcard.outputs.words import counted, decimals_of
+from runcard.plan.words import counted, decimals_of
 from runcard.simulate.department import DepartmentSimulation
 from runcard.simulate.result import Interval, Simulation
 

@@ -4,7 +4,7 @@ from rich.table import Table
 from rich.text import Text
 
 from runcard.cli.terminal import make_console
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 from runcard.study.evidence import Evidence
 from runcard.study.experiment import experiments
 from runcard.study.findings import FINDINGS

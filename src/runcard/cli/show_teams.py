@@ -8,10 +8,11 @@ from runcard.city.address import Spot
 from runcard.cli.tables import BEST, SplitTable, decimals_for
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
-from runcard.outputs.department_answer import DepartmentAnswer
 from runcard.outputs.explain import Explanation
+from runcard.outputs.explained import explained, headline_of
 from runcard.outputs.lateness import ClassLateness
-from runcard.outputs.words import counted, in_decimals, incidents_a_day, team_words
+from runcard.plan.answer import Answer
+from runcard.plan.words import counted, in_decimals, incidents_a_day, team_words
 
 
 def print_lateness(spot: Spot, classes: Sequence[ClassLateness], *, top: int) -> None:
@@ -24,14 +25,6 @@ def print_lateness(spot: Spot, classes: Sequence[ClassLateness], *, top: int) ->
         console.print(lateness_table(one, top=top))
         if len(one.teams) > top:
             console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")
-
-
-def print_explanation(explanation: Explanation, about_place: Sequence[str] = ()) -> None:
-    """Print which trucks to send, what is to be known of the place, why, and what else could be sent."""
-    console = make_console()
-    console.print(explanation.headline, style="bold green")
-    _print_lines(about_place)
-    _print_reasons(explanation, explanation.notes)
 
 
 def _print_lines(lines: Sequence[str]) -> None:
@@ -51,13 +44,15 @@ def _print_reasons(explanation: Explanation, notes: Sequence[str]) -> None:
             console.print(f"Price of each truck that goes, alone: {explanation.truck_words}.")
 
 
-def print_answer(answer: DepartmentAnswer) -> None:
+def print_answer(answer: Answer) -> None:
     """Print which units to send, and for each kind why, which standards they meet, and what else could be sent."""
-    console = make_console()
-    console.print(answer.headline, style="bold green")
+    console, kinds = make_console(), explained(answer)
+    if answer.period is not None:
+        console.print(f"Period: {answer.period}")
+    console.print(headline_of(answer, kinds), style="bold green")
     _print_lines(answer.notes)
-    for one in answer.kinds:
-        if len(answer.kinds) > 1:
+    for one in kinds:
+        if len(kinds) > 1:
             console.print()
             console.print(f"{one.kind}: {team_words(one.explanation.decision.team)}", style="bold")
         _print_reasons(one.explanation, one.notes)

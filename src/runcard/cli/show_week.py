@@ -13,7 +13,7 @@ from runcard.cli.terminal import make_console
 from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.week_choice import pairs_by_hour
 from runcard.outputs.week_comparison import WeekComparison
-from runcard.outputs.words import certainty, in_decimals, incidents_a_day
+from runcard.plan.words import certainty, in_decimals, incidents_a_day
 from runcard.simulate.department import DepartmentSimulation
 
 

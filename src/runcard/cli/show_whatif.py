@@ -23,7 +23,7 @@ from runcard.outputs.whatif.words import (
     span,
     standard_words,
 )
-from runcard.outputs.words import misses
+from runcard.plan.words import misses
 
 MOST_ROWS = 5
 """Areas that gain, areas that lose, and twice as many units."""

@@ -72,7 +72,7 @@ def simulate(
     from runcard.cli.show_simulation import print_simulation
     from runcard.cli.show_week import print_periods
     from runcard.cli.terminal import make_console, print_json
-    from runcard.outputs.files import size_in_words
+    from runcard.output_file import size_in_words
     from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.simulate import document_of
     from runcard.outputs.week_choice import default_policies, hour_gains
@@ -162,15 +162,16 @@ def _simulated(
     """What policies do in each scenario; `records` is a file for the records of all incidents."""
     from runcard.cli.progress import Report
     from runcard.outputs.records import RecordFile
-    from runcard.outputs.week_choice import any_policies_for
-    from runcard.simulate.department import simulate_department
+    from runcard.outputs.week_choice import fleets_for
+    from runcard.plan.plan import Plan
+    from runcard.simulate.department import simulate_plans
     from runcard.simulate.engine import prepare_policies
 
     found: list[DepartmentSimulation] = []
     with Report(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
         watched, times, solved = replace(options, progress=report.bounds), len(scenarios), {}
         for kind in city.kinds:
-            solved[kind] = any_policies_for(city.of_kind(kind), choices, watched, report)
+            solved[kind] = fleets_for(city.of_kind(kind), choices, watched, report)
             prepare_policies(
                 city, solved[kind], incidents=incidents, precision=precision, times=times, begin=report.begin,
                 kind=kind,
@@ -186,8 +187,8 @@ def _simulated(
                 "progress": report.simulated,
                 "keep_records": None if file is None else file.keeper(scenario.name),
             }
-            by_kind = [dict(zip(solved, one, strict=True)) for one in zip(*solved.values(), strict=True)]
-            found.append(simulate_department(city, by_kind, scenario, **how))
+            plans = [Plan(fleets=fleets) for fleets in zip(*solved.values(), strict=True)]
+            found.append(simulate_plans(city, plans, scenario, **how))
         report.begin("writing the records")
     return found
 

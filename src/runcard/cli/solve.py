@@ -37,15 +37,12 @@ def solve(
     from runcard.cli.tables import city_line, interval_words
     from runcard.cli.terminal import make_console
     from runcard.errors import NotConvergedError
-    from runcard.outputs.department_file import save_department
-    from runcard.outputs.files import check_output_file, size_in_words
+    from runcard.output_file import check_output_file, size_in_words
     from runcard.outputs.policy_choice import policy_note, policy_of_kinds
     from runcard.outputs.steps import city_problem
-    from runcard.outputs.week_file import save_week
-    from runcard.policy.department import department_of
+    from runcard.plan.plan import plan_of_periods, problems_of_periods
     from runcard.policy.solve import check_size, has_values, solve_named
     from runcard.policy.solve_options import SolveOptions
-    from runcard.policy.week import problems_of_periods, week_of
 
     options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, device=device)
     if "=" not in policy:
@@ -57,14 +54,15 @@ def solve(
     for kind, name in names.items():
         check_size(seen[kind].trucks, [name], kind=given.said(kind), device=device)
     began, lines = perf_counter(), list[str]()
-    solved: dict[str, dict[str, Policy]] = {}
+    solved: dict[str, list[Policy]] = {}
     with Report(given.objective) as report:
         for kind, name in names.items():
             problem = city_problem(seen[kind], minutes=has_values(seen[kind].trucks, name), arrivals=True, steps=report)
-            problems = problems_of_periods(seen[kind], problem) if given.has_periods else {"": problem}
+            problems = problems_of_periods(seen[kind], problem)
             for number, (period, own) in enumerate(problems.items(), start=1):
-                words = "".join(f"{part}: " for part in (given.said(kind), period) if part)
-                report.begin(f"{words}{name}" + (f", period {number} of {len(problems)}" if period else ""))
+                parts = given.said(kind), period if given.has_periods else ""
+                words = "".join(f"{part}: " for part in parts if part)
+                report.begin(f"{words}{name}" + (f", period {number} of {len(problems)}" if given.has_periods else ""))
                 found = solve_named(own, name, replace(options, progress=report.bounds))
                 certificate = found.certificate
                 if certificate is not None:
@@ -77,19 +75,16 @@ def solve(
                     lines.append(f"{words}{name}: {interval}")
                 elif words:
                     lines.append(f"{words}{name}")
-                solved.setdefault(period, {})[kind] = found
+                solved.setdefault(kind, []).append(found)
             if note := policy_note(seen[kind], name):
                 lines.append(f"{kind}: {note}" if given.said(kind) else note)
     seconds = perf_counter() - began
-    if given.has_periods:
-        save_week(week_of(given, solved), output)
-    else:
-        save_department(department_of(given, solved[""]), output)
+    plan_of_periods(given, solved).save(output)
     console = make_console()
     console.print(city_line(given), style="bold")
     for line in lines:
         console.print(line, soft_wrap=True)
-    counts = [one.problem.num_states for one in next(iter(solved.values())).values()]
+    counts = [policies[0].problem.num_states for policies in solved.values()]
     times = f" × {len(given.periods)} periods" if given.has_periods else ""
     states = f", {' + '.join(f'{count:,}' for count in counts)} states{times}" if max(counts) < 10**9 else ""
     console.print(f"Wrote {output} ({size_in_words(output)}{states}) in {seconds:.1f} s", soft_wrap=True)

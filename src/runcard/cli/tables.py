@@ -18,7 +18,7 @@ from rich.text import Text
 
 from runcard.city.model import LATE, City, Objective
 from runcard.cli.visible import visible
-from runcard.outputs.words import TINY, certainty, counted, decimals_of, incidents_a_day
+from runcard.plan.words import TINY, certainty, counted, decimals_of, incidents_a_day
 
 BEST: Final = "bold green"
 MIN_NAME: Final = 6

@@ -1,6 +1,6 @@
 """`runcard lateness` and `runcard decide`: P(late) of every team at a node, and which of them to send."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -90,46 +90,39 @@ def decide(
     as_json: AsJson = False,
 ) -> None:
     """Say which trucks to send, and why."""
+    from functools import partial
+
     from runcard.city.files import read_city
     from runcard.city.periods import parse_time
     from runcard.cli.show_cards import print_card_answer
-    from runcard.cli.show_teams import print_answer, print_explanation
-    from runcard.cli.terminal import make_console, print_json
+    from runcard.cli.show_teams import print_answer
+    from runcard.cli.terminal import print_json
     from runcard.outputs.cards.answer import decide_by_cards
     from runcard.outputs.cards.csv_file import CARDS_ENDING, read_cards
-    from runcard.outputs.department_answer import decided, explain_department
-    from runcard.outputs.week_file import load_at
+    from runcard.plan.file import load
+    from runcard.plan.situation import Situation, units_said
 
     if (idle is None) == (busy is None):
         got = "neither" if idle is None else "both"
         raise typer.BadParameter(f"expected --idle or --busy, got {got}", param_hint="'--idle'")
     place, elsewhere = place_of(at, at_xy), moved_of(moved or [])
     hour = None if time is None else parse_time(time)
+    asked: Callable[..., Situation] = partial(
+        Situation, at=place, type=incident_type, moved=elsewhere, time=hour, row=incident_class
+    )
+    words, what = (idle, "idle") if idle is not None else (str(busy), "busy")
     if file.suffix.lower() == CARDS_ENDING:
         _refuse_beside_cards(file, {"--at-xy": at_xy, "--from": moved, "--city": city})
-        answer = decide_by_cards(
-            read_cards(file), str(place), incident_type, idle=idle, busy=busy, incident_class=incident_class, hour=hour
-        )
-        print_card_answer(answer, as_json=as_json)
+        cards = read_cards(file)
+        units = [*units_said(words, cards.capacity, what).elements()]
+        print_card_answer(decide_by_cards(cards, asked(**{what: units})), as_json=as_json)
         return
-    department, period = load_at(file, hour, None if city is None else read_city(city))
-    decision = decided(
-        department, place, incident_type, idle=idle, busy=busy, incident_class=incident_class, moved=elsewhere
-    )
-    found = explain_department(decision)
-    in_period = {} if period is None else {"period": period}
-    if period is not None and not as_json:
-        make_console().print(f"Period: {period}")
-    if department.is_plain:
-        (only,) = found.kinds
-        if as_json:
-            print_json(only.explanation.document() | found.address() | in_period)
-        else:
-            print_explanation(only.explanation, found.notes)
-    elif as_json:
-        print_json(found.document() | in_period)
+    plan = load(file, None if city is None else read_city(city))
+    answer = plan.decide(asked(**{what: [*units_said(words, plan.capacity, what).elements()]}))
+    if as_json:
+        print_json(answer.whole_document())
     else:
-        print_answer(found)
+        print_answer(answer)
 
 
 def _refuse_beside_cards(file: Path, given: Mapping[str, object]) -> None:

@@ -79,7 +79,7 @@ def whatif(
     from runcard.cli.progress import Report
     from runcard.cli.show_whatif import print_effect
     from runcard.cli.terminal import make_console, print_json
-    from runcard.outputs.files import check_output_file, size_in_words, write_whole
+    from runcard.output_file import check_output_file, size_in_words, write_whole
     from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.whatif.changes import apply_changes, read_changes
     from runcard.outputs.whatif.effect import find_effect
@@ -144,7 +144,7 @@ def _one_more(
     from runcard.cli.progress import Report
     from runcard.cli.show_one_more import print_one_more
     from runcard.cli.terminal import make_console, print_json
-    from runcard.outputs.files import size_in_words, write_whole
+    from runcard.output_file import size_in_words, write_whole
     from runcard.outputs.whatif.one_more import rank_one_more
     from runcard.outputs.whatif.one_more_page import one_more_page
 

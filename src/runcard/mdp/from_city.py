@@ -37,7 +37,7 @@ def dispatch_problem(
     the response minutes, which only evaluation reports, it takes half the memory; an objective that counts minutes has
     them in any case. With `arrivals` it also has the mean time of the last arrival, and percentiles of the first and
     the last. `progress` is told how much of the driving times is done, from 0 to 1. The stations numbered in `on_road`
-    have one truck each, which is on the road already (see `policy/anywhere.py`).
+    have one truck each, which is on the road already (see `plan/anywhere.py`).
     """
     city = city.of_kind(kind)
     minutes = minutes or arrivals or city.objective.minimise != "late"

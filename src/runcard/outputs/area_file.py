@@ -28,7 +28,7 @@ from runcard.city.areas import area_of_nodes, demand_nodes
 from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
 from runcard.errors import InputError
-from runcard.outputs.files import write_whole
+from runcard.output_file import write_whole
 
 Places = NDArray[np.float64]
 """[place, axis] x and y."""

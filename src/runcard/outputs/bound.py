@@ -34,11 +34,11 @@ from runcard.outputs.policy_choice import PolicyChoice, check_week
 from runcard.outputs.report.solved import CLOSEST, QUICK
 from runcard.outputs.simulate import interval_values
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
+from runcard.plan.plan import plan_of
 from runcard.policy.base import Policy
-from runcard.policy.department import department_of
 from runcard.policy.solve import check_size
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
-from runcard.simulate.department import DepartmentSimulation, simulate_department
+from runcard.simulate.department import DepartmentSimulation, simulate_plans
 from runcard.simulate.engine import prepare_policies
 from runcard.simulate.result import Interval, ratio_interval
 
@@ -160,7 +160,7 @@ def bound_city(city: City, choices: Sequence[PolicyChoice], effort: BoundEffort)
     """
     check_week(city, choices)
     for choice in choices:
-        if choice.by_period:
+        if choice.plan is not None and choice.knows_hour:
             raise InputError(f"{choice.label}: expected a policy for the mean rates of the week, got one by periods")
     city = city.of_week
     cities = {kind: city.of_kind(kind) for kind in city.sent_kinds}
@@ -198,25 +198,25 @@ def _simulated(
     city: City, choices: Sequence[PolicyChoice], problems: Mapping[str, DispatchProblem], effort: BoundEffort
 ) -> tuple[DepartmentSimulation, ChanceKeeper]:
     """All kinds under each policy over the same incidents, and the chances of those who went."""
-    departments = {}
+    plans = {}
     for choice in choices:
         own = {}
         for kind, problem in problems.items():
             effort.steps.begin(choice.label if len(problems) == 1 else f"{kind}: {choice.label}")
-            # A kind that no incident needs is not simulated, but a department has a policy for it.
+            # A kind that no incident needs is not simulated, but a plan has a policy for it.
             own[kind] = _policy(choice, kind, problem, effort) if kind in city.kinds else QUICK[CLOSEST](problem)
-        departments[choice.label] = department_of(city, own)
+        plans[choice.label] = plan_of(city, own)
     for kind in city.kinds:
-        policies = [fleet.policy for one in departments.values() for fleet in one.fleets if fleet.kind == kind]
-        prepare_policies(city, policies, incidents=effort.incidents, begin=effort.steps.begin, kind=kind)
-    keeper = ChanceKeeper(city, departments)
+        fleets = [plan.fleet(kind) for plan in plans.values()]
+        prepare_policies(city, fleets, incidents=effort.incidents, begin=effort.steps.begin, kind=kind)
+    keeper = ChanceKeeper(city, plans)
     effort.steps.begin(f"simulating {effort.incidents:,} incidents")
-    simulation = simulate_department(
+    simulation = simulate_plans(
         city,
-        list(departments.values()),
+        list(plans.values()),
         incidents=effort.incidents,
         seed=effort.seed,
-        names=list(departments),
+        names=list(plans),
         threads=effort.options.threads,
         progress=lambda done: effort.steps.part(done.part),
         keep_records=keeper.keep,

@@ -21,7 +21,7 @@ from runcard.city.model import City
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem
 from runcard.mdp.standards import Rule, rules_of
 from runcard.outputs.team_shares import ShareKeeper, TeamShares
-from runcard.policy.department import Department
+from runcard.plan.plan import Plan
 from runcard.simulate.result import Interval, ratio_interval
 
 COST: Final = "cost"
@@ -33,9 +33,9 @@ Sums = tuple[NDArray[np.float64], NDArray[np.float64]]
 class ChanceKeeper:
     """Sums what those who go can expect, batch by batch, and counts who goes where: hand `keep` to a simulation."""
 
-    def __init__(self, city: City, departments: Mapping[str, Department]) -> None:
-        self._shares = ShareKeeper(city, departments)
-        problems = {fleet.kind: fleet.problem for fleet in next(iter(departments.values())).fleets}
+    def __init__(self, city: City, plans: Mapping[str, Plan]) -> None:
+        self._shares = ShareKeeper(city, plans)
+        problems = {fleet.kind: fleet.problem for fleet in next(iter(plans.values())).fleets}
         self.rules = {kind: rules_of(city.of_kind(kind), problems[kind]) for kind in city.kinds}
         self._tables = {kind: self._tables_of(problems[kind], rules) for kind, rules in self.rules.items()}
         self._sums: dict[tuple[str, str, str], dict[int, tuple[float, float]]] = defaultdict(dict)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, check_picture_file, write_picture
 from runcard.outputs.weights import WeightComparison, WeightResult
-from runcard.outputs.words import certainty
+from runcard.plan.words import certainty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

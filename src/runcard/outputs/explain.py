@@ -6,19 +6,17 @@ P(late now). The team that is best now and the team that closest-first would sen
 that the difference can be seen.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import LATE, Objective
-from runcard.mdp.problem import LAST_MINUTES, MINUTES, is_standard
-from runcard.outputs.situation import class_words
-from runcard.outputs.words import in_decimals, percent, team_words
-from runcard.policy.anywhere import HerePolicy
+from runcard.mdp.problem import LAST_MINUTES, MINUTES, DispatchProblem, is_standard
+from runcard.plan.words import class_words, in_decimals, percent, team_words
 from runcard.policy.base import Decision, Option, Policy
 from runcard.policy.options import checked_situation, first_in_order, idle_teams, option_of, team_number
 
@@ -104,12 +102,6 @@ class Explanation:
         """What is minimised, as in `PHRASES`."""
         return "standards" if self.of_standards and self.objective == LATE else self.objective.minimise
 
-    def document(self) -> dict[str, Any]:
-        """The decision as plain values, ready for JSON; where the objective is not the late fraction, with it."""
-        alternatives = [self._plain(other) for other in self.decision.alternatives]
-        document = self._plain(self.decision) | {"alternatives": alternatives, "truck_prices": self.truck_prices}
-        return document if self.objective == LATE else document | {"objective": asdict(self.objective)}
-
     @property
     def headline(self) -> str:
         """What to do, in one sentence."""
@@ -149,13 +141,6 @@ class Explanation:
         now = now or f"{late} + {self.objective.weight:g} × {minutes}"
         return f"{now} + price {self._price(option.price)} = {self._price(option.total)}"
 
-    def _plain(self, option: Option) -> dict[str, Any]:
-        """A team as plain values."""
-        plain = {"team": list(option.team), "p_late": option.p_late, "price": option.price}
-        plain |= {} if option.cost is None else {"mean_minutes": option.minutes, "total": option.total}
-        known = self.arrivals.get(option.team)
-        return plain if known is None else plain | known._asdict()
-
     @property
     def notes(self) -> list[str]:
         """When the trucks are there, in words, where that is known."""
@@ -186,7 +171,13 @@ class Explanation:
         return f"{in_decimals(price, 3)} min" if self.objective.minimise == "minutes" else in_decimals(price, 4)
 
 
-def explain(policy: Policy, idle: NDArray[np.int64], point: int, decision: Decision | None = None) -> Explanation:
+def explain(
+    policy: Policy,
+    idle: NDArray[np.int64],
+    point: int,
+    decision: Decision | None = None,
+    find_arrivals: Callable[[Decision], DispatchProblem] | None = None,
+) -> Explanation:
     """The decision of a policy for an incident at demand point `point` when `idle` [I] trucks are idle, explained.
 
     The policy is not asked again if its decision is given.
@@ -214,13 +205,12 @@ def explain(policy: Policy, idle: NDArray[np.int64], point: int, decision: Decis
         truck_prices={problem.station_ids[i]: float(price) for i, price in zip(with_idle, truck_prices, strict=True)},
         objective=problem.objective,
         of_standards=any(map(is_standard, problem.measures)),
-        arrivals=_arrivals(policy, point, decision),
+        arrivals=_arrivals(problem if find_arrivals is None else find_arrivals(decision), point, decision),
     )
 
 
-def _arrivals(policy: Policy, point: int, decision: Decision) -> dict[tuple[str, ...], Arrival]:
+def _arrivals(problem: DispatchProblem, point: int, decision: Decision) -> dict[tuple[str, ...], Arrival]:
     """When the trucks of a decision and its alternatives are there, where the problem knows it."""
-    problem = policy.arrivals_of(decision) if isinstance(policy, HerePolicy) else policy.problem
     means, p90 = problem.measures, problem.p90_minutes
     if not p90 or LAST_MINUTES not in means or MINUTES not in means:
         return {}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 
 FIT_FILE: Final = "fit.json"
 AGREEMENT: Final = "Does it agree with the log?"

@@ -20,11 +20,12 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import InputError, RuncardError
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE
+from runcard.output_file import check_output_file, write_whole
 from runcard.outputs.area_file import DECIMALS, area_polygons, area_rates, check_lonlat
-from runcard.outputs.files import check_output_file, write_whole
-from runcard.policy.by_order import OrderPolicy
-from runcard.policy.department import Department, Fleet
-from runcard.policy.options import first_in_order, team_ids
+from runcard.plan.fleet import Fleet
+from runcard.plan.plan import Plan
+from runcard.policy.closest_first import quick_closest_first
+from runcard.policy.options import team_ids
 from runcard.response.travel import Travel, travel_of
 
 Feature = dict[str, Any]
@@ -62,15 +63,15 @@ class Sent:
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """The documents of a city, and of the policies of its department if there is one."""
+    """The documents of a city, and of the policies of its plan if there is one."""
 
     city: City
-    department: Department | None = None
+    plan: Plan | None = None
 
     def documents(self) -> dict[str, Document]:
         """By name: areas, stations and roads; with policies also routes and decisions."""
         features = {"areas": self._areas(), "stations": self._stations(), "roads": self._roads()}
-        if self.department is not None:
+        if self.plan is not None:
             features |= {"routes": self._routes(), "decisions": self._decisions()}
         return {name: self._collection(name, list(found)) for name, found in features.items()}
 
@@ -96,7 +97,7 @@ class Layers:
     @cached_property
     def _sent(self) -> list[Sent]:
         """What each kind sends to each demand point."""
-        fleets = () if self.department is None else self.department.fleets
+        fleets = () if self.plan is None else self.plan.fleets
         return [one for fleet in fleets for one in _sent_by(fleet)]
 
     def _of_kind(self, name: str, fleet: Fleet) -> str:
@@ -146,7 +147,7 @@ class Layers:
     def _prices(self) -> dict[str, dict[str, float | None]]:
         """By station: the price of one unit of each kind, in missed standards."""
         found: dict[str, dict[str, float | None]] = {}
-        for fleet in () if self.department is None else self.department.fleets:
+        for fleet in () if self.plan is None else self.plan.fleets:
             problem = fleet.problem
             teams = np.array([problem.teams.number([i]) for i in range(problem.num_stations)], np.int64)
             prices = fleet.policy.prices(problem.trucks, teams).tolist()
@@ -276,14 +277,9 @@ class Drives:
 
 def _sent_by(fleet: Fleet) -> Iterator[Sent]:
     """What a fleet sends to each demand point with every unit idle."""
-    problem, policy = fleet.problem, fleet.policy
-    for point in range(problem.num_points):
-        closest = first_in_order(problem, problem.order, problem.trucks, point)
-        if isinstance(policy, OrderPolicy):  # it needs no prices, which take a while if there are many teams
-            team = first_in_order(problem, policy.order, problem.trucks, point)
-        else:
-            ids = policy.decide(problem.trucks, point).team
-            team = problem.teams.number([problem.station_ids.index(one) for one in ids if one != OUTSIDE_ID])
+    problem, points = fleet.problem, np.arange(fleet.problem.num_points)
+    pairs = (policy.teams(problem.trucks, points).tolist() for policy in (fleet.policy, quick_closest_first(problem)))
+    for point, (team, closest) in enumerate(zip(*pairs, strict=True)):
         yield Sent(fleet=fleet, point=point, team=team, closest=closest)
 
 
@@ -307,13 +303,13 @@ def check_output_folder(folder: Path) -> None:
         raise InputError(f"{folder}: expected an existing folder to make it in, got none")
 
 
-def write_geojson(city: City, folder: Path, department: Department | None = None) -> list[Path]:
+def write_geojson(city: City, folder: Path, plan: Plan | None = None) -> list[Path]:
     """The files that now hold the documents; everything is made before anything is written."""
     check_lonlat(city)
     check_output_folder(folder)
     contents = {
         folder / f"{name}{ENDING}": json.dumps(document, allow_nan=False).encode()
-        for name, document in Layers(city, department).documents().items()
+        for name, document in Layers(city, plan).documents().items()
     }
     try:
         folder.mkdir(exist_ok=True)

@@ -10,8 +10,8 @@ from runcard.city.address import Spot
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City, DemandPoint, Standard
 from runcard.errors import InputError
-from runcard.outputs.words import expected_one_of
-from runcard.policy.ground import Ground
+from runcard.plan.ground import Ground
+from runcard.plan.words import expected_one_of
 from runcard.response.routes import find_routes
 from runcard.response.table import response_table
 from runcard.response.travel import outside_route

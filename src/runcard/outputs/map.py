@@ -18,13 +18,13 @@ import numpy as np
 from runcard.city.model import City
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
+from runcard.output_file import check_output_file, write_whole
 from runcard.outputs.areas import borders, box_around, free_spot, territories
-from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.panels import NOBODY, Ground, Panel, area_colours, ground_of, panels_of
 from runcard.outputs.policy_choice import best_policy, exact_work, worse_note
 from runcard.outputs.steps import Steps
 from runcard.outputs.whatif.paired import SimulatedCity
-from runcard.outputs.words import article, misses
+from runcard.plan.words import article, misses
 from runcard.policy.base import Policy
 from runcard.policy.solve_options import SolveOptions
 
@@ -81,7 +81,7 @@ def compared_policies(
     return [run.policies[first], run.policies[name]], ""
 
 
-class Plan:
+class Sheet:
     """Where everything stands on the paper, in inches from its lower left corner.
 
     It has the largest maps: of a row for each rank, all in one row, and all in one column.
@@ -100,7 +100,7 @@ class Plan:
             across, up = more * MAPS_INCHES[0] / columns - GAP_INCHES, more * MAPS_INCHES[1] / rows - HEADING_INCHES
             by_area = more * sqrt(MAPS_SQUARE_INCHES / (num_panels * wide * high))
             plans.append((min(across / wide, up / high, by_area), columns, rows))
-        self.scale, columns, rows = max(plans, key=lambda plan: plan[0])
+        self.scale, columns, rows = max(plans, key=lambda sheet: sheet[0])
         """Inches on paper for 1 on the map, and maps beside and above one another."""
         self.map_size = self.scale * wide, self.scale * high
         self.heading_width = max(self.map_size[0], 2.7)
@@ -196,21 +196,21 @@ def map_figure(
     ground = ground_of(city, incident_type)
     panels = panels_of(ground, policies, results)
     colours = area_colours(ground, panels)
-    plan = Plan(ground, len(panels), len(policies))
+    sheet = Sheet(ground, len(panels), len(policies))
     with matplotlib.rc_context(STYLE | {"hatch.linewidth": 0.6}):
-        figure = Figure(figsize=plan.size, facecolor="white")
-        for panel, corner in zip(panels, plan.maps, strict=True):
-            axes = plan.axes(figure, corner, plan.map_size)
-            _draw_areas(axes, ground, panel, colours, plan)
-            _draw_stations(axes, ground, panel, colours, plan)
-            above = (corner[0], corner[1] + plan.map_size[1] + HEADING_INCHES)
-            plan.head(figure, above, panel.title, panel.words, plan.heading_width)
-        _draw_prices(figure, ground, policies[-1], colours, plan)
-        _write_words(figure, ground, panels, plan)
+        figure = Figure(figsize=sheet.size, facecolor="white")
+        for panel, corner in zip(panels, sheet.maps, strict=True):
+            axes = sheet.axes(figure, corner, sheet.map_size)
+            _draw_areas(axes, ground, panel, colours, sheet)
+            _draw_stations(axes, ground, panel, colours, sheet)
+            above = (corner[0], corner[1] + sheet.map_size[1] + HEADING_INCHES)
+            sheet.head(figure, above, panel.title, panel.words, sheet.heading_width)
+        _draw_prices(figure, ground, policies[-1], colours, sheet)
+        _write_words(figure, ground, panels, sheet)
     return figure
 
 
-def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], plan: Plan) -> None:
+def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], sheet: Sheet) -> None:
     """Draw the ground of a map: cells, roads, borders, incidents, and where closest-first sends another truck."""
     from matplotlib.collections import PolyCollection
 
@@ -220,8 +220,8 @@ def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[st
         axes.plot(broken.real, broken.imag, color=colour, lw=width, zorder=zorder, solid_capstyle="round")
 
     areas, numbers = ground.areas, range(len(ground.points))
-    pitch = areas.spacing * plan.scale * 72.0  # lines are thinner where cells are small
-    axes.set(xlim=(plan.frame[0], plan.frame[2]), ylim=(plan.frame[1], plan.frame[3]))
+    pitch = areas.spacing * sheet.scale * 72.0  # lines are thinner where cells are small
+    axes.set(xlim=(sheet.frame[0], sheet.frame[2]), ylim=(sheet.frame[1], sheet.frame[3]))
     cells = [np.column_stack([np.real(corners), np.imag(corners)]) for corners in areas.corners]
     filled = ["white" if owner == NOBODY else colours[owner] for owner in panel.owners]
     axes.add_collection(PolyCollection(cells, fc=filled, ec="white", lw=min(0.35, 0.04 * pitch), zorder=1, gid="areas"))
@@ -238,12 +238,12 @@ def _draw_areas(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[st
     lines(borders(areas, departs, panel.departing), INK, 1.2, 6)
 
 
-def _draw_stations(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], plan: Plan) -> None:
+def _draw_stations(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence[str], sheet: Sheet) -> None:
     """Draw a triangle for each station, and labels that do not hide one another: of stations, then of territories."""
     from matplotlib.patheffects import withStroke
 
     size = 8.5 if len(ground.stations) <= 20 else 6.5
-    mark, point = size * (0.7 if panel.rank else 1.0), 1.0 / (72.0 * plan.scale)
+    mark, point = size * (0.7 if panel.rank else 1.0), 1.0 / (72.0 * sheet.scale)
     stations, halo = np.array(ground.stations), [withStroke(linewidth=2.0, foreground="white", alpha=0.85)]
     axes.scatter(stations.real, stations.imag, s=mark**2, marker="^", c=colours[:-1], ec=INK, lw=0.8, zorder=7)
     taken, written = [box_around(place, mark * point, mark * point) for place in ground.stations], set[str]()
@@ -251,7 +251,7 @@ def _draw_stations(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence
     def write(label: str, spots: Sequence[complex], size: float, weight: str) -> None:
         width, height = 0.66 * size * len(label) * point, 1.05 * size * point
         tried = [spot + step * height * 1j for step in (0.0, 0.7, -0.7) for spot in spots]
-        spot = free_spot(tried, width, height, taken, plan.frame)
+        spot = free_spot(tried, width, height, taken, sheet.frame)
         if spot is None and label in written:
             return  # of several, some may be left out
         spot = spots[0] if spot is None else spot
@@ -278,7 +278,7 @@ def _draw_stations(axes: "Axes", ground: Ground, panel: Panel, colours: Sequence
             write(ground.labels[owner], by_distance, (0.85 if len(cells) < 20 else 1.1) * size, "normal")
 
 
-def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequence[str], plan: Plan) -> None:
+def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequence[str], sheet: Sheet) -> None:
     """Draw a bar for the price of one truck of each station, the highest on top, with its label and name."""
     objective = policy.problem.objective
     times = 1.0 if objective.minimise == "minutes" else 100.0
@@ -289,15 +289,15 @@ def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequ
     unit = unit or f"late incidents later, a minute of response as {objective.weight:g}, per 100 times sent"
     unit = unit.replace("late incidents", misses(ground.city))
     prices = times * policy.prices(policy.problem.trucks, np.arange(1, policy.problem.num_stations + 1))
-    least, most, size = min(0.0, prices.min()), max(0.0, prices.max()), 72.0 * min(0.13, 0.6 * plan.row)
-    left, top = plan.table
+    least, most, size = min(0.0, prices.min()), max(0.0, prices.max()), 72.0 * min(0.13, 0.6 * sheet.row)
+    left, top = sheet.table
     heading = f"Price of {article(ground.truck)} {ground.truck}"
-    plan.head(figure, plan.table, heading, f"{policy.name}: {unit}", NAME_INCHES + BAR_INCHES)
+    sheet.head(figure, sheet.table, heading, f"{policy.name}: {unit}", NAME_INCHES + BAR_INCHES)
     ranked = np.argsort(-prices, kind="stable").tolist()
-    for first in range(0, len(ranked), plan.num_rows):
-        shown = ranked[first : first + plan.num_rows]
-        corner = (left + NAME_INCHES, top - HEADING_INCHES - plan.row * len(shown))
-        axes = plan.axes(figure, corner, (BAR_INCHES, plan.row * len(shown)))
+    for first in range(0, len(ranked), sheet.num_rows):
+        shown = ranked[first : first + sheet.num_rows]
+        corner = (left + NAME_INCHES, top - HEADING_INCHES - sheet.row * len(shown))
+        axes = sheet.axes(figure, corner, (BAR_INCHES, sheet.row * len(shown)))
         axes.set_xlim(least, least + 1.5 * ((most - least) or 1.0))
         axes.set_ylim(len(shown) - 0.5, -0.5)
         looks: dict[str, Any] = {"color": [colours[i] for i in shown], "ec": INK, "lw": 0.4, "height": 0.7}
@@ -307,20 +307,20 @@ def _draw_prices(figure: "Figure", ground: Ground, policy: Policy, colours: Sequ
             words = name if name == ground.labels[i] else f"{ground.labels[i]}  {name}"
             longest = int(72.0 * NAME_INCHES / (0.6 * size)) - 1
             words = words if len(words) <= longest else f"{words[: longest - 1]}…"
-            y = top - HEADING_INCHES - (row + 0.5) * plan.row
-            plan.write(figure, left, y, words, size, va="center")
+            y = top - HEADING_INCHES - (row + 0.5) * sheet.row
+            sheet.write(figure, left, y, words, size, va="center")
         left += NAME_INCHES + BAR_INCHES + GAP_INCHES
 
 
-def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], plan: Plan) -> None:
+def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], sheet: Sheet) -> None:
     """Write the title, and below the maps how they are read."""
-    width, height = plan.size
+    width, height = sheet.size
     title = f"{ground.city.name}: who is sent when every {ground.truck} is idle"
     if ground.type:
         rules = ", ".join(standard.rule for standard in ground.city.standards if standard.type == ground.type)
         title += f", incidents of the type {ground.type} ({rules})"
     size = min(18.0, 100.0 * (width - 0.5) / len(title))
-    plan.write(figure, GAP_INCHES, height - 0.12, title, size, fontweight="bold")
+    sheet.write(figure, GAP_INCHES, height - 0.12, title, size, fontweight="bold")
     one = article(ground.truck)
     several_kinds = len(ground.city.demand) > len(ground.points)
     facts = {
@@ -335,4 +335,4 @@ def _write_words(figure: "Figure", ground: Ground, panels: Sequence[Panel], plan
         "Of several kinds of incidents in one place the most frequent is shown.": several_kinds and not ground.type,
     }
     caption = textwrap.fill(" ".join(fact for fact, holds in facts.items() if holds), int(12.0 * (width - 0.5)))
-    plan.write(figure, GAP_INCHES, CAPTION_INCHES - 0.1, caption, 10.5)
+    sheet.write(figure, GAP_INCHES, CAPTION_INCHES - 0.1, caption, 10.5)

@@ -10,7 +10,7 @@ from runcard.html_table import html_note, html_table
 from runcard.outputs.compare import Comparison, StandardResult
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.week_comparison import WeekComparison
-from runcard.outputs.words import certainty
+from runcard.plan.words import certainty
 
 MISSED, LATE = "missed standards per 100 incidents", "late, %"
 RESPONSE = "mean response, min"

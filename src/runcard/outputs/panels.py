@@ -12,15 +12,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import Areas, cells_of, coloured, projected
-from runcard.outputs.words import expected_one_of, misses, percent
+from runcard.plan.words import expected_one_of, misses, percent
 from runcard.policy.base import Policy
-from runcard.policy.by_order import OrderPolicy
-from runcard.policy.options import first_in_order
+from runcard.policy.closest_first import quick_closest_first
 
 AREA_COLOURS: Final = (
     "#77AADD", "#EEDD88", "#44BB99", "#FFAABB", "#AAAA00", "#99DDFF", "#EE8866", "#BBCC33",
@@ -121,10 +119,8 @@ def _labels(city: City) -> tuple[str, ...]:
 def panels_of(ground: Ground, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> list[Panel]:
     """The maps of policies: those of the first truck, then those of the second, and so on."""
     problem, panels = policies[0].problem, []
-    closest = _sent(ground, policies[0], problem.order)
-    # Of an order no decision is asked for: it would also look at the prices of all teams, slow if there are many.
-    orders = [policy.order if isinstance(policy, OrderPolicy) else None for policy in policies]
-    teams = [_sent(ground, policy, order) for policy, order in zip(policies, orders, strict=True)]
+    closest = _sent(ground, quick_closest_first(problem))
+    teams = [_sent(ground, policy) for policy in policies]
     for rank in range(closest.shape[1]):
         for number, policy in enumerate(policies):
             owners = teams[number][:, rank]
@@ -162,22 +158,15 @@ def _when(mean: float, known: Evaluation, which: str) -> str:
     return f"after {mean:.2f} min on average{within}"
 
 
-def _sent(ground: Ground, policy: Policy, order: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """[cell, rank] the stations of the trucks that go, the closest first, then outside for the rest, then `NOBODY`.
-
-    The trucks are the first in an order [J, I] of the stations of each demand point, or else those of the policy.
-    """
+def _sent(ground: Ground, policy: Policy) -> NDArray[np.int64]:
+    """[cell, rank] the stations of the trucks that go, the closest first, then outside for the rest, then `NOBODY`."""
     problem, needed = policy.problem, policy.problem.trucks_needed[list(ground.points)]
     ranked = np.full((len(ground.points), int(needed.max())), NOBODY, np.int64)
-    for cell, point in enumerate(ground.points):
-        if ground.type and ground.city.demand[point].type != ground.type:
-            continue  # no such incidents there
-        if order is None:
-            ids = policy.decide(problem.trucks, point).team
-            team = [problem.station_ids.index(one) for one in ids if one != OUTSIDE_ID]
-        else:
-            number = first_in_order(problem, order, problem.trucks, point)
-            team = [i for i in problem.teams.stations[number].tolist() if i >= 0]
+    types = [ground.city.demand[point].type for point in ground.points]  # some have no such incidents
+    cells = [cell for cell, of_type in enumerate(types) if ground.type in ("", of_type)]
+    numbers = policy.teams(problem.trucks, np.array(ground.points, np.int64)[cells]).tolist()
+    for cell, number in zip(cells, numbers, strict=True):
+        point, team = ground.points[cell], [i for i in problem.teams.stations[number].tolist() if i >= 0]
         ranked[cell, : needed[cell]] = problem.num_stations
         ranked[cell, : len(team)] = sorted(team, key=problem.order[point].tolist().index)
     return ranked

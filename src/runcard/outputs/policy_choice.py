@@ -1,20 +1,22 @@
 """Policies as somebody asks for them, by name, paper label or file; and which one a city gets where nobody does."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Final
 
 from runcard.city.conditions import ONLY_KIND
 from runcard.city.model import MINUTES_PER_DAY, City
-from runcard.errors import InputError
+from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.mean_field import WHOLE_STATES
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
-from runcard.outputs.week_file import load_any, load_kind_at
-from runcard.outputs.words import expected_one_of
+from runcard.plan.file import load, said_of
+from runcard.plan.fleet import OTHER_CITY, Fleet
+from runcard.plan.plan import Plan
+from runcard.plan.words import expected_one_of
 from runcard.policy import mean_field, neighbourhoods, optimal
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import NAME as CLOSEST
@@ -93,31 +95,39 @@ class PolicyChoice:
     name: str
     """The name of the policy, also of one in a file."""
     file: Path | None = None
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    """The names of the policies of the kinds in a file, which may differ."""
+    plan: Plan | None = None
+    """What the file holds."""
     of_week: bool = False
     """Whether it is asked for at the mean rates of the week."""
-    by_period: bool = False
-    """Whether a file has a policy for each period."""
 
     @property
     def knows_hour(self) -> bool:
         """Whether it has a policy of its own for each period, in a city with periods."""
-        return self.by_period if self.file is not None else not self.of_week
+        return not self.of_week if self.plan is None else self.plan.knows_hour
 
     def name_for(self, kind: str) -> str:
         """The name of the policy of a kind."""
-        return self.kinds.get(kind, self.name)
+        fleets = () if self.plan is None else self.plan.fleets
+        return next((fleet.policy.name for fleet in fleets if fleet.kind == kind), self.name)
 
     def policy(self, problem: DispatchProblem, options: SolveOptions, kind: str = ONLY_KIND) -> Policy:
         """The policy of a kind for its problem, solved or read; a file made for another problem is refused."""
-        if self.file is not None:
-            return load_kind_at(self.file, kind, problem)
-        return solve_named(problem, self.name, options)
+        if self.plan is None:
+            return solve_named(problem, self.name, options)
+        with said_of(self.label):
+            return self._fleet(kind).made_for(problem)
 
     def read(self, kind: str, fingerprint: str) -> Policy:
         """The policy of a kind from its file, only if it is made for this fingerprint."""
-        return load_kind_at(self.label, kind, fingerprint)
+        with said_of(self.label):
+            return self._fleet(kind).of_fingerprint(fingerprint)
+
+    def _fleet(self, kind: str) -> Fleet:
+        """The fleet of a kind in the file."""
+        for fleet in () if self.plan is None else self.plan.fleets:
+            if fleet.kind == kind:
+                return fleet
+        raise PolicyFileError(OTHER_CITY)
 
 
 def policy_choices(words: Sequence[str], options: SolveOptions) -> list[PolicyChoice]:
@@ -125,9 +135,8 @@ def policy_choices(words: Sequence[str], options: SolveOptions) -> list[PolicyCh
     found: dict[str, PolicyChoice] = {}
     for word in words:
         if names_file(word):
-            held, periods = load_any(word)
-            kinds = {fleet.kind: fleet.policy.name for fleet in held.fleets}
-            choice = PolicyChoice(label=word, name=held.name, file=Path(word), kinds=kinds, by_period=bool(periods))
+            plan = load(word)
+            choice = PolicyChoice(label=word, name=plan.name, file=Path(word), plan=plan)
         else:
             of_week = word.strip().lower().endswith(OF_WEEK)
             name = policy_name(word.strip()[: -len(OF_WEEK)] if of_week else word)

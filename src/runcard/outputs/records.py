@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.errors import MissingExtraError, RuncardError
-from runcard.outputs.files import check_output_file, fill_whole
-from runcard.outputs.words import first_line
+from runcard.output_file import check_output_file, fill_whole
+from runcard.plan.words import first_line
 
 COLUMNS = {
     "scenario": ("VARCHAR", None),

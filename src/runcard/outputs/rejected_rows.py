@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from runcard.outputs.files import write_whole
+from runcard.output_file import write_whole
 
 REJECTED_FILE: Final = "import-rejected.csv"
 

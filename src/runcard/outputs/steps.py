@@ -6,7 +6,7 @@ from typing import Final
 from runcard.city.model import City
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 
 
 class Steps:

@@ -18,10 +18,10 @@ from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.kernels.team_shares import card_shares, order_shares, table_shares, value_shares
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, ValueRule, checked_rule
+from runcard.plan.plan import Plan
 from runcard.policy.base import Policy
-from runcard.policy.department import Department
 from runcard.policy.solve import evaluate
-from runcard.simulate.department import simulate_department
+from runcard.simulate.department import simulate_plans
 from runcard.threads import checked_threads, run_each
 
 LEFT_OUT = 1e-9
@@ -99,16 +99,16 @@ def _add_shares(
 
 def simulated_shares(
     city: City,
-    departments: Mapping[str, Department],
+    plans: Mapping[str, Plan],
     *,
     incidents: int,
     seed: int = 1,
     threads: int | None = None,
 ) -> dict[str, dict[str, TeamShares]]:
-    """The shares of each kind under departments by name, counted over the same incidents."""
-    keeper = ShareKeeper(city, departments)
-    simulate_department(
-        city, list(departments.values()), incidents=incidents, seed=seed, names=list(departments), threads=threads,
+    """The shares of each kind under plans by name, counted over the same incidents."""
+    keeper = ShareKeeper(city, plans)
+    simulate_plans(
+        city, list(plans.values()), incidents=incidents, seed=seed, names=list(plans), threads=threads,
         keep_records=keeper.keep,
     )  # fmt: skip
     return keeper.shares()
@@ -117,11 +117,9 @@ def simulated_shares(
 class ShareKeeper:
     """Counts who goes where in the records of a simulation: hand `keep` to it."""
 
-    def __init__(self, city: City, departments: Mapping[str, Department]) -> None:
+    def __init__(self, city: City, plans: Mapping[str, Plan]) -> None:
         self._kinds = city.kinds
-        self._problems = {
-            (name, fleet.kind): fleet.problem for name, department in departments.items() for fleet in department.fleets
-        }
+        self._problems = {(name, fleet.kind): fleet.problem for name, plan in plans.items() for fleet in plan.fleets}
         cities = {kind: city.of_kind(kind) for kind in city.kinds}
         self._points = {kind: _numbers_of_points(city, seen) for kind, seen in cities.items()}
         self._stations = {kind: _numbers_of_stations(city, seen) for kind, seen in cities.items()}

@@ -7,9 +7,10 @@ from runcard.city.model import City
 from runcard.outputs.policy_choice import OF_WEEK, PolicyChoice, policies_for
 from runcard.outputs.simulate import interval_values
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
+from runcard.plan.fleet import Fleet, fleet_of
+from runcard.plan.plan import problems_of_periods
 from runcard.policy.solve import check_size
 from runcard.policy.solve_options import SolveOptions
-from runcard.policy.week import AnyPolicy, HourlyPolicy, problems_of_periods
 from runcard.simulate.department import DepartmentSimulation
 
 WEEK_POLICIES: Final = ("closest-first", f"optimal{OF_WEEK}", "optimal")
@@ -21,28 +22,28 @@ def default_policies(city: City) -> Sequence[str]:
     return WEEK_POLICIES if city.has_periods else ("closest-first", "optimal")
 
 
-def any_policies_for(
+def fleets_for(
     city: City, choices: Sequence[PolicyChoice], options: SolveOptions, steps: Steps = NO_STEPS
-) -> list[AnyPolicy]:
-    """The policies for a city of one kind, as `policies_for` has them; in one with periods some know the hour."""
-    if not city.has_periods:
-        return [*policies_for(city, choices, options, steps)]
+) -> list[Fleet]:
+    """The fleets of a city of one kind, with the policies of `policies_for`; in one with periods some know the hour."""
     (kind,) = city.kinds
+    if not city.has_periods:
+        return [fleet_of(policy, kind=kind) for policy in policies_for(city, choices, options, steps)]
     solved = [one.name for one in choices if one.file is None]
     check_size(city.trucks, solved, kind=city.said(kind))
     problem = city_problem(city, minutes=False, steps=steps)
     by_period = problems_of_periods(city, problem)
-    found: list[AnyPolicy] = []
+    found: list[Fleet] = []
     for choice in choices:
         if not choice.knows_hour:
             steps.begin(choice.label)
-            found.append(choice.policy(problem, options, kind))
+            found.append(fleet_of(choice.policy(problem, options, kind), kind=kind))
             continue
         policies = []
         for number, (name, own) in enumerate(by_period.items(), start=1):
             steps.begin(f"{choice.label}, {name} ({number} of {len(by_period)})")
             policies.append(choice.policy(own, options, kind))
-        found.append(HourlyPolicy(periods=city.periods, policies=tuple(policies)))
+        found.append(fleet_of(*policies, periods=city.periods, kind=kind))
     return found
 
 

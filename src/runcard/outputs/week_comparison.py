@@ -21,10 +21,10 @@ from runcard.outputs.department_comparison import DepartmentComparison, Departme
 from runcard.outputs.policy_choice import PolicyChoice, policy_choices
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.outputs.week_choice import WEEK_POLICIES, pairs_by_hour
+from runcard.plan.plan import problems_of_periods
 from runcard.policy.base import Policy
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels
-from runcard.policy.week import problems_of_periods
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

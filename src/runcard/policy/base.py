@@ -154,6 +154,31 @@ class Policy(Protocol):
         """What a policy file holds of it; a PolicyFileError if there is no file of such a policy."""
         ...
 
+    @property
+    def fixed_order(self) -> NDArray[np.int64] | None:
+        """[J, I] the order in which idle trucks go, whatever else is known; None where it looks at more than that."""
+        ...
+
+    @property
+    def has_card(self) -> bool:
+        """Whether that order is made for its demand points; else it is by driving time."""
+        ...
+
+    @property
+    def decides_anywhere(self) -> bool:
+        """Whether it can decide for places that are no demand points."""
+        ...
+
+    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of the team that `decide` sends to each of some demand points, all in one state."""
+        ...
+
+    def best_prices(
+        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The prices of idle teams of these costs now; nan or inf for those that no decision would list."""
+        ...
+
     def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The price of each team, by number, when `idle` [I] trucks of each station are idle, the teams' among them."""
         ...

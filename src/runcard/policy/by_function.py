@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ class FunctionPolicy(PricedPolicy):
     choose: Choose
     certificate: Certificate | None = None
     reason: str = "is what the function chose"
+    decides_anywhere: ClassVar[bool] = False
 
     @cached_property
     def rule(self) -> TableRule:

@@ -17,7 +17,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.policy.base import BulkRule, Certificate, Stored
 from runcard.policy.by_value import PricedPolicy, Values, read_value
-from runcard.policy.options import first_in_order
+from runcard.policy.options import checked_idle, first_in_order
 
 
 def solved_prices(
@@ -73,6 +73,11 @@ class OrderPolicy(PricedPolicy):
     certificate: Certificate | None
     reason: str = "is the closest"
 
+    @property
+    def fixed_order(self) -> NDArray[np.int64]:
+        """Its order."""
+        return self.order
+
     @cached_property
     def rule(self) -> OrderRule:
         """The order of the stations of each demand point."""
@@ -85,6 +90,12 @@ class OrderPolicy(PricedPolicy):
     def stored(self) -> Stored:
         """Its prices, for a policy file: the order is that of the problem."""
         return Stored(arrays=self.values.to_arrays(), certificate=self.certificate)
+
+    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first idle trucks in the order of each demand point: without prices, which may take a while."""
+        idle = checked_idle(self.problem, idle)
+        numbers = (first_in_order(self.problem, self.order, idle, point) for point in points.tolist())
+        return np.fromiter(numbers, np.int64, len(points))
 
     def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices of teams, if this policy is followed afterwards."""

@@ -6,7 +6,7 @@ a(f, j) = argmin over teams a of { cost(a, j) + h(f-a) - h(f) };  of equal teams
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,14 @@ from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem, fields_of
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import BulkRule, Certificate, Decision, Stored
-from runcard.policy.options import checked_idle, checked_situation, checked_teams, idle_teams, make_decision
+from runcard.policy.options import (
+    checked_idle,
+    checked_situation,
+    checked_teams,
+    idle_teams,
+    make_decision,
+    team_number,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,6 +30,13 @@ class PricedPolicy(ABC):
     """A policy with a price for every team: it sends the one with the smallest P(late now) + price, if nothing else."""
 
     problem: DispatchProblem
+    has_card: ClassVar[bool] = False
+    decides_anywhere: ClassVar[bool] = True
+
+    @property
+    def fixed_order(self) -> NDArray[np.int64] | None:
+        """There is none: prices count."""
+        return None
 
     def __getstate__(self) -> dict[str, Any]:
         """Its fields, for pickle and copy."""
@@ -59,6 +73,11 @@ class PricedPolicy(ABC):
         idle, point = checked_situation(self.problem, idle, point)
         teams, price = self._options(idle, point)
         return make_decision(self.problem, point, teams, price, self._choose(idle, point, teams, price))
+
+    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of the team that `decide` sends to each of some demand points; here each is asked for."""
+        numbers = (team_number(self.problem, self.decide(idle, point).team) for point in points.tolist())
+        return np.fromiter(numbers, np.int64, len(points))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +138,17 @@ class ValuePolicy(PricedPolicy):
     def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
         """The prices h(f-a) - h(f) of teams."""
         return self._values.prices(idle, teams)
+
+    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The teams with the smallest cost + price: prices are the same for all points that need as many trucks."""
+        problem, idle, numbers = self.problem, checked_idle(self.problem, idle), np.zeros(len(points), np.int64)
+        needed = problem.trucks_needed[points]
+        for size in np.unique(needed).tolist():
+            here = np.flatnonzero(needed == size)
+            teams = idle_teams(problem, idle, int(points[here[0]]))
+            total = problem.cost[np.ix_(teams, points[here])] + self._prices(idle, teams)[:, None]
+            numbers[here] = teams[total.argmin(axis=0)]
+        return numbers
 
 
 def read_value_policy(name: str, problem: DispatchProblem, stored: Stored) -> ValuePolicy:

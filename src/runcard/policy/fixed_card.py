@@ -18,7 +18,7 @@ and the card found are evaluated exactly in the end, if there are not too many s
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,7 @@ class FixedCard(OrderPolicy):
     finished: bool
     """Whether the search for the orders came to its end; the card is as good as what it found either way."""
     reason: str = "comes first on the card"
+    has_card: ClassVar[bool] = True
 
     def stored(self) -> Stored:
         """Its card and its prices, for a policy file."""

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import SizeError
+from runcard.mdp.kernels.lookahead_bulk import team_ahead
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.memory import check_states
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import BulkRule, Certificate
 from runcard.policy.by_value import PricedPolicy
-from runcard.policy.options import idle_teams
+from runcard.policy.options import checked_idle, idle_teams
 from runcard.threads import checked_threads, run_each
 
 CHUNK_STATES: Final = 64
@@ -68,6 +69,14 @@ class OnlinePolicy(PricedPolicy):
         run_each(fill, range(CHUNK_STATES, num_states, CHUNK_STATES), threads)
         value[:num_states] -= value[num_states - 1]
         return ValueRule(value)
+
+    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What `decide` sends to each of some demand points, in a kernel where there is one for that."""
+        bulk = self.in_bulk(len(points))
+        if bulk is None or bulk.ahead is None:
+            return super().teams(idle, points)
+        idle, room = checked_idle(self.problem, idle), bulk.ahead.scratch()
+        return np.array([team_ahead(point, idle, room, *bulk.ahead) for point in points.tolist()], np.int64)
 
     def in_bulk(self, decisions: float) -> BulkRule | None:
         """The values of every state, where they are known, or found in less time than so many decisions take."""

@@ -33,7 +33,6 @@ from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import CardRule
 from runcard.policy.base import BulkRule, Certificate, Policy, Stored
-from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import PricedPolicy, Values
 from runcard.policy.fixed_card import find_order
 from runcard.policy.options import idle_teams, team_number
@@ -176,7 +175,7 @@ def make_run_cards(
         raise InputError(f"expected cards of 1 to {MOST_LINES} lines, got {depth}")
     problem = policy.problem
     if order is None:
-        order = policy.order if isinstance(policy, OrderPolicy) else _fallback(problem, options)
+        order = _fallback(problem, options) if policy.fixed_order is None else policy.fixed_order
     busy = np.clip(IndependentTrucks(problem, order).steady_busy(), LEAST_BUSY, MOST_BUSY)
     weight = np.log((1.0 - busy) / busy).tolist()
     lines = np.full((problem.num_points, depth), -1, np.int64)

@@ -56,7 +56,7 @@ def policy_name(word: str) -> str:
     return name
 
 
-def solve(
+def solve_problem(
     problem: DispatchProblem,
     policy: str = "optimal",
     *,

@@ -7,7 +7,7 @@ from runcard.mdp.cpu import cpu_backend, load_coarse_kernels
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy.solve import solve
+from runcard.policy.solve import solve_problem
 
 
 def load_kernels(problem: DispatchProblem, names: Sequence[str]) -> None:
@@ -17,7 +17,7 @@ def load_kernels(problem: DispatchProblem, names: Sequence[str]) -> None:
     """
     smallest = dispatch_problem(_smallest_city())
     for name in names:
-        rule = solve(smallest, name).rule
+        rule = solve_problem(smallest, name).rule
         evaluate_rule(smallest, rule)
     if cpu_backend(problem).has_coarse:
         load_coarse_kernels(smallest)

@@ -20,7 +20,8 @@ from typing import Any, Final
 
 from runcard.city.address import Place, Spot, Spots
 from runcard.errors import InputError
-from runcard.policy.department import DepartmentDecision
+from runcard.plan.answer import Answer
+from runcard.plan.situation import checked_units
 from runcard.service.board import Board
 from runcard.service.documents import DecisionRequest
 from runcard.service.fallback import Fallback
@@ -36,7 +37,7 @@ _log = logging.getLogger("runcard.service")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Situation:
+class Asked:
     """What is asked, checked: every unit, type and place in it is there."""
 
     policy: LoadedPolicy
@@ -84,7 +85,7 @@ class Answerer:
         except OverflowError as error:
             raise InputError(f"time: expected a time of this age, got {given.isoformat()}") from error
 
-    def situation(self, request: DecisionRequest) -> Situation:
+    def situation(self, request: DecisionRequest) -> Asked:
         """What a request asks; a ProblemError or an InputError if it does not make sense."""
         policy = self.store.get(request.policy)
         if request.policy_version not in (None, policy.version):
@@ -97,9 +98,9 @@ class Answerer:
         if request.area is not None:
             desk.check_area(request.area)
         place = request.place
-        incident_type = desk.type_of(place, request.type)
+        incident_type = desk.plan.type_of(place, request.type)
         spot = None if desk.has(place, incident_type) else desk.ground.spots.find(place)
-        return Situation(
+        return Asked(
             policy=policy, period=period, idle=idle, place=place, spot=spot, type=incident_type,
             incident_class=request.incident_class, moved=moved, board_version=self.board.version, notes=notes,
         )  # fmt: skip
@@ -143,7 +144,7 @@ class Answerer:
         try:
             if asked.is_simple and not asked.policy.slow:
                 began = time.perf_counter()
-                body = self._documented(asked, self._decide(asked))
+                body = self._decide(asked).document()
                 self._watch(asked.policy, time.perf_counter() - began)
             else:
                 body, why = await self._in_time(asked)
@@ -154,8 +155,8 @@ class Answerer:
             why = f"{by} failed ({type(error).__name__})"
         version: str | None = None
         if body is None:
-            desk, found, by, order, version = self.fallback.decide(asked)
-            body = desk.document(found, incident_class=asked.incident_class, order=order)
+            instead, by, order, version = self.fallback.decide(asked)
+            body = instead.document(order=order)
         body["notes"] += asked.notes
         policy = {"name": asked.policy.name, "version": asked.policy.version, "period": asked.period}
         return {
@@ -165,7 +166,7 @@ class Answerer:
             "answered_by": by, "fallback": why is not None, "fallback_reason": why, "fallback_version": version,
         }  # fmt: skip
 
-    def _decide(self, asked: Situation) -> DepartmentDecision:
+    def _decide(self, asked: Asked) -> Answer:
         desk = asked.policy.desks[asked.period]
         return desk.decide(
             asked.idle, asked.place, asked.type, incident_class=asked.incident_class, moved=asked.moved or None
@@ -181,7 +182,7 @@ class Answerer:
                 policy.name, 1000.0 * seconds, 1000.0 * self._limit_seconds,
             )  # fmt: skip
 
-    def _forgive(self, asked: Situation, seconds: float) -> None:
+    def _forgive(self, asked: Asked, seconds: float) -> None:
         """Answer at once again by a policy that was quick, took long once, and has been quick ever since."""
         policy = asked.policy
         if asked.is_simple and policy.found_quick:
@@ -191,11 +192,7 @@ class Answerer:
                 self.store.mark(policy, slow=False)
                 _log.warning("%s is as quick as before: its answers are computed at once again", policy.name)
 
-    def _documented(self, asked: Situation, found: DepartmentDecision, *, minutes: bool = True) -> dict[str, Any]:
-        desk = asked.policy.desks[asked.period]
-        return desk.document(found, incident_class=asked.incident_class, minutes=minutes)
-
-    def _slowly(self, asked: Situation, early: list[DepartmentDecision]) -> tuple[dict[str, Any], float]:
+    def _slowly(self, asked: Asked, early: list[Answer]) -> tuple[dict[str, Any], float]:
         """The answer of a policy that may be slow, and the seconds of a processor that it took.
 
         The decision is in `early` before its minutes are computed.
@@ -205,15 +202,15 @@ class Answerer:
         """
         began = time.thread_time()
         early.append(self._decide(asked))
-        document = self._documented(asked, early[0], minutes=self.waiting <= SLOW_THREADS)
+        document = early[0].document(minutes=self.waiting <= SLOW_THREADS)
         return document, time.thread_time() - began
 
-    async def _in_time(self, asked: Situation) -> tuple[dict[str, Any] | None, str | None]:
+    async def _in_time(self, asked: Asked) -> tuple[dict[str, Any] | None, str | None]:
         """The answer of a policy that may be slow; None, and why, if it does not come in time."""
         if self.waiting >= self._most_waiting:
             return None, f"{self.waiting} slow answers are being computed already"
         self.waiting += 1
-        early: list[DepartmentDecision] = []
+        early: list[Answer] = []
         loop, computed = asyncio.get_running_loop(), self._threads.submit(self._slowly, asked, early)
         computed.add_done_callback(lambda _: _soon(loop, self._one_less))
         waited = asyncio.wrap_future(computed)
@@ -226,7 +223,7 @@ class Answerer:
         except TimeoutError:
             computed.cancel()  # it does not begin if it has not yet
             if early:
-                return self._documented(asked, early[0], minutes=False), None
+                return early[0].document(minutes=False), None
             return None, f"{asked.policy.method} did not answer within {1000.0 * self._limit_seconds:g} ms"
 
     def _one_less(self) -> None:
@@ -251,12 +248,7 @@ def _free(idle: list[str] | None, busy: list[str] | None, board: Board) -> froze
     for name, listed in (("idle", idle), ("busy", busy)):
         if listed is None:
             continue
-        sets[name] = found = frozenset(listed)
-        if not found <= board.unit_ids:
-            raise InputError(f"{name}: expected units of the roster, got {min(found - board.unit_ids)!r}")
-        if len(found) < len(listed):
-            twice = next(one for one in listed if listed.count(one) > 1)
-            raise InputError(f"{name}: expected every unit once, got {twice} {listed.count(twice)} times")
+        sets[name] = checked_units(listed, board.unit_ids, name)
     if len(sets) == 1:
         return sets["idle"] if "idle" in sets else board.unit_ids - sets["busy"] - board.out_of_service
     if both := sets["idle"] & sets["busy"]:

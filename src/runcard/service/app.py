@@ -6,7 +6,7 @@ from contextlib import ExitStack, asynccontextmanager
 from fastapi import FastAPI
 
 from runcard import __version__
-from runcard.outputs.files import check_output_file
+from runcard.output_file import check_output_file
 from runcard.service.answers import Answerer
 from runcard.service.audit import AuditLog, open_audit
 from runcard.service.board import Board
@@ -19,7 +19,7 @@ from runcard.service.keys import KeyRing
 from runcard.service.limits import Gate
 from runcard.service.memory_audit import MemoryAudit
 from runcard.service.parts import Parts
-from runcard.service.policies import PolicyStore, check_clock, load_policy, units_of
+from runcard.service.policies import PolicyStore, check_clock, load_policy
 from runcard.service.problems import add_problem_handlers
 from runcard.service.routes import audit as audit_routes
 from runcard.service.routes import board, cards, decisions, explorer, health, metrics, policies
@@ -76,10 +76,10 @@ def make_parts(settings: ServiceSettings, audit: AuditLog | None = None) -> Part
         restore_swap(swap, store)
     for policy in store.by_name.values():
         check_clock(policy, settings)
-    units = Board(units_of(store.serving))
+    units = Board(store.serving.plan.units)
     if settings.board is not None:
-        assert store.serving.first.ground is not None
-        restore_board(units, settings.board, store.serving.first.ground)
+        assert store.serving.plan.ground is not None
+        restore_board(units, settings.board, store.serving.plan.ground)
     answerer = Answerer(settings, store, units, Fallback(store, settings.fallback))
     if audit is None:  # the last thing that can fail, so that nothing is left open
         audit = MemoryAudit() if settings.audit is None else open_audit(settings.audit)

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from runcard.city.address import Spot
 from runcard.errors import InputError
-from runcard.outputs.files import check_output_file, write_whole
-from runcard.policy.ground import Ground
+from runcard.output_file import check_output_file, write_whole
+from runcard.plan.ground import Ground
 from runcard.service.board import IDLE, OUT_OF_SERVICE, Board, UnitState
 
 STATUSES: Final = (IDLE, "busy", OUT_OF_SERVICE)

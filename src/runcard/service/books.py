@@ -16,6 +16,6 @@ class Books:
         """The book of a policy; the one of an older version is forgotten."""
         known = self._made.get(policy.name)
         if known is None or known[0] != policy.version or (known[1].done() and known[1].exception() is not None):
-            known = (policy.version, asyncio.create_task(asyncio.to_thread(make_book, policy.held)))
+            known = (policy.version, asyncio.create_task(asyncio.to_thread(make_book, policy.plan)))
             self._made[policy.name] = known
         return known[1]

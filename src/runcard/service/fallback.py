@@ -13,21 +13,20 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.errors import InputError
 from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.csv_file import CARDS_ENDING, CardFile, read_cards
-from runcard.outputs.reasons import BY_TIME, ON_CARD
-from runcard.policy.department import DepartmentDecision
+from runcard.plan.answer import Answer
+from runcard.plan.reasons import BY_TIME, ON_CARD
+from runcard.plan.situation import Situation
 from runcard.service.desk import Desk, decided_team
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, PolicyStore, load_policy, version_of
 
 if TYPE_CHECKING:
-    from runcard.service.answers import Situation
+    from runcard.service.answers import Asked
 
 
 class Instead(NamedTuple):
     """The decision of the fallback."""
 
-    desk: Desk
-    """What knows its units."""
-    found: DepartmentDecision
+    answer: Answer
     method: str
     order: str
     """What its order is, in words."""
@@ -48,18 +47,18 @@ class Fallback:
         elif path is not None:
             self._policy = load_policy(path)
             store.check(self._policy)
-            if not all(hasattr(fleet.policy, "order") for fleet in self._policy.first.fleets):
+            if not all(fleet.policy.fixed_order is not None for fleet in self._policy.plan.fleets):
                 raise InputError(
                     f"{path}: expected a quick fallback (closest-first, fixed-card, or run cards as .csv), "
                     f"got {self._policy.method}"
                 )
 
-    def decide(self, asked: "Situation") -> Instead:
+    def decide(self, asked: "Asked") -> Instead:
         """Who goes instead."""
         own = asked.policy.desks[asked.period]
         area, notes = self._area(asked, own)
         if self._cards is not None and (found := self._by_cards(asked, own, area)) is not None:
-            return Instead(own, _noted(found, asked, area, notes), "run-card", ON_CARD, self._cards_version)
+            return Instead(_noted(found, asked, area, notes), "run-card", ON_CARD, self._cards_version)
         desk, by, version = own, CLOSEST_FIRST, self._store.by_name[CLOSEST_FIRST].version
         if self._policy is not None:
             period = asked.period if asked.period in self._policy.desks else None
@@ -69,13 +68,13 @@ class Fallback:
             desk = self._closest_first(asked, own)
         found = desk.decide_by_order(asked.idle, area, asked.type, incident_class=asked.incident_class)
         order = BY_TIME if by == CLOSEST_FIRST else ON_CARD
-        return Instead(desk, _noted(found, asked, area, notes), by, order, version)
+        return Instead(_noted(found, asked, area, notes), by, order, version)
 
-    def _closest_first(self, asked: "Situation", own: Desk) -> Desk:
+    def _closest_first(self, asked: "Asked", own: Desk) -> Desk:
         policy = self._store.by_name[CLOSEST_FIRST]
         return policy.desks.get(asked.period) or own
 
-    def _area(self, asked: "Situation", desk: Desk) -> tuple[str, list[str]]:
+    def _area(self, asked: "Asked", desk: Desk) -> tuple[str, list[str]]:
         """The demand point whose card is used."""
         notes = []
         if asked.moved:
@@ -89,51 +88,52 @@ class Fallback:
         area = desk.nearest_area(node.x_coord, node.y_coord, asked.type)
         return area, [*notes, f"The fallback uses the card of {area}, the closest as the crow flies."]
 
-    def _by_cards(self, asked: "Situation", desk: Desk, area: str) -> DepartmentDecision | None:
+    def _by_cards(self, asked: "Asked", desk: Desk, area: str) -> Answer | None:
         """Who goes by the cards of a file; None where it has no card for that."""
         assert self._cards is not None
         hour = None
         if self._cards.periods:
             hour = next((one.hours[0] for one in self._cards.periods if one.name == asked.period), None)
-        typed, on_cards = bool(desk.department.types), {key.kind for key in self._cards.cards}
+        typed, on_cards = bool(desk.plan.types), {key.kind for key in self._cards.cards}
         points = {
-            fleet.kind: fleet.point(area, asked.type) if typed else desk.row_of(area, asked.incident_class)
-            for fleet in desk.department.fleets
+            fleet.kind: fleet.point(area, asked.type) if typed else desk.plan.row_of(area, asked.incident_class)
+            for fleet in desk.plan.fleets
         }
         # Cards know nothing of units that no incident needs, or of kinds that they were not made for.
-        fleets = [fleet for fleet in desk.department.fleets if fleet.kind in on_cards]
+        fleets = [fleet for fleet in desk.plan.fleets if fleet.kind in on_cards]
         idle = [unit.unit_id for fleet in fleets for unit in fleet.units if unit.unit_id in asked.idle]
         try:
             answer = decide_by_cards(
-                self._cards, area, asked.type or None, idle=",".join(sorted(idle)) or "none",
-                incident_class=asked.incident_class, hour=hour,
-            )  # fmt: skip
+                self._cards,
+                Situation(at=area, type=asked.type or None, idle=idle, time=hour, row=asked.incident_class),
+            )
         except InputError:
             return None
         if {sent.kind for sent in answer.kinds} != {kind for kind, point in points.items() if point is not None}:
             return None
         kinds = []
         for sent in answer.kinds:
-            fleet, point = desk.department.fleet(sent.kind), points[sent.kind]
+            fleet, point = desk.plan.fleet(sent.kind), points[sent.kind]
             assert point is not None
             homes = {unit.unit_id: unit.station_id for unit in fleet.units}
             team = tuple(homes.get(unit, OUTSIDE_ID) for unit in sent.units)
             trucks = fleet.idle_trucks(asked.idle)
             kinds.append(decided_team(fleet, point, trucks, asked.idle, team, sent.units))
-        return DepartmentDecision(node_id=area, type=asked.type, kinds=tuple(kinds))
+        row = None if typed else next(iter(points.values()))
+        return Answer(node_id=area, type=asked.type, kinds=tuple(kinds), ground=desk.ground, row=row)
 
 
-def _noted(found: DepartmentDecision, asked: "Situation", area: str, notes: list[str]) -> DepartmentDecision:
+def _noted(found: Answer, asked: "Asked", area: str, notes: list[str]) -> Answer:
     """A decision for the place that was asked for."""
     if asked.spot is None:
-        return replace(found, notes=tuple(notes))
+        return replace(found, remarks=tuple(notes))
     spot: Spot = asked.spot
-    return replace(found, node_id=spot.node_id, area=area, notes=tuple(([spot.words] if spot.words else []) + notes))
+    return replace(found, node_id=spot.node_id, area=area, remarks=tuple(([spot.words] if spot.words else []) + notes))
 
 
 def _check_cards(cards: CardFile, store: PolicyStore) -> None:
     """Raise an InputError about cards that name units which the department does not have."""
-    known = frozenset(store.serving.first.unit_ids)
+    known = frozenset(store.serving.plan.unit_ids)
     for card in cards.cards.values():
         for unit in (unit for house in card.houses for unit in house):
             if unit not in known:

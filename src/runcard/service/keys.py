@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from runcard.errors import InputError
-from runcard.outputs.words import expected_one_of
+from runcard.plan.words import expected_one_of
 
 ROLES: Final = ("read", "decide", "administer")
 PREFIX: Final = "rck_"

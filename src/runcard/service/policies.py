@@ -5,7 +5,7 @@ policy or the new one, whole. Its version is the first 12 hex digits of the SHA-
 is refused: other units, stations or demand points would give answers about what is not there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -15,13 +15,12 @@ from time import thread_time
 from typing import Final
 
 from runcard.city.conditions import near
-from runcard.city.model import City, Unit
+from runcard.city.model import City
 from runcard.city.periods import Period, hour_of_week
 from runcard.errors import InputError, PolicyFileError
-from runcard.outputs.week_file import load_held
+from runcard.plan.file import load
+from runcard.plan.plan import Plan
 from runcard.policy.closest_first import quick_closest_first
-from runcard.policy.department import Department, Fleet
-from runcard.policy.week import Week
 from runcard.service.desk import Desk
 from runcard.service.settings import ServiceSettings
 
@@ -39,8 +38,8 @@ class LoadedPolicy:
     version: str
     path: Path | None
     """None for closest-first, which needs no file."""
-    held: Department | Week
-    """Every department has a roster: without one in the city, trucks are named by their stations."""
+    plan: Plan
+    """It has a roster: without one in the city, trucks are named by their stations."""
     desks: Mapping[str | None, Desk]
     """What answers in each period; under None if it is for every hour."""
     loaded_at: datetime
@@ -51,37 +50,32 @@ class LoadedPolicy:
     found_quick: bool = False
     """Whether it was quick when it was tried."""
 
-    @cached_property
-    def first(self) -> Department:
-        """Its department, or that of its first period: all have the same units and demand points."""
-        return self.held if isinstance(self.held, Department) else self.held.departments[self.held.periods[0].name]
-
     @property
     def periods(self) -> tuple[Period, ...]:
         """Its periods; () if it is for every hour."""
-        return () if isinstance(self.held, Department) else self.held.periods
+        return self.plan.periods if self.plan.knows_hour else ()
 
     @cached_property
     def city(self) -> City:
         """The city that it was made for."""
-        assert self.first.ground is not None  # checked when it was loaded
-        return self.first.ground.city
+        assert self.plan.ground is not None  # checked when it was loaded
+        return self.plan.ground.city
 
     @cached_property
     def method(self) -> str:
         """The name of the method, such as optimal."""
-        return self.first.name
+        return self.plan.name
 
     def desk_at(self, period: str | None, time: datetime | None) -> tuple[str | None, Desk]:
         """The period that is meant, or that of a time by the clock of the city, and what answers then."""
-        if isinstance(self.held, Department):
+        if not self.plan.knows_hour:
             if period is not None:
                 raise InputError(f"period: policy {self.name} is for every hour, expected none, got {period!r}")
             return None, self.desks[None]
         if period is None:
             assert time is not None
-            period = self.held.period_at(hour_of_week(time)).name
-        self.held.department(period)  # it refuses what is no period
+            period = self.plan.period_at(hour_of_week(time)).name
+        self.plan.in_period(period)  # it refuses what is no period
         return period, self.desks[period]
 
     def warm_up(self) -> "LoadedPolicy":
@@ -106,7 +100,7 @@ class LoadedPolicy:
     @cached_property
     def outline(self) -> tuple[object, ...]:
         """What two policies of one city have in common."""
-        units = tuple((one.unit_id, one.station_id, one.kind) for one in _units(self.first))
+        units = tuple((one.unit_id, one.station_id, one.kind) for one in self.plan.units)
         stations = frozenset((one.station_id, one.node_id) for one in self.city.stations)
         demand = frozenset((point.node_id, point.type) for point in self.city.demand)
         return units, stations, demand
@@ -115,45 +109,32 @@ class LoadedPolicy:
 def _seconds(desk: Desk, area: str, incident_type: str, row: int | None) -> float:
     """What an answer takes of this thread: what others do on the machine does not make a policy slow."""
     start = thread_time()
-    desk.document(desk.decide(desk.unit_ids, area, incident_type, incident_class=row), incident_class=row)
+    desk.decide(desk.unit_ids, area, incident_type, incident_class=row).document()
     return thread_time() - start
-
-
-def _units(department: Department) -> tuple[Unit, ...]:
-    """Every unit, in the order of the roster."""
-    return (*(unit for fleet in department.fleets for unit in fleet.units), *department.spare)
-
-
-def units_of(policy: LoadedPolicy) -> tuple[Unit, ...]:
-    """Every unit that a policy knows, also of kinds that nobody needs."""
-    return _units(policy.first)
 
 
 def load_policy(path: Path, *, name: str | None = None) -> LoadedPolicy:
     """The policy of a file, with the version of its bytes."""
     if not path.is_file():
-        load_held(path)  # it says what is wrong; a pipe would wait for somebody who writes to it
+        load(path)  # it says what is wrong; a pipe would wait for somebody who writes to it
     name = path.stem if name is None else name
     if not name.isprintable() or "/" in name or name in (".", ".."):  # it becomes part of addresses and of the log
         raise InputError(f"{path}: expected a name of letters without /, got {name!r:.80}")
     version, modified_ns = version_of(path), path.stat().st_mtime_ns
-    held = load_held(path)
+    plan = load(path)
     if version_of(path) != version:
         raise PolicyFileError(f"{path}: it changed while it was read: write it under another name and rename it")
-    departments = [held] if isinstance(held, Department) else list(held.departments.values())
-    if any(one.ground is None for one in departments):
+    if plan.ground is None:
         raise PolicyFileError(f"{path}: it holds no city: solve it again with this version")
-    held = _with_rosters(held)
+    plan = plan.with_roster()
     return LoadedPolicy(
-        name=name, version=version, path=path, held=held, desks=_desks_of(held),
+        name=name, version=version, path=path, plan=plan, desks=_desks_of(plan),
         loaded_at=datetime.now(UTC), modified_ns=modified_ns,
     )  # fmt: skip
 
 
-def _desks_of(held: Department | Week) -> Mapping[str | None, Desk]:
-    if isinstance(held, Department):
-        return {None: Desk(held)}
-    return {name: Desk(one) for name, one in held.departments.items()}
+def _desks_of(plan: Plan) -> Mapping[str | None, Desk]:
+    return {name if plan.knows_hour else None: Desk(of_period) for name, of_period in plan.by_period.items()}
 
 
 def version_of(path: Path) -> str:
@@ -168,13 +149,9 @@ def version_of(path: Path) -> str:
 def closest_first_of(policy: LoadedPolicy) -> LoadedPolicy:
     """Closest-first beside a policy: the same city, the same tables of driving times."""
 
-    def of(department: Department) -> Department:
-        fleets = (replace(one, policy=quick_closest_first(one.problem)) for one in department.fleets)
-        return replace(department, fleets=tuple(fleets))
-
-    held = of(policy.held) if isinstance(policy.held, Department) else _each(policy.held, of)
+    plan = policy.plan.with_policies(lambda own: quick_closest_first(own.problem))
     return replace(
-        policy, name=CLOSEST_FIRST, version=_closest_version(policy), path=None, held=held, desks=_desks_of(held),
+        policy, name=CLOSEST_FIRST, version=_closest_version(policy), path=None, plan=plan, desks=_desks_of(plan),
         slow=True,
     )  # fmt: skip
 
@@ -182,32 +159,6 @@ def closest_first_of(policy: LoadedPolicy) -> LoadedPolicy:
 def _closest_version(policy: LoadedPolicy) -> str:
     """The version of closest-first beside a policy: another one than that of the policy, which decides otherwise."""
     return sha256(f"{CLOSEST_FIRST} {policy.version}".encode()).hexdigest()[:VERSION_DIGITS]
-
-
-def _each(week: Week, change: Callable[[Department], Department]) -> Week:
-    return replace(week, departments={name: change(one) for name, one in week.departments.items()})
-
-
-def _with_rosters(held: Department | Week) -> Department | Week:
-    return _with_roster(held) if isinstance(held, Department) else _each(held, _with_roster)
-
-
-def _with_roster(department: Department) -> Department:
-    """A department whose trucks have names: s1 at a station with one truck, s1-1 and s1-2 at one with two."""
-    if department.unit_ids:
-        return department
-    (fleet,) = department.fleets
-    return replace(department, fleets=(replace(fleet, units=_named_trucks(fleet)),))
-
-
-def _named_trucks(fleet: Fleet) -> tuple[Unit, ...]:
-    problem, units = fleet.problem, list[Unit]()
-    for station_id, trucks in zip(problem.station_ids, problem.trucks.tolist(), strict=True):
-        names = [station_id] if trucks == 1 else [f"{station_id}-{number}" for number in range(1, trucks + 1)]
-        units += [Unit(name, station_id, fleet.kind) for name in names]
-    if len({unit.unit_id for unit in units}) < len(units):
-        raise InputError("two trucks would have the same name: give the city a roster (unit.csv)")
-    return tuple(units)
 
 
 def _check_name(policy: LoadedPolicy) -> None:

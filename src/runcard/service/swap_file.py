@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from runcard.errors import InputError, RuncardError
-from runcard.outputs.files import write_whole
+from runcard.output_file import write_whole
 from runcard.service.policies import LoadedPolicy, PolicyStore, load_policy
 
 KEYS: Final = ("started_with", "started_version", "file", "name", "version")

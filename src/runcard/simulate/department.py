@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City, Standard
 from runcard.errors import InputError
-from runcard.policy.department import Department
-from runcard.policy.week import AnyPolicy, Week
+from runcard.plan.fleet import Fleet
+from runcard.plan.plan import Plan
 from runcard.simulate.engine import SimulationProgress, simulate_kinds
 from runcard.simulate.result import Interval, Misses, Simulation, all_misses
 from runcard.simulate.scenario import PAPER, Scenario
@@ -77,9 +76,9 @@ class DepartmentSimulation:
         return tuple((one, found[one]) for one in self.order or found if one in found)
 
 
-def simulate_department(
+def simulate_plans(
     city: City,
-    policies: Sequence[Mapping[str, AnyPolicy] | Department | Week],
+    plans: Sequence[Plan],
     scenario: Scenario | str = PAPER,
     *,
     incidents: int | None = None,
@@ -91,35 +90,27 @@ def simulate_department(
     progress: Callable[[SimulationProgress], None] | None = None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
 ) -> DepartmentSimulation:
-    """Simulate policies, each a department, one for each period, or a policy for every kind of units of a city.
+    """Simulate plans of a city, all kinds over the same incidents.
 
     Options are those of `simulate_policies`, with the weighted sum of missed standards per incident of the city for the
     late fraction. `incidents` are those of the city, whatever kinds they need. `keep_records` is handed the records of
     every batch, one kind after another in the order of `city.kinds`: a row for each incident that needs the kind.
     """
-    every: list[Mapping[str, AnyPolicy]] = []
-    for number, given in enumerate(policies, start=1):
-        by_kind: Any = given
-        if isinstance(given, Week):
-            by_kind = {kind: one for kind, one in given.by_kind().items() if kind in city.kinds}
-        if isinstance(given, Department):
-            by_kind = {fleet.kind: fleet.policy for fleet in given.fleets if fleet.kind in city.kinds}
-        if not isinstance(by_kind, Mapping):
-            raise InputError(f"policy {number}: expected a department, or a policy for each kind, got {given!r:.80}")
-        every.append(by_kind)
+    fleets = [{fleet.kind: fleet for fleet in plan.fleets if fleet.kind in city.kinds} for plan in plans]
+    for number, by_kind in enumerate(fleets, start=1):
         if set(by_kind) != set(city.kinds):
             raise InputError(
-                f"policy {number}: expected a policy for each kind that incidents of {city.name} need "
+                f"plan {number}: expected a policy for each kind that incidents of {city.name} need "
                 f"({', '.join(city.kinds)}), got {', '.join(by_kind) or 'none'}"
             )
     found = simulate_kinds(
         city,
-        every,
+        fleets,
         scenario,
         incidents=incidents,
         precision=precision,
         seed=seed,
-        names=[_name(by_kind) for by_kind in every] if names is None else names,
+        names=[_name(by_kind) for by_kind in fleets] if names is None else names,
         threads=threads,
         other_city=other_city,
         progress=progress,
@@ -130,6 +121,6 @@ def simulate_department(
     return DepartmentSimulation(first.scenario, found, seed, first.precise, order, city.most_weight)
 
 
-def _name(by_kind: Mapping[str, AnyPolicy]) -> str:
-    """What a policy is called that consists of some policies."""
-    return " and ".join(dict.fromkeys(policy.name for policy in by_kind.values()))
+def _name(by_kind: Mapping[str, Fleet]) -> str:
+    """What a plan is called."""
+    return " and ".join(dict.fromkeys(fleet.name for fleet in by_kind.values()))

@@ -21,9 +21,9 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.mdp.rows import cannot_go
+from runcard.plan.fleet import Fleet, fleet_of
 from runcard.policy.ahead_bulk import AheadRule
 from runcard.policy.base import Policy
-from runcard.policy.week import AnyPolicy, HourlyPolicy
 from runcard.response.route_kernels import mix
 from runcard.response.routes import find_routes
 from runcard.simulate.incident_log import read_log
@@ -31,7 +31,7 @@ from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finis
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, run_batch_ahead, tally
 from runcard.simulate.model import Model, build_model, check_busy, ways_home
 from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
-from runcard.simulate.rules import AnyRule, ArrayRule, HourlyAhead, array_rule, check_policy
+from runcard.simulate.rules import AnyRule, ArrayRule, HourlyAhead, check_fleet, fleet_rule
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
 from runcard.simulate.shifts import shifts_of, trucks_of
 from runcard.simulate.state import RECORD, Counts, State, new_state, no_counts
@@ -67,7 +67,7 @@ class _Run:
 
     models: Sequence[Model]
     """[kind]"""
-    policies: Sequence[Sequence[AnyPolicy]]
+    fleets: Sequence[Sequence[Fleet]]
     rules: Sequence[Sequence[AnyRule | None]]
     """[policy][kind] None: the policy has to be asked for every decision."""
     takes_time: bool
@@ -103,7 +103,7 @@ class _Run:
         elif rule is not None:
             run_batch(model, state, rule, found, records, stations, self.first_counted, most, self.end)
         else:
-            self._ask(self.policies[policy][kind], model, state, found, records, most)
+            self._ask(self.fleets[policy][kind], model, state, found, records, most)
         batch = batch_of(model, found, state)
         if len(records):
             records["kind"], sent = kind, records["stations"]
@@ -133,19 +133,18 @@ class _Run:
         sums["minutes"] = clock["now"] - clock["measured_from"]
 
     def _ask(
-        self, policy: AnyPolicy, model: Model, state: State, found: Counts, records: NDArray[np.void], most: int
+        self, fleet: Fleet, model: Model, state: State, found: Counts, records: NDArray[np.void], most: int
     ) -> None:
         """The same as `run_batch`, with the policy asked for each decision."""
         clock, sums = state.clock[0], found.sums[0]
-        every = policy.policies if isinstance(policy, HourlyPolicy) else (policy,)
-        ids = {station: i for i, station in enumerate(every[0].problem.station_ids)}
+        ids = {station: i for i, station in enumerate(fleet.problem.station_ids)}
         stations = np.empty(model.most_needed, np.int64)
         while sums["of_city"] < most and advance(model, state, self.end):
             point = model.points[clock["point"]]
             if point["needed"] > 0:
                 stations[:] = -1
-                one = policy.at_hour(hour_of_week(clock["now"])) if isinstance(policy, HourlyPolicy) else policy
-                sent = _sent_by(one, ids, state.idle, int(point["own"]))
+                policy = fleet.at_hour(hour_of_week(clock["now"]))
+                sent = _sent_by(policy, ids, state.idle, int(point["own"]))
                 stations[: len(sent)] = sent
                 send(model, state, stations)
             tally(model, state, found, records, stations, self.first_counted)
@@ -194,7 +193,7 @@ def possible_scenarios(city: City, scenarios: Sequence[Scenario]) -> tuple[list[
 
 def simulate_policies(
     city: City,
-    policies: Sequence[AnyPolicy],
+    policies: Sequence[Policy],
     scenario: Scenario | str = PAPER,
     *,
     incidents: int | None = None,
@@ -214,19 +213,40 @@ def simulate_policies(
     `names` are what policies are called, if not by their own names. `keep_records` is handed the records of every
     batch in turn: the name of the policy, the number of the batch, and a row for each incident.
     Policies must have been made for the city, or for the city as the scenario changes it, unless `other_city` says that
-    they need not. In a city with periods incidents come at the rates of each, and a policy may know the hour
-    (`HourlyPolicy`); a scenario with rates of its own has these in place of the periods'.
+    they need not. In a city with periods incidents come at the rates of each; a scenario with rates of its own has
+    these in place of the periods'.
     """
+    return simulate_fleets(
+        city, [fleet_of(policy) for policy in policies], scenario, incidents=incidents, precision=precision, seed=seed,
+        names=names, threads=threads, other_city=other_city, progress=progress, keep_records=keep_records,
+    )  # fmt: skip
+
+
+def simulate_fleets(
+    city: City,
+    fleets: Sequence[Fleet],
+    scenario: Scenario | str = PAPER,
+    *,
+    incidents: int | None = None,
+    precision: float | None = None,
+    seed: int = 1,
+    names: Sequence[str] | None = None,
+    threads: int | None = None,
+    other_city: bool = False,
+    progress: Callable[[SimulationProgress], None] | None = None,
+    keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
+) -> Simulation:
+    """The same for fleets, which may have a policy for each period."""
     if len(city.kinds) > 1:
         raise InputError(
-            f"{city.name}: expected a city with one kind of units, got {', '.join(city.kinds)}; simulate_department "
-            "takes a policy for each"
+            f"{city.name}: expected a city with one kind of units, got {', '.join(city.kinds)}; simulate_plans "
+            "takes plans for all of them"
         )
     (kind,) = city.kinds
-    names = [policy.name for policy in policies] if names is None else names
+    names = [fleet.name for fleet in fleets] if names is None else names
     found = simulate_kinds(
         city,
-        [{kind: policy} for policy in policies],
+        [{kind: fleet} for fleet in fleets],
         scenario,
         incidents=incidents,
         precision=precision,
@@ -242,7 +262,7 @@ def simulate_policies(
 
 def simulate_kinds(
     city: City,
-    policies: Sequence[Mapping[str, AnyPolicy]],
+    policies: Sequence[Mapping[str, Fleet]],
     scenario: Scenario | str,
     *,
     incidents: int | None,
@@ -255,7 +275,7 @@ def simulate_kinds(
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None,
     like: City | None = None,
 ) -> dict[str, Simulation]:
-    """What each kind of units does under policies by kind, as `simulate_policies` says it.
+    """What each kind of units does under fleets by kind, as `simulate_policies` says it.
 
     Trucks and stations that a city `like` this one has as well meet the same draws in both, so that the difference of
     the two varies less than either.
@@ -266,8 +286,8 @@ def simulate_kinds(
     checked_threads(threads)
     kinds = city.kinds
     for name, by_kind in zip(names, policies, strict=True):
-        for kind, one in by_kind.items():
-            check_policy(city.of_kind(kind), scenario, one, name, other_city=other_city)
+        for kind, fleet in by_kind.items():
+            check_fleet(city.of_kind(kind), scenario, fleet, name, other_city=other_city)
     run = _prepared(city, policies, scenario, incidents, precision, seed, like)
     asks = any(None in rules for rules in run.rules)
     if incidents is None and precision is None:
@@ -358,7 +378,7 @@ def _decisions(city: City, incidents: int | None, precision: float | None) -> di
 
 def prepare_policies(
     city: City,
-    policies: Sequence[AnyPolicy],
+    fleets: Sequence[Fleet],
     *,
     kind: str | None = None,
     incidents: int | None = None,
@@ -367,10 +387,10 @@ def prepare_policies(
     begin: Callable[[str], None],
 ) -> None:
     """Let policies of a kind find what they need to decide in bulk in so many simulations; `begin` is told of each."""
-    _check(policies, incidents, precision, seed=0)
-    for policy in policies:
-        begin(f"{policy.name} in every state" + ("" if kind is None else f" of {kind}"))
-        policy.in_bulk(times * expected_decisions(city, incidents, precision, kind))
+    _check(fleets, incidents, precision, seed=0)
+    for fleet in fleets:
+        begin(f"{fleet.name} in every state" + ("" if kind is None else f" of {kind}"))
+        fleet.in_bulk(times * expected_decisions(city, incidents, precision, kind))
 
 
 def _check(policies: Sequence[object], incidents: int | None, precision: float | None, seed: int) -> None:
@@ -389,7 +409,7 @@ def _check(policies: Sequence[object], incidents: int | None, precision: float |
 
 def _prepared(
     city: City,
-    policies: Sequence[Mapping[str, AnyPolicy]],
+    policies: Sequence[Mapping[str, Fleet]],
     scenario: Scenario,
     incidents: int | None,
     precision: float | None,
@@ -398,7 +418,7 @@ def _prepared(
 ) -> _Run:
     """A simulation that can begin; its batches are the same for every kind."""
     decisions = _decisions(city, incidents, precision)
-    rules = [[array_rule(by_kind[kind], decisions[kind]) for kind in city.kinds] for by_kind in policies]
+    rules = [[fleet_rule(by_kind[kind], decisions[kind]) for kind in city.kinds] for by_kind in policies]
     models = [build_model(city, scenario, kind, like=like) for kind in city.kinds]
     busy = [city.of_kind(kind).mean_busy_minutes for kind in city.kinds]
     busy += [float(one.points["busy_minutes"].max()) + one.away_minutes for one in models]

@@ -10,8 +10,9 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.problem import DispatchProblem
+from runcard.plan.fleet import Fleet
 from runcard.policy.ahead_bulk import AheadRule
-from runcard.policy.week import AnyPolicy, HourlyPolicy
+from runcard.policy.base import Policy
 from runcard.simulate.kernels.day import hour_of_week
 from runcard.simulate.kernels.run import BY_CARD, BY_ORDER, BY_TABLE, BY_VALUE
 from runcard.simulate.scenario import Scenario
@@ -71,10 +72,15 @@ class HourlyAhead(NamedTuple):
 AnyRule = ArrayRule | AheadRule | HourlyAhead
 
 
-def array_rule(policy: AnyPolicy, decisions: float = inf) -> AnyRule | None:
+def fleet_rule(fleet: Fleet, decisions: float = inf) -> AnyRule | None:
+    """How the policies of a fleet decide, or None if they are to be asked for each of so many decisions."""
+    if len(fleet.policies) == 1:
+        return array_rule(fleet.policy, decisions)
+    return _hourly_rule(fleet, decisions)
+
+
+def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | AheadRule | None:
     """How a policy decides, or None if it is to be asked for each of so many decisions."""
-    if isinstance(policy, HourlyPolicy):
-        return _hourly_rule(policy, decisions)
     bulk, problem = policy.in_bulk(decisions), policy.problem
     if bulk is None:
         return None
@@ -109,12 +115,13 @@ def array_rule(policy: AnyPolicy, decisions: float = inf) -> AnyRule | None:
     )
 
 
-def _hourly_rule(policy: HourlyPolicy, decisions: float) -> ArrayRule | HourlyAhead | None:
+def _hourly_rule(fleet: Fleet, decisions: float) -> ArrayRule | HourlyAhead | None:
     """The rules of all periods as one; None where one has to be asked, or they are of different kinds."""
-    parts = [array_rule(one, part * decisions) for one, part in zip(policy.policies, policy.hour_parts, strict=True)]
+    pairs = zip(fleet.policies, fleet.periods, strict=True)
+    parts = [array_rule(policy, period.part_of_week * decisions) for policy, period in pairs]
     ahead = tuple(part for part in parts if isinstance(part, AheadRule))
     if len(ahead) == len(parts):
-        return HourlyAhead(ahead, policy.of_hour)
+        return HourlyAhead(ahead, fleet.of_hour)
     found = [part for part in parts if isinstance(part, ArrayRule)]
     if len(found) < len(parts) or len({(part.kind, part.num_points, part.num_values) for part in found}) > 1:
         return None
@@ -126,7 +133,7 @@ def _hourly_rule(policy: HourlyPolicy, decisions: float) -> ArrayRule | HourlyAh
         table=_read_only(np.concatenate([part.table for part in found], axis=0 if found[0].kind == BY_CARD else 1)),
         cost=_read_only(np.concatenate([part.cost for part in found])),
         known=known if known.size <= MOST_REMEMBERED else known[:0].copy(),
-        period=_read_only(policy.of_hour),
+        period=_read_only(fleet.of_hour),
     )
 
 
@@ -137,17 +144,17 @@ def _read_only(found: NDArray[Any]) -> NDArray[Any]:
     return one
 
 
-def check_policy(city: City, scenario: Scenario, policy: AnyPolicy, name: str, *, other_city: bool) -> None:
-    """Raise an error if a policy was not made for a city of one kind, or for its periods; see `check_fits`."""
-    if not isinstance(policy, HourlyPolicy):
-        check_fits(city, scenario, policy.problem, name, other_city=other_city)
+def check_fleet(city: City, scenario: Scenario, fleet: Fleet, name: str, *, other_city: bool) -> None:
+    """Raise an error if a fleet was not made for a city of one kind, or for its periods; see `check_fits`."""
+    if not fleet.knows_hour:
+        check_fits(city, scenario, fleet.problem, name, other_city=other_city)
         return
-    hours = {one.name: one.hours for one in city.periods}
-    if not other_city and hours != {one.name: one.hours for one in policy.periods}:
+    hours = {period.name: period.hours for period in city.periods}
+    if not other_city and hours != {period.name: period.hours for period in fleet.periods}:
         raise InputError(f"{name}: expected what was made for the periods of {city.name} as they are now")
-    for period, one in zip(policy.periods, policy.policies, strict=True):
+    for period, policy in zip(fleet.periods, fleet.policies, strict=True):
         seen = city if other_city else city.in_period(period.name)
-        check_fits(seen, scenario, one.problem, name, other_city=other_city)
+        check_fits(seen, scenario, policy.problem, name, other_city=other_city)
 
 
 def check_fits(city: City, scenario: Scenario, problem: DispatchProblem, name: str, *, other_city: bool) -> None:

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, Final
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
-from runcard.outputs.words import counted, first_line
+from runcard.plan.words import counted, first_line
 from runcard.study.store import StudyFolder
 from runcard.study.tasks import Row, Task, run_task
 

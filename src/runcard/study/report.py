@@ -24,8 +24,8 @@ from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined
 
-from runcard.outputs.files import write_whole
-from runcard.outputs.words import counted
+from runcard.output_file import write_whole
+from runcard.plan.words import counted
 from runcard.study.experiment import Experiment, Setting
 from runcard.study.figures import CAPTIONS, figure_svg, look_of
 from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, Cell, Line, Result, agreement_of

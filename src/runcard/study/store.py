@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
-from runcard.outputs.files import DRAFT_ENDING, fill_whole, write_whole
-from runcard.outputs.words import first_line
+from runcard.output_file import DRAFT_ENDING, fill_whole, write_whole
+from runcard.plan.words import first_line
 from runcard.study.experiment import Experiment
 from runcard.study.tasks import Row, Task
 

@@ -21,7 +21,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import ValueRule
 from runcard.policy.base import Policy
 from runcard.policy.by_table import table_rule
-from runcard.policy.solve import solve
+from runcard.policy.solve import solve_problem
 from runcard.policy.warm_up import load_kernels
 from runcard.study.experiment import IGNORING, Experiment, Setting
 
@@ -100,7 +100,7 @@ def city_of(setting: Setting, graph: int, *, shared_delay: float, seed: int) -> 
 
 def solved(problem: DispatchProblem, name: str) -> Policy:
     """The policy of a name, on one thread."""
-    return solve(problem, name, tolerance=TOLERANCE, threads=1)
+    return solve_problem(problem, name, tolerance=TOLERANCE, threads=1)
 
 
 def run_task(task: Task) -> list[Row]:

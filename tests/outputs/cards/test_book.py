@@ -12,19 +12,19 @@ from runcard import demo_city
 from runcard.city import City, DemandPoint
 from runcard.errors import InputError
 from runcard.outputs.cards.book import Card, CardBook, make_book
+from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.policy.by_order import OrderPolicy
-from runcard.policy.department import Department, solve_department
-from runcard.policy.week import solve_week
 
 
 @pytest.fixture(scope="module")
-def town() -> Department:
+def town() -> Plan:
     """The built-in town with the optimal policy."""
-    return solve_department(demo_city())
+    return solve(demo_city())
 
 
 @pytest.fixture(scope="module")
-def book(town: Department) -> CardBook:
+def book(town: Plan) -> CardBook:
     """Its cards."""
     return make_book(town, depth=4)
 
@@ -42,18 +42,20 @@ def test_each_area_type_and_kind_has_a_card(book: CardBook) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_lines_are_what_the_department_sends(seed: int) -> None:
     """With the busy units of a line out, the department sends the units of the line; chances are those of `decide`."""
-    department = solve_department(random_department(seed))
+    department = solve(random_department(seed))
     for card in make_book(department, depth=5).cards:
         for line in card.lines:
             idle = set(department.unit_ids) - set(line.busy)
             (sent,) = (
-                one for one in department.decide(idle, card.area, card.type).kinds if one.fleet.kind == card.kind
+                one
+                for one in department.decide(Situation(at=card.area, type=card.type, idle=idle)).kinds
+                if one.fleet.kind == card.kind
             )
             assert sorted(sent.units) == sorted(line.units)
             np.testing.assert_allclose(1.0 - np.array(sent.fleet.chances(sent.point, sent.decision)), line.meets)
 
 
-def test_gains_are_differences_of_cost_now_and_price(town: Department, book: CardBook) -> None:
+def test_gains_are_differences_of_cost_now_and_price(town: Plan, book: CardBook) -> None:
     """The optimum never gains less than nothing, and exactly nothing where it sends what closest-first sends."""
     assert any(card.departs for card in book.cards)
     for card in book.cards:
@@ -75,14 +77,14 @@ def test_gains_are_differences_of_cost_now_and_price(town: Department, book: Car
 
 def test_cards_of_closest_first_never_depart() -> None:
     """Cards made from closest-first are marked nowhere and gain nothing."""
-    found = make_book(solve_department(random_department(2), "closest-first"), depth=4)
+    found = make_book(solve(random_department(2), "closest-first"), depth=4)
     assert found.num_departing == 0
     assert all(line.gain == 0.0 and not line.departs for card in found.cards for line in card.lines)
 
 
 def test_the_district_is_the_closest_station(book: CardBook) -> None:
     """An area is in the district of the station whose engine has the shortest way, whatever kind its card is of."""
-    problem = solve_department(demo_city(), "closest-first").fleet("engine").problem
+    problem = solve(demo_city(), "closest-first").fleet("engine").problem
     first_due = {area: problem.station_ids[problem.order[j, 0]] for j, area in enumerate(problem.point_ids)}
     assert all(card.district == first_due[card.area] for card in book.cards)
 
@@ -96,7 +98,7 @@ def test_incidents_of_a_year_add_up(book: CardBook) -> None:
 def test_each_period_has_its_cards() -> None:
     """A week has cards for each period, whose incidents together are those of the year; one period can be chosen."""
     city = with_days(random_department(1))
-    week = solve_week(city)
+    week = solve(city)
     found = make_book(week, depth=2)
     assert {card.period for card in found.cards} == {"day", "night"}
     yearly = sum(card.incidents_per_year for card in found.cards if card.kind == "engine")
@@ -116,7 +118,7 @@ def with_classes(city: City) -> City:
 
 def test_classes_of_incidents_have_cards_of_their_own() -> None:
     """Without types, the rows of one node are classes 1, 2, ...; a node with one row has none."""
-    found = make_book(solve_department(with_classes(plain_town())), depth=2)
+    found = make_book(solve(with_classes(plain_town())), depth=2)
     first = found.cards[0].area
     assert [card.incident_class for card in found.cards if card.area == first] == [1, 2]
     assert all(card.incident_class == 0 and card.standards for card in found.cards if card.area != first)
@@ -125,7 +127,7 @@ def test_classes_of_incidents_have_cards_of_their_own() -> None:
 def test_stations_stand_for_trucks_without_a_roster() -> None:
     """A house lists the id of its station once for each truck."""
     city = plain_town()
-    card: Card = make_book(solve_department(city), depth=2).cards[0]
+    card: Card = make_book(solve(city), depth=2).cards[0]
     assert {house[0]: len(house) for house in card.houses} == {one.station_id: one.trucks for one in city.stations}
     assert all(len(set(house)) == 1 for house in card.houses)
 
@@ -139,13 +141,13 @@ def test_stations_stand_for_trucks_without_a_roster() -> None:
         ({"depth": 0}, "expected cards of 1 to 16 lines"),
     ],
 )
-def test_what_is_not_there_is_refused(town: Department, options: dict[str, str], words: str) -> None:
+def test_what_is_not_there_is_refused(town: Plan, options: dict[str, str], words: str) -> None:
     """A kind, a type or a period that the department does not have is an error that says what it has."""
     with pytest.raises(InputError, match=words):
         make_book(town, **options)  # type: ignore[arg-type]
 
 
-def test_cards_can_be_of_one_type_and_kind(town: Department) -> None:
+def test_cards_can_be_of_one_type_and_kind(town: Plan) -> None:
     """Only the cards that are asked for are made."""
     found = make_book(town, depth=1, kind="engine", incident_type="fire")
     assert {(card.kind, card.type) for card in found.cards} == {("engine", "fire")}
@@ -154,7 +156,7 @@ def test_cards_can_be_of_one_type_and_kind(town: Department) -> None:
 def test_known_orders_are_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the orders of `fixed-card` given, cards are the same, and no order is searched for."""
     city = random_department(3)
-    department, fixed = solve_department(city), solve_department(city, "fixed-card")
+    department, fixed = solve(city), solve(city, "fixed-card")
     found = make_book(department, depth=3).cards
     orders = {fleet.kind: fleet.policy.order for fleet in fixed.fleets if isinstance(fleet.policy, OrderPolicy)}
     monkeypatch.delattr("runcard.policy.run_card.find_order")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.by_cards import by_cards
 from tests.departments import grid_department, random_department
 from tests.town import plain_town
 from tests.weeks import with_days
@@ -15,13 +16,11 @@ from tests.weeks import with_days
 from runcard import demo_city
 from runcard.city import City, Unit
 from runcard.errors import InputError
-from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
 from runcard.outputs.cards.print_rows import incidents_of
-from runcard.outputs.department_answer import decided
-from runcard.policy.department import Department, solve_department
-from runcard.policy.week import solve_week
+from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 
 
 def with_second_house(city: City, seed: int) -> City:
@@ -41,21 +40,23 @@ CITIES = [
 def test_a_file_gives_the_decisions_that_it_was_made_from(seed: int, tmp_path: Path) -> None:
     """In the state of every line of every card, the file sends the very units of the policy; and in random states,
     what the cards send as a policy."""
-    department = solve_department(CITIES[seed])
+    department = solve(CITIES[seed])
     book = make_book(department, depth=4)
     file, rng = read_cards(write_cards_csv(book, tmp_path / "cards.csv")), np.random.default_rng(seed)
     for card in book.cards:
         for number, line in enumerate(card.lines, start=1):
-            answer = decide_by_cards(file, card.area, card.type, busy=",".join(line.busy) or "none")
+            answer = by_cards(file, card.area, card.type, busy=",".join(line.busy) or "none")
             (sent,) = (one for one in answer.kinds if one.kind == card.kind)
-            expected = department.decide(set(department.unit_ids) - set(line.busy), card.area, card.type)
+            expected = department.decide(
+                Situation(at=card.area, type=card.type, idle=set(department.unit_ids) - set(line.busy))
+            )
             (wanted,) = (one.units for one in expected.kinds if one.fleet.kind == card.kind)
             assert sorted(sent.units) == sorted(wanted)
             assert sent.line == number
     for _ in range(40):
         free = [unit for unit in department.unit_ids if rng.random() < rng.random()]
         card = book.cards[int(rng.integers(len(book.cards)))]
-        answer = decide_by_cards(file, card.area, card.type, idle=",".join(free) or "none")
+        answer = by_cards(file, card.area, card.type, idle=",".join(free) or "none")
         fleet = department.fleet(card.kind)
         point = fleet.point(card.area, card.type)
         assert point is not None
@@ -66,33 +67,33 @@ def test_a_file_gives_the_decisions_that_it_was_made_from(seed: int, tmp_path: P
 
 def test_stations_without_a_roster_are_read(tmp_path: Path) -> None:
     """Where stations stand for trucks, a file decides as the policy does, with stations named once for each truck."""
-    department = solve_department(plain_town())
+    department = solve(plain_town())
     book = make_book(department, depth=3)
     file = read_cards(write_cards_csv(book, tmp_path / "cards.csv"))
     for card in book.cards[:20]:
         for line in card.lines:
-            answer = decide_by_cards(file, card.area, busy=",".join(line.busy) or "none")
+            answer = by_cards(file, card.area, busy=",".join(line.busy) or "none")
             idle = [one for house in card.houses for one in house]
             for unit in line.busy:
                 idle.remove(unit)
-            assert sorted(answer.kinds[0].units) == sorted(department.decide(idle, card.area).units)
+            assert sorted(answer.kinds[0].units) == sorted(department.decide(Situation(at=card.area, idle=idle)).units)
 
 
 def test_the_hour_chooses_the_cards(tmp_path: Path) -> None:
     """A file with periods decides by those of the hour, and not without one."""
-    week = solve_week(with_days(random_department(1), 1.9, 0.1))
+    week = solve(with_days(random_department(1), 1.9, 0.1))
     book = make_book(week, depth=3)
     file = read_cards(write_cards_csv(book, tmp_path / "cards.csv"))
     assert [one.name for one in file.periods] == ["day", "night"]
     for card in book.cards:
         for line in card.lines:
             hour = {"day": 12, "night": 2}[card.period]
-            answer = decide_by_cards(file, card.area, card.type, busy=",".join(line.busy) or "none", hour=hour)
+            answer = by_cards(file, card.area, card.type, busy=",".join(line.busy) or "none", hour=hour)
             (sent,) = (one for one in answer.kinds if one.kind == card.kind)
             assert sorted(sent.units) == sorted(line.units)
             assert answer.key.period == card.period
-    with pytest.raises(InputError, match="say with --time"):
-        decide_by_cards(file, book.cards[0].area, busy="none")
+    with pytest.raises(InputError, match="time: expected when the incident is"):
+        by_cards(file, book.cards[0].area, busy="none")
 
 
 HOSTILE = "=cmd|' /C calc'!A0"
@@ -120,7 +121,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
         demand=tuple(replace(d, node_id=rename.get(d.node_id, d.node_id)) for d in city.demand),
         units=units,
     )
-    book = make_book(solve_department(hostile), depth=3)
+    book = make_book(solve(hostile), depth=3)
     path = write_cards_csv(book, tmp_path / "cards.csv")
     for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")):
         for cell in row:
@@ -129,14 +130,14 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     file = read_cards(path)
     assert "-2+3" in {key.area for key in file.cards}
     busy = next(line.busy for card in book.cards for line in card.lines if "=E1" in line.busy)
-    answer = decide_by_cards(file, "-2+3", "fire", busy=",".join(busy))
+    answer = by_cards(file, "-2+3", "fire", busy=",".join(busy))
     assert "=E1" not in answer.document()["team"]
 
 
 @pytest.fixture(scope="module")
 def book() -> CardBook:
     """The cards of the built-in town."""
-    department: Department = solve_department(demo_city())
+    department: Plan = solve(demo_city())
     return make_book(department, depth=2)
 
 
@@ -293,7 +294,7 @@ def test_classes_are_told_apart(labels: bool, tmp_path: Path) -> None:
     policy does."""
     city = with_classes(labels=labels)
     node = city.demand[0].node_id
-    department = solve_department(city)
+    department = solve(city)
     book = make_book(department, depth=2)
     own = [card for card in book.cards if card.area == node]
     assert [card.incident_class for card in own] == [1, 2, 3]
@@ -302,19 +303,19 @@ def test_classes_are_told_apart(labels: bool, tmp_path: Path) -> None:
     assert incidents_of(own[1:2]) == ("class 2: medical" if labels else "class 2: 1 of 1 in 9 min")
     file = read_cards(write_cards_csv(book, tmp_path / "cards.csv"))
     for number in (1, 2, 3):
-        answer = decide_by_cards(file, node, busy="none", incident_class=number)
-        wanted = decided(department, node, None, busy="none", incident_class=number)
+        answer = by_cards(file, node, busy="none", incident_class=number)
+        wanted = department.decide(Situation(at=node, row=number))
         assert sorted(answer.kinds[0].units) == sorted(wanted.units)
         assert answer.document()["class"] == number
         assert f"to {node} ({own[number - 1].type or f'class {number}'})." in answer.headline
     several = r"several classes; choose one with --class: 1 \(.*in 5 min\), 2 \(.*1 of 1 in 9 min\), 3"
     with pytest.raises(InputError, match=several):
-        decide_by_cards(file, node, busy="none")
+        by_cards(file, node, busy="none")
     if labels:
-        assert decide_by_cards(file, node, "medical", busy="none").key.incident_class == 2
+        assert by_cards(file, node, "medical", busy="none").key.incident_class == 2
         assert {card.incident_class for card in make_book(department, depth=1, incident_type="fire").cards} == {1, 3}
         with pytest.raises(InputError, match=r"choose one with --class: 1 .*3"):
-            decide_by_cards(file, node, "fire", busy="none")
+            by_cards(file, node, "fire", busy="none")
 
 
 def test_dropped_zeros_are_refused(text: str, tmp_path: Path) -> None:

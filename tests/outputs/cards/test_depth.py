@@ -5,13 +5,12 @@ import pytest
 from tests.departments import grid_department, random_department
 from tests.weeks import with_days
 
-from runcard import dispatch_problem, evaluate, solve
+from runcard import dispatch_problem, evaluate, solve_problem
 from runcard.city import generate_grid
 from runcard.outputs.cards import depth as depths
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.depth import is_exact, is_quick, measure_depths
-from runcard.policy.department import solve_department
-from runcard.policy.week import solve_week
+from runcard.plan.plan import solve
 
 CITY = grid_department(side=5, engines=7, ladders=3, load=0.2)
 
@@ -19,7 +18,7 @@ CITY = grid_department(side=5, engines=7, ladders=3, load=0.2)
 @pytest.fixture(scope="module")
 def book() -> CardBook:
     """The cards of a small department, with lines enough."""
-    return make_book(solve_department(CITY), depth=2, depth_to_measure=8)
+    return make_book(solve(CITY), depth=2, depth_to_measure=8)
 
 
 def test_the_ends_of_the_table_are_closest_first_and_the_policy(book: CardBook) -> None:
@@ -28,9 +27,13 @@ def test_the_ends_of_the_table_are_closest_first_and_the_policy(book: CardBook) 
         problem = dispatch_problem(CITY, kind=table.kind)
         first, *_, last = table.rows
         assert table.exact
-        assert first.missed.mean == pytest.approx(evaluate(solve(problem, "closest-first")).late_fraction, rel=1e-8)
-        assert last.missed.mean == pytest.approx(evaluate(solve(problem)).late_fraction, rel=1e-8)
-        assert first.minutes == pytest.approx(evaluate(solve(problem, "closest-first")).mean_response_minutes, rel=1e-8)
+        assert first.missed.mean == pytest.approx(
+            evaluate(solve_problem(problem, "closest-first")).late_fraction, rel=1e-8
+        )
+        assert last.missed.mean == pytest.approx(evaluate(solve_problem(problem)).late_fraction, rel=1e-8)
+        assert first.minutes == pytest.approx(
+            evaluate(solve_problem(problem, "closest-first")).mean_response_minutes, rel=1e-8
+        )
         assert first.kept is not None
         assert last.kept is not None
         assert (first.kept.mean, last.kept.mean) == (0.0, pytest.approx(1.0))
@@ -45,7 +48,7 @@ def test_no_card_keeps_more_than_the_optimum(book: CardBook) -> None:
 def test_lines_that_cover_everything_keep_everything() -> None:
     """With three trucks of which two go, cards of every line are the optimum: they keep all of the gain."""
     city = generate_grid(side=4, num_stations=3, load=0.3, seed=4)
-    (table,) = measure_depths(make_book(solve_department(city), depth=4))
+    (table,) = measure_depths(make_book(solve(city), depth=4))
     cards = [row for row in table.rows if row.depth]
     assert cards[-1].kept is not None
     assert cards[-1].kept.mean == pytest.approx(1.0, abs=1e-6)
@@ -69,12 +72,12 @@ def test_a_simulation_finds_what_is_exact(book: CardBook, monkeypatch: pytest.Mo
 def test_periods_are_weighed_by_their_incidents(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a week there is one table for each kind: means over 15 hours of day and 9 of night, with 1.3 and 0.5 times the
     incidents; a simulation of the week finds about the same."""
-    week = solve_week(with_days(random_department(1), 1.3, 0.5))
+    week = solve(with_days(random_department(1), 1.3, 0.5))
     book = make_book(week, depth=2, depth_to_measure=4)
     exact = {table.kind: table for table in measure_depths(book)}
     assert set(exact) == set(book.kinds)
     for kind, table in exact.items():
-        results = [evaluate(one.fleet(kind).policy) for one in week.departments.values()]
+        results = [evaluate(policy) for policy in week.fleet(kind).policies]
         for of, name in (
             (table.rows[-1].missed.mean, "late_fraction"),
             (table.rows[-1].minutes, "mean_response_minutes"),
@@ -90,7 +93,7 @@ def test_periods_are_weighed_by_their_incidents(monkeypatch: pytest.MonkeyPatch)
 def test_a_simulation_that_sees_no_gain_says_nothing_of_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the gain may be chance no row says what it keeps of it, even if the gain that was counted is above zero."""
     monkeypatch.setattr(depths, "EXACT_WORK", 0)
-    book, unsure = make_book(solve_department(random_department(4)), depth=2), 0
+    book, unsure = make_book(solve(random_department(4)), depth=2), 0
     for seed in range(3):
         for table in measure_depths(book, incidents=1000, seed=seed):
             first, *_, last = table.rows
@@ -109,12 +112,12 @@ def test_words_say_what_cards_keep(book: CardBook) -> None:
         shown = {row.depth: row for row in table.rows}
         for row in (table.rows[0], table.rows[-1], shown[0]):
             assert f"{row.minutes:.2f} min" in table.words.split(". ")[0] + "."
-    closest = make_book(solve_department(random_department(3), "closest-first"), depth=2)
+    closest = make_book(solve(random_department(3), "closest-first"), depth=2)
     assert all("does not gain enough" in table.words for table in measure_depths(closest))
 
 
 def test_small_departments_are_measured_without_being_asked() -> None:
     """A town is quick to measure, and 22 engines on 100 areas are not."""
-    assert is_quick(solve_department(random_department(3)))
+    assert is_quick(solve(random_department(3)))
     large = generate_grid(side=10, num_stations=22, load=0.1, seed=1)
-    assert not is_quick(solve_department(large, "one-step-mean-field"))
+    assert not is_quick(solve(large, "one-step-mean-field"))

@@ -10,7 +10,7 @@ import pytest
 from tests.departments import random_department
 from tests.weeks import with_days
 
-from runcard import demo_city, dispatch_problem, solve
+from runcard import demo_city, dispatch_problem, solve_problem
 from runcard.city import generate_grid
 from runcard.errors import InputError, MissingExtraError
 from runcard.outputs.cards.about import MARK, RULE
@@ -21,8 +21,7 @@ from runcard.outputs.cards.pdf_file import pages_of
 from runcard.outputs.cards.print_page import PAGE, width_of
 from runcard.outputs.cards.print_rows import districts_of
 from runcard.outputs.cards.write import check_cards_file, write_cards
-from runcard.policy.department import department_of, solve_department
-from runcard.policy.week import solve_week
+from runcard.plan.plan import plan_of, solve
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -30,7 +29,7 @@ openpyxl = pytest.importorskip("openpyxl")
 @pytest.fixture(scope="module")
 def book() -> CardBook:
     """The cards of a small department."""
-    return make_book(solve_department(random_department(3)), depth=4)
+    return make_book(solve(random_department(3)), depth=4)
 
 
 def test_a_workbook_has_no_formula(tmp_path: Path) -> None:
@@ -39,7 +38,7 @@ def test_a_workbook_has_no_formula(tmp_path: Path) -> None:
     names = ["=1+1", "@SUM(A1)", "+1", "-1", "=cmd|' /C calc'!A0", "'=1"]
     nodes = tuple(replace(node, name=names[number % len(names)]) for number, node in enumerate(city.nodes))
     units = tuple(replace(one, unit_id=f"={one.unit_id}") for one in city.units)
-    hostile = make_book(solve_department(replace(city, nodes=nodes, units=units)), depth=2)
+    hostile = make_book(solve(replace(city, nodes=nodes, units=units)), depth=2)
     path = write_cards(hostile, measure_depths(hostile), tmp_path / "cards.xlsx")
     workbook = openpyxl.load_workbook(path)
     cells = [cell for sheet in workbook for row in sheet.iter_rows() for cell in row]
@@ -95,10 +94,10 @@ def texts_of(book: CardBook) -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def town() -> CardBook:
-    """The cards of the built-in town, with the minutes of the last unit as `runcard solve` has them."""
+    """The cards of the built-in town, with the minutes of the last unit as `runcard solve_problem` has them."""
     city = demo_city()
-    policies = {kind: solve(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.sent_kinds}
-    return make_book(department_of(city, policies), depth=4)
+    policies = {kind: solve_problem(dispatch_problem(city, kind=kind, arrivals=True)) for kind in city.sent_kinds}
+    return make_book(plan_of(city, policies), depth=4)
 
 
 def test_every_card_is_in_print(town: CardBook) -> None:
@@ -180,7 +179,7 @@ def test_a_large_district_goes_on_on_a_further_page(town: CardBook) -> None:
 def test_a_long_fallback_order_says_where_it_ends() -> None:
     """Of more than 16 units the first 12 are printed, and the page says so."""
     city = generate_grid(side=5, num_stations=20, load=0.1, seed=1)
-    book = make_book(solve_department(city, "closest-first"), depth=2)
+    book = make_book(solve(city, "closest-first"), depth=2)
     order = districts_of(book)[0].rows[0].cells[-1].text
     assert len(order.split()) == 13
     assert order.endswith("…")
@@ -189,7 +188,7 @@ def test_a_long_fallback_order_says_where_it_ends() -> None:
 
 def test_every_page_has_the_whole_rule(book: CardBook) -> None:
     """Whoever holds only one page of a district can follow its cards: every sentence of the rule is on it."""
-    demo = make_book(solve_department(demo_city(), "closest-first"), depth=2)
+    demo = make_book(solve(demo_city(), "closest-first"), depth=2)
     for page in (*texts_of(book), *texts_of(demo)):
         words = " ".join(" ".join(page).split())
         assert all(sentence in words for sentence in RULE)
@@ -197,7 +196,7 @@ def test_every_page_has_the_whole_rule(book: CardBook) -> None:
 
 def test_each_period_has_pages() -> None:
     """A week prints the districts of each period."""
-    book = make_book(solve_week(with_days(random_department(1))), depth=2)
+    book = make_book(solve(with_days(random_department(1))), depth=2)
     titles = [text for page in texts_of(book) for text in page if text.startswith("District")]
     assert any(", day" in title for title in titles)
     assert any(", night" in title for title in titles)
@@ -207,7 +206,7 @@ def test_names_of_any_length_are_printed(tmp_path: Path) -> None:
     """A $ in a name is no mathematics, and long names are cut, not lost or overflowing."""
     city = random_department(1)
     nodes = tuple(replace(node, name="$x^2$ " + "long name " * 12) for node in city.nodes)
-    book = make_book(solve_department(replace(city, nodes=nodes)), depth=16)
+    book = make_book(solve(replace(city, nodes=nodes)), depth=16)
     path = write_cards(book, (), tmp_path / "cards.pdf")
     assert num_pages(path) == len(texts_of(book))
 
@@ -216,7 +215,7 @@ def test_wrong_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Another ending, a file without its city for print, and a missing library are said before the work."""
     with pytest.raises(InputError, match=r"expected cards to end in .csv, .xlsx, .pdf, got '.doc'"):
         check_cards_file(tmp_path / "cards.doc")
-    department = replace(solve_department(random_department(1), "closest-first"), ground=None)
+    department = replace(solve(random_department(1), "closest-first"), ground=None)
     with pytest.raises(InputError, match="there is no map to print"):
         check_cards_file(tmp_path / "cards.pdf", department)
     check_cards_file(tmp_path / "cards.csv", department)

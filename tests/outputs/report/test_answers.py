@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from runcard.city import City
-from runcard.outputs.report.answers import Answer, far_units
+from runcard.outputs.report.answers import AreaAnswer, far_units
 from runcard.outputs.report.findings import Report
 from runcard.response.routes import find_routes
 
@@ -35,7 +35,9 @@ def test_a_unit_from_across_town_is_found(report: Report, town: City) -> None:
     minutes = find_routes(seen).drive_minutes + seen.turnout.mean_minutes
     point = next(j for j, one in enumerate(seen.demand) if seen.standards_of(one)[0].arrivals == 1)
     ranked = minutes[:, point].argsort().tolist()
-    made_up = Answer(point=point, team=(ranked[-1],), closest=(ranked[0],), gain=0.0, missed=0.0, closest_missed=0.0)
+    made_up = AreaAnswer(
+        point=point, team=(ranked[-1],), closest=(ranked[0],), gain=0.0, missed=0.0, closest_missed=0.0
+    )
     (far,) = far_units(report.solved, "engine", (made_up,))
     assert far.station == ranked[-1]
     assert far.minutes == pytest.approx(minutes[ranked[-1], point])

@@ -17,7 +17,7 @@ from runcard.outputs.report import report_page, write_report
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.sensitivity import sensitivity
 from runcard.outputs.report.solved import Effort, per_year
-from runcard.outputs.words import minutes_words, percent_words, rule_words
+from runcard.plan.words import minutes_words, percent_words, rule_words
 
 HOSTILE = '"><img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script><!-- {{ 7 * 7 }} &amp;'
 VOID = {"meta", "img", "br", "input", "link", "hr", "rect", "line", "circle", "path"}

@@ -24,8 +24,8 @@ from runcard.outputs.report.solved import (
     policy_for,
     solved_city,
 )
-from runcard.policy.department import solve_department
-from runcard.simulate.department import simulate_department
+from runcard.plan.plan import solve
+from runcard.simulate.department import simulate_plans
 from runcard.simulate.result import Interval, ratio_interval
 
 NAMES = (CLOSEST, CARD, RECOMMENDED)
@@ -68,8 +68,8 @@ def test_simulated_numbers_are_those_of_a_simulation(simulated: City) -> None:
     """Over the same incidents, what is counted lies around the chances of those who went, which vary less."""
     found = solved_city(simulated, (CLOSEST, RECOMMENDED), Effort(incidents=6_000, seed=5))
     best = {kind: best_policy(simulated.of_kind(kind)) for kind in simulated.kinds}
-    departments = [solve_department(simulated, names) for names in (CLOSEST, best)]
-    counted = simulate_department(simulated, departments, incidents=6_000, seed=5)
+    departments = [solve(simulated, names) for names in (CLOSEST, best)]
+    counted = simulate_plans(simulated, departments, incidents=6_000, seed=5)
     assert not found.exact
     assert found.incidents == 6_000
     assert abs(found.last.gain.mean - counted.improvement(1).mean) < 1.5 * counted.improvement(1).half

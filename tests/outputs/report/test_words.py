@@ -10,7 +10,7 @@ from runcard.outputs.report.findings import Report
 from runcard.outputs.report.sensitivity import Row
 from runcard.outputs.report.solved import per_year
 from runcard.outputs.report.words import left_out, summary, survival, verdict
-from runcard.outputs.words import and_list, number_words, percent_words, rule_words
+from runcard.plan.words import and_list, number_words, percent_words, rule_words
 from runcard.simulate.result import Interval
 
 

@@ -48,11 +48,11 @@ def test_the_guess_is_exact_for_one_truck_and_hardly_any_incidents() -> None:
     """Then units are busy independently and no delay is shared: today's misses are those of closest-first."""
     city = generate_grid(side=4, num_stations=3, load=1e-6, seed=1, gamma=0.3)
     ground = OneMoreCity(replace(city, trucks_per_incident=1), "truck")
-    exact = runcard.evaluate(runcard.solve(dispatch_problem(ground.base), "closest-first"))
+    exact = runcard.evaluate(runcard.solve_problem(dispatch_problem(ground.base), "closest-first"))
     guess = FirstGuess(ground.base, exact.busy_fractions)
     assert guess.today() == pytest.approx(exact.cost, rel=1e-5)
     place = ground.candidates(anywhere=True)[-1]
-    changed = runcard.evaluate(runcard.solve(dispatch_problem(ground.with_unit_at(place)), "closest-first"))
+    changed = runcard.evaluate(runcard.solve_problem(dispatch_problem(ground.with_unit_at(place)), "closest-first"))
     assert guess.costs([place])[0] == pytest.approx(changed.cost, rel=1e-5)
 
 
@@ -72,7 +72,7 @@ def test_the_guess_puts_the_places_of_a_department_in_about_the_right_order(kind
     """Ranks by the guess and by the exact optimum agree but for a few places, with standards and kinds."""
     ground = OneMoreCity(demo_city(), kind)
     places = ground.candidates(anywhere=True)[:30]
-    busy = runcard.evaluate(runcard.solve(dispatch_problem(ground.base))).busy_fractions
+    busy = runcard.evaluate(runcard.solve_problem(dispatch_problem(ground.base))).busy_fractions
     guesses = FirstGuess(ground.base, busy).costs(places)
     exact = [solve_optimal(dispatch_problem(ground.with_unit_at(one), minutes=False)).upper for one in places]
     assert spearmanr(guesses, exact).statistic > 0.9

@@ -235,10 +235,10 @@ def test_simulated_intervals_hold_the_exact_changes(seed: int) -> None:
     assert found.simulated
     assert not found.certified
     ground = OneMoreCity(city, "truck")
-    now = runcard.evaluate(runcard.solve(dispatch_problem(ground.base), "closest-first")).cost
+    now = runcard.evaluate(runcard.solve_problem(dispatch_problem(ground.base), "closest-first")).cost
     for place in found.best:
         changed = ground.with_unit_at(Candidate(place.node_id, place.station_id))
-        then = runcard.evaluate(runcard.solve(dispatch_problem(changed), "closest-first")).cost
+        then = runcard.evaluate(runcard.solve_problem(dispatch_problem(changed), "closest-first")).cost
         assert place.lower is not None
         assert place.upper is not None
         assert place.change_lower is not None

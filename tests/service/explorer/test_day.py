@@ -9,8 +9,8 @@ from tests.departments import grid_department
 from tests.weeks import with_days
 
 from runcard.city import City, generate_grid
-from runcard.policy.department import Department, solve_department
-from runcard.policy.week import solve_week
+from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.service.audit.drift import find_drift
 from runcard.service.explorer.day import simulated_day, still_there, summary_of
 from runcard.service.explorer.logged import logged_day
@@ -25,19 +25,19 @@ def town() -> City:
 
 
 @pytest.fixture(scope="module")
-def department(town: City) -> Department:
+def department(town: City) -> Plan:
     """Its best policy."""
-    return solve_department(town)
+    return solve(town)
 
 
-def test_every_decision_of_a_simulated_day_is_that_of_the_policy(town: City, department: Department) -> None:
+def test_every_decision_of_a_simulated_day_is_that_of_the_policy(town: City, department: Plan) -> None:
     """With the units that are not away at that minute idle, the library sends the same units; nobody is sent twice."""
     events = simulated_day(town, department, seed=4)
     assert len(events) > 20
     away: dict[str, float] = {}
     for event in events:
         idle = {unit for unit in department.unit_ids if away.get(unit, -1e9) <= event["minutes"]}
-        decided = department.decide(idle, event["area"], event["type"])
+        decided = department.decide(Situation(at=event["area"], type=event["type"], idle=idle))
         sent = [unit["unit"] for unit in event["units"]]
         assert sorted(sent) == sorted(unit for unit in decided.units if unit != "outside")
         assert event["outside"] == decided.units.count("outside")
@@ -45,7 +45,7 @@ def test_every_decision_of_a_simulated_day_is_that_of_the_policy(town: City, dep
         away |= {unit["unit"]: unit["back"] for unit in event["units"]}
 
 
-def test_arrivals_and_misses_fit_together(town: City, department: Department) -> None:
+def test_arrivals_and_misses_fit_together(town: City, department: Plan) -> None:
     """The first unit of a kind is there when the event says, and a standard is missed if its arrival is too late."""
     kinds = {unit.unit_id: unit.kind for unit in town.units}
     for event in simulated_day(town, department, seed=5):
@@ -61,7 +61,7 @@ def test_arrivals_and_misses_fit_together(town: City, department: Department) ->
         assert event["late"] == late
 
 
-def test_nobody_is_free_before_being_there(department: Department, town: City) -> None:
+def test_nobody_is_free_before_being_there(department: Plan, town: City) -> None:
     """A unit drives there, works and drives back, in the mean busy time of its kind: within four standard errors."""
     kinds = {unit.unit_id: unit.kind for unit in town.units}
     busy: dict[str, list[float]] = {}
@@ -74,18 +74,18 @@ def test_nobody_is_free_before_being_there(department: Department, town: City) -
         assert abs(mean(busy[kind]) - expected) < 4.0 * stdev(busy[kind]) / len(busy[kind]) ** 0.5
 
 
-def test_a_seed_is_a_day_and_the_policy_does_not_change_the_incidents(town: City, department: Department) -> None:
+def test_a_seed_is_a_day_and_the_policy_does_not_change_the_incidents(town: City, department: Plan) -> None:
     """The same seed gives the same day; another policy meets the same incidents."""
     one, again, other = (simulated_day(town, department, seed=seed) for seed in (1, 1, 2))
     assert one == again
     assert [event["minutes"] for event in one] != [event["minutes"] for event in other]
-    closest = simulated_day(town, solve_department(town, "closest-first"), seed=1)
+    closest = simulated_day(town, solve(town, "closest-first"), seed=1)
     assert [(event["minutes"], event["area"]) for event in one] == [
         (event["minutes"], event["area"]) for event in closest
     ]
 
 
-def test_the_day_has_as_many_incidents_as_expected(town: City, department: Department) -> None:
+def test_the_day_has_as_many_incidents_as_expected(town: City, department: Plan) -> None:
     """Over some days their number is within four standard errors of the rate."""
     days = [summary_of(simulated_day(town, department, day=day, seed=3))["incidents"] for day in range(7)]
     expected = 7 * town.incidents_per_day
@@ -95,7 +95,7 @@ def test_the_day_has_as_many_incidents_as_expected(town: City, department: Depar
 def test_a_week_is_decided_by_its_hours() -> None:
     """Nights have far fewer incidents than days, and the policy of the hour decides."""
     city = with_days(generate_grid(side=3, num_stations=3, load=0.3, seed=1), day=1.5, night=0.05)
-    week = solve_week(city)
+    week = solve(city)
     events = [event for event in simulated_day(city, _named(week), day=2, seed=1) if event["minutes"] >= 0.0]
     night = [event for event in events if event["minutes"] < 7 * 60 or event["minutes"] >= 22 * 60]
     assert len(events) > 10
@@ -104,12 +104,11 @@ def test_a_week_is_decided_by_its_hours() -> None:
 
 def _named(week: Any) -> Any:
     """The week with units, as the service names them."""
-    from runcard.service.policies import _with_rosters
 
-    return _with_rosters(week)
+    return week.with_roster()
 
 
-def test_only_what_lasts_into_the_day_is_kept_from_before_it(town: City, department: Department) -> None:
+def test_only_what_lasts_into_the_day_is_kept_from_before_it(town: City, department: Plan) -> None:
     """Incidents before midnight count only while their units are away, and not in the summary."""
     events = simulated_day(town, department, seed=4)
     kept = still_there(events)

@@ -6,9 +6,10 @@ from tests.departments import grid_department
 
 from runcard.city import City, generate_grid
 from runcard.errors import InputError
-from runcard.policy.department import Department, solve_department
+from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.policy.options import team_number
-from runcard.service.explorer.everywhere import KindScene, idle_units, points_of, teams_sent
+from runcard.service.explorer.everywhere import KindScene, points_of
 
 POLICIES = ("closest-first", "optimal", "one-step", "fixed-card")
 """Those that find all teams at once; one-step-mean-field is in test_ahead_bulk.py, where it is compiled anyway."""
@@ -23,12 +24,12 @@ def town() -> City:
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_sends_what_it_decides(town: City, name: str) -> None:
     """In random states, for every demand point of every kind, the team of `decide` goes."""
-    department, random = solve_department(town, name), np.random.default_rng(1)
+    department, random = solve(town, name), np.random.default_rng(1)
     for fleet in department.fleets:
         points = np.arange(fleet.problem.num_points)
         for _ in range(3):
             idle = random.integers(0, fleet.problem.trucks + 1)
-            sent = teams_sent(fleet.policy, idle, points).tolist()
+            sent = fleet.policy.teams(idle, points).tolist()
             decided = [team_number(fleet.problem, fleet.policy.decide(idle, point).team) for point in points]
             assert sent == decided
 
@@ -40,9 +41,9 @@ def test_points_of_other_sizes_are_told_apart() -> None:
         type(point)(point.node_id, point.incidents_per_day, trucks=1 + number % 3)
         for number, point in enumerate(city.demand)
     )
-    fleet = solve_department(type(city)(**{**_fields(city), "demand": demand})).fleets[0]
+    fleet = solve(type(city)(**{**_fields(city), "demand": demand})).fleets[0]
     idle = fleet.problem.trucks.copy()
-    sent = teams_sent(fleet.policy, idle, np.arange(fleet.problem.num_points))
+    sent = fleet.policy.teams(idle, np.arange(fleet.problem.num_points))
     assert fleet.problem.teams.sizes[sent].tolist() == [1 + number % 3 for number in range(len(demand))]
 
 
@@ -51,20 +52,22 @@ def _fields(city: City) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def department(town: City) -> Department:
+def department(town: City) -> Plan:
     """The town with its best policy."""
-    return solve_department(town)
+    return solve(town)
 
 
-def test_units_chances_and_minutes_are_those_of_the_library(department: Department) -> None:
-    """For each area the units of `Department.decide`, the closest first, and the chances of its fleets."""
+def test_units_chances_and_minutes_are_those_of_the_library(department: Plan) -> None:
+    """For each area the units of `Plan.decide`, the closest first, and the chances of its fleets."""
     busy = ["E02", "T01"]
-    idle = idle_units(department, busy)
+    idle = department.idle_in(Situation(at="", busy=busy))
     for fleet in department.fleets:
         points = points_of(fleet, "fire")
         scene = KindScene.of(fleet, idle, points)
         for place, area in enumerate(scene.areas):
-            decided = next(one for one in department.decide(idle, area, "fire").kinds if one.fleet is fleet)
+            decided = next(
+                one for one in department.decide(Situation(at=area, type="fire", idle=idle)).kinds if one.fleet is fleet
+            )
             assert sorted(scene.units[place]) == sorted(decided.units)
             chances = fleet.chances(points[area], decided.decision)
             assert scene.missed[:, place].tolist() == pytest.approx(list(chances), abs=0.0)
@@ -72,18 +75,22 @@ def test_units_chances_and_minutes_are_those_of_the_library(department: Departme
             assert ranks == sorted(ranks)
 
 
-def test_those_that_are_missing_come_from_outside(department: Department) -> None:
+def test_those_that_are_missing_come_from_outside(department: Plan) -> None:
     """With one engine idle, it goes to every fire, and one comes from outside."""
     engines = department.fleet("engine")
-    scene = KindScene.of(engines, idle_units(department, ["E01", "E02", "E04"]), points_of(engines, "fire"))
+    scene = KindScene.of(
+        engines, department.idle_in(Situation(at="", busy=["E01", "E02", "E04"])), points_of(engines, "fire")
+    )
     assert set(scene.units) == {("E03", "outside")}
-    nobody = KindScene.of(engines, idle_units(department, ["E01", "E02", "E03", "E04"]), points_of(engines, "fire"))
+    nobody = KindScene.of(
+        engines, department.idle_in(Situation(at="", busy=["E01", "E02", "E03", "E04"])), points_of(engines, "fire")
+    )
     assert set(nobody.units) == {("outside", "outside")}
     assert nobody.unit_prices() == {}
 
 
 @pytest.mark.parametrize("busy", [["E99"], ["E01", "E01"]])
-def test_units_must_be_known_and_named_once(department: Department, busy: list[str]) -> None:
+def test_units_must_be_known_and_named_once(department: Plan, busy: list[str]) -> None:
     """The service never invents a unit."""
     with pytest.raises(InputError, match=f"busy: expected .*{busy[0]}"):
-        idle_units(department, busy)
+        department.idle_in(Situation(at="", busy=busy))

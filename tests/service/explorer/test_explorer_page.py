@@ -18,8 +18,8 @@ from benchmarks.explorer import CLICK_MS, FIRST_MS, click_times, first_time
 from tests.browser import OpenedPage, OpenSite
 from tests.departments import grid_department
 
-from runcard.outputs.department_file import save_department
-from runcard.policy.department import solve_department
+from runcard.plan.file import save
+from runcard.plan.plan import solve
 from runcard.service.app import make_app
 from runcard.service.keys import add_key
 from runcard.service.settings import ServiceSettings
@@ -67,7 +67,7 @@ def site(policy_folder: Path) -> Iterator[str]:
 def large_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A service of 400 areas."""
     path = tmp_path_factory.mktemp("large") / "optimal.policy"
-    save_department(solve_department(grid_department(side=20, engines=5, ladders=2)), path)
+    save(solve(grid_department(side=20, engines=5, ladders=2)), path)
     with served(ServiceSettings(files=(path,))) as address:
         yield address
 
@@ -413,7 +413,7 @@ def test_text_of_a_city_stays_text(tmp_path: Path, open_site: OpenSite) -> None:
     nodes = tuple(replace(node, name=f"{HOSTILE}{place}") for place, node in enumerate(city.nodes))
     stations = tuple(replace(one, name=HOSTILE, trucks=0) for one in city.stations)
     path = tmp_path / "hostile.policy"
-    save_department(solve_department(replace(city, nodes=nodes, stations=stations, name=HOSTILE)), path)
+    save(solve(replace(city, nodes=nodes, stations=stations, name=HOSTILE)), path)
     with served(ServiceSettings(files=(path,))) as address:
         opened = ready(open_site(address))
         choose_area(opened, f"{HOSTILE}4")

@@ -11,18 +11,17 @@ import pytest
 from tests.service.conftest import Serve
 
 from runcard.city import City
-from runcard.outputs.week_file import load_held
-from runcard.policy.department import Department, solve_department
+from runcard.plan.file import load
+from runcard.plan.plan import Plan, solve
+from runcard.plan.situation import Situation
 from runcard.service.explorer.layers import area_names
 
 BUSY = ["E02"]
 
 
-def held(policy_folder: Path, name: str) -> Department:
+def held(policy_folder: Path, name: str) -> Plan:
     """The department of a file."""
-    found = load_held(policy_folder / name)
-    assert isinstance(found, Department)
-    return found
+    return load(policy_folder / name)
 
 
 def test_the_city_has_its_areas_units_and_choices(unchanged: Any, department_city: City) -> None:
@@ -63,8 +62,8 @@ def test_a_scene_sends_to_every_area_what_the_library_sends(
     assert set(scene["prices"]) == {one for one in idle if incident_type == "fire" or one.startswith("E")}
 
 
-def _units(department: Department, idle: set[str], area: str, incident_type: str, kind: str) -> list[str]:
-    decided = department.decide(idle, area, incident_type).kinds
+def _units(department: Plan, idle: set[str], area: str, incident_type: str, kind: str) -> list[str]:
+    decided = department.decide(Situation(at=area, type=incident_type, idle=idle)).kinds
     return sorted(next(one.units for one in decided if one.fleet.kind == kind))
 
 
@@ -133,7 +132,7 @@ def test_an_area_says_chances_prices_and_the_reason(unchanged: Any, policy_folde
     area = held(policy_folder, "optimal.policy").fleets[0].problem.point_ids[0]
     document = unchanged.post("/v1/route", json={"area": area, "type": "fire"}).json()
     optimal = held(policy_folder, "optimal.policy")
-    decided = optimal.decide(optimal.unit_ids, area, "fire")
+    decided = optimal.decide(Situation(at=area, type="fire", idle=optimal.unit_ids))
     for kind, one in zip(document["policies"][0]["kinds"], decided.kinds, strict=True):
         assert sorted(kind["units"]) == sorted(one.units)
         assert kind["price"] == pytest.approx(one.decision.price)
@@ -192,7 +191,7 @@ def test_areas_with_a_number_are_named_by_the_closest_station(department_city: C
         department_city,
         nodes=tuple(replace(node, name=nodes.get(node.node_id, node.name)) for node in department_city.nodes),
     )
-    names = area_names(named, solve_department(named, "closest-first"))
+    names = area_names(named, solve(named, "closest-first"))
     for node_id, name in names.items():
         assert name.startswith("near ") == (node_id in nodes)
         assert nodes.get(node_id, node_id) in name

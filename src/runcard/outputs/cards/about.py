@@ -2,7 +2,7 @@
 
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.depth import DepthTable
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 
 MARK = "◆"
 """Beside what departs from closest-first."""

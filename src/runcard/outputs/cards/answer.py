@@ -6,14 +6,17 @@ No policy is asked: the same function that decides where cards are simulated (`p
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from runcard.city.conditions import OUTSIDE_ID
+from runcard.city.periods import hour_of_week
 from runcard.errors import InputError
 from runcard.outputs.cards.csv_file import CardFile, CardKey, FileCard
-from runcard.outputs.words import counted, expected_one_of, team_words
+from runcard.plan.plan import period_of_hour
+from runcard.plan.situation import Situation, checked_counts
+from runcard.plan.words import expected_one_of, team_words
 from runcard.policy.run_card import sent_by_card
-from runcard.policy.week import period_of_hour
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,49 +63,45 @@ class CardAnswer:
         key = self.key
         return {
             "node": key.area,
-            **({"type": key.type} if key.type else {}),
-            **({"class": key.incident_class} if key.incident_class else {}),
+            "area": key.area,
+            "type": key.type,
             "team": [unit for one in self.kinds for unit in one.units],
+            "units": {one.kind: list(one.units) for one in self.kinds},
             "kinds": [
-                {"kind": one.kind, "team": list(one.units), "line": one.line, "when_busy": one.busy}
+                {"kind": one.kind, "units": list(one.units), "line": one.line, "when_busy": one.busy,
+                 "reason": one.words}
                 for one in self.kinds
             ],
+            "reason": " ".join(one.words for one in self.kinds),
+            **({"class": key.incident_class} if key.incident_class else {}),
             **({"period": key.period} if key.period else {}),
-        }
+        }  # fmt: skip
 
 
-def decide_by_cards(
-    file: CardFile,
-    area: str,
-    incident_type: str | None = None,
-    *,
-    idle: str | None = None,
-    busy: str | None = None,
-    incident_class: int | None = None,
-    hour: int | None = None,
-) -> CardAnswer:
-    """Who goes by the cards of a file to an incident in an area, with units idle or busy in the words of a person."""
-    if (idle is None) == (busy is None):
-        raise InputError(f"expected the idle units or the busy ones, got {'neither' if idle is None else 'both'}")
-    period = _period(file, hour)
-    here = {key: card for key, card in file.cards.items() if key.period == period}
-    chosen = _cards_of(here, area, incident_type, incident_class)
-    capacity = Counter[str]()
-    for houses in {(key.kind, frozenset(card.houses)) for key, card in here.items()}:
-        capacity.update(unit for house in houses[1] for unit in house)
-    free = _free(capacity, idle, busy)
+def decide_by_cards(file: CardFile, situation: Situation) -> CardAnswer:
+    """Who goes by the cards of a file to an incident in an area, with every unit at home."""
+    area, time = situation.at, situation.time
+    if not isinstance(area, str) or situation.moved:
+        raise InputError(f"{file.path}: run cards are for areas, with every unit at home")
+    here = {key: card for key, card in file.cards.items() if key.period == _period(file, time)}
+    chosen = _cards_of(here, area, situation.type, situation.row)
+    if situation.idle is None:
+        free = Counter(file.capacity) - checked_counts(situation.busy or (), file.capacity, "busy")
+    else:
+        free = checked_counts(situation.idle, file.capacity, "idle")
     kinds = tuple(_sent(key.kind, card, free) for key, card in chosen.items())
     return CardAnswer(key=next(iter(chosen)), kinds=kinds)
 
 
-def _period(file: CardFile, hour: int | None) -> str:
-    """The period of an hour; "" if the cards are for every hour."""
+def _period(file: CardFile, time: datetime | int | None) -> str:
+    """The period of a time; "" if the cards are for every hour."""
     if not file.periods:
         return ""
-    names = "; ".join(f"{one.name}: {one.words}" for one in file.periods)
-    if hour is None:
-        raise InputError(f"{file.path}: it holds cards for each period ({names}): say with --time when the incident is")
-    if not any(hour in one.hours for one in file.periods):
+    names = "; ".join(f"{period.name}: {period.words}" for period in file.periods)
+    if time is None:
+        raise InputError(f"{file.path}: time: expected when the incident is: there are cards for each period ({names})")
+    hour = time if isinstance(time, int) else hour_of_week(time)
+    if not any(hour in period.hours for period in file.periods):
         raise InputError(f"{file.path}: expected a time in one of its periods ({names})")
     return period_of_hour(file.periods, hour).name
 
@@ -132,24 +131,6 @@ def _cards_of(
         raise InputError(f"area {area} has cards for several types; choose one with --type: {', '.join(types)}")
     words = ", ".join(f"{number} ({name or of_type})" for number, of_type, name in choices)
     raise InputError(f"area {area} has cards for several classes; choose one with --class: {words}")
-
-
-def _free(capacity: Mapping[str, int], idle: str | None, busy: str | None) -> Counter[str]:
-    """How many idle units there are of each name: 0 or 1, or the trucks of a station where there is no roster."""
-    words, what = (idle, "idle") if idle is not None else (str(busy), "busy")
-    assert words is not None
-    every = Counter(capacity)
-    if words.strip() in ("all", "none") and words.strip() not in capacity:
-        named = every if words.strip() == "all" else Counter[str]()
-    else:
-        named = Counter(word.strip() for word in words.split(","))
-    for word, number in named.items():
-        if word not in capacity:
-            choices = expected_one_of("unit of the cards", capacity, word, guess=False)
-            raise InputError(f"{what} units: {choices}; or say just all or none")
-        if number > capacity[word]:
-            raise InputError(f"{what} units: expected {word} at most {counted(capacity[word], 'time')}, got {number}")
-    return named if idle is not None else every - named
 
 
 def _sent(kind: str, card: FileCard, free: Mapping[str, int]) -> KindSent:

@@ -20,14 +20,13 @@ from runcard.city.model import DAYS_PER_YEAR, LATE, City, Objective
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.errors import InputError
 from runcard.mdp.problem import LAST_MINUTES, MINUTES
-from runcard.outputs.situation import class_name
 from runcard.outputs.steps import NO_STEPS, Steps
-from runcard.outputs.words import expected_one_of
-from runcard.policy.department import Department, Fleet
+from runcard.plan.fleet import Fleet
+from runcard.plan.plan import Plan
+from runcard.plan.words import class_name, expected_one_of
 from runcard.policy.options import first_in_order, team_ids
 from runcard.policy.run_card import RunCards, make_run_cards
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
-from runcard.policy.week import Week
 
 DEPTH: Final = 4
 """Lines of a card where nothing else is said."""
@@ -128,7 +127,7 @@ class CardBook:
 
 
 def make_book(
-    held: Department | Week,
+    plan: Plan,
     *,
     depth: int = DEPTH,
     incident_type: str | None = None,
@@ -139,25 +138,25 @@ def make_book(
     options: SolveOptions = DEFAULTS,
     steps: Steps = NO_STEPS,
 ) -> CardBook:
-    """The cards of a department, or of each period of its week: all, or those of a type, a kind or a period.
+    """The cards of a plan, for each of its periods: all, or those of a type, a kind or a period.
 
-    `orders` are the fallback orders of kinds [J, I] in a department for every hour, where they are known already.
+    `orders` are the fallback orders of kinds [J, I] in a plan for every hour, where they are known already.
     """
-    departments = _departments(held, period)
-    first = next(iter(departments.values()))
+    plans = _plans(plan, period)
+    first = next(iter(plans.values()))
     kinds = [fleet.kind for fleet in first.fleets]
     if kind is not None and kind not in kinds:
         raise InputError(expected_one_of("kind of units", kinds, kind))
-    periods = held.periods if isinstance(held, Week) else ()
+    periods = plan.periods if plan.knows_hour else ()
     city = None if first.ground is None else first.ground.city
     types = first.types or _labels(city)
     if incident_type is not None and incident_type not in types:
         raise InputError(_wrong_type(types, incident_type))
     cards, sets, fleets = list[Card](), dict[str, dict[str, RunCards]](), dict[str, dict[str, Fleet]]()
-    for name, department in departments.items():
-        districts, share = closest_stations(department), _share(periods, name)
+    for name, of_period in plans.items():
+        districts, share = closest_stations(of_period), _share(periods, name)
         sets[name], fleets[name] = {}, {}
-        for fleet in department.fleets:
+        for fleet in of_period.fleets:
             if kind not in (None, fleet.kind):
                 continue
             steps.begin("run cards" + "".join(f", {part}" for part in (fleet.kind, name) if part))
@@ -171,20 +170,20 @@ def make_book(
         policy=first.name,
         depth=depth,
         objective=first.fleets[0].problem.objective,
-        periods=tuple(one for one in periods if one.name in departments),
+        periods=tuple(one for one in periods if one.name in plans),
         city=city,
         sets=sets,
         fleets=fleets,
     )
 
 
-def _departments(held: Department | Week, period: str | None) -> dict[str, Department]:
-    """The departments by period, "" for every hour."""
-    if isinstance(held, Week):
-        return dict(held.departments) if period is None else {period: held.department(period)}
+def _plans(plan: Plan, period: str | None) -> dict[str, Plan]:
+    """The plans by period, "" for every hour."""
+    if plan.knows_hour:
+        return dict(plan.by_period) if period is None else {period: plan.in_period(period)}
     if period is not None:
         raise InputError(f"expected no period: this policy is for every hour, got {period!r}")
-    return {"": held}
+    return {"": plan}
 
 
 def _labels(city: City | None) -> tuple[str, ...]:
@@ -203,10 +202,10 @@ def _share(periods: Iterable[Period], name: str) -> float:
     return next((len(one.hours) / HOURS_PER_WEEK for one in periods if one.name == name), 1.0)
 
 
-def closest_stations(department: Department) -> dict[str, str]:
+def closest_stations(plan: Plan) -> dict[str, str]:
     """The station that is closest to each area: of the kind with the most stations that goes there."""
     found: dict[str, str] = {}
-    for fleet in sorted(department.fleets, key=lambda one: -one.problem.num_stations):
+    for fleet in sorted(plan.fleets, key=lambda one: -one.problem.num_stations):
         problem = fleet.problem
         for point, area in enumerate(problem.point_ids):
             found.setdefault(area, problem.station_ids[int(problem.order[point, 0])])

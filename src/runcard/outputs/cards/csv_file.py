@@ -12,14 +12,17 @@ says how many lines its card has and which kinds go to the incident.
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.periods import Period, parse_hours
 from runcard.errors import InputError
+from runcard.output_file import write_whole
 from runcard.outputs.cards.book import Card, CardBook, Line
 from runcard.outputs.cards.cells import (
     BETWEEN_BUSY,
@@ -31,7 +34,6 @@ from runcard.outputs.cards.cells import (
     units_cell,
     units_of,
 )
-from runcard.outputs.files import write_whole
 
 CARDS_ENDING: Final = ".csv"
 ENCODING: Final = "utf-8-sig"
@@ -146,6 +148,13 @@ class CardFile:
     cards: Mapping[CardKey, FileCard]
     periods: tuple[Period, ...] = field(default=())
     """Of which there are cards; () if they are for every hour."""
+
+    @cached_property
+    def capacity(self) -> Mapping[str, int]:
+        """What units are called, and how many have that name: without a roster trucks have that of their station."""
+        houses = {(key.kind, key.period, frozenset(card.houses)) for key, card in self.cards.items()}
+        first = next(iter(self.cards)).period
+        return Counter(unit for _, period, of in houses if period == first for house in of for unit in house)
 
 
 class _Table(NamedTuple):

@@ -19,13 +19,13 @@ from runcard.city.model import LATE
 from runcard.errors import InputError
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.steps import NO_STEPS, Steps
-from runcard.outputs.words import counted
+from runcard.plan.fleet import fleet_of
+from runcard.plan.plan import Plan
+from runcard.plan.words import counted
 from runcard.policy.base import Policy
-from runcard.policy.department import Department
 from runcard.policy.run_card import RunCards
 from runcard.policy.solve import evaluate
-from runcard.policy.week import AnyPolicy, HourlyPolicy, Week
-from runcard.simulate.engine import SimulationProgress, simulate_policies
+from runcard.simulate.engine import SimulationProgress, simulate_fleets
 from runcard.simulate.result import Interval, ratio_interval
 
 DEPTHS: Final = (1, 2, 4, 8)
@@ -100,10 +100,10 @@ def _percent(part: Interval) -> str:
     return f"{100.0 * part.mean:.0f} %{more}"
 
 
-def is_quick(held: Department | Week, kind: str | None = None, *, work: int = QUICK_WORK) -> bool:
+def is_quick(plan: Plan, kind: str | None = None, *, work: int = QUICK_WORK) -> bool:
     """Whether the depths of the cards of a policy file, or of one kind, can be measured with so much work."""
-    departments = [held] if isinstance(held, Department) else list(held.departments.values())
-    fleets = [fleet for one in departments for fleet in one.fleets if kind in (None, fleet.kind)]
+    plans = plan.by_period.values()
+    fleets = [fleet for of_period in plans for fleet in of_period.fleets if kind in (None, fleet.kind)]
     return sum(fleet.problem.num_states * fleet.problem.num_points for fleet in fleets) <= work
 
 
@@ -197,17 +197,17 @@ def _simulated_table(book: CardBook, kind: str, depths: Sequence[int], work: _Wo
     city = book.city.of_kind(kind)
     by_period = [_rivals(sets[kind], book.fleets[period][kind].policy, depths) for period, sets in book.sets.items()]
     policy = by_period[0][-1].name
-    rivals: list[AnyPolicy] = [*by_period[0]]
+    rivals = [fleet_of(policy) for policy in by_period[0]]
     if book.periods:
         if len(book.periods) < len(book.city.periods):
             raise InputError("expected the cards of every period to measure them: leave out --period, or --measure")
-        rivals = [HourlyPolicy(periods=book.periods, policies=policies) for policies in zip(*by_period, strict=True)]
+        rivals = [fleet_of(*policies, periods=book.periods) for policies in zip(*by_period, strict=True)]
 
     def told(progress: SimulationProgress) -> None:
         work.steps.part(min(1.0, progress.part))
 
     names = [name for name, _ in _named(policy, depths)]
-    found = simulate_policies(
+    found = simulate_fleets(
         city, rivals, incidents=work.incidents, seed=work.seed, names=names, threads=work.threads, progress=told
     )
     closest, best = found.policies[0].misses, found.policies[-1].misses

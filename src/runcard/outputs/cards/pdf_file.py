@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from runcard.errors import MissingExtraError
+from runcard.output_file import write_whole
 from runcard.outputs.cards.about import MARK, RULE, about_lines, depth_cells, depth_headings, title_of
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.depth import DepthTable
@@ -24,8 +25,7 @@ from runcard.outputs.cards.print_rows import (
     standard_lines,
 )
 from runcard.outputs.cards.print_table import LARGEST, Table, draw_table, laid_out
-from runcard.outputs.files import write_whole
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 
 TOP: Final = 0.3
 BOTTOM: Final = 0.36

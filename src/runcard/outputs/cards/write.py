@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import Final
 
 from runcard.errors import InputError
+from runcard.output_file import check_output_file
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.csv_file import CARDS_ENDING, write_cards_csv
 from runcard.outputs.cards.depth import DepthTable
 from runcard.outputs.cards.pdf_file import check_print_library, write_cards_pdf
 from runcard.outputs.cards.xlsx_file import open_workbooks, write_cards_xlsx
-from runcard.outputs.files import check_output_file
 from runcard.outputs.map import check_picture_file
-from runcard.policy.department import Department
-from runcard.policy.week import Week
+from runcard.plan.plan import Plan
 
 ENDINGS: Final = (CARDS_ENDING, ".xlsx", ".pdf")
 NO_MAP: Final = (
@@ -22,7 +21,7 @@ NO_MAP: Final = (
 )
 
 
-def check_cards_file(path: Path, held: Department | Week | None = None) -> None:
+def check_cards_file(path: Path, plan: Plan | None = None) -> None:
     """Raise an error now if cards, of a policy file that was read, could not be written after long work."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
@@ -33,10 +32,8 @@ def check_cards_file(path: Path, held: Department | Week | None = None) -> None:
     if ending == ".pdf":
         check_picture_file(path, "print of run cards")  # whose letters are those of maps
         check_print_library()
-    if ending == ".pdf" and held is not None:
-        department = held if isinstance(held, Department) else next(iter(held.departments.values()))
-        if department.ground is None:
-            raise InputError(f"{path}: {NO_MAP}")
+    if ending == ".pdf" and plan is not None and plan.ground is None:
+        raise InputError(f"{path}: {NO_MAP}")
 
 
 def write_cards(book: CardBook, tables: Sequence[DepthTable], path: Path) -> Path:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from runcard.errors import MissingExtraError
+from runcard.output_file import write_whole
 from runcard.outputs.cards.about import MARK, about_lines, depth_headings, title_of
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.csv_file import columns_of, rows_of
 from runcard.outputs.cards.depth import DepthTable
-from runcard.outputs.files import write_whole
 
 WIDEST: Final = 44
 """Letters of a column, at most."""

@@ -15,7 +15,7 @@ from runcard.city.model import City
 from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.outputs.report.solved import Solved
 from runcard.policy.base import Policy
-from runcard.policy.options import first_in_order, team_number
+from runcard.policy.closest_first import quick_closest_first
 from runcard.response.routes import find_routes
 
 FAR_TIMES: Final = 2.0
@@ -24,7 +24,7 @@ FAR_MINUTES: Final = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class AreaAnswer:
     """The teams of one demand point, as numbers of stations, the closest first."""
 
     point: int
@@ -56,19 +56,19 @@ class FarUnit:
     target_minutes: float
 
 
-def answers_of(policy: Policy) -> tuple[Answer, ...]:
+def answers_of(policy: Policy) -> tuple[AreaAnswer, ...]:
     """The answer of a policy for each demand point."""
     problem, found = policy.problem, []
     late = problem.measures[P_LATE]
-    for point in range(problem.num_points):
-        team = team_number(problem, policy.decide(problem.trucks, point).team)
-        closest = first_in_order(problem, problem.order, problem.trucks, point)
+    points = np.arange(problem.num_points)
+    pairs = (one.teams(problem.trucks, points).tolist() for one in (policy, quick_closest_first(problem)))
+    for point, (team, closest) in enumerate(zip(*pairs, strict=True)):
         gain = 0.0
         if team != closest:
             prices = policy.prices(problem.trucks, np.array([team, closest]))
             gain = float(problem.cost[closest, point] + prices[1] - problem.cost[team, point] - prices[0])
         found.append(
-            Answer(
+            AreaAnswer(
                 point=point,
                 team=_ranked(problem, team, point),
                 closest=_ranked(problem, closest, point),
@@ -86,7 +86,7 @@ def _ranked(problem: DispatchProblem, team: int, point: int) -> tuple[int, ...]:
     return tuple(sorted(members, key=problem.order[point].tolist().index))
 
 
-def far_units(solved: Solved, kind: str, answers: tuple[Answer, ...]) -> list[FarUnit]:
+def far_units(solved: Solved, kind: str, answers: tuple[AreaAnswer, ...]) -> list[FarUnit]:
     """The recommended units that look absurd: far away, or beyond a standard that those of closest-first would meet.
 
     For each standard the unit is looked at that it is about: the first, the second, ... to arrive.

@@ -11,7 +11,7 @@ from runcard.errors import InputError
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.depth import DEPTHS, DepthTable, is_quick, measure_depths
 from runcard.outputs.department_comparison import DepartmentComparison
-from runcard.outputs.report.answers import Answer, FarUnit, answers_of, far_units
+from runcard.outputs.report.answers import AreaAnswer, FarUnit, answers_of, far_units
 from runcard.outputs.report.sensitivity import Row, sensitivity
 from runcard.outputs.report.solved import (
     CARD,
@@ -23,8 +23,7 @@ from runcard.outputs.report.solved import (
     of_comparison,
     solved_city,
 )
-from runcard.policy.department import department_of
-from runcard.policy.fixed_card import FixedCard
+from runcard.plan.plan import plan_of
 
 REPORTED: Final = (CLOSEST, CARD, OPTIMAL)
 """The policies of an exact comparison that a report takes over."""
@@ -58,7 +57,7 @@ class Report:
     """The city at the mean rates of the week."""
     stations: tuple[StationUnits, ...]
     """By kind, those of the highest price first."""
-    answers: Mapping[str, tuple[Answer, ...]]
+    answers: Mapping[str, tuple[AreaAnswer, ...]]
     """By kind: who goes to each demand point with every unit idle."""
     far: tuple[FarUnit, ...]
     rows: tuple[Row, ...]
@@ -117,12 +116,12 @@ def _depths(solved: Solved, effort: Effort) -> tuple[DepthTable, ...]:
     policies = solved.policies[-1]
     if not solved.exact or set(policies) != set(solved.city.sent_kinds):
         return ()
-    department = department_of(solved.city, policies)
-    if not is_quick(department):
+    plan = plan_of(solved.city, policies)
+    if not is_quick(plan):
         return ()
-    known = [(kind, one) for by_kind in solved.policies for kind, one in by_kind.items() if isinstance(one, FixedCard)]
-    orders = {kind: one.order for kind, one in known}
-    book = make_book(department, depth_to_measure=DEPTHS[-1], orders=orders, options=effort.options, steps=effort.steps)
+    known = [(kind, policy) for by_kind in solved.policies for kind, policy in by_kind.items() if policy.has_card]
+    orders = {kind: policy.fixed_order for kind, policy in known if policy.fixed_order is not None}
+    book = make_book(plan, depth_to_measure=DEPTHS[-1], orders=orders, options=effort.options, steps=effort.steps)
     return measure_depths(book, threads=effort.options.threads, steps=effort.steps)
 
 

@@ -15,10 +15,10 @@ from runcard.city.model import City
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.outputs.page import classes_of, sequential
 from runcard.outputs.panels import NOBODY, Panel, area_colours, ground_of
-from runcard.outputs.report.answers import Answer
+from runcard.outputs.report.answers import AreaAnswer
 from runcard.outputs.report.findings import Report, StationUnits
 from runcard.outputs.team_shares import TeamShares
-from runcard.outputs.words import and_list, minutes_words, percent_words, price_words, rule_words
+from runcard.plan.words import and_list, minutes_words, percent_words, price_words, rule_words
 
 Layer = dict[str, Any]
 
@@ -33,7 +33,7 @@ class KindMap:
     """That the kind sees."""
     points: Mapping[str, list[int]]
     """By node: its demand points."""
-    answers: tuple[Answer, ...]
+    answers: tuple[AreaAnswer, ...]
 
     @property
     def problem(self) -> DispatchProblem:
@@ -168,7 +168,7 @@ def team_layer(own: KindMap) -> Layer:
     }
 
 
-def _shown(own: KindMap, points: Iterable[int]) -> Answer:
+def _shown(own: KindMap, points: Iterable[int]) -> AreaAnswer:
     """The answer that an area is coloured by: to the type of incident with the most units; of these, the first."""
     return max((own.answers[point] for point in points), key=lambda one: len(one.team))
 
@@ -218,7 +218,7 @@ def departure_layer(own: KindMap) -> Layer:
     }
 
 
-def _departure_lines(own: KindMap, answer: Answer, before: str, times: float, unit: str) -> list[str]:
+def _departure_lines(own: KindMap, answer: AreaAnswer, before: str, times: float, unit: str) -> list[str]:
     """What goes in place of the closest units, and why."""
     now = f"missed now {percent_words(answer.missed)} instead of {percent_words(answer.closest_missed)}"
     return [

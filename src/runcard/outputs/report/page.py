@@ -13,9 +13,9 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from runcard.city.model import City
+from runcard.output_file import check_output_file, write_whole
 from runcard.outputs import fit_file
 from runcard.outputs.department_comparison import DepartmentComparison
-from runcard.outputs.files import check_output_file, write_whole
 from runcard.outputs.page import embedded, ground_of, page_parts
 from runcard.outputs.report import words
 from runcard.outputs.report.findings import Report, find
@@ -23,7 +23,7 @@ from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import PART, TITLES, Row
 from runcard.outputs.report.solved import CARD, Effort
 from runcard.outputs.steps import NO_STEPS, Steps
-from runcard.outputs.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
+from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.result import Interval
 

@@ -26,14 +26,14 @@ from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.policy_choice import best_policy, is_small
 from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.outputs.team_shares import TeamShares, exact_shares
-from runcard.outputs.words import certainty
+from runcard.plan.plan import plan_of
+from runcard.plan.words import certainty
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import quick_closest_first
-from runcard.policy.department import department_of
 from runcard.policy.fixed_card import quick_fixed_card
 from runcard.policy.solve import solve_named
 from runcard.policy.solve_options import SolveOptions
-from runcard.simulate.department import DepartmentSimulation, simulate_department
+from runcard.simulate.department import DepartmentSimulation, simulate_plans
 from runcard.simulate.result import Interval, ratio_interval
 
 CLOSEST: Final = "closest-first"
@@ -297,12 +297,12 @@ def _simulated(
         solved.append(own)
     incidents, replaced = incidents_for(problems) if effort.incidents is None else effort.incidents, dict[str, str]()
     while True:
-        departments = {name: department_of(city, own) for name, own in zip(names, solved, strict=True)}
-        keeper = ChanceKeeper(city, departments)
+        plans = {name: plan_of(city, own) for name, own in zip(names, solved, strict=True)}
+        keeper = ChanceKeeper(city, plans)
         effort.steps.begin(f"simulating {incidents:,} incidents")
-        simulation = simulate_department(
+        simulation = simulate_plans(
             city,
-            list(departments.values()),
+            list(plans.values()),
             incidents=incidents,
             seed=effort.seed,
             names=names,

@@ -9,7 +9,7 @@ from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.outputs.fit_file import care_words, fit_faults
 from runcard.outputs.policy_choice import worse_note
 from runcard.outputs.report.solved import CARD, CLOSEST, Result, Solved, per_year
-from runcard.outputs.words import (
+from runcard.plan.words import (
     and_list,
     counted,
     incidents_a_day,

@@ -17,7 +17,7 @@ from runcard.city.check import route_faults
 from runcard.city.conditions import near, shown
 from runcard.city.model import City, Station, Unit
 from runcard.errors import InputError
-from runcard.outputs.words import article, counted, expected_one_of
+from runcard.plan.words import article, counted, expected_one_of
 
 MOST_LOAD: Final = 100.0
 

@@ -13,7 +13,7 @@ from runcard.outputs.page.colours import Classes, classes_of, diverging, sequent
 from runcard.outputs.page.ground import ground_of
 from runcard.outputs.whatif.result import AreaEffect, Effect
 from runcard.outputs.whatif.words import a_year, closest_words, signed, span
-from runcard.outputs.words import misses
+from runcard.plan.words import misses
 
 LADDER: Final = (1.0, 2.0, 5.0)
 UNKNOWN: Final = "too few incidents to tell"

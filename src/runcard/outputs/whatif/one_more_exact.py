@@ -27,7 +27,7 @@ from runcard.outputs.steps import Steps
 from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
 from runcard.outputs.whatif.first_guess import FirstGuess
 from runcard.outputs.whatif.places import Place
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 from runcard.threads import run_each
 
 ROUND: Final = 8

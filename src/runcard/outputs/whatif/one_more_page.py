@@ -30,7 +30,7 @@ from runcard.outputs.whatif.one_more_words import (
 )
 from runcard.outputs.whatif.places import OneMore, Place
 from runcard.outputs.whatif.words import a_year, whole
-from runcard.outputs.words import certainty, misses
+from runcard.plan.words import certainty, misses
 
 NOWHERE: Final = {"colour": "var(--rc-empty)", "hatch": "", "label": "no station here, so not looked at"}
 """How areas are shown in which no place was looked at."""

@@ -17,7 +17,7 @@ from runcard.outputs.whatif.first_guess import FirstGuess
 from runcard.outputs.whatif.paired import SimulatedCity, paired_effect
 from runcard.outputs.whatif.places import Place
 from runcard.outputs.whatif.result import BeforeAfter, PolicyEffect
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.result import Interval
 

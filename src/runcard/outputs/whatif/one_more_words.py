@@ -5,7 +5,7 @@ from shlex import join
 from runcard.city.model import LATE
 from runcard.outputs.whatif.places import OneMore, Place
 from runcard.outputs.whatif.words import a_year, rate_words, signed, whole, year_decimals
-from runcard.outputs.words import CHANCE_ONLY, article, certainty, counted, decimals_of, misses
+from runcard.plan.words import CHANCE_ONLY, article, certainty, counted, decimals_of, misses
 
 MOST_TIES = 5
 

@@ -23,7 +23,7 @@ from runcard.outputs.whatif.words import (
     span,
     standard_words,
 )
-from runcard.outputs.words import misses
+from runcard.plan.words import misses
 
 MOST_AREAS: Final = 10
 """That gain, and that lose, in a table."""

@@ -17,10 +17,10 @@ from runcard.outputs.chances import ChanceKeeper, Sums
 from runcard.outputs.steps import Steps, city_problem
 from runcard.outputs.team_shares import TeamShares
 from runcard.outputs.whatif.result import BeforeAfter, PolicyEffect, StandardEffect, no_change
+from runcard.plan.plan import plan_of
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import NAME as CLOSEST
 from runcard.policy.closest_first import quick_closest_first
-from runcard.policy.department import department_of
 from runcard.policy.solve import solve_named
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.engine import simulate_kinds
@@ -43,8 +43,8 @@ class SimulatedCity:
             # The exact prices of closest-first, which nobody asks for here, can take a minute.
             solve = quick_closest_first if name == CLOSEST else partial(solve_named, name=name)
             self.policies[name] = solve(self.problem, options=options)
-        departments = {name: department_of(city, {self._kind: one}) for name, one in self.policies.items()}
-        self._keeper = ChanceKeeper(city, departments)
+        self._plans = {name: plan_of(city, {self._kind: policy}) for name, policy in self.policies.items()}
+        self._keeper = ChanceKeeper(city, self._plans)
         self._found: Simulation | None = None
 
     @property
@@ -57,7 +57,7 @@ class SimulatedCity:
         self._steps.begin(f"{incidents:,} incidents simulated")
         found = simulate_kinds(
             self._city,
-            [{self._kind: self.policies[name]} for name in self._names],
+            [{self._kind: self._plans[name].fleet(self._kind)} for name in self._names],
             PAPER,
             incidents=incidents,
             precision=None,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.city.periods import Period
 from runcard.outputs.simulate import interval_values
-from runcard.outputs.words import CHANCE_ONLY
+from runcard.plan.words import CHANCE_ONLY
 from runcard.simulate.result import Interval
 
 NOTHING: Final = Interval(0.0, 0.0, 0.0)

@@ -6,7 +6,7 @@ from typing import Final
 from runcard.city.model import Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
-from runcard.outputs.words import CHANCE_ONLY, article, certainty, misses
+from runcard.plan.words import CHANCE_ONLY, article, certainty, misses
 from runcard.simulate.result import Interval
 
 SAME: Final = 5e-7

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from runcard.outputs.words import counted
+from runcard.plan.words import counted
 from runcard.service.audit.scores import StandardKey, decision_time, known_outcome, scores_of, times_of
 
 MOST_EXACT: Final = 5_000

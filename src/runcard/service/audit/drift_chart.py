@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from runcard.outputs.words import percent
+from runcard.plan.words import percent
 from runcard.service.audit.drift import MONTHS, Drift, DriftRow
 
 STEP: Final = 56

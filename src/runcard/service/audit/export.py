@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
+from runcard.output_file import fill_whole
 from runcard.outputs.cards.cells import safe_text, units_cell
-from runcard.outputs.files import fill_whole
-from runcard.outputs.words import first_line
+from runcard.plan.words import first_line
 from runcard.service.audit.outcomes import moment_of
 from runcard.service.audit.scores import known_outcome, scores_of
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.errors import InputError
-from runcard.outputs.words import expected_one_of
+from runcard.plan.words import expected_one_of
 
 TIMES: Final = ("arrivals", "cancelled")
 WORDS: Final = ("overridden_by", "override_reason")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from runcard.errors import AuditError, InputError, MissingExtraError
-from runcard.outputs.words import first_line
+from runcard.plan.words import first_line
 from runcard.service.audit.log import SCHEMA, StoredLog, not_stored, unknown
 from runcard.service.audit.writer import DecisionRow, OutcomeRow, Row
 

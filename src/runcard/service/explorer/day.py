@@ -15,9 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from runcard.city.model import MINUTES_PER_DAY, City
-from runcard.policy.department import Department, Fleet
-from runcard.policy.week import Week
-from runcard.service.explorer.everywhere import teams_sent
+from runcard.plan.fleet import Fleet
+from runcard.plan.plan import Plan
 from runcard.simulate.engine import batch_key
 from runcard.simulate.kernels.day import advance, begin, hour_of_week, send
 from runcard.simulate.model import build_model
@@ -30,26 +29,16 @@ MOST_INCIDENTS: Final = 5000
 """More of them would make a page slow, and mean nothing to who watches."""
 
 
-def simulated_day(city: City, held: Department | Week, *, day: int = 0, seed: int = 1) -> list[dict[str, Any]]:
+def simulated_day(city: City, plan: Plan, *, day: int = 0, seed: int = 1) -> list[dict[str, Any]]:
     """The incidents of a day, 0 for Monday, in the order of time, as `merged` has them."""
-    first = held if isinstance(held, Department) else held.departments[held.periods[0].name]
     found: dict[int, dict[str, Any]] = {}
-    for fleet in first.fleets:
+    for fleet in plan.fleets:
         if fleet.kind in city.kinds:
-            _simulate(city, held, fleet, day, seed, found)
+            _simulate(city, fleet, day, seed, found)
     return [found[number] for number in sorted(found)]
 
 
-def _fleet_at(held: Department | Week, kind: str, minutes: float) -> Fleet:
-    """The fleet that decides at a time of the week."""
-    if isinstance(held, Department):
-        return held.fleet(kind)
-    return held.departments[held.period_at(hour_of_week(minutes)).name].fleet(kind)
-
-
-def _simulate(
-    city: City, held: Department | Week, fleet: Fleet, day: int, seed: int, found: dict[int, dict[str, Any]]
-) -> None:
+def _simulate(city: City, fleet: Fleet, day: int, seed: int, found: dict[int, dict[str, Any]]) -> None:
     """Add what one kind does to the incidents of a day."""
     model = build_model(city, read_scenario(SCENARIO), fleet.kind)
     state, start = new_state(model), MINUTES_PER_DAY * day
@@ -61,10 +50,10 @@ def _simulate(
         point, now = model.points[clock["point"]], float(clock["now"])
         if point["needed"] == 0:
             continue
-        own = _fleet_at(held, fleet.kind, now)
-        team = int(teams_sent(own.policy, state.idle.copy(), np.array([point["own"]]))[0])
+        policy = fleet.at_hour(hour_of_week(now))
+        team = int(policy.teams(state.idle.copy(), np.array([point["own"]]))[0])
         sent[:] = -1
-        stations = own.problem.teams.stations[team]
+        stations = policy.problem.teams.stations[team]
         sent[: len(stations)] = stations[: len(sent)]
         send(model, state, sent)
         demand = city.demand[int(clock["point"])]

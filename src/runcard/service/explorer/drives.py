@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from runcard.city.model import City
-from runcard.policy.department import Fleet
-from runcard.policy.ground import Ground
+from runcard.plan.fleet import Fleet
+from runcard.plan.ground import Ground
 from runcard.response.routes import Routes, find_routes
 
 DECIMALS: Final = 6

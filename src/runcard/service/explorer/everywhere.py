@@ -1,14 +1,5 @@
-"""Who goes to every area at once: the decisions of a policy for many demand points in one state.
+"""Who goes to every area at once: the decisions of a policy for many demand points in one state."""
 
-Prices do not depend on the demand point, so with A the idle teams of the size that a demand point needs,
-
-    a(f, j) = argmin over a in A of { cost(a, j) + price(f, a) }
-
-is one sum of a table [A, J] and a column for all points of that size. A policy that is not a value or an order of the
-stations is asked point by point; `team_ahead` does that in a kernel where the policy has one.
-"""
-
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,58 +8,14 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.conditions import OUTSIDE_ID, near
-from runcard.errors import InputError
-from runcard.mdp.kernels.lookahead_bulk import team_ahead
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
-from runcard.policy.base import Policy
-from runcard.policy.by_order import OrderPolicy
-from runcard.policy.by_value import ValuePolicy
-from runcard.policy.department import Department, Fleet, KindDecision
-from runcard.policy.online import OnlinePolicy
-from runcard.policy.options import first_in_order, idle_teams, team_ids, team_number
+from runcard.plan.fleet import Fleet, KindDecision
+from runcard.policy.options import team_ids
 from runcard.service.desk import decided_team
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-def teams_sent(policy: Policy, idle: Ints, points: Ints) -> Ints:
-    """The number of the team that `policy.decide` sends to each of some demand points."""
-    problem = policy.problem
-    if isinstance(policy, OrderPolicy):
-        return np.array([first_in_order(problem, policy.order, idle, int(point)) for point in points], np.int64)
-    if isinstance(policy, ValuePolicy):
-        return _cheapest(policy, idle, points)
-    if isinstance(policy, OnlinePolicy):
-        ahead = getattr(policy.in_bulk(len(points)), "ahead", None)
-        if ahead is not None:
-            room = ahead.scratch()
-            return np.array([team_ahead(int(point), idle, room, *ahead) for point in points], np.int64)
-    return np.array([team_number(problem, policy.decide(idle, int(point)).team) for point in points], np.int64)
-
-
-def _cheapest(policy: ValuePolicy, idle: Ints, points: Ints) -> Ints:
-    """The teams with the smallest cost + price, for all points that need as many trucks at once."""
-    problem, found = policy.problem, np.zeros(len(points), np.int64)
-    needed = problem.trucks_needed[points]
-    for size in np.unique(needed).tolist():
-        here = np.flatnonzero(needed == size)
-        teams = idle_teams(problem, idle, int(points[here[0]]))
-        total = problem.cost[np.ix_(teams, points[here])] + policy.prices(idle, teams)[:, None]
-        found[here] = teams[total.argmin(axis=0)]
-    return found
-
-
-def idle_units(department: Department, busy: Collection[str]) -> frozenset[str]:
-    """The units that are not busy; each busy one must be known, and named once."""
-    known = frozenset(department.unit_ids)
-    for name, number in Counter(busy).items():
-        if name not in known:
-            raise InputError(f"busy: expected units of the roster, got {name!r:.80}{near(name, known)}")
-        if number > 1:
-            raise InputError(f"busy: expected every unit once, got {name} {number} times")
-    return known - frozenset(busy)
 
 
 def idle_by_station(fleet: Fleet, idle: Collection[str]) -> list[list[str]]:
@@ -117,7 +64,7 @@ class KindScene:
     def of(cls, fleet: Fleet, idle: Collection[str], points: Mapping[str, int]) -> "KindScene":
         """What goes to each area when these units are idle, given its demand point."""
         numbers, trucks = np.array(list(points.values()), np.int64), fleet.idle_trucks(idle)
-        teams = teams_sent(fleet.policy, trucks, numbers)
+        teams = fleet.policy.teams(trucks, numbers)
         return cls(fleet, tuple(points), numbers, trucks, idle_by_station(fleet, idle), teams)
 
     @cached_property
@@ -149,7 +96,7 @@ class KindScene:
     def decided(self, idle: Collection[str], place: int = 0) -> KindDecision:
         """The decision for the area in a place; without prices where the policy does not look at them."""
         fleet, point = self.fleet, int(self.points[place])
-        if isinstance(fleet.policy, OrderPolicy):
+        if fleet.policy.fixed_order is not None:
             team = team_ids(fleet.problem, point, int(self.teams[place]))
             return decided_team(fleet, point, self.idle, frozenset(idle), team)
         return fleet.decide(self.idle, point, idle)
@@ -184,7 +131,7 @@ class KindScene:
 
     def unit_prices(self) -> dict[str, float]:
         """The price of sending each idle unit now; none of a policy that does not look at prices."""
-        if isinstance(self.fleet.policy, OrderPolicy):
+        if self.fleet.policy.fixed_order is not None:
             return {}
         stations = np.flatnonzero(self.idle)
         prices = self.fleet.policy.prices(self.idle, 1 + stations).tolist() if len(stations) else []

@@ -17,9 +17,10 @@ from runcard.outputs.areas import Areas, cells_of, coloured, projected
 from runcard.outputs.cards.book import closest_stations
 from runcard.outputs.page import Classes, Swatch, classes_of, sequential
 from runcard.outputs.panels import AREA_COLOURS, OUTSIDE_COLOUR
-from runcard.outputs.reasons import CALLS, met_words, missed_words
-from runcard.outputs.words import minutes_words, rule_words, team_words
-from runcard.policy.department import Department, Fleet
+from runcard.plan.fleet import Fleet
+from runcard.plan.plan import Plan
+from runcard.plan.reasons import CALLS, met_words, missed_words
+from runcard.plan.words import minutes_words, rule_words, team_words
 from runcard.service.explorer.everywhere import KindScene, points_of
 
 SAME, BEHIND, FIRST = Swatch("#F4EFE0"), Swatch("#C9A66B", "."), Swatch("#8A4B08", "/")
@@ -30,14 +31,14 @@ NUM_RANKS: Final = 3
 """Stations of so many ranks around a border have different colours."""
 
 
-def station_colours(city: City, department: Department) -> dict[str, str]:
+def station_colours(city: City, plan: Plan) -> dict[str, str]:
     """By station: a colour that its neighbours, and theirs when the closest is busy, do not have where possible."""
     number = {station.station_id: i for i, station in enumerate(city.stations)}
     places = projected([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes])
     place_of = dict(zip((node.node_id for node in city.nodes), places.tolist(), strict=True))
     pairs: set[tuple[int, int]] = set()
     known: dict[tuple[str, ...], Areas] = {}  # most kinds go to the same places
-    for fleet in department.fleets:
+    for fleet in plan.fleets:
         problem, first = fleet.problem, dict[str, int]()
         for point, node_id in enumerate(problem.point_ids):
             first.setdefault(node_id, point)
@@ -55,11 +56,11 @@ def station_colours(city: City, department: Department) -> dict[str, str]:
     return {name: AREA_COLOURS[found[i] % len(AREA_COLOURS)] for name, i in number.items()}
 
 
-def area_names(city: City, department: Department) -> dict[str, str]:
+def area_names(city: City, plan: Plan) -> dict[str, str]:
     """What a person calls each area; where it only has a number, the station that is closest to it says where it is."""
     stations = {one.station_id: one.name or f"station {one.station_id}" for one in city.stations}
     nodes, found = {node.node_id: node for node in city.nodes}, dict[str, str]()
-    for area, station_id in closest_stations(department).items():
+    for area, station_id in closest_stations(plan).items():
         name = nodes[area].name or area
         found[area] = f"near {stations[station_id]} ({name})" if name.lstrip("-").isdigit() else name
     return found

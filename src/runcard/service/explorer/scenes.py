@@ -11,20 +11,20 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from runcard.city.conditions import near
 from runcard.errors import InputError
-from runcard.outputs.kind_document import kind_document
 from runcard.outputs.page import Classes, ground_of
-from runcard.outputs.reasons import missed_words
-from runcard.outputs.words import price_words
-from runcard.policy.department import Department
-from runcard.policy.ground import Ground
+from runcard.plan.answer import kind_document
+from runcard.plan.ground import Ground
+from runcard.plan.plan import Plan
+from runcard.plan.reasons import missed_words
+from runcard.plan.situation import Situation
+from runcard.plan.words import price_words
 from runcard.service.explorer.drives import Roadbook
-from runcard.service.explorer.everywhere import KindScene, idle_units, points_of
+from runcard.service.explorer.everywhere import KindScene, points_of
 from runcard.service.explorer.layers import Pair, area_names, chance_classes, station_colours
 from runcard.service.explorer.logged import logged_day
 from runcard.service.parts import Parts
-from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, PolicyStore, units_of
+from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, PolicyStore
 from runcard.service.settings import zone_of
 from runcard.simulate.incident_log import EARLIEST_YEAR, LATEST_YEAR
 
@@ -64,7 +64,7 @@ class Drawn:
     @cached_property
     def source(self) -> Ground:
         """Its city, and what each kind sees of it."""
-        found = self.policy.first.ground
+        found = self.policy.plan.ground
         assert found is not None  # checked when the policy was loaded
         return found
 
@@ -76,12 +76,12 @@ class Drawn:
     @cached_property
     def colours(self) -> dict[str, str]:
         """The colour of each station."""
-        return station_colours(self.policy.city, self.policy.first)
+        return station_colours(self.policy.city, self.policy.plan)
 
     @cached_property
     def names(self) -> dict[str, str]:
         """What a person calls each area."""
-        return area_names(self.policy.city, self.policy.first)
+        return area_names(self.policy.city, self.policy.plan)
 
     @cached_property
     def ground(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Drawn:
         for area in ground["areas"]:
             area["name"] = self.names.get(area["id"], area["name"])
         for station in ground["stations"]:
-            own = [unit for unit in units_of(self.policy) if unit.station_id == station["id"]]
+            own = [unit for unit in self.policy.plan.units if unit.station_id == station["id"]]
             station["units"] = [{"id": unit.unit_id, "kind": unit.kind} for unit in own]
         return ground
 
@@ -108,9 +108,9 @@ class Scenes:
 
     def _of(self, policy: LoadedPolicy) -> Drawn:
         """What is drawn of the city of a policy; closest-first shares that of the policy beside it."""
-        own = id(policy.first.ground)
+        own = id(policy.plan.ground)
         if own not in self._drawn:
-            loaded = {id(one.first.ground) for one in self.store.by_name.values()}
+            loaded = {id(one.plan.ground) for one in self.store.by_name.values()}
             for old in [one for one in self._drawn if one not in loaded]:
                 self._drawn.pop(old, None)
             self._drawn[own] = Drawn(policy)
@@ -124,7 +124,7 @@ class Scenes:
         """Find what the first page needs."""
         document = self.city_document()
         self.scene(SceneRequest())
-        areas = points_of(self.store.serving.first.fleets[0], self._type(self.store.serving.first, None))
+        areas = points_of(self.store.serving.plan.fleets[0], self._type(self.store.serving.plan, None))
         if document["ground"]["areas"] and areas:
             self.route(RouteRequest(area=next(iter(areas))))
 
@@ -135,7 +135,7 @@ class Scenes:
         return {
             "city": serving.city.name,
             "ground": self._serving.ground,
-            "types": list(serving.first.types),
+            "types": list(serving.plan.types),
             "periods": [{"name": one.name, "hours": one.words} for one in serving.periods],
             "policies": [
                 {"name": one.name, "method": one.method, "version": one.version} for one in self.store.by_name.values()
@@ -147,19 +147,14 @@ class Scenes:
             "log": self.logged is not None,
         }
 
-    def _department(self, policy: LoadedPolicy, period: str | None) -> Department:
-        """The department of a policy in a period of the week; one that is for every hour has no periods."""
-        if isinstance(policy.held, Department):
-            return policy.held
-        return policy.held.department(policy.periods[0].name if period is None else period)
+    def _plan(self, policy: LoadedPolicy, period: str | None) -> Plan:
+        """The plan of a policy in a period of the week; one that is for every hour has no periods."""
+        if not policy.plan.knows_hour:
+            return policy.plan
+        return policy.plan.in_period(policy.periods[0].name if period is None else period)
 
-    def _type(self, department: Department, wanted: str | None) -> str:
-        types = department.types or ("",)
-        if wanted is not None and wanted not in types:
-            raise InputError(
-                f"type: expected a type of incident ({', '.join(types)}), got {wanted!r}{near(wanted, types)}"
-            )
-        return types[0] if wanted is None else wanted
+    def _type(self, plan: Plan, wanted: str | None) -> str:
+        return plan.type_of("", wanted) if wanted else (plan.types or ("",))[0]
 
     def _check_period(self, period: str | None) -> None:
         names = [one.name for policy in self.store.by_name.values() for one in policy.periods]
@@ -170,8 +165,8 @@ class Scenes:
         """What each kind that a type of incident needs sends, under two policies."""
         self._check_period(asked.period)
         policies = self.store.get(asked.policy), self.store.get(asked.other or CLOSEST_FIRST)
-        own, other = (self._department(one, asked.period) for one in policies)
-        of_type, idle = self._type(own, asked.type), idle_units(own, asked.busy)
+        own, other = (self._plan(one, asked.period) for one in policies)
+        of_type, idle = self._type(own, asked.type), own.idle_in(Situation(at="", busy=asked.busy))
         drawn = self._of(policies[0])
         for fleet in own.fleets:
             points = points_of(fleet, of_type)
@@ -204,13 +199,13 @@ class Scenes:
     def route(self, asked: RouteRequest) -> dict[str, Any]:
         """Who goes to one area under every policy, with chances, prices, reasons and roads."""
         self._check_period(asked.period)
-        first = self._department(self.store.get(asked.policy), asked.period)
+        first = self._plan(self.store.get(asked.policy), asked.period)
         of_type = self._type(first, asked.type)
         found = []
         for policy in self.store.by_name.values():
-            department, drawn = self._department(policy, asked.period), self._of(policy)
-            idle, kinds, drives = idle_units(department, asked.busy), list[Any](), list[dict[str, Any]]()
-            for fleet in department.fleets:
+            plan, drawn = self._plan(policy, asked.period), self._of(policy)
+            idle, kinds, drives = plan.idle_in(Situation(at="", busy=asked.busy)), list[Any](), list[dict[str, Any]]()
+            for fleet in plan.fleets:
                 point = points_of(fleet, of_type).get(asked.area)
                 if point is None:
                     continue
@@ -234,14 +229,14 @@ class Scenes:
 
         if log_date is None:
             chosen = self.store.get(policy)
-            events = still_there(simulated_day(chosen.city, chosen.held, day=day, seed=seed))
+            events = still_there(simulated_day(chosen.city, chosen.plan, day=day, seed=seed))
             return {"source": "simulated", "policy": chosen.name, "events": events, **summary_of(events)}
         if self.logged is None:
             raise InputError("log_date: expected none: this service keeps no audit log")
         if not EARLIEST_YEAR <= log_date.year <= LATEST_YEAR:
             raise InputError(f"log_date: expected a year from {EARLIEST_YEAR} to {LATEST_YEAR}, got {log_date}")
         start = datetime.combine(log_date, datetime.min.time(), self.zone).astimezone(self.zone)
-        kinds = {unit.unit_id: unit.kind for unit in units_of(self.store.serving)}
+        kinds = {unit.unit_id: unit.kind for unit in self.store.serving.plan.units}
         decisions = self.logged(start, start + timedelta(days=1), MOST_LOGGED)
         events = logged_day(decisions, self.store.serving.city, kinds, start)
         return {"source": "logged", "policy": None, "events": events, **summary_of(events)}

@@ -100,7 +100,7 @@ def policy_list(parts: Parts) -> PolicyList:
     store = parts.store
     return PolicyList(
         city=store.serving.city.name,
-        types=list(store.serving.first.types),
+        types=list(store.serving.plan.types),
         policies=[document_of(one, serving=one is store.serving) for one in store.by_name.values()],
     )
 

@@ -10,24 +10,25 @@ from tests.departments import grid_department
 from runcard.city import Unit
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.policy.department import Department, department_of, solve_department
-from runcard.policy.solve import solve
+from runcard.plan.plan import Plan, plan_of, solve
+from runcard.plan.situation import Situation
+from runcard.policy.solve import solve_problem
 
 
 @pytest.fixture(scope="module")
-def department() -> Department:
+def department() -> Plan:
     """Four engines and two ladders, one of each at the first two stations."""
-    return solve_department(grid_department(side=4, engines=4, ladders=2))
+    return solve(grid_department(side=4, engines=4, ladders=2))
 
 
-def test_each_kind_decides_as_its_own_policy_does(department: Department) -> None:
+def test_each_kind_decides_as_its_own_policy_does(department: Plan) -> None:
     """For every set of idle units the teams are those of the policies of the kinds, asked one by one."""
     city = grid_department(side=4, engines=4, ladders=2)
-    alone = {kind: solve(dispatch_problem(city, kind=kind)) for kind in city.kinds}
+    alone = {kind: solve_problem(dispatch_problem(city, kind=kind)) for kind in city.kinds}
     home = {unit.unit_id: unit.station_id for unit in city.units}
     for number in range(len(home) + 1):
         for idle in combinations(home, number):
-            decision = department.decide(idle, "n5", "fire")
+            decision = department.decide(Situation(at="n5", type="fire", idle=idle))
             for one in decision.kinds:
                 problem = alone[one.fleet.kind].problem
                 trucks = [
@@ -40,18 +41,18 @@ def test_each_kind_decides_as_its_own_policy_does(department: Department) -> Non
                 assert all(unit in idle or unit == "outside" for unit in one.units)
 
 
-def test_a_shortage_of_one_kind_is_filled_from_outside_in_that_kind_only(department: Department) -> None:
+def test_a_shortage_of_one_kind_is_filled_from_outside_in_that_kind_only(department: Plan) -> None:
     """With no ladder idle a ladder comes from outside, and the engines are our own."""
-    decision = department.decide({"E01", "E02", "E03"}, "n5", "fire")
+    decision = department.decide(Situation(at="n5", type="fire", idle={"E01", "E02", "E03"}))
     engines, ladders = decision.kinds
     assert set(engines.units) <= {"E01", "E02", "E03"}
     assert ladders.units == ("outside",)
     assert decision.units == (*engines.units, "outside")
 
 
-def test_only_the_kinds_that_the_type_needs_are_sent(department: Department) -> None:
+def test_only_the_kinds_that_the_type_needs_are_sent(department: Plan) -> None:
     """A medical call gets one engine, however many ladders are idle."""
-    decision = department.decide(department.unit_ids, "n5", "medical")
+    decision = department.decide(Situation(at="n5", type="medical", idle=department.unit_ids))
     assert [one.fleet.kind for one in decision.kinds] == ["engine"]
     assert len(decision.units) == 1
 
@@ -61,14 +62,14 @@ def test_of_several_units_of_a_station_the_first_of_the_roster_go() -> None:
     city = grid_department(side=3, engines=1, ladders=1)
     station = city.stations[0].station_id
     more = (*city.units, Unit("E02", station, "engine"), Unit("E03", station, "engine"))
-    one = solve_department(replace(city, units=more, stations=(replace(city.stations[0], trucks=0),)))
-    assert one.decide({"E01", "E02", "E03", "T01"}, "n1", "fire").units == ("E01", "E02", "T01")
-    assert one.decide({"E03", "E02"}, "n1", "fire").units == ("E02", "E03", "outside")
+    one = solve(replace(city, units=more, stations=(replace(city.stations[0], trucks=0),)))
+    assert one.decide(Situation(at="n1", type="fire", idle={"E01", "E02", "E03", "T01"})).units == ("E01", "E02", "T01")
+    assert one.decide(Situation(at="n1", type="fire", idle={"E03", "E02"})).units == ("E02", "E03", "outside")
 
 
-def test_the_chance_to_miss_each_standard_is_that_of_the_team(department: Department) -> None:
+def test_the_chance_to_miss_each_standard_is_that_of_the_team(department: Plan) -> None:
     """What a decision says of its standards adds up to what is minimised now."""
-    for one in department.decide(department.unit_ids, "n5", "fire").kinds:
+    for one in department.decide(Situation(at="n5", type="fire", idle=department.unit_ids)).kinds:
         standards, missed = one.fleet.standards_at(one.point), one.fleet.chances(one.point, one.decision)
         weighted = sum(standard.weight * chance for standard, chance in zip(standards, missed, strict=True))
         assert weighted == pytest.approx(one.decision.p_late, abs=1e-12)
@@ -84,19 +85,19 @@ def test_the_chance_to_miss_each_standard_is_that_of_the_team(department: Depart
     ],
 )
 def test_what_is_not_there_is_refused(
-    department: Department, idle: set[str], node: str, incident_type: str, words: str
+    department: Plan, idle: set[str], node: str, incident_type: str, words: str
 ) -> None:
     """A unit, a node or a type that nobody knows is a mistake, never a guess."""
     with pytest.raises(InputError, match=words):
-        department.decide(idle, node, incident_type)
+        department.decide(Situation(at=node, type=incident_type, idle=idle))
 
 
 def test_kinds_may_have_different_policies() -> None:
     """The ladders optimal and the engines closest-first are one department."""
     city = grid_department(side=4, engines=4, ladders=2)
     names = {"engine": "closest-first", "ladder": "optimal"}
-    solved = {kind: solve(dispatch_problem(city, kind=kind), name) for kind, name in names.items()}
-    mixed = department_of(city, solved)
+    solved = {kind: solve_problem(dispatch_problem(city, kind=kind), name) for kind, name in names.items()}
+    mixed = plan_of(city, solved)
     assert [fleet.policy.name for fleet in mixed.fleets] == ["closest-first", "optimal"]
     assert mixed.name == "closest-first (engine), optimal (ladder)"
     with pytest.raises(InputError, match=r"expected a kind of units \(engine, ladder\), got 'medic'"):
@@ -107,8 +108,8 @@ def test_a_kind_that_only_rare_types_need_is_sent_to_them() -> None:
     """A fire that has never happened gets a ladder, the one that is surest to be in time."""
     city = grid_department(side=4, engines=4, ladders=2)
     quiet = tuple(replace(point, incidents_per_day=0.0) if point.type == "fire" else point for point in city.demand)
-    department = solve_department(replace(city, demand=quiet))
-    engines, ladders = department.decide(department.unit_ids, "n5", "fire").kinds
+    department = solve(replace(city, demand=quiet))
+    engines, ladders = department.decide(Situation(at="n5", type="fire", idle=department.unit_ids)).kinds
     assert len(engines.units) == 2
     missed = {one.team: one.p_late for one in (ladders.decision, *ladders.decision.alternatives)}
     assert ladders.decision.p_late == min(missed.values())
@@ -125,23 +126,23 @@ def test_without_a_roster_stations_stand_for_their_trucks() -> None:
         standards=(Standard("fire", "truck", 2, 1, 3.0),),
         demand=tuple(replace(point, type="fire") for point in plain.demand),
     )
-    department = solve_department(typed)
-    assert department.decide(["s0", "s2"], "n5", "fire").units == ("s0", "s2")
-    assert department.decide([], "n5", "fire").units == ("outside", "outside")
+    department = solve(typed)
+    assert department.decide(Situation(at="n5", type="fire", idle=["s0", "s2"])).units == ("s0", "s2")
+    assert department.decide(Situation(at="n5", type="fire", idle=[])).units == ("outside", "outside")
     with pytest.raises(InputError, match="expected stations, got 's9'"):
-        department.decide(["s9"], "n5", "fire")
-    alone = solve_department(plain)
-    assert len(alone.decide(["s0", "s1", "s2"], "n5").units) == 2
-    with pytest.raises(InputError, match="expected no type of incident: this city has none"):
-        alone.decide(["s0"], "n5", "fire")
+        department.decide(Situation(at="n5", type="fire", idle=["s9"]))
+    alone = solve(plain)
+    assert len(alone.decide(Situation(at="n5", idle=["s0", "s1", "s2"])).units) == 2
+    with pytest.raises(InputError, match="type: expected none, this city has no types of incidents"):
+        alone.decide(Situation(at="n5", type="fire", idle=["s0"]))
 
 
-@pytest.mark.parametrize("idle", [[1, 2], None, [["E01"]], {None}, "E01"])
-def test_idle_units_that_are_none_are_refused(department: Department, idle: object) -> None:
+@pytest.mark.parametrize("idle", [[1, 2], 7, [["E01"]], {None}, "E01"])
+def test_idle_units_that_are_none_are_refused(department: Plan, idle: object) -> None:
     """Whatever is not a collection of unit ids is an InputError, and never an answer."""
     with pytest.raises(InputError):
-        department.decide(idle, "n5", "fire")  # type: ignore[arg-type]
+        department.decide(Situation(at="n5", type="fire", idle=idle))  # type: ignore[arg-type]
     with pytest.raises(InputError):
-        department.decide({"E01"}, 3, "fire")  # type: ignore[arg-type]
+        department.decide(Situation(at=3, type="fire", idle={"E01"}))  # type: ignore[arg-type]
     with pytest.raises(InputError):
-        department.decide({"E01"}, "n5", ["fire"])  # type: ignore[arg-type]
+        department.decide(Situation(at="n5", type=["fire"], idle={"E01"}))  # type: ignore[arg-type]

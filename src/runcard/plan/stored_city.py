@@ -16,8 +16,8 @@ from typing import Any, Final
 from runcard.city.files import city_from_texts, city_texts
 from runcard.city.model import City
 from runcard.errors import CityError, PolicyFileError
-from runcard.policy.department import Department
-from runcard.policy.ground import Ground
+from runcard.plan.ground import Ground
+from runcard.plan.plan import Plan
 
 KEY: Final = "city"
 """Of the word of the header, and of what the file says of it."""
@@ -28,14 +28,14 @@ MOST_BYTES: Final = 256 * 2**20
 MOST_LINKS: Final = 10**9
 
 
-def pack_city(department: Department) -> tuple[dict[str, Any], dict[str, str]]:
-    """What a file says of the city of a department, and the word of its header; both empty if there is no city."""
-    ground = department.ground
+def pack_city(plan: Plan) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a file says of the city of a plan, and the word of its header; both empty if there is no city."""
+    ground = plan.ground
     if ground is None:
         return {}, {}
     texts = json.dumps(city_texts(ground.city)).encode()
     word = base64.b64encode(zlib.compress(texts, 9)).decode()
-    outside = {fleet.kind: ground.outside_links(fleet) for fleet in department.fleets}
+    outside = {fleet.kind: ground.outside_links(fleet) for fleet in plan.fleets}
     return {KEY: {"digest": _digest(word), "outside_links": outside}}, {KEY: word}
 
 

@@ -23,15 +23,18 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.policy_file import FORMAT, _digest, load_policy, save_policy
+from runcard.plan.file import FORMAT, _digest
 from runcard.policy.ahead import AheadPolicy
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import ValuePolicy, Values
-from runcard.policy.solve import POLICY_NAMES, evaluate, solve
+from runcard.policy.solve import POLICY_NAMES, evaluate, solve_problem
 
 from ..mdp.problems import make_problem
+from ..policy_files import load_policy, save_policy
 
+OWN = "0/0/"
+"""Before the names of the arrays of the first kind in the first period."""
 ARRAYS = ("trucks", "incidents_per_day", "trucks_needed", "cost", "order")
 ONLINE = ("one-step-queueing", "one-step-queueing-printed", "one-step-mean-field", "one-step-neighbourhoods")
 """The policies whose files hold nothing of the size of the state space."""
@@ -46,7 +49,7 @@ def problem() -> DispatchProblem:
 @pytest.fixture
 def saved(problem: DispatchProblem, tmp_path: Path) -> Path:
     """A file with the optimal policy of the city."""
-    return save_policy(solve(problem, "optimal"), tmp_path / "policy.safetensors")
+    return save_policy(solve_problem(problem, "optimal"), tmp_path / "policy.safetensors")
 
 
 def contents_of(policy: Policy) -> dict[str, Any]:
@@ -67,9 +70,9 @@ def contents_of(policy: Policy) -> dict[str, Any]:
 
 
 def arrays_in(path: Path) -> set[str]:
-    """The names of the arrays in a file."""
+    """The names of the arrays in a file, without the numbers of their kind and period."""
     with safe_open(path, framework="numpy") as file:
-        return set(file.keys())
+        return {name.removeprefix(OWN) for name in file.keys()}  # noqa: SIM118
 
 
 def every_state(problem: DispatchProblem) -> list[NDArray[np.int64]]:
@@ -112,10 +115,16 @@ def rewrite(
     The digest stays as it was, or is made anew: then the file is whole, but not one that this version writes.
     """
     with safe_open(path, framework="numpy") as file:
-        words = json.loads(file.metadata()["runcard"]) | (about or {})
-        contents = {name: file.get_tensor(name) for name in file.keys()} | (arrays or {})  # noqa: SIM118
+        words = json.loads(file.metadata()["runcard"])
+        contents = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    contents |= {f"{OWN}{name}": array for name, array in (arrays or {}).items()}
     kept = {name: array for name, array in contents.items() if array is not None}
-    words = {word: said for word, said in words.items() if said is not ...}
+    policy = words["kinds"][0]["policies"][0]
+    for word, said in (about or {}).items():
+        of = words if word in ("format", "digest") else policy
+        of[word] = said
+        if said is ...:
+            del of[word]
     if with_digest:
         del words["digest"]
         words["digest"] = _digest(words, kept)
@@ -126,7 +135,7 @@ def rewrite(
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_a_round_trip_is_exact(problem: DispatchProblem, name: str, tmp_path: Path) -> None:
     """A policy that is saved and loaded is the same to the last bit, and decides and evaluates the same."""
-    policy = solve(problem, name)
+    policy = solve_problem(problem, name)
     found = load_policy(save_policy(policy, tmp_path / "p"))
     assert_same_policy(found, policy)
     for idle in every_state(problem):
@@ -138,7 +147,7 @@ def test_a_round_trip_is_exact(problem: DispatchProblem, name: str, tmp_path: Pa
 def test_a_round_trip_without_values_of_every_state(name: str, tmp_path: Path) -> None:
     """With 6^15 states, where prices come from several small tables, a loaded policy decides the same."""
     problem = make_problem([1, 2] * 15, [2, 1, 2, 2], load=0.1, seed=3)
-    policy = solve(problem, name)
+    policy = solve_problem(problem, name)
     path = save_policy(policy, tmp_path / "p")
     found = load_policy(path, problem)
     assert "value" not in arrays_in(path)
@@ -154,7 +163,7 @@ def test_a_round_trip_without_values_of_every_state(name: str, tmp_path: Path) -
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_a_file_holds_what_decisions_need_and_no_more(problem: DispatchProblem, name: str, tmp_path: Path) -> None:
     """Beside the problem: values of every state with the minutes that go with them, a card, tables, or nothing."""
-    found = arrays_in(save_policy(solve(problem, name), tmp_path / "p")) - set(ARRAYS)
+    found = arrays_in(save_policy(solve_problem(problem, name), tmp_path / "p")) - set(ARRAYS)
     tables = {"value", "busy", "stations", "num_stations", "points", "num_points"}
     expected = {
         "one-step-mean-field": {f"table_{table}" for table in tables},
@@ -170,7 +179,7 @@ def test_a_file_holds_what_decisions_need_and_no_more(problem: DispatchProblem, 
 @pytest.mark.parametrize("objective", [Objective("minutes"), Objective("late+minutes", 0.05)], ids=lambda o: o.minimise)
 def test_an_objective_is_kept(problem: DispatchProblem, name: str, objective: Objective, tmp_path: Path) -> None:
     """A policy for another objective says the same after a round trip: its cost, P(late), minutes and bounds."""
-    policy = solve(with_objective(problem, objective), name)
+    policy = solve_problem(with_objective(problem, objective), name)
     path = save_policy(policy, tmp_path / "p")
     found = load_policy(path, policy.problem)
     assert found.problem.objective == objective
@@ -188,7 +197,7 @@ def test_an_objective_is_kept(problem: DispatchProblem, name: str, objective: Ob
 
 def test_an_objective_without_sense_is_refused(problem: DispatchProblem, tmp_path: Path) -> None:
     """A file that lost its P(late), or whose objective is not one, is refused."""
-    path = save_policy(solve(with_objective(problem, Objective("minutes")), "optimal"), tmp_path / "p")
+    path = save_policy(solve_problem(with_objective(problem, Objective("minutes")), "optimal"), tmp_path / "p")
     whole = path.read_bytes()
     for about, arrays in (
         ({}, {"measure_late": None}),
@@ -207,7 +216,7 @@ def test_an_objective_without_sense_is_refused(problem: DispatchProblem, tmp_pat
 
 def test_the_horizon_of_queueing_is_kept(problem: DispatchProblem, tmp_path: Path) -> None:
     """The horizon that was asked for is in the file; it changes prices."""
-    policies = [solve(problem, "OSIA", horizon_busy_times=horizon) for horizon in (None, 0.5)]
+    policies = [solve_problem(problem, "OSIA", horizon_busy_times=horizon) for horizon in (None, 0.5)]
     found = [load_policy(save_policy(policy, tmp_path / "p")) for policy in policies]
     totals = [policy.decide(problem.trucks, 0).total for policy in found]
     assert totals == [policy.decide(problem.trucks, 0).total for policy in policies]
@@ -216,13 +225,15 @@ def test_the_horizon_of_queueing_is_kept(problem: DispatchProblem, tmp_path: Pat
 
 def test_a_problem_without_minutes(tmp_path: Path) -> None:
     """A problem that gives no response minutes makes the trip too."""
-    policy = solve(replace(make_problem([1, 2], [3, 1]), measures={}))
+    policy = solve_problem(replace(make_problem([1, 2], [3, 1]), measures={}))
     assert_same_policy(load_policy(save_policy(policy, tmp_path / "p")), policy)
 
 
 def test_names_in_any_script(tmp_path: Path) -> None:
     """Ids in any script, with quotes and spaces, come back as they were."""
-    policy = solve(replace(make_problem([1, 2], [2, 1]), station_ids=('Brand "1"', "消防 Ω"), point_ids=("\\", "é")))
+    policy = solve_problem(
+        replace(make_problem([1, 2], [2, 1]), station_ids=('Brand "1"', "消防 Ω"), point_ids=("\\", "é"))
+    )
     assert_same_policy(load_policy(save_policy(policy, tmp_path / "ü p")), policy)
 
 
@@ -250,7 +261,7 @@ def test_a_loaded_policy_is_a_copy(saved: Path, problem: DispatchProblem, damage
 
 def test_a_large_file_is_mapped(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above a size the arrays are a map of the file: processes share them, and nobody can change them."""
-    monkeypatch.setattr("runcard.outputs.tensor_file.MOST_COPIED", 1000)
+    monkeypatch.setattr("runcard.plan.tensor_file.MOST_COPIED", 1000)
     policy = load_policy(saved)
     assert isinstance(policy, ValuePolicy)
     base: Any = policy.value
@@ -267,7 +278,7 @@ def test_decisions_of_a_mapped_file_are_quick(tmp_path: Path, monkeypatch: pytes
     problem = dispatch_problem(generate_grid(side=6, num_stations=18, load=0.1, seed=1))
     value = np.random.default_rng(1).random(problem.num_states + VALUE_PADDING)
     path = save_policy(ValuePolicy(name="optimal", problem=problem, value=value, certificate=None), tmp_path / "p")
-    monkeypatch.setattr("runcard.outputs.tensor_file.MOST_COPIED", 1000)
+    monkeypatch.setattr("runcard.plan.tensor_file.MOST_COPIED", 1000)
     mapped, rng, seconds = load_policy(path), np.random.default_rng(2), []
     for _ in range(200):
         idle, point = rng.integers(0, 2, problem.num_stations), int(rng.integers(problem.num_points))
@@ -279,7 +290,7 @@ def test_decisions_of_a_mapped_file_are_quick(tmp_path: Path, monkeypatch: pytes
 
 def test_a_file_may_be_replaced_while_it_is_loaded(problem: DispatchProblem, tmp_path: Path) -> None:
     """Whoever loads gets the old policy or the new one, each whole, however often they are exchanged."""
-    policies = [solve(problem, "optimal"), solve(problem, "fixed-card")]
+    policies = [solve_problem(problem, "optimal"), solve_problem(problem, "fixed-card")]
     path, stop = save_policy(policies[0], tmp_path / "p"), Event()
 
     def exchange() -> None:
@@ -300,7 +311,7 @@ def test_a_file_may_be_replaced_while_it_is_loaded(problem: DispatchProblem, tmp
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_a_loaded_policy_can_be_saved_again(problem: DispatchProblem, name: str, tmp_path: Path) -> None:
     """Saving a loaded policy, even over its own file, gives the same bytes."""
-    saved = save_policy(solve(problem, name), tmp_path / "policy")
+    saved = save_policy(solve_problem(problem, name), tmp_path / "policy")
     before = saved.read_bytes()
     save_policy(load_policy(saved), saved)
     assert saved.read_bytes() == before
@@ -351,7 +362,7 @@ def flipped(contents: bytes, place: int, mask: int) -> bytes:
 @pytest.mark.parametrize("part", ["header", "data"])
 def test_flipped_bits_never_go_unnoticed(saved: Path, problem: DispatchProblem, part: str) -> None:
     """After a few hundred random flips, one at a time, a file is refused or still holds the very same policy."""
-    policy, contents = solve(problem, "optimal"), saved.read_bytes()
+    policy, contents = solve_problem(problem, "optimal"), saved.read_bytes()
     header = 8 + struct.unpack("<Q", contents[:8])[0]
     rng = np.random.default_rng(7)
     damaged = saved.with_name("damaged")
@@ -515,7 +526,7 @@ def test_whole_files_without_sense_are_refused(
     problem: DispatchProblem, tmp_path: Path, name: str, change: dict[str, Any]
 ) -> None:
     """A file with a good digest that lacks something, or has it in another shape, is refused in one line."""
-    path = save_policy(solve(problem, name), tmp_path / "p")
+    path = save_policy(solve_problem(problem, name), tmp_path / "p")
     rewrite(path, with_digest=True)
     assert load_policy(path).name == name
     rewrite(path, **change, with_digest=True)
@@ -542,9 +553,9 @@ def test_what_is_no_number_is_refused(
     problem: DispatchProblem, tmp_path: Path, name: str, array: str, number: float
 ) -> None:
     """A file with a good digest and one NaN, infinity or absurd number is refused before anything is decided."""
-    path = save_policy(solve(problem, name), tmp_path / "p")
+    path = save_policy(solve_problem(problem, name), tmp_path / "p")
     with safe_open(path, framework="numpy") as file:
-        wrong = file.get_tensor(array).copy()
+        wrong = file.get_tensor(f"{OWN}{array}").copy()
     wrong.flat[1] = number
     rewrite(path, arrays={array: wrong}, with_digest=True)
     with pytest.raises(PolicyFileError, match="damaged"):
@@ -588,10 +599,10 @@ def test_contents_that_contradict_each_other_are_refused(saved: Path, change: di
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_no_file_leads_to_an_answer_without_sense(problem: DispatchProblem, name: str, tmp_path: Path) -> None:
     """Whatever number of a file somebody changes, with a new digest: it is refused, or its decisions are numbers."""
-    path, rng = save_policy(solve(problem, name), tmp_path / "p"), np.random.default_rng(11)
+    path, rng = save_policy(solve_problem(problem, name), tmp_path / "p"), np.random.default_rng(11)
     whole, refused = path.read_bytes(), 0
     with safe_open(path, framework="numpy") as file:
-        arrays = {tensor: file.get_tensor(tensor) for tensor in sorted(file.keys())}
+        arrays = {tensor.removeprefix(OWN): file.get_tensor(tensor) for tensor in sorted(file.keys())}
     odd = [0, -1, 1, 2, 127, -128, 2**31, 2**62, 0.5, -1e-300, 1e99, np.nan, np.inf]
     for _ in range(60):
         array = str(rng.choice(list(arrays)))
@@ -631,7 +642,7 @@ def test_not_a_policy_file_at_all(tmp_path: Path) -> None:
 
 def test_saving_is_all_or_nothing(problem: DispatchProblem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If saving fails at the last moment, the old file is as it was and no other file is left."""
-    target = save_policy(solve(problem, "closest-first"), tmp_path / "p")
+    target = save_policy(solve_problem(problem, "closest-first"), tmp_path / "p")
     before = target.read_bytes()
 
     def fail(*_: object) -> None:
@@ -639,14 +650,14 @@ def test_saving_is_all_or_nothing(problem: DispatchProblem, tmp_path: Path, monk
 
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(RuncardError, match="no space left"):
-        save_policy(solve(problem, "optimal"), target)
+        save_policy(solve_problem(problem, "optimal"), target)
     assert target.read_bytes() == before
     assert list(tmp_path.iterdir()) == [target]
 
 
 def test_places_that_cannot_be_written(problem: DispatchProblem, tmp_path: Path) -> None:
     """A folder that does not exist, or a folder in the place of the file, is refused in words."""
-    policy = solve(problem, "closest-first")
+    policy = solve_problem(problem, "closest-first")
     with pytest.raises(InputError, match="expected an existing folder to write to, got none"):
         save_policy(policy, tmp_path / "missing" / "p")
     with pytest.raises(InputError, match="got a folder"):

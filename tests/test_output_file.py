@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runcard.errors import InputError, RuncardError
-from runcard.outputs.files import DRAFT_ENDING, check_output_file, fill_whole, size_in_words, write_whole
+from runcard.output_file import DRAFT_ENDING, check_output_file, fill_whole, size_in_words, write_whole
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from tests.town import plain_town
 from runcard.city import City
 from runcard.city.files import city_from_texts, city_texts
 from runcard.errors import CityError, InputError, PolicyFileError
-from runcard.outputs import stored_city
-from runcard.outputs.department_file import load_department, save_department
-from runcard.outputs.policy_file import load_policy, read_contents, write_contents
-from runcard.policy.department import solve_department
+from runcard.plan import stored_city
+from runcard.plan.file import load, read_contents, save, write_contents
+from runcard.plan.plan import solve
+from runcard.plan.situation import Situation
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def city() -> City:
 @pytest.fixture(scope="module")
 def saved(city: City, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Its file."""
-    return save_department(solve_department(city), tmp_path_factory.mktemp("saved") / "city.policy")
+    return save(solve(city), tmp_path_factory.mktemp("saved") / "city.policy")
 
 
 def test_a_city_is_made_again_from_its_texts(city: City) -> None:
@@ -48,15 +48,22 @@ def test_a_city_is_made_again_from_its_texts(city: City) -> None:
 def test_a_file_answers_for_any_place_as_the_department_did(city: City, tmp_path: Path, plain: bool) -> None:
     """The same decision at a node that is no demand point, with a unit elsewhere, before and after a round trip."""
     given = replace(plain_town(), demand=plain_town().demand[::3]) if plain else city
-    before = solve_department(given, "closest-first")
-    after = load_department(save_department(before, tmp_path / "city.policy"))
-    again = load_department(save_department(after, tmp_path / "again.policy"))
+    before = solve(given, "closest-first")
+    after = load(save(before, tmp_path / "city.policy"))
+    again = load(save(after, tmp_path / "again.policy"))
     points = {point.node_id for point in given.demand}
     names = before.unit_ids or before.fleets[0].problem.station_ids
     for node in given.nodes:
         if node.node_id not in points:
             answers = [
-                one.decide(names, node.node_id, "" if plain else "fire", moved={names[0]: given.nodes[0].node_id})
+                one.decide(
+                    Situation(
+                        at=node.node_id,
+                        type="" if plain else "fire",
+                        idle=names,
+                        moved={names[0]: given.nodes[0].node_id},
+                    )
+                )
                 for one in (before, after, again)
             ]
             assert len({one.units for one in answers}) == 1
@@ -69,30 +76,23 @@ def test_the_city_is_read_only_when_it_is_needed(city: City, saved: Path, monkey
     calls = []
     read = stored_city._unpacked
     monkeypatch.setattr(stored_city, "_unpacked", lambda word: calls.append(word) or read(word))
-    department = load_department(saved)
-    department.decide(department.unit_ids, city.demand[0].node_id, "fire")
+    department = load(saved)
+    department.decide(Situation(at=city.demand[0].node_id, type="fire", idle=department.unit_ids))
     assert calls == []
     for _ in range(2):
-        department.decide(department.unit_ids, "n15", "fire")
+        department.decide(Situation(at="n15", type="fire", idle=department.unit_ids))
     assert len(calls) == 1
 
 
 def test_a_file_of_before_says_what_is_missing(saved: Path, tmp_path: Path) -> None:
     """Without a city, demand points are answered as ever, and an address is refused in a sentence."""
-    about, arrays, _ = read_contents(saved, ["runcard-department-1"])
+    about, arrays, _ = read_contents(saved)
     del about["city"]
-    department = load_department(write_contents(tmp_path / "old.policy", about, arrays))
+    department = load(write_contents(tmp_path / "old.policy", about, arrays))
     assert department.ground is None
-    assert department.decide(department.unit_ids, "n0", "fire").units
+    assert department.decide(Situation(at="n0", type="fire", idle=department.unit_ids)).units
     with pytest.raises(InputError, match="the policy holds no city"):
-        department.decide(department.unit_ids, (0.0, 0.0), "fire")
-
-
-def test_a_policy_alone_has_no_use_for_the_city(tmp_path: Path) -> None:
-    """A plain file with a city is read by `load_policy`, which passes over it."""
-    path = save_department(solve_department(plain_town(), "closest-first"), tmp_path / "plain.policy")
-    assert "city" in read_contents(path, ["runcard-policy-3"]).words
-    assert load_policy(path).name == "closest-first"
+        department.decide(Situation(at=(0.0, 0.0), type="fire", idle=department.unit_ids))
 
 
 def packed(content: Any) -> str:
@@ -115,11 +115,11 @@ def test_a_damaged_city_is_refused_with_the_file(
     saved: Path, tmp_path: Path, change: Callable[[dict[str, Any], dict[str, Any]], Any], message: str
 ) -> None:
     """A city that is not the one that was written, or is missing, is found when the file is loaded."""
-    about, arrays, words = read_contents(saved, ["runcard-department-1"])
+    about, arrays, words = read_contents(saved)
     change(about, words)
     path = write_contents(tmp_path / "other.policy", about, arrays, {k: v for k, v in words.items() if k == "city"})
     with pytest.raises(PolicyFileError, match=message):
-        load_department(path)
+        load(path)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_a_city_that_somebody_made_up_is_refused_when_it_is_needed(
 ) -> None:
     """With a digest that fits: no text, other files, and one that would unpack to more than there is room for."""
     monkeypatch.setattr(stored_city, "MOST_BYTES", 1000)
-    about, arrays, _ = read_contents(saved, ["runcard-department-1"])
+    about, arrays, _ = read_contents(saved)
     about["city"]["digest"] = stored_city._digest(word)
-    department = load_department(write_contents(tmp_path / "made up.policy", about, arrays, {"city": word}))
-    assert department.decide(department.unit_ids, "n0", "fire").units
+    department = load(write_contents(tmp_path / "made up.policy", about, arrays, {"city": word}))
+    assert department.decide(Situation(at="n0", type="fire", idle=department.unit_ids)).units
     with pytest.raises(PolicyFileError, match=message):
-        department.decide(department.unit_ids, "n15", "fire")
+        department.decide(Situation(at="n15", type="fire", idle=department.unit_ids))

@@ -12,9 +12,9 @@ from typing import Final
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import Standard
 from runcard.mdp.problem import MINUTES
-from runcard.outputs.words import and_list, counted, number_words, percent_words, team_words
+from runcard.plan.fleet import KindDecision
+from runcard.plan.words import and_list, counted, number_words, percent_words, team_words
 from runcard.policy.base import Option
-from runcard.policy.department import KindDecision
 from runcard.policy.options import first_in_order, team_ids
 
 ON_CARD: Final = "on the card"
@@ -89,13 +89,8 @@ def _instead(one: KindDecision, closest: tuple[str, ...]) -> str:
     """Why others go than the closest."""
     fleet, index = one.fleet, one.fleet.problem.station_ids.index
     there = fleet.unit_ids(closest, one.idle)
-    going = [unit for unit in one.units if unit not in there]
-    kept = [unit for unit in there if unit not in one.units]
-    pairs = [
-        [index(station) for unit, station in zip(units, team, strict=True) if unit in some]
-        for units, team, some in ((one.units, one.decision.team, going), (there, closest, kept))
-    ]
-    own, other = (_minutes(one, stations) for stations in pairs)
+    going, kept = _apart(one.units, there)  # without a roster a name may be there twice
+    own, other = (_minutes(one, [*map(index, stations)]) for stations in _apart(one.decision.team, closest))
     tied = bool(own) and all(a - b < AS_CLOSE_MINUTES for a, b in zip(own, other, strict=True))
     names = and_list(kept)
     begin = f"{and_list(going)} {'goes' if len(going) == 1 else 'go'} in place of the "
@@ -107,6 +102,17 @@ def _instead(one: KindDecision, closest: tuple[str, ...]) -> str:
         better = counted(1 + len(one.decision.alternatives), "choice")
         return f"{begin}: {names} {stay} free for later calls, and the closest are not among the best {better}."
     return f"{begin}: {_gain(one, found, f'{names} {stay} free for later calls')}."
+
+
+def _apart(team: Sequence[str], other: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Who is in one team only, and who in the other."""
+    going, kept = list[str](), [*other]
+    for name in team:
+        if name in kept:
+            kept.remove(name)
+        else:
+            going.append(name)
+    return going, kept
 
 
 def _gain(one: KindDecision, other: Option, later: str) -> str:

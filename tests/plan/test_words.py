@@ -2,7 +2,7 @@
 
 import pytest
 
-from runcard.outputs.words import (
+from runcard.plan.words import (
     counted,
     expected_one_of,
     incidents_a_day,

@@ -27,9 +27,10 @@ from runcard.city import (
 from runcard.city.aprons import with_aprons
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.policy import anywhere
+from runcard.plan import anywhere
+from runcard.plan.plan import Fleet, Plan, plan_of, solve
+from runcard.plan.situation import Situation
 from runcard.policy.by_function import FunctionPolicy
-from runcard.policy.department import Department, Fleet, department_of, solve_department
 from runcard.policy.options import team_number
 from runcard.policy.solve import RECIPES
 
@@ -83,20 +84,20 @@ def test_the_team_minimises_cost_there_and_price_at_home(policy: str, shared_del
     """For every value policy, kind and type, with units at home and elsewhere: by an exhaustive search over sets."""
     rng = np.random.default_rng(5)
     city = department(3, shared_delay=shared_delay, turnout=Turnout())
-    solved = solve_department(city, policy)
+    solved = solve(city, policy)
     for node_id in ("n6", "n8"):
         for incident_type in solved.types:
             idle = frozenset(unit for unit in solved.unit_ids if rng.random() < 0.8)
             away = {unit: str(rng.choice(["n4", "n7"])) for unit in sorted(idle)[:2]}
             for moved in ({}, away):
-                found = solved.decide(idle, node_id, incident_type, moved=moved)
+                found = solved.decide(Situation(at=node_id, type=incident_type, idle=idle, moved=moved))
                 assert (found.spot.node_id if found.spot else "", found.node_id) == (node_id, node_id)
                 for one in found.kinds:
                     check_value(city, solved, one, incident_type, idle, moved)
 
 
 def check_value(
-    city: City, solved: Department, one: Any, incident_type: str, idle: frozenset[str], moved: dict[str, str]
+    city: City, solved: Plan, one: Any, incident_type: str, idle: frozenset[str], moved: dict[str, str]
 ) -> None:
     """Check what one kind sends by an exhaustive search."""
     fleet, node_id = solved.fleet(one.fleet.kind), one.fleet.problem.point_ids[one.point]
@@ -123,7 +124,7 @@ def check_value(
 def test_closest_first_sends_the_closest_to_that_very_place(seed: int) -> None:
     """The units with the shortest routes from where they are, by another library's routes."""
     city = department(seed, turnout=Turnout())
-    solved = solve_department(city, "closest-first")
+    solved = solve(city, "closest-first")
     roads = nx.Graph()
     for link in city.links:
         roads.add_edge(link.from_node_id, link.to_node_id, weight=link.mean_minutes)
@@ -133,7 +134,7 @@ def test_closest_first_sends_the_closest_to_that_very_place(seed: int) -> None:
     for node_id in ("n6", "n7", "n8"):
         away = nx.single_source_dijkstra_path_length(roads, node_id)
         for incident_type in solved.types:
-            found = solved.decide(solved.unit_ids, node_id, incident_type, moved=moved)
+            found = solved.decide(Situation(at=node_id, type=incident_type, idle=solved.unit_ids, moved=moved))
             for one in found.kinds:
                 units = [unit.unit_id for unit in solved.fleet(one.fleet.kind).units]
                 expected = sorted(away[where[unit]] for unit in units)
@@ -145,16 +146,16 @@ def test_a_fixed_card_is_that_of_the_closest_demand_point() -> None:
     """The first idle stations on the card of the demand point that is closest by road go, and the answer says so."""
     grid = generate_grid(side=4, num_stations=4, load=0.2, seed=2)
     city = replace(grid, demand=grid.demand[:6], outside=Outside(12, 1.0))
-    solved = solve_department(city, "fixed-card")
+    solved = solve(city, "fixed-card")
     (fleet,) = solved.fleets
     roads = nx.Graph((link.from_node_id, link.to_node_id) for link in city.links)
     idle = ["s0", "s2", "s3"]
     for node in city.nodes[6:]:
-        found = solved.decide(idle, node.node_id)
+        found = solved.decide(Situation(at=node.node_id, idle=idle))
         (one,) = found.kinds
         lengths = {point.node_id: nx.shortest_path_length(roads, point.node_id, node.node_id) for point in city.demand}
         assert lengths[found.area] == min(lengths.values())
-        assert found.notes == (f"The card is that of {found.area}, the closest demand point by road.",)
+        assert found.remarks == (f"The card is that of {found.area}, the closest demand point by road.",)
         card = fleet.policy.order[fleet.problem.point_ids.index(found.area)]  # type: ignore[attr-defined]
         expected = [station for station in (fleet.problem.station_ids[i] for i in card) if station in idle][:2]
         assert sorted(one.units) == sorted(expected)
@@ -167,15 +168,15 @@ def test_the_small_cities_would_pass_every_check(
 ) -> None:
     """Cities that are made for a place are not checked. With checks no fault is found, and the decision is equal."""
     city = with_aprons(department(seed), start_minutes)
-    solved, rng = solve_department(city, "closest-first"), np.random.default_rng(seed)
+    solved, rng = solve(city, "closest-first"), np.random.default_rng(seed)
     free = frozenset(unit.unit_id for unit in city.units if rng.random() < 0.7) | {"E1"}
     nodes = [node for node in city.nodes if not node.node_id.startswith("apron")]
     asked = [(nodes[place].node_id, {"E1": nodes[-1 - place].node_id} if place % 2 else {}) for place in range(5)]
-    unchecked = [solved.decide(free, node, "fire", moved=moved).kinds for node, moved in asked]
+    unchecked = [solved.decide(Situation(at=node, type="fire", idle=free, moved=moved)).kinds for node, moved in asked]
     monkeypatch.setattr(anywhere, "taken_as_sound", nullcontext)
     monkeypatch.setattr(anywhere, "alone", nullcontext)
     for (node, moved), kinds in zip(asked, unchecked, strict=True):
-        checked = solved.decide(free, node, "fire", moved=moved).kinds
+        checked = solved.decide(Situation(at=node, type="fire", idle=free, moved=moved)).kinds
         assert [one.units for one in checked] == [one.units for one in kinds]
         assert [one.decision for one in checked] == [one.decision for one in kinds]
 
@@ -183,10 +184,10 @@ def test_the_small_cities_would_pass_every_check(
 def test_a_demand_point_by_its_coordinates_is_the_demand_point() -> None:
     """The very same numbers, whether the node is named or its coordinates are given; with the spot beside them."""
     city = department(1)
-    solved = solve_department(city)
+    solved = solve(city)
     node = next(node for node in city.nodes if node.node_id == city.demand[0].node_id)
-    named = solved.decide(solved.unit_ids, node.node_id, "fire")
-    found = solved.decide(solved.unit_ids, (node.x_coord + 0.2, node.y_coord - 0.1), "fire")
+    named = solved.decide(Situation(at=node.node_id, type="fire", idle=solved.unit_ids))
+    found = solved.decide(Situation(at=(node.x_coord + 0.2, node.y_coord - 0.1), type="fire", idle=solved.unit_ids))
     assert [one.decision for one in found.kinds] == [one.decision for one in named.kinds]
     assert named.spot is None
     assert found.spot is not None
@@ -197,11 +198,15 @@ def test_a_demand_point_by_its_coordinates_is_the_demand_point() -> None:
 def test_a_fresh_row_is_the_row_of_the_policy(shared_delay: float) -> None:
     """At a demand point with a unit "moved" to where it is anyway, every team is as late as in the problem."""
     city = department(2, shared_delay=shared_delay, turnout=Turnout())
-    solved = solve_department(city)
+    solved = solve(city)
     home = {station.station_id: station.node_id for station in city.stations}
     unit = solved.fleets[0].units[0]
-    known = solved.decide(solved.unit_ids, city.demand[0].node_id, "fire")
-    fresh = solved.decide(solved.unit_ids, city.demand[0].node_id, "fire", moved={unit.unit_id: home[unit.station_id]})
+    known = solved.decide(Situation(at=city.demand[0].node_id, type="fire", idle=solved.unit_ids))
+    fresh = solved.decide(
+        Situation(
+            at=city.demand[0].node_id, type="fire", idle=solved.unit_ids, moved={unit.unit_id: home[unit.station_id]}
+        )
+    )
     off = 3.0 * solved.fleets[0].problem.cost_error + 1e-12
     assert fresh.kinds[0].decision.p_late == pytest.approx(known.kinds[0].decision.p_late, abs=off)
     assert fresh.kinds[0].decision.total == pytest.approx(known.kinds[0].decision.total, abs=off)
@@ -214,13 +219,13 @@ def test_a_unit_at_another_station_is_as_late_as_those_there() -> None:
     units = tuple(Unit(f"E{n}", f"s{n}", "engine") for n in range(3))
     there = tuple(replace(unit, station_id="s1") if unit.unit_id == "E0" else unit for unit in units)
     stations = tuple(replace(station, trucks=0) for station in city.stations)
-    solved = solve_department(replace(city, units=units, stations=stations))
-    moved_house = solve_department(replace(city, units=there, stations=stations[1:]))
+    solved = solve(replace(city, units=units, stations=stations))
+    moved_house = solve(replace(city, units=there, stations=stations[1:]))
     node_of = {station.station_id: station.node_id for station in city.stations}
     for point in city.demand:
         for idle in (["E0"], ["E0", "E1"], ["E0", "E2"]):
-            found = solved.decide(idle, point.node_id, moved={"E0": node_of["s1"]})
-            expected = moved_house.decide(idle, point.node_id)
+            found = solved.decide(Situation(at=point.node_id, idle=idle, moved={"E0": node_of["s1"]}))
+            expected = moved_house.decide(Situation(at=point.node_id, idle=idle))
             assert sorted(found.units) == sorted(expected.units)
             assert found.kinds[0].decision.p_late == pytest.approx(expected.kinds[0].decision.p_late, abs=1e-9)
 
@@ -231,13 +236,13 @@ def test_a_unit_on_the_road_has_no_turnout() -> None:
     without = replace(city, turnout=Turnout())
     for node_id in ("n0", "n8"):
         home = {station.station_id: station.node_id for station in city.stations}
-        for fleet in solve_department(city, "closest-first").fleets:
+        for fleet in solve(city, "closest-first").fleets:
             incident_type = fleet.standards[0].type
             unit = fleet.units[0]
             numbers = []
             for given, moved in ((city, {unit.unit_id: home[unit.station_id]}), (without, None), (city, None)):
-                found = solve_department(given, "closest-first").decide(
-                    [unit.unit_id], node_id, incident_type, moved=moved
+                found = solve(given, "closest-first").decide(
+                    Situation(at=node_id, type=incident_type, idle=[unit.unit_id], moved=moved)
                 )
                 numbers.append(next(one.decision.minutes for one in found.kinds if one.fleet.kind == fleet.kind))
             if fleet.standards[0].trucks == 1:
@@ -249,8 +254,8 @@ def test_a_truck_from_outside_comes_from_as_far_as_ever() -> None:
     """Where the city does not say how far that is, its longest route does, not the one to the address."""
     grid = generate_grid(side=4, num_stations=2, load=0.2, seed=3)
     city = replace(grid, demand=grid.demand[:3])
-    (fleet,) = solve_department(city, "closest-first").fleets
-    found = solve_department(city, "closest-first").decide([], "n14")
+    (fleet,) = solve(city, "closest-first").fleets
+    found = solve(city, "closest-first").decide(Situation(at="n14", idle=[]))
     assert found.units == ("outside", "outside")
     assert found.kinds[0].decision.p_late == pytest.approx(fleet.problem.cost[0, 0], abs=1e-9)
     assert found.kinds[0].decision.price == 0.0
@@ -259,34 +264,34 @@ def test_a_truck_from_outside_comes_from_as_far_as_ever() -> None:
 def test_without_a_roster_a_truck_of_a_station_is_elsewhere() -> None:
     """Of two trucks of a station one is at home and one at the incident: both go, each by its own name."""
     grid = generate_grid(side=3, num_stations=2, load=0.2, seed=1, trucks_per_station=2)
-    solved = solve_department(replace(grid, demand=grid.demand[:4]), "closest-first")
-    found = solved.decide(["s0", "s0"], "n8", moved={"s0": "n8"})
+    solved = solve(replace(grid, demand=grid.demand[:4]), "closest-first")
+    found = solved.decide(Situation(at="n8", idle=["s0", "s0"], moved={"s0": "n8"}))
     assert sorted(found.units) == ["s0", "s0@n8"]
     with pytest.raises(InputError, match="station s1: expected it to be idle"):
-        solved.decide(["s0", "s0"], "n8", moved={"s1": "n8"})
-    with pytest.raises(InputError, match="expected 0 to 2 idle trucks, got 3"):
-        solved.decide(["s0", "s0", "s0"], "n8")
+        solved.decide(Situation(at="n8", idle=["s0", "s0"], moved={"s1": "n8"}))
+    with pytest.raises(InputError, match="idle: expected s0 at most 2 times, got 3"):
+        solved.decide(Situation(at="n8", idle=["s0", "s0", "s0"]))
 
 
 def test_types_of_other_places_are_known_everywhere() -> None:
     """At a demand point without fires, a fire is answered as anywhere; a type that nobody has is refused."""
     city = department(1)
     demand = tuple(point for point in city.demand if (point.node_id, point.type) != ("n0", "fire"))
-    solved = solve_department(replace(city, demand=demand))
-    found = solved.decide(solved.unit_ids, "n0", "fire")
+    solved = solve(replace(city, demand=demand))
+    found = solved.decide(Situation(at="n0", type="fire", idle=solved.unit_ids))
     assert found.type == "fire"
     assert found.area != "n0"
     assert {one.fleet.kind for one in found.kinds} == {"engine", "ladder"}
     with pytest.raises(InputError, match=r"expected a type of incident \(fire"):
-        solved.decide(solved.unit_ids, "n8", "flood")
+        solved.decide(Situation(at="n8", type="flood", idle=solved.unit_ids))
 
 
 def test_standards_are_those_of_the_type() -> None:
     """Each kind says the chance to miss each of its standards, and their weighted sum is the cost."""
     city = department(4)
-    solved = solve_department(city)
+    solved = solve(city)
     for incident_type in solved.types:
-        for one in solved.decide(solved.unit_ids, "n8", incident_type).kinds:
+        for one in solved.decide(Situation(at="n8", type=incident_type, idle=solved.unit_ids)).kinds:
             rules = one.fleet.standards_at(one.point)
             assert rules == solved.fleet(one.fleet.kind).standards_of(incident_type)
             chances = one.fleet.chances(one.point, one.decision)
@@ -297,11 +302,11 @@ def test_standards_are_those_of_the_type() -> None:
 def test_of_many_units_the_closest_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for few teams only the closest count, the answer says so, and prices are those of all that are idle."""
     grid = generate_grid(side=4, num_stations=6, load=0.1, seed=6)
-    solved = solve_department(replace(grid, demand=grid.demand[:8]))
-    every = solved.decide([f"s{n}" for n in range(6)], "n15")
+    solved = solve(replace(grid, demand=grid.demand[:8]))
+    every = solved.decide(Situation(at="n15", idle=[f"s{n}" for n in range(6)]))
     monkeypatch.setattr(anywhere, "MOST_TEAMS", 15)
-    found = solved.decide([f"s{n}" for n in range(6)], "n15")
-    assert found.notes == ("Only the 4 closest of 6 places with an idle truck count.",)
+    found = solved.decide(Situation(at="n15", idle=[f"s{n}" for n in range(6)]))
+    assert found.remarks == ("Only the 4 closest of 6 places with an idle truck count.",)
     assert found.units == every.units
     assert found.kinds[0].decision.total == pytest.approx(every.kinds[0].decision.total, abs=1e-12)
 
@@ -318,13 +323,13 @@ def one_way() -> City:
 
 def test_a_unit_without_a_road_is_not_sent() -> None:
     """A unit at the end of a one-way lane cannot go, which is said; if it is the only one, that is an error."""
-    solved = solve_department(one_way(), "closest-first")
-    found = solved.decide(["E1", "E2"], "b", "fire", moved={"E1": "end"})
+    solved = solve(one_way(), "closest-first")
+    found = solved.decide(Situation(at="b", type="fire", idle=["E1", "E2"], moved={"E1": "end"}))
     assert found.units == ("E2",)
-    assert found.notes == ("No road leads to b from E1@end.",)
+    assert found.remarks == ("No road leads to b from E1@end.",)
     with pytest.raises(InputError, match="node b: expected a road from some idle engine to it, got none"):
-        solved.decide(["E1"], "b", "fire", moved={"E1": "end"})
-    assert solved.decide(["E1", "E2"], "end", "fire", moved={"E1": "b"}).units == ("E1",)
+        solved.decide(Situation(at="b", type="fire", idle=["E1"], moved={"E1": "end"}))
+    assert solved.decide(Situation(at="end", type="fire", idle=["E1", "E2"], moved={"E1": "b"})).units == ("E1",)
 
 
 def test_who_is_closest_counts_the_start_of_those_on_the_road(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,15 +337,15 @@ def test_who_is_closest_counts_the_start_of_those_on_the_road(monkeypatch: pytes
     monkeypatch.setattr(anywhere, "MOST_TEAMS", 2)
     city = one_way()
     links = tuple(replace(link, mean_minutes=1.5 if link.link_id == "bc" else 1.0) for link in city.links)
-    solved = solve_department(with_aprons(replace(city, links=links), 2.0), "closest-first")
-    found = solved.decide(["E1", "E2"], "b", "fire", moved={"E2": "c"})
-    assert (found.units, found.notes) == (("E1",), ("Only the 1 closest of 2 places with an idle engine count.",))
-    assert solved.decide(["E1", "E2"], "b", "fire", moved={"E2": "b"}).units == ("E2",)
+    solved = solve(with_aprons(replace(city, links=links), 2.0), "closest-first")
+    found = solved.decide(Situation(at="b", type="fire", idle=["E1", "E2"], moved={"E2": "c"}))
+    assert (found.units, found.remarks) == (("E1",), ("Only the 1 closest of 2 places with an idle engine count.",))
+    assert solved.decide(Situation(at="b", type="fire", idle=["E1", "E2"], moved={"E2": "b"})).units == ("E2",)
 
 
 def test_what_cannot_be_is_refused_in_a_sentence() -> None:
     """Unknown units, busy units that are moved, unknown nodes, and no city."""
-    solved = solve_department(one_way(), "closest-first")
+    solved = solve(one_way(), "closest-first")
     bare = replace(solved, ground=None)
     for words, of, idle, place, moved in (
         ("expected a unit that is not at home, got 'E9', which is none", solved, ["E1"], "b", {"E9": "a"}),
@@ -349,13 +354,13 @@ def test_what_cannot_be_is_refused_in_a_sentence() -> None:
         ("unit E1: expected a node of lane, got 'z'", solved, ["E1"], "b", {"E1": "z"}),
         ("the incident: expected a node of lane, got 'z'", solved, ["E1"], "z", None),
         ("expected moved units as a mapping", solved, ["E1"], "b", ["E1"]),
-        ("expected idle units as a collection", solved, ["E1"], 7, None),
-        ("expected a demand point, got 'a'", bare, ["E1"], "a", None),
+        ("expected a place and a type as text", solved, ["E1"], 7, None),
+        ("expected a demand point (b), got 'a'", bare, ["E1"], "a", None),
         ("the policy holds no city", bare, ["E1"], "b", {"E1": "a"}),
         ("the policy holds no city", bare, ["E1"], (0.0, 0.0), None),
     ):  # fmt: skip
         with pytest.raises(InputError) as caught:
-            of.decide(idle, place, "fire", moved=moved)  # type: ignore[arg-type]
+            of.decide(Situation(at=place, type="fire", idle=idle, moved=moved))  # type: ignore[arg-type]
         assert words in str(caught.value)
 
 
@@ -364,18 +369,18 @@ def test_a_function_decides_for_demand_points_only() -> None:
     city = one_way()
     problem = dispatch_problem(city)
     policy = FunctionPolicy(problem=problem, name="mine", choose=lambda idle, point, teams: teams[0])
-    solved = department_of(city, {"engine": policy})
-    assert solved.decide(["E2"], "b", "fire").units == ("E2",)
+    solved = plan_of(city, {"engine": policy})
+    assert solved.decide(Situation(at="b", type="fire", idle=["E2"])).units == ("E2",)
     with pytest.raises(InputError, match="mine: a policy that is a function decides for demand points only"):
-        solved.decide(["E2"], "a", "fire")
+        solved.decide(Situation(at="a", type="fire", idle=["E2"]))
 
 
 def test_the_city_of_another_department_is_refused() -> None:
     """A ground whose stations are not those of the policies is an error, not an answer."""
-    solved = solve_department(one_way(), "closest-first")
-    other = solve_department(replace(one_way(), units=(*one_way().units, Unit("E3", "s", "engine"))), "closest-first")
+    solved = solve(one_way(), "closest-first")
+    other = solve(replace(one_way(), units=(*one_way().units, Unit("E3", "s", "engine"))), "closest-first")
     with pytest.raises(InputError, match="lane: expected the stations and demand points that engine has"):
-        replace(solved, ground=other.ground).decide(["E1"], "a", "fire")
+        replace(solved, ground=other.ground).decide(Situation(at="a", type="fire", idle=["E1"]))
 
 
 def test_teams_are_found_by_search_as_by_code() -> None:

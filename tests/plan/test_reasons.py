@@ -6,36 +6,38 @@ import numpy as np
 import pytest
 from tests.departments import grid_department
 
-from runcard.outputs.kind_document import kind_document
-from runcard.outputs.reasons import BY_TIME, ON_CARD, met_words, missed_words, reason_of
+from runcard.plan.answer import kind_document
+from runcard.plan.fleet import KindDecision
+from runcard.plan.plan import Plan, solve
+from runcard.plan.reasons import BY_TIME, ON_CARD, met_words, missed_words, reason_of
+from runcard.plan.situation import Situation
 from runcard.policy.base import Option
-from runcard.policy.department import Department, KindDecision, solve_department
 
 ENGINES = {"E01", "E02", "E03", "E04"}
 
 
 @pytest.fixture(scope="module")
-def department() -> Department:
+def department() -> Plan:
     """Four engines and two ladders on sixteen nodes, with the best policy."""
-    return solve_department(grid_department(side=4, engines=4, ladders=2))
+    return solve(grid_department(side=4, engines=4, ladders=2))
 
 
-def ladder(department: Department, idle: set[str], node: str = "n5") -> KindDecision:
+def ladder(department: Plan, idle: set[str], node: str = "n5") -> KindDecision:
     """What the ladders send."""
-    return department.decide(idle, node, "fire").kinds[1]
+    return department.decide(Situation(at=node, type="fire", idle=idle)).kinds[1]
 
 
-def test_the_only_free_unit_is_called_so(department: Department) -> None:
+def test_the_only_free_unit_is_called_so(department: Plan) -> None:
     """With one ladder free it is the only one, and not the closest; with none, one must come from outside."""
     assert reason_of(ladder(department, {"T02"})) == "T02 is the only free ladder."
     none = reason_of(ladder(department, set(ENGINES)))
     assert none.startswith("No ladder is free: one from outside must come")
     assert "assumption" in none
-    some = reason_of(department.decide({"E02"}, "n5", "fire").kinds[0])
+    some = reason_of(department.decide(Situation(at="n5", type="fire", idle={"E02"})).kinds[0])
     assert some.startswith("E02 and one from outside go: no other engine is free")
 
 
-def test_units_with_the_same_minutes_are_equally_close(department: Department) -> None:
+def test_units_with_the_same_minutes_are_equally_close(department: Plan) -> None:
     """Who goes in place of another is said to be as close, or farther, as the minutes of the two by themselves say."""
     seen = set()
     for node in dict.fromkeys(department.fleets[0].problem.point_ids):
@@ -49,11 +51,11 @@ def test_units_with_the_same_minutes_are_equally_close(department: Department) -
     assert seen == {True, False}
 
 
-def test_a_gain_is_that_of_the_prices(department: Department) -> None:
+def test_a_gain_is_that_of_the_prices(department: Plan) -> None:
     """What is gained in all is cost and price of the closest less those of who goes, per 1,000 such calls."""
     found = False
     for node in dict.fromkeys(department.fleets[0].problem.point_ids):
-        for one in department.decide(department.unit_ids, node, "fire").kinds:
+        for one in department.decide(Situation(at=node, type="fire", idle=department.unit_ids)).kinds:
             reason = reason_of(one)
             if "in place of" in reason and "fewer in all" in reason:
                 number = float(reason.split(" fewer in all")[0].rsplit(" ", 1)[1])
@@ -63,17 +65,16 @@ def test_a_gain_is_that_of_the_prices(department: Department) -> None:
     assert found
 
 
-def test_a_closest_team_that_is_far_behind_needs_no_price(department: Department) -> None:
+def test_a_closest_team_that_is_far_behind_needs_no_price(department: Plan) -> None:
     """Where the closest are not among the best choices, the sentence says that and invents no number."""
-    one = next(
-        one for node in department.fleets[0].problem.point_ids for one in
-        department.decide(department.unit_ids, node, "fire").kinds if "in place of" in reason_of(one)
-    )  # fmt: skip
+    asked = (Situation(at=node, type="fire") for node in department.fleets[0].problem.point_ids)
+    kinds = (kind for situation in asked for kind in department.decide(situation).kinds)
+    one = next(kind for kind in kinds if "in place of" in reason_of(kind))
     bare = replace(one, decision=replace(one.decision, alternatives=(Option(team=(), p_late=0.0, price=0.0),)))
     assert reason_of(bare).endswith("free for later calls, and the closest are not among the best 2 choices.")
 
 
-def test_an_order_says_of_what(department: Department) -> None:
+def test_an_order_says_of_what(department: Plan) -> None:
     """The fallback goes by driving time or by the card, and does not claim that nothing is better."""
     one = ladder(department, set(department.unit_ids), "n0")
     assert reason_of(one, ON_CARD).endswith("the first free ladder on the card.")
@@ -89,9 +90,9 @@ def test_what_is_not_sure_is_not_100_percent() -> None:
     assert missed_words(()) == "late incidents per 1,000 calls"
 
 
-def test_minutes_are_those_of_the_tables(department: Department) -> None:
+def test_minutes_are_those_of_the_tables(department: Plan) -> None:
     """The mean of the first unit is that of the team, for those that go and for the alternatives."""
-    one = department.decide({*ENGINES, "T01"}, "n5", "fire").kinds[0]
+    one = department.decide(Situation(at="n5", type="fire", idle={*ENGINES, "T01"})).kinds[0]
     problem = one.fleet.problem
     document = kind_document(one, one.fleet.standards_at(one.point))
     for option, found in zip(

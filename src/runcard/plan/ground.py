@@ -1,4 +1,4 @@
-"""The ground of a department: the city that it was solved for, for incidents and units that are anywhere in it.
+"""The ground of a plan: the city that it was solved for, for incidents and units that are anywhere in it.
 
 It is read when it is first needed: a decision for a demand point needs no roads.
 """
@@ -13,24 +13,25 @@ from numpy.typing import NDArray
 
 from runcard.city.address import Spots
 from runcard.city.aprons import apron_nodes, start_minutes
-from runcard.city.model import City
+from runcard.city.model import City, Standard
 from runcard.errors import InputError
 from runcard.response.routes import Roads, find_routes, read_roads
 from runcard.response.travel import outside_route
 
 if TYPE_CHECKING:
-    from runcard.policy.department import Fleet
+    from runcard.plan.fleet import Fleet
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """The city of a department, and what is known of its roads."""
+    """The city of a plan, and what is known of its roads."""
 
     given: City | Callable[[], City]
     """The city, or what reads it."""
     known_outside: Mapping[str, int] = field(default_factory=dict)
     """The links of the route of a truck from outside, by kind, where they are known: all routes say it."""
     _seen: dict[str, City] = field(default_factory=dict)
+    _targets: dict[str, tuple[Standard, ...]] = field(default_factory=dict)
 
     @cached_property
     def city(self) -> City:
@@ -72,6 +73,13 @@ class Ground:
                 raise InputError(f"{self.city.name}: expected the stations and demand points that {fleet.kind} has")
             self._seen[fleet.kind] = city
         return self._seen[fleet.kind]
+
+    def targets(self, kind: str) -> tuple[Standard, ...]:
+        """In a city without standards: what is in time at each demand point."""
+        if kind not in self._targets:
+            seen = self.city.of_kind(kind)
+            self._targets[kind] = tuple(seen.standards_of(point)[0] for point in seen.demand)
+        return self._targets[kind]
 
     @property
     def outside_link_minutes(self) -> float:

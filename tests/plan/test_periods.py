@@ -11,9 +11,10 @@ from tests.weeks import ALL_WEEK, DAY, NIGHT, with_days, with_days_by_type
 from runcard.city import City, Period, Standard, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem, with_rates_of
-from runcard.policy.department import solve_department
-from runcard.policy.solve import evaluate, solve
-from runcard.policy.week import HourlyPolicy, problems_of_periods, solve_week
+from runcard.plan.fleet import fleet_of
+from runcard.plan.plan import problems_of_periods, solve
+from runcard.plan.situation import Situation
+from runcard.policy.solve import evaluate, solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -51,35 +52,35 @@ def test_tables_are_shared_and_the_problem_is_that_of_the_period(minimise: str) 
 
 def test_each_period_has_the_department_of_its_city(grid: City) -> None:
     """A week decides at every hour as the department does that is solved for the rates of that hour."""
-    week = solve_week(grid)
+    week = solve(grid)
     differ = 0
     for name, time in (("day", datetime(2017, 1, 3, 14)), ("night", datetime(2017, 1, 3, 3))):
-        expected = solve_department(grid.in_period(name))
+        expected = solve(grid.in_period(name))
         for point in grid.demand:
             for idle in (["s0", "s1", "s2", "s3"], ["s0", "s2", "s3"]):
-                team = week.at(time).decide(idle, point.node_id).units
-                assert team == expected.decide(idle, point.node_id).units
-                differ += team != week.at(datetime(2017, 1, 3, 23)).decide(idle, point.node_id).units
+                team = week.at(time).decide(Situation(at=point.node_id, idle=idle)).units
+                assert team == expected.decide(Situation(at=point.node_id, idle=idle)).units
+                differ += team != week.at(datetime(2017, 1, 3, 23)).decide(Situation(at=point.node_id, idle=idle)).units
     assert differ > 0
 
 
 def test_the_clock_picks_the_period(grid: City) -> None:
     """A minute before 7:00 is night, and 7:00 is day."""
-    week = solve_week(grid, "closest-first")
-    assert week.at(datetime(2017, 1, 3, 6, 59)) is week.department("night")
-    assert week.at(datetime(2017, 1, 3, 7, 0)) is week.department("day")
+    week = solve(grid, "closest-first")
+    assert week.at(datetime(2017, 1, 3, 6, 59)) is week.in_period("night")
+    assert week.at(datetime(2017, 1, 3, 7, 0)) is week.in_period("day")
     assert [week.period_at(hour).name for hour in (6, 7, 21, 22, 167)] == ["night", "day", "day", "night", "night"]
-    policy = week.by_kind()["truck"]
-    assert policy.at_hour(6) is week.department("night").fleets[0].policy
+    policy = week.fleet("truck")
+    assert policy.at_hour(6) is week.in_period("night").fleets[0].policy
     assert policy.name == "closest-first"
 
 
 def test_a_policy_is_evaluated_at_other_rates(grid: City) -> None:
     """An order does not look at rates: made for the mean and evaluated in a period, it is that of the period."""
     whole = dispatch_problem(grid)
-    policy = solve(whole, "closest-first")
+    policy = solve_problem(whole, "closest-first")
     for problem in problems_of_periods(grid, whole).values():
-        found, expected = evaluate(policy, problem=problem), evaluate(solve(problem, "closest-first"))
+        found, expected = evaluate(policy, problem=problem), evaluate(solve_problem(problem, "closest-first"))
         assert found.late_fraction == pytest.approx(expected.late_fraction, rel=1e-8)
         assert found.lower <= expected.late_fraction * (1 + 1e-9)
         assert found.mean_response_minutes == pytest.approx(expected.mean_response_minutes, rel=1e-8)
@@ -89,9 +90,9 @@ def test_a_policy_is_evaluated_at_other_rates(grid: City) -> None:
 def test_knowing_the_rates_is_never_worse_than_the_optimum(grid: City, name: str) -> None:
     """Whatever policy is made for the mean rates, at those of a period it is no better than the period's optimum."""
     whole = dispatch_problem(grid)
-    policy = solve(whole, name)
+    policy = solve_problem(whole, name)
     for problem in problems_of_periods(grid, whole).values():
-        best = solve(problem, "optimal")
+        best = solve_problem(problem, "optimal")
         assert best.certificate is not None
         assert evaluate(policy, problem=problem).late_fraction >= best.certificate.lower - 1e-12
 
@@ -99,26 +100,26 @@ def test_knowing_the_rates_is_never_worse_than_the_optimum(grid: City, name: str
 def test_one_period_is_the_department(grid: City) -> None:
     """With one period all week, or none, the week has the very problem of the city without periods."""
     plain = replace(grid, periods=())
-    expected = solve_department(plain)
+    expected = solve(plain)
     for name, city in (("all", replace(plain, periods=(Period("all", ALL_WEEK, 1.3),))), ("always", plain)):
-        found = solve_week(city).department(name).fleets[0].policy
+        found = solve(city).in_period(name).fleets[0].policy
         assert found.problem.fingerprint == expected.fleets[0].problem.fingerprint
         assert np.array_equal(found.stored().arrays["value"], expected.fleets[0].policy.stored().arrays["value"])
 
 
 def test_what_is_no_week_is_refused(grid: City) -> None:
     """An unknown period, and a policy that leaves hours out, are errors in words."""
-    week = solve_week(grid, "closest-first")
+    week = solve(grid, "closest-first")
     with pytest.raises(InputError, match=r"expected a period \(day, night\), got 'dya' \(did you mean day\?\)"):
-        week.department("dya")
+        week.in_period("dya")
     with pytest.raises(InputError, match="expected an hour of the week"):
         week.period_at(168)
-    one = week.department("day").fleets[0].policy
+    one = week.in_period("day").fleets[0].policy
     for periods in ((Period("day", DAY),), (Period("day", DAY), Period("late", (*NIGHT, 7)))):
         with pytest.raises(InputError, match="every hour of the week"):
-            _ = HourlyPolicy(periods=periods, policies=(one,) * len(periods)).of_hour
+            _ = fleet_of(*(one,) * len(periods), periods=periods).of_hour
     with pytest.raises(InputError, match="expected a policy for each kind"):
-        solve_week(grid, {"engine": "optimal"})
+        solve(grid, {"engine": "optimal"})
 
 
 def test_rates_of_another_objective_keep_the_cost() -> None:

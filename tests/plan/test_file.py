@@ -11,11 +11,11 @@ from tests.town import plain_town
 from runcard.city import City
 from runcard.errors import PolicyFileError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.department_file import fingerprints, load_department, load_kind, save_department
-from runcard.outputs.policy_file import load_policy, save_policy
-from runcard.outputs.tensor_file import read_tensors, write_tensors
-from runcard.policy.department import solve_department
-from runcard.policy.solve import RECIPES, solve
+from runcard.plan.file import load, save
+from runcard.plan.plan import solve
+from runcard.plan.situation import Situation
+from runcard.plan.tensor_file import read_tensors, write_tensors
+from runcard.policy.solve import RECIPES, solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,9 @@ def city() -> City:
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_department_is_read_as_it_was_written(city: City, tmp_path: Path, name: str) -> None:
     """Every kind decides as before, whatever the policy, with the same units, standards and types."""
-    before = solve_department(city, name)
-    path = save_department(before, tmp_path / "city.policy")
-    after = load_department(path, fingerprints(city))
+    before = solve(city, name)
+    path = save(before, tmp_path / "city.policy")
+    after = load(path, city)
     assert after.unit_ids == before.unit_ids
     for one, other in zip(before.fleets, after.fleets, strict=True):
         assert (one.kind, one.units, one.standards, one.types) == (
@@ -40,7 +40,9 @@ def test_a_department_is_read_as_it_was_written(city: City, tmp_path: Path, name
         )
     for idle in (before.unit_ids, before.unit_ids[1:], before.unit_ids[::2]):
         for point in city.demand:
-            one, other = (each.decide(idle, point.node_id, point.type) for each in (before, after))
+            one, other = (
+                each.decide(Situation(at=point.node_id, type=point.type, idle=idle)) for each in (before, after)
+            )
             assert one.units == other.units
             assert [of.decision for of in one.kinds] == [of.decision for of in other.kinds]
             assert [of.fleet.chances(of.point, of.decision) for of in one.kinds] == [
@@ -48,32 +50,28 @@ def test_a_department_is_read_as_it_was_written(city: City, tmp_path: Path, name
             ]
 
 
-def test_a_plain_city_has_a_plain_file(tmp_path: Path) -> None:
-    """Without a roster, standards and a city the file is that of a policy; with a city both read it, too."""
+def test_a_plain_city_has_a_plan_of_one_kind(tmp_path: Path) -> None:
+    """Without a roster and standards the plan has the one kind of trucks, whose policy is that of its problem."""
     town = plain_town()
-    department = solve_department(town, "closest-first")
-    one = save_department(replace(department, ground=None), tmp_path / "one.policy")
-    other = save_policy(solve(dispatch_problem(town), "closest-first"), tmp_path / "other.policy")
-    assert one.read_bytes() == other.read_bytes()
-    with_city = save_department(department, tmp_path / "with city.policy")
-    assert load_policy(one).name == load_policy(with_city).name == "closest-first"
-    assert load_department(other, fingerprints(town)).is_plain
+    plan = load(solve(town, "closest-first").save(tmp_path / "plain.policy"), town)
+    assert plan.is_plain
+    alone = solve_problem(dispatch_problem(town), "closest-first")
+    assert [fleet.policy.name for fleet in plan.fleets] == ["closest-first"]
+    assert plan.fleets[0].policy.decide(alone.problem.trucks, 0) == alone.decide(alone.problem.trucks, 0)
 
 
-def test_a_file_of_several_kinds_is_no_single_policy(city: City, tmp_path: Path) -> None:
-    """Who asks for one policy is told that there are several; each kind can be read by itself."""
-    path = save_department(solve_department(city), tmp_path / "city.policy")
-    with pytest.raises(PolicyFileError, match="it holds the policies of a department, by kind of units: use load_dep"):
-        load_policy(path)
+def test_each_kind_has_the_policy_of_its_problem(city: City, tmp_path: Path) -> None:
+    """The policy of a kind is found by its problem, and is then of that very problem; one of another kind is none."""
+    plan = load(save(solve(city), tmp_path / "city.policy"))
     problem = dispatch_problem(city, kind="ladder")
-    assert load_kind(path, "ladder", problem).problem is problem
+    assert plan.fleet("ladder").made_for(problem).problem is problem
     with pytest.raises(PolicyFileError, match="made for another city"):
-        load_kind(path, "medic", problem)
+        plan.fleet("engine").made_for(problem)
 
 
 def test_a_department_of_another_roster_is_refused(city: City, tmp_path: Path) -> None:
     """A unit that was renamed, a target that was changed or a kind that is gone makes it another city."""
-    path = save_department(solve_department(city), tmp_path / "city.policy")
+    path = save(solve(city), tmp_path / "city.policy")
     uncounted = tuple(replace(one, trucks=0) for one in city.stations)
     renamed = (replace(city.units[0], unit_id="E99"), *city.units[1:])
     longer = (replace(city.standards[0], target_minutes=99.0), *city.standards[1:])
@@ -83,8 +81,8 @@ def test_a_department_of_another_roster_is_refused(city: City, tmp_path: Path) -
         city.of_kind("engine"),
     ):
         with pytest.raises(PolicyFileError, match="made for another city, or for this one before it changed"):
-            load_department(path, fingerprints(other))
-    assert load_department(path, fingerprints(city)).fleets[1].kind == "ladder"
+            load(path, other)
+    assert load(path, city).fleets[1].kind == "ladder"
 
 
 @pytest.mark.parametrize(
@@ -102,14 +100,14 @@ def test_a_department_of_another_roster_is_refused(city: City, tmp_path: Path) -
         (lambda about: [one.update(units=[]) for one in about["kinds"]], "expected units and standards of every kind"),
         (lambda about: about["kinds"][0]["standards"].pop(), "that need as many trucks as its demand points"),
         (lambda about: about["kinds"][0].update(kind="a/b"), "expected kind not empty"),
-        (lambda about: about["kinds"][0].pop("policy"), "not a policy file of this version, or damaged"),
+        (lambda about: about["kinds"][0].pop("policies"), "not a policy file of this version, or damaged"),
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused(city: City, tmp_path: Path, damage, words: str) -> None:
     """A file with a good digest that was written by a foreign hand is refused in a sentence."""
-    from runcard.outputs.policy_file import _digest
+    from runcard.plan.file import _digest
 
-    path = save_department(solve_department(city, "closest-first"), tmp_path / "city.policy")
+    path = save(solve(city, "closest-first"), tmp_path / "city.policy")
     said, arrays = read_tensors(path)
     about = json.loads(said["runcard"])
     about.pop("digest")
@@ -117,4 +115,4 @@ def test_a_file_that_contradicts_itself_is_refused(city: City, tmp_path: Path, d
     about["digest"] = _digest(about, arrays)
     write_tensors(tmp_path / "bad.policy", said | {"runcard": json.dumps(about)}, arrays)
     with pytest.raises(PolicyFileError, match=words):
-        load_department(tmp_path / "bad.policy")
+        load(tmp_path / "bad.policy")

@@ -13,7 +13,7 @@ Closest-first sends the closest units to this very place. A fixed card has no or
 demand point by road is used, where a unit that is not at home keeps the place of its station.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import comb
@@ -32,13 +32,12 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import P_LATE, DispatchProblem, is_standard, standard_measure
 from runcard.mdp.rows import DecisionRule
+from runcard.plan.answer import Answer
+from runcard.plan.fleet import Fleet, KindDecision
+from runcard.plan.ground import Ground
+from runcard.plan.plan import Plan
 from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Stored
-from runcard.policy.by_function import FunctionPolicy
-from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import PricedPolicy
-from runcard.policy.department import Department, DepartmentDecision, Fleet, KindDecision
-from runcard.policy.fixed_card import FixedCard
-from runcard.policy.ground import Ground
 from runcard.policy.options import checked_idle, first_in_order, idle_teams
 from runcard.threads import alone
 
@@ -77,16 +76,7 @@ class HerePolicy(PricedPolicy):
     """[I] the station of `base` that the trucks of each post belong to."""
     order: NDArray[np.int64] | None
     """[1, I] the posts in the order in which trucks go, if it is an order that decides."""
-    find_arrivals: Callable[[Collection[int]], DispatchProblem] | None = None
-    """The problem of some of the posts with arrivals: only the teams of an answer need these, and they take longest."""
     certificate: Certificate | None = None
-
-    def arrivals_of(self, decision: Decision) -> DispatchProblem:
-        """A problem that has the arrivals of the teams of a decision, if they are known at all."""
-        if self.find_arrivals is None:
-            return self.problem
-        ids = {one for option in (decision, *decision.alternatives) for one in option.team}
-        return self.find_arrivals([i for i, one in enumerate(self.problem.station_ids) if one in ids] or [0])
 
     @property
     def name(self) -> str:
@@ -122,8 +112,6 @@ class HerePolicy(PricedPolicy):
     def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The teams that a decision may list, and their prices."""
         teams = idle_teams(self.problem, idle, point)
-        if not isinstance(self.base, PricedPolicy):
-            return teams, self._prices(idle, teams)
         price = self.base.best_prices(self.idle_at, self._teams_of(teams), self.problem.cost[teams, point])
         listed = np.isfinite(price)
         return teams[listed], price[listed]
@@ -141,28 +129,28 @@ def _refuse_more() -> NoReturn:
 
 
 def decide_anywhere(
-    department: Department,
+    plan: Plan,
     idle: Mapping[str, int] | Collection[str],
     place: Place,
     incident_type: str = "",
     *,
     moved: Mapping[str, Place] | None = None,
-    choose_point: Callable[[Fleet, str], int] | None = None,
-) -> DepartmentDecision:
+    row: int | None = None,
+) -> Answer:
     """Who goes to an incident at any place, with units `moved` to other places than their stations.
 
     `idle` has the idle units; without a roster, how many trucks of each station are idle, and `moved` names stations:
-    one truck of each is elsewhere. In a city without types, `choose_point` says which demand point of a node is meant.
+    one truck of each is elsewhere. In a city without types, `row` says which row of a node is meant.
     """
-    ground = department.ground
+    ground = plan.ground
     if ground is None:
         raise InputError(NO_CITY)
     spot = ground.spots.find(place)
     spots = {name: ground.spots.find(where, what=f"unit {name}") for name, where in (moved or {}).items()}
-    _check_moved(department, idle, spots)
+    _check_moved(plan, idle, spots)
     minutes, kinds, notes, areas = ground.minutes_to(spot.node_id), [], list[str](), list[str]()
-    for fleet in department.fleets:
-        like = _like(fleet, ground, minutes, incident_type, choose_point)
+    for fleet in plan.fleets:
+        like = _like(plan, fleet, ground, minutes, incident_type, row)
         if like is None:
             continue
         area = fleet.problem.point_ids[like]
@@ -177,9 +165,9 @@ def decide_anywhere(
         notes += here.notes
     if not kinds:
         raise InputError(f"expected a type of incident that some demand point has, got {incident_type!r}")
-    return DepartmentDecision(
+    return Answer(
         node_id=spot.node_id, type=incident_type, kinds=tuple(kinds), spot=spot, area=areas[0], moved=spots,
-        notes=tuple(notes), ground=ground,
+        remarks=tuple(notes), ground=ground, row=None if plan.types else like,
     )  # fmt: skip
 
 
@@ -195,10 +183,10 @@ def _trucks_of(fleet: Fleet, idle: Mapping[str, int] | Collection[str]) -> NDArr
     return fleet.idle_trucks(idle)
 
 
-def _check_moved(department: Department, idle: Mapping[str, int] | Collection[str], moved: Mapping[str, Spot]) -> None:
+def _check_moved(plan: Plan, idle: Mapping[str, int] | Collection[str], moved: Mapping[str, Spot]) -> None:
     """Raise an InputError about a unit that is said to be elsewhere, but is busy or is none."""
-    roster = bool(department.unit_ids)
-    names = department.unit_ids if roster else department.fleets[0].problem.station_ids
+    roster = bool(plan.unit_ids)
+    names = plan.unit_ids if roster else plan.fleets[0].problem.station_ids
     for name in moved:
         what = "unit" if roster else "station"
         if name not in names:
@@ -209,11 +197,7 @@ def _check_moved(department: Department, idle: Mapping[str, int] | Collection[st
 
 
 def _like(
-    fleet: Fleet,
-    ground: Ground,
-    minutes: NDArray[np.float64],
-    incident_type: str,
-    choose_point: Callable[[Fleet, str], int] | None,
+    plan: Plan, fleet: Fleet, ground: Ground, minutes: NDArray[np.float64], incident_type: str, row: int | None
 ) -> int | None:
     """The demand point of a type that is closest by road: from it to the place; None if no such incident needs them."""
     points = [number for number, of_type in enumerate(fleet.types) if of_type == incident_type]
@@ -224,17 +208,14 @@ def _like(
     like = points[int(away.argmin())]
     if fleet.standards:
         return like
-    node_id = fleet.problem.point_ids[like]
-    if choose_point is not None:
-        return choose_point(fleet, node_id)
-    return fleet.point(node_id, incident_type)
+    return plan.row_of(fleet.problem.point_ids[like], row)
 
 
 class _Here:
     """A place, and what one fleet can do there."""
 
     def __init__(self, fleet: Fleet, ground: Ground, node_id: str, like: int, minutes: NDArray[np.float64]) -> None:
-        if isinstance(fleet.policy, FunctionPolicy):
+        if not fleet.policy.decides_anywhere:
             raise InputError(f"{fleet.policy.name}: a policy that is a function decides for demand points only")
         self.fleet, self.ground, self.node_id, self.like, self.minutes = fleet, ground, node_id, like, minutes
         self.notes: list[str] = []
@@ -251,7 +232,8 @@ class _Here:
             posts = [Post(first.station_id, first.node_id, 0, 1, units)]
         local = self._fleet(posts, idle_at)
         trucks = np.array([0 if nobody else post.trucks for post in posts], np.int64)
-        return local.decide(trucks, 0, frozenset(idle) if fleet.units else ())
+        kind = local.decide(trucks, 0, frozenset(idle) if fleet.units else ())
+        return replace(kind, find_arrivals=partial(self._arrivals_of, posts, local.problem))
 
     def _posts(self, idle_at: NDArray[np.int64], idle: Collection[str], moved: Mapping[str, str]) -> list[Post]:
         """Where idle trucks are: at home, in the order of stations, and elsewhere."""
@@ -298,9 +280,9 @@ class _Here:
     def _ranks(self, posts: list[Post], minutes: list[float]) -> list[float]:
         """Which post comes first: by driving time, or by the card."""
         policy = self.fleet.policy
-        if not isinstance(policy, FixedCard):
+        if policy.fixed_order is None or not policy.has_card:
             return minutes
-        places = np.argsort(policy.order[self.like])
+        places = np.argsort(policy.fixed_order[self.like])
         # Of one station, those at home come before others; of these, posts are in order.
         return [float(2 * places[post.home] + post.on_road) for post in posts]
 
@@ -310,21 +292,18 @@ class _Here:
         with alone(), taken_as_sound():  # its posts are there, and `_near` has left out those without a road
             city = self._city(posts)
             problem, order = self._problem(city, posts), None
-        if isinstance(policy, FixedCard):
+        if policy.has_card:
             ranks = self._ranks(posts, [])
             order = np.argsort(np.array([ranks]), axis=1, kind="stable")
             area = fleet.problem.point_ids[self.like]
             if area != self.node_id:
                 self.notes.append(f"The card is that of {area}, the closest demand point by road.")
-        elif isinstance(policy, OrderPolicy):
+        elif policy.fixed_order is not None:
             order = problem.order
         homes = np.array([post.home for post in posts], np.int64)
-        here = HerePolicy(
-            problem=problem, base=policy, idle_at=idle_at, homes=homes, order=order,
-            find_arrivals=partial(self._with_arrivals, posts) if fleet.problem.p90_minutes else None,
-        )  # fmt: skip
+        here = HerePolicy(problem=problem, base=policy, idle_at=idle_at, homes=homes, order=order)
         types, units = (fleet.types[self.like],), city.units if city.has_roster else ()
-        return Fleet(kind=fleet.kind, policy=here, units=units, standards=fleet.standards, types=types)
+        return Fleet(kind=fleet.kind, policies=(here,), units=units, standards=fleet.standards, types=types)
 
     def _city(self, posts: list[Post]) -> City:
         """The small city."""
@@ -346,9 +325,12 @@ class _Here:
             return found  # with the very links of the city, whose roads are known
         return with_aprons(found, self.ground.start_minutes)
 
-    def _with_arrivals(self, posts: list[Post], numbers: Collection[int]) -> DispatchProblem:
-        """The problem of some posts, with arrivals."""
-        some = [posts[number] for number in numbers]
+    def _arrivals_of(self, posts: list[Post], problem: DispatchProblem, decision: Decision) -> DispatchProblem:
+        """The problem of the posts that a decision is about, with arrivals if they are known at all."""
+        if not self.fleet.problem.p90_minutes:
+            return problem
+        ids = {station_id for option in (decision, *decision.alternatives) for station_id in option.team}
+        some = [post for post in posts if post.station_id in ids] or posts[:1]
         with alone(), taken_as_sound():
             return self._problem(self._city(some), some, arrivals=True)
 

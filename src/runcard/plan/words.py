@@ -7,6 +7,7 @@ from typing import Final
 
 from runcard.city.conditions import OUTSIDE_ID, near
 from runcard.city.model import City, Standard
+from runcard.mdp.problem import DispatchProblem
 
 MAX_CHOICES: Final = 12
 """An error names at most this many choices one by one; of more it says how many there are."""
@@ -134,3 +135,23 @@ def price_words(city: City) -> tuple[float, str]:
         return 1.0, "response minutes a call"
     more = "" if city.objective.minimise == "late" else f" (a minute counts as {city.objective.weight:g})"
     return 1000.0, f"{misses(city)}{more} per 1,000 calls"
+
+
+def class_words(problem: DispatchProblem, point: int) -> str:
+    """In brackets, which incident class of its node a demand point is; empty if the node has only one."""
+    points = [number for number, point_id in enumerate(problem.point_ids) if point_id == problem.point_ids[point]]
+    if len(points) == 1:
+        return ""
+    return f" (incident class {points.index(point) + 1} of {len(points)}: {class_facts(problem, point)})"
+
+
+def class_facts(problem: DispatchProblem, point: int) -> str:
+    """The incidents of a demand point, and how many there are a day, in words."""
+    return f"{class_name(problem, point)}, {incidents_a_day(float(problem.incidents_per_day[point]), digits=6)}"
+
+
+def class_name(problem: DispatchProblem, point: int) -> str:
+    """What tells the incidents of a demand point from others of its node, in words."""
+    if problem.class_names:
+        return problem.class_names[point]
+    return f"needs {counted(int(problem.trucks_needed[point]), 'truck')}"

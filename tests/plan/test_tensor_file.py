@@ -11,8 +11,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from runcard.errors import PolicyFileError
-from runcard.outputs import tensor_file
-from runcard.outputs.tensor_file import read_tensors
+from runcard.plan import tensor_file
+from runcard.plan.tensor_file import read_tensors
 
 ARRAYS = {
     "numbers": np.linspace(0.0, 1.0, 6).reshape(2, 3),

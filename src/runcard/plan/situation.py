@@ -1,0 +1,89 @@
+"""A situation: an incident with what is known at its time; and the words in which people say which units are free.
+
+Wherever it comes from, options, a document, the board, a card or a log, it is checked in one place: `Plan.decide`.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from runcard.city.address import Place
+from runcard.city.conditions import near
+from runcard.errors import InputError
+from runcard.plan.words import counted, expected_one_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """Where an incident is, of which type, when, who is idle and who is elsewhere."""
+
+    at: Place
+    """A demand point, or with its city any node of the roads, or coordinates (x, y)."""
+    type: str | None = None
+    """It may be left out where there is only one."""
+    idle: Collection[str] | None = None
+    """The idle units; where there is no roster, the id of a station once for each of its idle trucks."""
+    busy: Collection[str] | None = None
+    """The busy units instead, all others are idle; without both every unit is idle."""
+    moved: Mapping[str, Place] | None = None
+    """Where idle units are that are not at home."""
+    time: datetime | int | None = None
+    """By the clock on the wall, or the hour of the week; it may be left out where a plan does not look at it."""
+    row: int | None = None
+    """In a city without types: which row of the demand point, from 1; it may be left out where there is only one."""
+
+    def __post_init__(self) -> None:
+        """Check the kind of each part: they come from other programs."""
+        if str in (type(self.idle), type(self.busy)):  # a text is a collection, too
+            raise InputError(f"expected units as a collection, got {self.idle!r:.40} idle and {self.busy!r:.40} busy")
+        at, of_type = cast(Any, (self.at, self.type))
+        if not isinstance(at, (str, tuple)) or not (of_type is None or isinstance(of_type, str)):
+            raise InputError(f"expected a place and a type as text, got {self.at!r:.40} and {self.type!r:.40}")
+        if not (self.moved is None or isinstance(self.moved, Mapping)):
+            raise InputError(f"expected moved units as a mapping from unit to place, got {self.moved!r:.80}")
+        if self.idle is not None and self.busy is not None:
+            raise InputError("expected the idle units or the busy ones, got both")
+
+
+def units_said(words: str, capacity: Mapping[str, int], what: str = "idle") -> Counter[str]:
+    """The units that a person names: ids with commas, or all, or none; and how often those that share a name."""
+    text = words.strip()
+    if text in ("all", "none") and text not in capacity:
+        return Counter(capacity if text == "all" else {})
+    counts = Counter(word.strip() for word in words.split(","))
+    for name, number in counts.items():
+        if name not in capacity:
+            choices = expected_one_of("unit", capacity, name, guess=False)
+            raise InputError(f"{what} units: {choices}; or say just all or none")
+        if number > capacity[name]:
+            most = "every unit once" if capacity[name] == 1 else f"{name} at most {counted(capacity[name], 'time')}"
+            raise InputError(f"{what} units: expected {most}, got {name} {number} times")
+    return counts
+
+
+def checked_units(names: Iterable[Any], known: Collection[str], what: str) -> frozenset[str]:
+    """Units, each of which must be known, and be named once."""
+    try:
+        listed = names if isinstance(names, set | frozenset) else list(names)
+        units = frozenset(listed)
+    except TypeError as error:
+        raise InputError(f"{what}: expected the ids of units, got {names!r:.80}") from error
+    if not units <= frozenset(known):
+        raise InputError(f"{what}: expected units of the roster, got {min(map(str, units - frozenset(known)))!r:.80}")
+    if len(units) < len(listed):
+        twice = next(name for name, number in Counter(listed).items() if number > 1)
+        raise InputError(f"{what}: expected every unit once, got {twice} {Counter(listed)[twice]} times")
+    return units
+
+
+def checked_counts(names: Iterable[str], capacity: Mapping[str, int], what: str) -> Counter[str]:
+    """How often trucks are named that share the name of their station, which must have so many."""
+    counts = Counter(names)
+    for name, number in counts.items():
+        if name not in capacity:
+            raise InputError(f"{what}: expected stations, got {name!r:.80}{near(str(name), capacity)}")
+        if number > capacity[name]:
+            raise InputError(f"{what}: expected {name} at most {counted(capacity[name], 'time')}, got {number}")
+    return counts
