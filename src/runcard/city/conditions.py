@@ -37,8 +37,8 @@ _TURNOUT_KEYS: Final = ("mean_minutes", "model", "cv", "shared")
 RESERVED_IDS: Final = (OUTSIDE_ID, "all", "none")
 """No station or unit may be called so: these words have a meaning where they are listed."""
 
-ONLY_KIND: Final = "truck"
-"""The kind of every truck of a city without a roster."""
+TRUCK: Final = "truck"
+"""The kind of units that nobody listed."""
 
 UNREAD: Final[Any] = object()
 """Stands for a value that could not be read. Its fault is known already, so every check passes over it."""

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from runcard.city.check import check_city, taken_as_sound
-from runcard.city.conditions import LEAST_RATE, ONLY_KIND, near
+from runcard.city.conditions import LEAST_RATE, TRUCK, near
 from runcard.city.periods import ALWAYS, Period, hour_of_week, scaled_rate
 from runcard.errors import InputError
 
@@ -262,6 +262,10 @@ class City:
         """The node of that id."""
         return self.nodes[self.node_numbers[node_id]]
 
+    def name_of(self, node_id: str) -> str:
+        """What a person calls a node."""
+        return self.node(node_id).name or node_id
+
     @property
     def plain(self) -> bool:
         """Whether no types of incidents were given: those who print say "late" then, instead of standards."""
@@ -295,7 +299,7 @@ class City:
         The kind may be left out where incidents need only one. Where none needs it, the incidents of its types are next
         to none.
         """
-        if self.plain and not self.has_roster and kind in (None, ONLY_KIND):
+        if self.plain and not self.has_roster and kind in (None, TRUCK):
             return self
         if kind is None and len(self.kinds) > 1:
             raise InputError(f"{self.name}: expected one of its kinds of units ({', '.join(self.kinds)}), got none")
@@ -473,7 +477,7 @@ def _units_of(stations: Iterable[Station]) -> Derived[Unit]:
             name = home if station.trucks == 1 else f"{home}-{number}"
             while name in units:  # the trucks of s1, and a station s1-1
                 name += "'"
-            units[name] = Unit(name, home, ONLY_KIND)
+            units[name] = Unit(name, home, TRUCK)
     return Derived(units.values())
 
 

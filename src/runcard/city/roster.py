@@ -9,8 +9,8 @@ from typing import Any
 
 from runcard.city.conditions import (
     MAX_NAMED,
-    ONLY_KIND,
     OPTIONAL_TABLES,
+    TRUCK,
     UNREAD,
     Fault,
     Place,
@@ -34,7 +34,7 @@ def department_faults(
     empty = [name for name in OPTIONAL_TABLES if name in unread or (name in tables and not tables[name])]
     if "unit" not in empty:
         yield from _truck_faults(tables.get("station", ()), units)
-    kinds = dict.fromkeys(unit.kind for unit in units if unit.kind) or {ONLY_KIND: None}
+    kinds = dict.fromkeys(unit.kind for unit in units if unit.kind) or {TRUCK: None}
     if UNREAD not in kinds and not empty:
         yield from _kind_faults(settings, standards, kinds, has_roster=bool(units))
     if standards:
@@ -63,7 +63,7 @@ def _kind_faults(
     settings: Mapping[str, Any], standards: Sequence[Any], kinds: Iterable[str], *, has_roster: bool
 ) -> Iterator[Fault]:
     """A fault for every kind that is named but has no units, or has units but is not named where all must be."""
-    known = f"a kind of unit.csv ({_listed(kinds)})" if has_roster else f"the kind {ONLY_KIND}, without a unit.csv"
+    known = f"a kind of unit.csv ({_listed(kinds)})" if has_roster else f"the kind {TRUCK}, without a unit.csv"
     for index, standard in enumerate(standards):
         if standard.kind is not UNREAD and standard.kind not in kinds:
             text = f"expected {known}, got {shown(standard.kind)}{near(str(standard.kind), kinds)}"

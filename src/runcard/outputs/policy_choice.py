@@ -6,7 +6,7 @@ from math import prod
 from pathlib import Path
 from typing import Final
 
-from runcard.city.conditions import ONLY_KIND
+from runcard.city.conditions import TRUCK
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.fingerprint import city_fingerprint
@@ -110,7 +110,7 @@ class PolicyChoice:
         fleets = () if self.plan is None else self.plan.fleets
         return next((fleet.policy.name for fleet in fleets if fleet.kind == kind), self.name)
 
-    def policy(self, problem: DispatchProblem, options: SolveOptions, kind: str = ONLY_KIND) -> Policy:
+    def policy(self, problem: DispatchProblem, options: SolveOptions, kind: str = TRUCK) -> Policy:
         """The policy of a kind for its problem, solved or read; a file made for another problem is refused."""
         if self.plan is None:
             return solve_named(problem, self.name, options)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.conditions import ONLY_KIND, OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID, TRUCK
 from runcard.city.model import Standard, Unit
 from runcard.city.periods import ALWAYS, HOURS_PER_WEEK, Period
 from runcard.errors import InputError, PolicyFileError
@@ -177,7 +177,7 @@ class Fleet:
         return tuple(self.problem.missed(number).item(team, point) for number in range(num))
 
 
-def fleet_of(*policies: Policy, periods: tuple[Period, ...] = (ALWAYS,), kind: str = ONLY_KIND) -> Fleet:
+def fleet_of(*policies: Policy, periods: tuple[Period, ...] = (ALWAYS,), kind: str = TRUCK) -> Fleet:
     """The fleet of the policies of one kind, without a roster and without standards."""
     types = ("",) * policies[0].problem.num_points
     return Fleet(kind=kind, policies=policies, periods=periods, types=types)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from runcard.city.conditions import ONLY_KIND
+from runcard.city.conditions import TRUCK
 from runcard.city.periods import ALWAYS
 from runcard.errors import PolicyFileError
 from runcard.plan.stored_policy import names_of
@@ -69,7 +69,7 @@ def _joined(
 def _kinds_of(contents: dict[str, Any]) -> list[dict[str, Any]]:
     """What the contents of one period say of each kind."""
     if contents["format"] == POLICY:
-        return [{"kind": ONLY_KIND, "policy": contents}]
+        return [{"kind": TRUCK, "policy": contents}]
     kinds: list[dict[str, Any]] = contents["kinds"]
     return kinds
 

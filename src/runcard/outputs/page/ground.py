@@ -28,11 +28,7 @@ def ground_of(city: City) -> dict[str, Any]:
     return {
         "lonlat": lonlat,
         "areas": [
-            {
-                "id": area,
-                "name": city.node(area).name or area,
-                "rings": [_flat(ring) for part in parts for ring in part],
-            }
+            {"id": area, "name": city.name_of(area), "rings": [_flat(ring) for part in parts for ring in part]}
             for area, parts in area_polygons(city, decimals=decimals, tidy=True).items()
         ],
         "roads": _roads(city, decimals),

@@ -57,11 +57,7 @@ class KindMap:
     def heading(self, node_id: str) -> str:
         """The first line of the label of an area."""
         per_day = sum(self.city.demand[point].incidents_per_day for point in self.points[node_id])
-        return f"Area {self.name(node_id)}: {per_day:.2g} incidents a day"
-
-    def name(self, node_id: str) -> str:
-        """What a person calls a node."""
-        return self.city.node(node_id).name or node_id
+        return f"Area {self.city.name_of(node_id)}: {per_day:.2g} incidents a day"
 
     def mean(self, values: NDArray[np.float64], node_id: str) -> float:
         """The mean of a number of demand points over the incidents of an area; nan where it is not known."""

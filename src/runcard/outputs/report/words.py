@@ -193,14 +193,12 @@ def _absurd(report: "Report") -> str:
             "Nothing looks absurd: with every unit in quarters no unit is sent from across town, or beyond a standard, "
             "where a closer one would do."
         )
-    names = {node.node_id: node.name or node.node_id for node in report.city.nodes}
-    cities = {kind: report.city.of_kind(kind) for kind in report.city.kinds}
     examples = []
     for one in report.far[:MOST_NAMED]:
-        stations = [station.name or station.station_id for station in cities[one.kind].stations]
+        stations = [station.name or station.station_id for station in report.city.of_kind(one.kind).stations]
         of_type = f" ({one.type})" if one.type else ""
         examples.append(
-            f"{names[one.node_id]}{of_type}, {one.kind} from {stations[one.station]} in "
+            f"{report.city.name_of(one.node_id)}{of_type}, {one.kind} from {stations[one.station]} in "
             f"{minutes_words(one.minutes)} instead of {stations[one.closest]} in {minutes_words(one.closest_minutes)}"
         )
     more = f"; and {len(report.far) - MOST_NAMED} more" if len(report.far) > MOST_NAMED else ""

@@ -213,7 +213,7 @@ class _Draft:
         station_id = f"at-{node_id}".replace(",", "-")
         while station_id in self._stations:
             station_id += "'"
-        name = self._before.node(node_id).name or node_id
+        name = self._before.name_of(node_id)
         station = Station(station_id, node_id, 0, name)
         for fault in route_faults(self._before.links, [station], self._before.demand):
             raise InputError(f"{change}: node {node_id}: {fault.text}")

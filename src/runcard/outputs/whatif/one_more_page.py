@@ -53,7 +53,6 @@ def one_more_layer(found: OneMore) -> dict[str, Any]:
     A place is in the area of the demand node that is nearest by driving time.
     """
     ranks, places_of = _ranks(found), _places_by_area(found)
-    names = {node.node_id: node.name or node.node_id for node in found.city.nodes}
     of_late, yearly = found.city.objective == LATE, a_year(found.of_period)
     unit = f"fewer {misses(found.city)} {yearly}" if of_late else f"{yearly} less of what is minimised"
     best = {node_id: places[0] for node_id, places in places_of.items() if places}
@@ -63,7 +62,8 @@ def one_more_layer(found: OneMore) -> dict[str, Any]:
     areas: dict[str, dict[str, Any]] = {}
     for node_id, places in places_of.items():
         if not places:
-            areas[node_id] = {"class": len(legend), "lines": [f"Area {names[node_id]}", NOWHERE["label"]], "mark": ""}
+            lines = [f"Area {found.city.name_of(node_id)}", NOWHERE["label"]]
+            areas[node_id] = {"class": len(legend), "lines": lines, "mark": ""}
             continue
         ranked = [place for place in places if place in ranks]
         areas[node_id] = {
