@@ -41,6 +41,7 @@ def test_a_large_sample_gives_the_numbers_back() -> None:
     variance = np.var(np.random.default_rng(2).gamma(2.0, 1.0, (10**6, 2)) @ FACTORS)
     mean = START + 2.0 * FACTORS.sum()
     assert found.explained == pytest.approx(variance / (variance + SCALE * mean), abs=0.01)
+    assert found.implied == pytest.approx(variance / (variance + SCALE * mean), abs=0.01)
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
@@ -83,11 +84,18 @@ def test_a_clock_of_minutes_that_is_taken_for_exact_makes_the_spread_too_large()
     minutes, by_class = drawn(rng, 20_000)
     minutes = shown(rng, minutes, 1.0)
     counted, exact = (
-        fit_driving(minutes, by_class, np.arange(20_000), CLASSES, step_minutes=step).scale_minutes
-        for step in (1.0, 0.0)
+        fit_driving(minutes, by_class, np.arange(20_000), CLASSES, step_minutes=step) for step in (1.0, 0.0)
     )
-    assert counted == pytest.approx(SCALE, rel=0.03)
-    assert exact > 1.05 * SCALE
+    assert counted.scale_minutes == pytest.approx(SCALE, rel=0.03)
+    assert exact.scale_minutes > 1.05 * SCALE
+
+
+def test_a_log_of_the_law_explains_what_the_law_implies() -> None:
+    """Of 8,000 drives routes explain that part of the variance, also on a clock that makes it larger."""
+    rng = np.random.default_rng(12)
+    minutes, by_class = drawn(rng, 8_000)
+    found = fit_driving(shown(rng, minutes, 2.0), by_class, np.arange(8_000), CLASSES, step_minutes=2.0)
+    assert found.implied == pytest.approx(found.explained, abs=0.015)
 
 
 @pytest.mark.parametrize("step", [0.0, 0.5, 1.0])
@@ -272,3 +280,25 @@ def test_without_pairs_the_shared_delay_is_unknown() -> None:
         (minutes - mean).ravel(), mean.ravel(), common, pairs, np.tile(np.arange(300), 2), np.arange(600)
     )
     assert (found.value, found.low, found.high, found.num_pairs) == (0.0, 0.0, 1.0, 0)
+
+
+def test_a_delay_that_is_shared_wholly_has_no_width() -> None:
+    """Two units on one road that are always late alike: q is 1 for sure, whatever the variance of such drives is."""
+    left = np.tile(np.random.default_rng(1).standard_normal(100), 2)
+    pairs, mean = np.column_stack([np.arange(100), 100 + np.arange(100)]), np.full(200, 3.0)
+    found = fit_shared_delay(left, mean, mean[:100], pairs, np.tile(np.arange(100), 2), np.zeros(200, np.int64))
+    assert (found.low, found.value, found.high) == pytest.approx((1.0, 1.0, 1.0))
+
+
+def test_an_undecided_log_takes_no_shared_delay() -> None:
+    """Where the interval holds all of [0, 1] q is 0, wherever its middle is; else it is the middle, cut to [0, 1]."""
+    rng, undecided = np.random.default_rng(3), 0
+    for _ in range(60):
+        minutes, mean, common = shared_log(rng, 40, 0.6)
+        common *= 0.4  # most of what is common counts as road of their own, so that little is known
+        pairs, incident = np.column_stack([np.arange(40), 40 + np.arange(40)]), np.tile(np.arange(40), 2)
+        found = fit_shared_delay((minutes - mean).ravel(), mean.ravel(), common, pairs, incident, np.arange(80) // 40)
+        middle, unsure = (found.low + found.high) / 2.0, found.low <= 0.0 and found.high >= 1.0
+        assert found.value == (0.0 if unsure else pytest.approx(min(1.0, max(0.0, middle))))
+        undecided += unsure and middle > 0.2
+    assert 5 <= undecided <= 55

@@ -73,6 +73,15 @@ def test_homes_are_found_again_by_drives(log: Log) -> None:
     assert {home.unit: (home.station, home.kind) for home in homes} == truth
 
 
+def test_five_drives_are_enough_to_find_a_home(tmp_path: Path) -> None:
+    """A unit with five drives is placed, one with four is left out."""
+    rows = [f"{n} E04 - 1{n}:00 1{n}:01 1{n}:{2 + n:02} 1{n}:30 n0{n % 4 + 1}" for n in range(5)]
+    rows += [f"{9 - n} E09 - 1{n}:00 1{n}:01 1{n}:05 1{n}:30 n22" for n in range(4)]
+    city = without_roster(road_city())
+    homes = find_homes(city, log := log_of(tmp_path, *rows, every_kind="engine"), place_incidents(city, log))
+    assert [home.unit for home in homes] == ["E04"]
+
+
 def test_units_are_placed_again_when_driving_is_fitted(tmp_path: Path) -> None:
     """Where every drive has a long start the first guess is wrong for some units; the fitted law puts them right.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runcard.calibrate.hours import exposure, find_periods, given_periods, hours_of_week
+from runcard.calibrate.hours import exposure, find_periods, given_periods, hourly_counts, hours_of_week
 
 MONDAY = datetime(2024, 1, 1, tzinfo=UTC).timestamp()
 
@@ -89,6 +89,41 @@ def test_given_periods_have_the_rates_of_the_log() -> None:
     assert (found.low <= found.rates).all()
     assert (found.rates <= found.high).all()
     assert found.counts[:, 0].tolist() == [30, 9]
+
+
+def test_rates_are_those_of_a_week_though_the_log_is_not_made_of_weeks() -> None:
+    """By hand: five days with 2 an hour, and three weekends with 1 an hour, are 12 / 7 an hour over a week."""
+    period = np.repeat([0, 1], [120, 48])
+    hour, hours = np.repeat([30, 130], [240, 144]), np.where(period == 0, 1.0, 3.0)
+    found = given_periods(period, ("week", "end"), hour, np.zeros(384, np.int64), 1, hours)
+    assert found.rates[:, 0] == pytest.approx([2.0 * 7.0 / 12.0, 7.0 / 12.0])
+    assert found.per_day == pytest.approx([24.0 * 12.0 / 7.0])
+
+
+def test_counts_that_vary_more_widen_the_intervals() -> None:
+    """With four times the variance of Poisson counts they are twice as wide, and are about the same rates."""
+    period, hour = np.repeat([0, 1], [120, 48]), np.repeat([30, 130], [5000, 3000])
+    usual, wide = (
+        given_periods(period, ("week", "end"), hour, np.zeros(8000, np.int64), 1, np.full(168, 50.0), spread=spread)
+        for spread in (1.0, 4.0)
+    )
+    assert wide.rates == pytest.approx(usual.rates)
+    assert wide.high - wide.low == pytest.approx(2.0 * (usual.high - usual.low), rel=0.01)
+
+
+def test_only_whole_hours_are_counted() -> None:
+    """By hand: from 0:30 to 3:05 the hours of 1 and of 2 are whole, with 2 and 0 of the 4 incidents of 155 minutes."""
+    minutes = np.array([30.0, 70.0, 80.0, 185.0])
+    found = hourly_counts(MONDAY + 60.0 * minutes, None, None)
+    assert found.counts.tolist() == [2, 0]
+    assert found.expected == pytest.approx([4.0 * 60.0 / 155.0] * 2)
+
+
+def test_a_log_of_poisson_counts_has_no_spread_and_one_of_pairs_has_two() -> None:
+    """The spread is 1 where chance explains it; where every incident comes twice it is 2."""
+    times = drawn(np.random.default_rng(5), np.ones(168), 60.0)
+    assert hourly_counts(times, None, None).spread == 1.0
+    assert hourly_counts(np.repeat(times, 2), None, None).spread == pytest.approx(2.0, rel=0.1)
 
 
 def test_a_log_of_part_of_a_week_knows_nothing_of_the_rest() -> None:

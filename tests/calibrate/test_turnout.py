@@ -97,6 +97,15 @@ def test_intervals_cover_the_truth(model: str, step: float) -> None:
         assert np.mean(halves) <= 1.2 * 1.96 * np.std(values)
 
 
+def test_intervals_of_a_wide_lognormal_law_are_those_of_the_textbook() -> None:
+    """Cox: s² being the variance of the logarithms, that of log mean is (s² + s^4/2) / n, and that of s² 2 s^4 / n."""
+    num, mean, cv = 10_000, MEAN, np.sqrt(np.e - 1.0)  # s = 1
+    found = fit_of(rng := np.random.default_rng(4), mean * np.exp(rng.standard_normal(num) - 0.5), 6.0 * SECOND)
+    assert found.model == "lognormal"
+    assert found.mean_half == pytest.approx(1.96 * mean * np.sqrt(1.5 / num), rel=0.05)
+    assert found.cv_half == pytest.approx(1.96 * np.e / (2.0 * cv) * np.sqrt(2.0 / num), rel=0.06)
+
+
 def test_units_that_leave_together_widen_the_intervals() -> None:
     """Three times of one incident that are the same say no more than one: intervals count that."""
     rng, inside = np.random.default_rng(5), np.zeros(2)

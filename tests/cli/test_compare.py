@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,12 @@ def test_the_tables_show_lateness_and_response_of_every_policy(run, grid_folder:
         line, arrivals, *_ = [line for line in ran.out.splitlines() if line.startswith(f" {policy['name']} ")]
         assert f"{100.0 * policy['late_fraction']:.3f}" in line
         assert f"{policy['mean_response_minutes']:.3f}" in line
+        # The interval is that of the document, rounded outward to one digit more than the lateness.
+        low, high = (Decimal(end) for end in line.split()[2].split("-"))
+        for end, exact in ((low, policy["lower"]), (high, policy["upper"])):
+            assert abs(end - 100 * Decimal(exact)) < Decimal("1e-4")
+            assert end.as_tuple().exponent == -4
+        assert low <= 100 * Decimal(policy["lower"]) <= 100 * Decimal(policy["upper"]) <= high
         for key in ("mean_response_minutes", "first_p90_minutes", "last_minutes", "last_p90_minutes"):
             assert f"{policy[key]:.2f}" in arrivals
     words = {line.split()[0] for line in ran.out.splitlines() if line.strip()}

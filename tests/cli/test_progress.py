@@ -144,12 +144,20 @@ def test_the_bar_names_what_is_minimised(screen: io.StringIO) -> None:
     assert "0 %  minutes 1.25000 to 2.50000" in screen.getvalue()
 
 
-@pytest.mark.parametrize("progress", [SimulationProgress(0.3, 0.2), SimulationProgress(0.0, inf)])
-def test_the_bar_takes_every_progress(progress: SimulationProgress) -> None:
-    """One on the way, and one of which nothing is known yet."""
+@pytest.mark.parametrize(
+    ("progress", "line"),
+    [
+        (SimulationProgress(0.3, 0.2), "paper: 30 %, late ± 20.00 % of it"),
+        (SimulationProgress(1.01, 0.004), "paper: 100 %, late ± 0.40 % of it"),
+        (SimulationProgress(0.0, inf), "paper: 0 %"),
+    ],
+)
+def test_the_bar_takes_every_progress(progress: SimulationProgress, line: str) -> None:
+    """One on the way, one that is more than done, and one of whose error nothing is known yet, so nothing is said."""
     with Report() as report:
         report.begin("paper")
         report.simulated(progress)
+        assert report.line == line
 
 
 def test_the_bar_of_a_study_shows_how_much_is_done_and_the_time_left(

@@ -1,8 +1,9 @@
 """Simulations for the terminal."""
 
+from dataclasses import replace
 from math import inf
 
-from runcard.cli.show_simulation import late_words, simulation_line, with_error
+from runcard.cli.show_simulation import late_words, simulation_line, with_error, work_table
 from runcard.simulate.result import Interval
 
 from ..outputs.test_simulate import simulation
@@ -20,3 +21,13 @@ def test_the_line_counts_incidents_and_batches() -> None:
     """It names the scenario, the incidents of each policy and the batches."""
     assert "2,000 incidents for each policy in 2 batches" in simulation_line(simulation((5, 6)))
     assert "1,000 incidents for each policy in 1 batch," in simulation_line(simulation((5,)))
+
+
+def test_trucks_of_one_station_are_busy_on_average_and_sent_together() -> None:
+    """By hand: two trucks are busy 5 and 10 % of the time and sent once and twice a day; in one station 7.5 % and 3."""
+    apart = simulation((5, 6))
+    assert [[str(cell) for cell in row] for row in work_table(apart)._rows] == [
+        ["s0", "5.0", "1.00"], ["s1", "10.0", "2.00"],
+    ]  # fmt: skip
+    (row,) = work_table(replace(apart, station_of=("s0", "s0")))._rows
+    assert [str(cell) for cell in row] == ["s0 (2 trucks)", "7.5", "3.00"]

@@ -12,12 +12,14 @@ import pytest
 import shapely
 from tests.departments import random_department
 
-from runcard.city import City, Driving, generate_grid
+from runcard.city import City, Driving, Turnout, generate_grid
 from runcard.city.aprons import with_aprons
 from runcard.errors import InputError
 from runcard.mdp.problem import MINUTES
 from runcard.outputs.geojson import Layers, write_geojson
 from runcard.policy.department import Department, solve_department
+
+TURNOUT = {"engine": Turnout(0.7), "ladder": Turnout(1.1)}
 
 
 def on_earth(city: City) -> City:
@@ -42,8 +44,8 @@ def read(folder: Path) -> dict[str, geopandas.GeoDataFrame]:
 
 @pytest.fixture(scope="module", params=[3, 8])
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """A random department, solved and written."""
-    city = on_earth(random_department(request.param, side=4))
+    """A random department whose engines and ladders take a while to leave, solved and written."""
+    city = replace(on_earth(random_department(request.param, side=4)), turnout_by_kind=TURNOUT)
     department = solve_department(city)
     folder = tmp_path_factory.mktemp("gis") / "out"
     assert [path.name for path in write_geojson(city, folder, department)] == [
@@ -122,7 +124,7 @@ def test_routes_lead_from_the_station_to_the_area_in_the_shortest_time(written: 
         home = homes[row.station_id]
         shortest = networkx.shortest_path_length(graph, home, row.node_id, weight="minutes")
         assert row.drive_minutes == pytest.approx(shortest, abs=1e-12)
-        assert row.mean_minutes == pytest.approx(shortest + written.city.turnout.mean_minutes)
+        assert row.mean_minutes == pytest.approx(shortest + TURNOUT[row.kind].mean_minutes)
         if home == row.node_id:
             assert row.geometry is None
         else:
@@ -143,9 +145,10 @@ def test_routes_lead_from_the_station_to_the_area_in_the_shortest_time(written: 
 def test_a_unit_that_goes_alone_takes_the_minutes_of_the_problem(written: Written) -> None:
     """Where one unit of a kind goes, the mean minutes of its route are those that the policy counts with."""
     routes = {(row.node_id, row.unit): row.mean_minutes for row in written.tables["routes"].itertuples()}
-    for row in written.tables["decisions"].itertuples():
-        if ", " not in row.units and row.units != "outside":
-            assert routes[row.node_id, row.units] == pytest.approx(row.first_minutes, rel=1e-9)
+    alone = [row for row in written.tables["decisions"].itertuples() if (row.node_id, row.units) in routes]
+    assert {row.kind for row in alone} == {"engine", "ladder"}
+    for row in alone:
+        assert routes[row.node_id, row.units] == pytest.approx(row.first_minutes, rel=1e-9)
 
 
 def test_areas_have_the_mean_over_their_incidents(written: Written) -> None:

@@ -14,8 +14,9 @@ from tests.service.conftest import service
 
 from runcard.city import City, Unit
 from runcard.errors import InputError
+from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.book import make_book
-from runcard.outputs.cards.csv_file import write_cards_csv
+from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
 from runcard.outputs.department_file import save_department
 from runcard.outputs.week_file import load_held
 from runcard.policy.department import Department, solve_department
@@ -213,6 +214,25 @@ def test_cards_answer_for_the_kinds_that_they_have(
         with service(tmp_path, path.name, fallback=cards) as client:
             answer = client.post("/v1/decisions", json=asked).json()
         assert (answer["fallback"], answer["answered_by"], answer["units"]["ladder"]) == (True, by, ["outside"])
+
+
+def test_cards_of_periods_answer_by_that_of_the_incident(
+    serve: Any, policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By day the card of the day, at night that of the night, which sends another team."""
+    cards = write_cards_csv(make_book(load_held(policy_folder / "week.policy")), tmp_path / "cards.csv")
+
+    def fail(self: Answerer, asked: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Answerer, "_decide", fail)
+    client, teams = serve("week.policy", time_zone="UTC", fallback=cards), {}
+    for period, hour in (("day", 12), ("night", 2)):
+        answer = client.post("/v1/decisions", json={"area": "n5", "time": f"2026-11-16T{hour:02}:00Z"}).json()
+        assert (answer["policy"]["period"], answer["answered_by"]) == (period, "run-card")
+        teams[period] = tuple(answer["team"])
+        assert teams[period] == decide_by_cards(read_cards(cards), "n5", idle="s0,s1,s2", hour=hour).kinds[0].units
+    assert teams["day"] != teams["night"]
 
 
 def test_a_slow_fallback_or_one_of_another_city_is_refused(serve: Any, policy_folder: Path) -> None:

@@ -65,8 +65,9 @@ def test_many_keys_with_one_twice_are_refused_at_once(client: Any) -> None:
 
 def test_pages_of_other_sites_are_refused(client: Any) -> None:
     """A browser that another site makes ask is refused, and so is a name that only points at this machine."""
-    crossed = client.post("/v1/decisions", json=ASKED, headers={"Origin": "http://evil.example"})
-    assert crossed.status_code == 403
+    for site in ("http://evil.example", "http://localhost.evil", "http://evil.localhost", "http://localhost:9", "null"):
+        crossed = client.post("/v1/decisions", json=ASKED, headers={"Origin": site})
+        assert crossed.status_code == 403, site
     assert client.post("/v1/decisions", json=ASKED, headers={"Origin": "http://localhost"}).status_code == 200
     renamed = client.get("/v1/board", headers={"Host": "evil.example"})
     assert (renamed.status_code, "expected this machine" in renamed.json()["detail"]) == (403, True)
@@ -74,11 +75,14 @@ def test_pages_of_other_sites_are_refused(client: Any) -> None:
     assert client.get("/v1/board", headers={"Host": "[::1]:8000"}).status_code == 200
 
 
-def test_too_many_requests_wait(serve: Any) -> None:
-    """Beyond the rate of a client the answer is 429, with the seconds to wait."""
+def test_too_many_requests_wait(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the rate of a client the answer is 429, with the whole seconds to wait: enough, and not one too many."""
     client = serve(requests_per_second=0.001)
     assert [client.get("/health").status_code for _ in range(3)] == [200, 429, 429]
-    assert int(client.get("/health").headers["retry-after"]) >= 1
+    assert 900 < int(client.get("/health").headers["retry-after"]) <= 1000
+    for wait in (0.001, 0.3, 0.999, 1.5, 59.2):
+        monkeypatch.setattr(Buckets, "take", lambda *_, wait=wait: wait)
+        assert wait <= int(client.get("/health").headers["retry-after"]) < wait + 1.0
 
 
 def test_a_bucket_fills_at_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:

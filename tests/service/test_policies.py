@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 import pytest
 from tests.service.conftest import end
 
+from runcard.city import City
 from runcard.errors import InputError, PolicyFileError
+from runcard.outputs.department_file import save_department
+from runcard.policy.department import solve_department
 from runcard.service.desk import Desk
 from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy, units_of
 
@@ -69,7 +73,7 @@ def test_a_swap_is_kept_over_a_restart(
 def test_a_swap_that_cannot_be_kept_is_said_loudly(
     serve: Any, policy_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A file that is gone, or another first file: the first file answers; a file of nonsense is refused."""
+    """A file that is gone, or another first file, by name or version: it answers; a file of nonsense is refused."""
     for name in ("optimal", "cards"):
         shutil.copy(policy_folder / f"{name}.policy", tmp_path / f"{name}.policy")
     first, options = str(tmp_path / "optimal.policy"), {"board": tmp_path / "board.json"}
@@ -83,6 +87,13 @@ def test_a_swap_that_cannot_be_kept_is_said_loudly(
     assert "optimal.policy ANSWERS AGAIN, not cards.policy" in caplog.text
     client = serve(str(tmp_path / "other.policy"), **options)
     assert client.get("/ready").json()["policy"]["name"] == "other"
+    end(client)
+    assert "the service is started with another file by now" in caplog.text
+    caplog.clear()
+    (tmp_path / "other.policy").rename(tmp_path / "cards.policy")
+    shutil.copy(tmp_path / "cards.policy", first)  # the same name, and another policy
+    client = serve(first, **options)
+    assert client.get("/ready").json()["policy"]["name"] == "optimal"
     end(client)
     assert "the service is started with another file by now" in caplog.text
     (tmp_path / "board.policy.json").write_text("{}")
@@ -158,6 +169,23 @@ def test_a_policy_of_another_city_is_refused(policy_folder: Path) -> None:
     for name in ("other.policy", "plain.policy"):
         with pytest.raises(PolicyFileError, match="expected the city that is served"):
             store.check(load_policy(policy_folder / name))
+
+
+@pytest.mark.parametrize("what", ["units", "stations", "demand points"])
+def test_each_part_of_the_city_is_compared(
+    policy_folder: Path, department_city: City, tmp_path: Path, what: str
+) -> None:
+    """A city that differs in one thing alone is refused for it: a unit's name, a station's node, a demand point."""
+    store, city = PolicyStore(load_policy(policy_folder / "optimal.policy")), department_city
+    if what == "units":
+        city = replace(city, units=(replace(city.units[0], unit_id="E99"), *city.units[1:]))
+    elif what == "stations":
+        city = replace(city, stations=(replace(city.stations[0], node_id="n15"), *city.stations[1:]))
+    else:
+        city = replace(city, demand=city.demand[1:])
+    path = save_department(solve_department(city, "closest-first"), tmp_path / "near.policy")
+    with pytest.raises(PolicyFileError, match=f"got other {what}"):
+        store.check(load_policy(path, name="near"))
 
 
 def test_trucks_without_a_roster_have_names(policy_folder: Path) -> None:

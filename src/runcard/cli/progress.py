@@ -10,7 +10,7 @@ All of it goes to standard error. If that is no terminal, a plain line is printe
 import sys
 import time
 from collections.abc import Sequence
-from math import log
+from math import isfinite, log
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -88,7 +88,8 @@ class Report(Steps):
 
     def simulated(self, progress: "SimulationProgress") -> None:
         """Show how far a simulation is."""
-        self.part(min(1.0, progress.part), f"late ± {100.0 * progress.precision:.2f} % of it")
+        known = f"late ± {100.0 * progress.precision:.2f} % of it" if isfinite(progress.precision) else ""
+        self.part(min(1.0, progress.part), known)
 
     def bounded(self, progress: "BoundProgress") -> None:
         """Show how far a lower bound on what any policy can reach is."""

@@ -90,6 +90,12 @@ def test_what_is_said(file: CardFile) -> None:
     assert answer.kinds[1].words == "ladder: line 2 of the card, made for T01 busy."
 
 
+def test_an_area_with_one_class_has_the_class_1(file: CardFile) -> None:
+    """It has no number on its cards, and who names it gets the same answer."""
+    question = {"incident_type": "fire", "busy": "none"}
+    assert decide_by_cards(file, "old-d2", **question, incident_class=1) == decide_by_cards(file, "old-d2", **question)
+
+
 @pytest.mark.parametrize(
     ("area", "options", "words"),
     [

@@ -1,5 +1,7 @@
 """Who goes with every unit idle, and what looks absurd."""
 
+from dataclasses import replace
+
 import pytest
 
 from runcard.city import City
@@ -38,8 +40,15 @@ def test_a_unit_from_across_town_is_found(report: Report, town: City) -> None:
     assert far.station == ranked[-1]
     assert far.minutes == pytest.approx(minutes[ranked[-1], point])
     assert far.closest_minutes == pytest.approx(minutes[ranked[0], point])
-    same = Answer(point=point, team=(ranked[0],), closest=(ranked[0],), gain=0.0, missed=0.0, closest_missed=0.0)
+    same = replace(made_up, team=made_up.closest)
     assert far_units(report.solved, "engine", (same,)) == []
+    # The second closest is no farther than twice as long or two minutes more: only a standard between the two tells.
+    near, (least, drive) = replace(made_up, team=(ranked[1],)), sorted(minutes[:, point])[:2]
+    assert least < drive <= max(2.0 * least, least + 2.0)
+    for target, is_found in ((least - 0.1, False), (least, True), ((least + drive) / 2.0, True), (drive, False)):
+        standards = tuple(replace(one, target_minutes=target) for one in town.standards)
+        solved = replace(report.solved, city=replace(town, standards=standards))
+        assert [one.station for one in far_units(solved, "engine", (near,))] == [ranked[1]] * is_found
 
 
 def test_nothing_is_absurd_in_the_town(report: Report) -> None:

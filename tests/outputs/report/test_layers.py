@@ -10,7 +10,7 @@ from runcard.city import City
 from runcard.mdp.problem import MINUTES
 from runcard.outputs.page import ground_of
 from runcard.outputs.report.findings import Report, find
-from runcard.outputs.report.layers import Layer, layers_of
+from runcard.outputs.report.layers import KindMap, Layer, layers_of
 from runcard.outputs.report.solved import Effort
 
 
@@ -59,6 +59,22 @@ def test_chances_by_area_add_up_to_the_table(report: Report, town: City) -> None
                     assert one.missed is not None
                     assert missed == pytest.approx(one.missed.mean, rel=1e-6)
             assert missed > 0.0
+
+
+def test_what_an_area_has_is_the_mean_over_its_incidents(report: Report, town: City) -> None:
+    """Of several types each counts with its rate, and one of which nothing is known does not count."""
+    seen, points = town.of_kind("engine"), dict[str, list[int]]()
+    for number, point in enumerate(seen.demand):
+        points.setdefault(point.node_id, []).append(number)
+    rates = np.array([one.incidents_per_day for one in seen.demand])
+    values = np.random.default_rng(1).random(len(rates))
+    own = KindMap(report, "engine", seen, points, report.answers["engine"])
+    assert all(len(here) >= 2 and np.ptp(rates[here]) > 0.0 for here in points.values())
+    for node, here in points.items():
+        assert own.mean(values, node) == pytest.approx(np.average(values[here], weights=rates[here]), rel=1e-12)
+        known = np.where(np.arange(len(values)) == here[0], np.nan, values)
+        assert own.mean(known, node) == pytest.approx(np.average(values[here[1:]], weights=rates[here[1:]]), rel=1e-12)
+        assert np.isnan(own.mean(np.full(len(values), np.nan), node))
 
 
 def test_outlined_areas_are_those_where_another_team_goes(report: Report, layers: dict[str, Layer], town: City) -> None:

@@ -37,6 +37,13 @@ def test_a_row_has_what_was_predicted_and_what_was_seen() -> None:
     assert (third["sent"], third["sent_at"], third["followed"], third["met"]) == (None, None, None, None)
 
 
+def test_an_outcome_without_a_time_was_sent_at_that_of_the_decision() -> None:
+    """As the reference says; arrivals are counted from there."""
+    outcome = {key: value for key, value in outcome_of(0, 7.0).items() if key != "sent"}
+    (row,) = rows_of(made_up(0, outcomes=[outcome]))
+    assert (row["sent_at"], row["first_minutes"]) == (row["time"], 7.0)
+
+
 def test_no_cell_of_the_csv_is_a_formula_and_all_of_it_comes_back() -> None:
     """Whatever a dispatcher writes as a reason, a spreadsheet shows it and does not run it."""
     text = b"".join(csv_of(LOG)).decode("utf-8-sig")

@@ -110,6 +110,32 @@ def test_a_write_ahead_log_that_was_removed_is_noticed(tmp_path: Path) -> None:
     log.close()
 
 
+def test_after_an_error_the_write_ahead_log_is_emptied_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was acknowledged is in the file itself before more is written: none stands behind a failed commit."""
+    path, written, found = tmp_path / "audit.db", SqliteLog._written, list[int]()
+    log = open_audit(str(path))
+    record(log, 1)
+
+    def failing(*_: Any) -> Any:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    def noted(self: SqliteLog, *more: Any) -> Any:
+        found.append(Path(f"{path}-wal").stat().st_size)
+        return written(self, *more)
+
+    with closing(sqlite3.connect(path)) as other:  # the last connection to close would empty it too
+        other.execute("SELECT count(*) FROM runcard_decision").fetchone()
+        monkeypatch.setattr(SqliteLog, "_written", failing)
+        with pytest.raises(AuditError, match="disk I/O error"):
+            record(log, 2)
+        assert Path(f"{path}-wal").stat().st_size > 0
+        monkeypatch.setattr(SqliteLog, "_written", noted)
+        record(log, 3)
+    assert found == [0]
+    assert [one["decision_id"] for one in log.decisions()] == ["d1", "d3"]
+    log.close()
+
+
 def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     """Where the file may not grow, records are refused; where it may again, they are taken, by the same log."""
     path = tmp_path / "audit.db"

@@ -61,19 +61,22 @@ def test_an_answer_waits_until_the_record_is_durable() -> None:
 
 def test_a_writer_that_is_behind_or_broken_refuses(recwarn: pytest.WarningsRecorder) -> None:
     """Too many that wait, a write that takes too long, and any error are AuditErrors, and the writer goes on."""
-    go, fail = threading.Event(), threading.Event()
+    go, fail, written = threading.Event(), threading.Event(), list[str]()
 
     def write(rows: Sequence[Row]) -> list[None]:
         go.wait(60.0)
+        written.extend(row.decision_id for row in rows if isinstance(row, DecisionRow))
         if fail.is_set():
             fail.clear()
             raise ZeroDivisionError("a fault of ours")
         return [None] * len(rows)
 
     async def many() -> list[BaseException | None]:
-        return await asyncio.gather(*(writer.put(ROW) for _ in range(8)), return_exceptions=True)
+        return await asyncio.gather(
+            *(writer.put(ROW._replace(decision_id=f"late {number}")) for number in range(8)), return_exceptions=True
+        )
 
-    writer = GroupWriter(write, most_waiting=5, timeout_seconds=0.1)
+    writer = GroupWriter(write, most_in_batch=2, most_waiting=5, timeout_seconds=0.1)
     said = [str(one) for one in asyncio.run(many())]
     assert sum("did not write within 0.1 seconds" in one for one in said) >= 5
     assert any("is behind: 5 records wait" in one for one in said)
@@ -82,6 +85,9 @@ def test_a_writer_that_is_behind_or_broken_refuses(recwarn: pytest.WarningsRecor
     while writer._waiting:  # nobody waits for these any more, and the writer passes over them
         time.sleep(0.001)
     asyncio.run(writer.put(ROW))
+    # Who has given up was answered with an error: a record would be of a recommendation that nobody ever saw.
+    assert written[-1] == "d"
+    assert len(written) <= 2 + 1, "only what was being written when it was given up"
     fail.set()
     with pytest.raises(AuditError, match="ZeroDivisionError: a fault of ours"):
         asyncio.run(writer.put(ROW))
