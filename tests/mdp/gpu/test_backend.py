@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.seeds import each_seed
 
 import runcard
 from runcard.errors import InputError, MissingExtraError, SizeError
@@ -94,7 +95,7 @@ def test_a_city_is_solved_as_on_the_processor(load: float, on_host: Host) -> Non
         assert abs(costs[0] - costs[1]) < 1e-9
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(40)
 def test_random_problems_are_solved(seed: int, on_host: Host) -> None:
     """Stations of several trucks, incidents of 1 to 4, loads from 0.001 to 5: the optimum of a dense solver."""
     problem = random_problem(seed)
