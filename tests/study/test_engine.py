@@ -67,8 +67,9 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
 
     def study_once() -> dict[str, int]:
         run_study(
-            [EXPERIMENT], tmp_path / "study", num_graphs=NUM_GRAPHS, jobs=1, seed=7, backend="loky", address=None, watch=watch
-        )
+            [EXPERIMENT], tmp_path / "study", num_graphs=NUM_GRAPHS, jobs=1, seed=7, backend="loky", address=None,
+            watch=watch,
+        )  # fmt: skip
         return {part.name: part.stat().st_mtime_ns for part in (tmp_path / "study" / "parts").iterdir()}
 
     assert study_once() == study_once()

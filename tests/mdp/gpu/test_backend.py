@@ -76,7 +76,7 @@ def test_a_lane_takes_many_points() -> None:
 @pytest.mark.parametrize("load", [0.02, 0.1, 0.4, 2.0, 50.0])
 def test_a_city_is_solved_as_on_the_processor(load: float, on_host: Host) -> None:
     """The bounds overlap, the decisions are equal but for ties, and few passes are enough."""
-    problem = city(9, 8, load)
+    problem = city(7, 8, load)
     for tolerance in (1e-6, 1e-9):
         found = solve_optimal(problem, tolerance=tolerance, device="gpu")
         expected = solve_optimal(problem, tolerance=tolerance, device="cpu")
