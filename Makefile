@@ -10,8 +10,11 @@ SOURCES := $(shell find src benchmarks -name '*.py')
 WORKERS ?= 2
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
+# Tests are compiled once, not again by each worker, also where the environment says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser database lint types bench wheel lock clean
+.PHONY: help setup demo check test browser database lint types bench wheel lock clean
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -20,6 +23,9 @@ setup: $(READY) ## Create .venv with everything in it
 
 demo: $(FRESH) ## Solve the built-in city: a table, maps and a report to open in a browser
 	@$(BIN)/runcard demo
+
+check: lint types $(FRESH) ## Lint, types and the quick tests: a minute or so, for the desk
+	$(BIN)/pytest -n $(WORKERS) --desk
 
 test: lint types browser database $(FRESH) ## Lint, types and the whole test suite
 	$(BIN)/pytest -n $(WORKERS)

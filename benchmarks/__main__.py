@@ -19,6 +19,7 @@ from benchmarks.calibrate import calibrate_cases
 from benchmarks.cards import cards_cases
 from benchmarks.cases import Row, all_cases
 from benchmarks.department import department_cases
+from benchmarks.desk import desk_cases
 from benchmarks.explorer import explorer_cases
 from benchmarks.gaps import gap_cases
 from benchmarks.heuristics import near_cases, online_cases
@@ -30,6 +31,7 @@ from benchmarks.simulation import simulation_cases
 from benchmarks.study import study_cases
 
 PARTS: Final = {
+    "desk": desk_cases,
     "response": response_cases,
     "exact": all_cases,
     "online": online_cases,
@@ -79,7 +81,8 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="only P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits "
+        help="only what a person at the desk waits for, "
+        "P(late), the exact solver, how quick or near heuristics are, simulation, a department, fits "
         "to logs, run cards, the report, where one more engine should stand, the study, the service under load, the "
         "explorer in a browser, the bound on every policy, how far from the optimum policies are at 16 and 20 trucks",
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.calibrate import rows
 from runcard.calibrate.clock import Clock, TimeError
@@ -144,7 +145,7 @@ def fault(moments: list[float]) -> str:
     return next((reason for seconds, most, reason in limits if seconds > most), "")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(60)
 def test_columns_are_taken_as_rows_one_by_one(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dirty logs give the same incidents, responses, names and rejected rows, wherever one chunk ends."""
     rng = random.Random(seed)

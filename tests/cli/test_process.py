@@ -41,16 +41,6 @@ def errors_of(err: str) -> str:
     return re.sub(r"^runcard: .*, \d+ s\n", "", err, flags=re.MULTILINE)
 
 
-def test_help_is_quick() -> None:
-    """`runcard --help` takes less than half a second, in the better of three tries."""
-    seconds = []
-    for _ in range(3):
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-c", RUN, "--help"], check=True, capture_output=True)
-        seconds.append(time.perf_counter() - began)
-    assert min(seconds) < 0.5
-
-
 def test_a_whole_session(tmp_path: Path) -> None:
     """Generate, solve and decide work one after the other as separate processes, and print nothing odd."""
     commands = [

@@ -6,6 +6,7 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.city import generate_grid
 from runcard.mdp.bounds import Residuals
@@ -38,7 +39,7 @@ def extreme_problem(seed: int) -> DispatchProblem:
     return replace(problem, cost=np.where(finite, cost, np.inf), measures={})
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(40)
 def test_bounds_hold_to_the_last_digit(seed: int) -> None:
     """The optimum and closest-first in forty digits lie in the proven intervals, without any slack."""
     problem = extreme_problem(seed)
@@ -50,7 +51,7 @@ def test_bounds_hold_to_the_last_digit(seed: int) -> None:
     assert solution.lower <= evaluate_rule(problem, ValueRule(solution.value)).upper
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each_seed(10)
 def test_bounds_at_any_values_hold_to_the_last_digit(seed: int) -> None:
     """Values that nothing was done to give bounds as well, in coarse and in fine numbers, also on closest-first."""
     problem = extreme_problem(seed)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.city import generate_grid
 from runcard.errors import InputError
@@ -69,7 +70,7 @@ def test_bounds_of_32_bits_hold(seed: int, max_improvements: int, monkeypatch: p
     assert bounds.upper / total - bounds.lower / total <= 3.0 * unit + 1e-11 * optimum
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each_seed(10)
 def test_values_and_probabilities_agree(seed: int) -> None:
     """The late rate from the values is the average of the costs under the probabilities, two computations apart."""
     problem = random_problem(seed)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.mdp.chain import chain_of
 from runcard.mdp.cpu import cpu_backend
@@ -14,7 +15,7 @@ from .problems import make_problem, random_problem, random_values
 from .reference import Dense, value_error
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_values_of_the_cost_and_of_any_measure(seed: int) -> None:
     """Whatever is counted, g lies in the bounds and h is that of dense algebra with the same numbers as costs."""
     problem = random_problem(seed)

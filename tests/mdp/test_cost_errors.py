@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.city import Objective
 from runcard.errors import InputError
@@ -27,7 +28,7 @@ def moved(problem: DispatchProblem, error: float, seed: int) -> DispatchProblem:
 
 
 @pytest.mark.parametrize("error", [1e-9, 1e-4, 0.1])
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_the_true_values_lie_in_the_intervals(seed: int, error: float) -> None:
     """With costs that are off by at most the stated error, the true optimum and policies are where it is proven."""
     truth = random_problem(seed)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.errors import InputError
 from runcard.mdp import cpu, layout
@@ -20,7 +21,7 @@ from .problems import make_problem, random_problem, random_values
 from .reference import Dense
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_every_rule_sends_a_team_to_every_incident(seed: int) -> None:
     """The rates of a row add up to Σλ, and its teams are idle in its state and of the size some point wants."""
     problem = random_problem(seed)

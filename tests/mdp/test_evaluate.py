@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.errors import InputError
 from runcard.mdp import layout
@@ -13,8 +14,6 @@ from runcard.mdp.rows import OrderRule, TableRule, ValueRule
 
 from .problems import make_problem, random_problem, random_values
 from .reference import Dense, Exact, erlang_loss, level_distribution, value_error
-
-SEEDS = range(40)
 
 
 def assert_same(found: Evaluation, exact: Exact) -> None:
@@ -31,7 +30,7 @@ def assert_same(found: Evaluation, exact: Exact) -> None:
     assert found.outside_share == pytest.approx(exact.outside_share, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed(40)
 def test_an_order_is_evaluated_exactly(seed: int) -> None:
     """Whatever the trucks, needs and loads, a fixed order of stations is worth what linear algebra says."""
     problem = random_problem(seed)
@@ -42,7 +41,7 @@ def test_an_order_is_evaluated_exactly(seed: int) -> None:
     assert value_error(found.value, exact, problem) <= 1e-8
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed(40)
 def test_a_table_of_any_teams_is_evaluated_exactly(seed: int) -> None:
     """A policy without sense, a random team for each state and demand point, is worth what linear algebra says."""
     problem = random_problem(seed)
@@ -55,7 +54,7 @@ def test_a_table_of_any_teams_is_evaluated_exactly(seed: int) -> None:
 
 
 @pytest.mark.parametrize("size", [0.1, 1.0, 100.0])
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed(40)
 def test_the_greedy_policy_of_any_values_is_evaluated_exactly(seed: int, size: float) -> None:
     """The policy that is greedy for random values, small or far larger than the costs, is worth what algebra says."""
     problem = random_problem(seed)
@@ -192,7 +191,7 @@ def test_probabilities_that_did_not_settle_are_reported() -> None:
     assert not found.converged
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each_seed(10)
 def test_every_policy_leaves_the_same_number_idle(seed: int) -> None:
     """The number of idle trucks has one distribution, whatever the policy: it comes from counting trucks alone."""
     problem = random_problem(seed)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.departments import random_department
+from tests.seeds import each_seed
 
 from runcard.city import City, DemandPoint, Standard, Unit
 from runcard.errors import InputError
@@ -153,7 +154,7 @@ class Joint:
         return float(chance @ costs) / self.city.incidents_per_day, missed
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(30)
 def test_all_kinds_together_are_no_better_than_each_by_itself(seed: int) -> None:
     """Joint brute force over states and choices of both kinds reaches exactly the sum of the optima of each kind."""
     city = random_department(seed, shared_delay=(1.0, 0.0, 0.5)[seed % 3])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.cpu import cpu_backend
@@ -10,7 +11,7 @@ from .problems import make_problem, random_problem, random_values
 from .reference import Dense, erlang_loss, level_distribution
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(20)
 def test_the_distribution_solves_its_balance_equations(seed: int) -> None:
     """The recursion agrees with the linear equations of the number of idle trucks, for mixed needs."""
     problem = random_problem(seed)
@@ -44,7 +45,7 @@ def test_loads_beyond_what_a_float_spans(load: float) -> None:
 
 @pytest.mark.parametrize("key_bits", [32, 64])
 @pytest.mark.parametrize("size", [0.0, 0.1, 10.0])
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_any_values_give_bounds_on_the_optimum(seed: int, size: float, key_bits: int) -> None:
     """Whatever h is, the residuals of its greedy policy, weighed by level, bracket the optimum (and that policy)."""
     problem = random_problem(seed)

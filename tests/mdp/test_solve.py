@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.mdp import cpu, layout
 from runcard.mdp.evaluate import evaluate_rule
@@ -23,14 +24,14 @@ def assert_optimal(found: Solution, problem: DispatchProblem, exact: Exact) -> N
     assert attained.late_fraction == pytest.approx(exact.late_fraction, rel=2 * found.tolerance, abs=rounding)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(60)
 def test_the_optimum_is_that_of_dense_policy_iteration(seed: int) -> None:
     """Whatever the trucks, needs and loads, the optimum is that of Howard's policy iteration on dense matrices."""
     problem = random_problem(seed)
     assert_optimal(solve_optimal(problem, threads=1), problem, Dense(problem).optimum()[1])
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(30)
 def test_the_values_are_those_of_the_optimum(seed: int) -> None:
     """The values solve the Bellman equation in every state, so that prices of teams of every size can be read off."""
     problem = random_problem(seed)
@@ -109,7 +110,7 @@ def test_every_number_of_demand_points(num_points: int) -> None:
         assert_optimal(solve_optimal(problem), problem, Dense(problem).optimum()[1])
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each_seed(10)
 def test_keys_of_32_bits_lead_to_the_same_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large problems begin with keys of 32 bits: on small ones they end in the same certified optimum."""
     monkeypatch.setattr(cpu, "SMALL", 0)
@@ -173,7 +174,7 @@ def test_progress_shows_the_bounds_closing() -> None:
     assert {step.tolerance for step in steps} == {found.tolerance}
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each_seed(10)
 def test_no_order_beats_the_optimum(seed: int) -> None:
     """A fixed order of stations for each demand point is never better than the optimum."""
     problem = random_problem(seed)

@@ -1,7 +1,6 @@
 """The drawing of a map, looked at through its artists."""
 
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -170,17 +169,14 @@ class NoPrices:
 
 
 @pytest.mark.parametrize(("num_stations", "side"), [(47, 45), (200, 20)])
-def test_many_stations_and_points_are_drawn_in_seconds(num_stations: int, side: int, tmp_path: Path) -> None:
-    """47 stations with 2,025 points, and 200: all are labelled and have a bar, in less than ten seconds."""
+def test_many_stations_and_points_are_drawn(num_stations: int, side: int) -> None:
+    """47 stations with 2,025 points, and 200: all are labelled and have a bar."""
     grid = generate_grid(side=side, num_stations=num_stations, load=0.1, seed=1, sparseness=1.0)
     city = replace(grid, trucks_per_incident=1)
     problem = dispatch_problem(city, minutes=False)
     policy = OrderPolicy(
         name="closest-first", problem=problem, order=problem.order, values=NoPrices(), certificate=None
     )
-    began = time.process_time()
-    draw_map(city, [policy], tmp_path / "map.png")
-    assert time.process_time() - began < 10.0
     figure = map_figure(city, [policy])
     labels = [text.get_text() for text in maps_of(figure)[0].texts]
     assert {station.station_id for station in city.stations} <= set(labels)

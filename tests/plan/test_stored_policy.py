@@ -7,7 +7,6 @@ from dataclasses import replace
 from mmap import mmap
 from pathlib import Path
 from threading import Event, Thread
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from runcard.city import Objective, generate_grid
 from runcard.errors import InputError, PolicyFileError, RuncardError
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.plan.file import FORMAT, _digest
@@ -271,21 +269,6 @@ def test_a_large_file_is_mapped(saved: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(base, mmap)
     with pytest.raises(ValueError, match="read-only"):
         policy.value[0] = 1.0
-
-
-def test_decisions_of_a_mapped_file_are_quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under a millisecond each, the first ones of a file that nobody has read included: a decision reads few values."""
-    problem = dispatch_problem(generate_grid(side=6, num_stations=18, load=0.1, seed=1))
-    value = np.random.default_rng(1).random(problem.num_states + VALUE_PADDING)
-    path = save_policy(ValuePolicy(name="optimal", problem=problem, value=value, certificate=None), tmp_path / "p")
-    monkeypatch.setattr("runcard.plan.tensor_file.MOST_COPIED", 1000)
-    mapped, rng, seconds = load_policy(path), np.random.default_rng(2), []
-    for _ in range(200):
-        idle, point = rng.integers(0, 2, problem.num_stations), int(rng.integers(problem.num_points))
-        began = perf_counter()
-        mapped.decide(idle, point)
-        seconds.append(perf_counter() - began)
-    assert float(np.median(seconds)) < 1e-3
 
 
 def test_a_file_may_be_replaced_while_it_is_loaded(problem: DispatchProblem, tmp_path: Path) -> None:

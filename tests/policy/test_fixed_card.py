@@ -5,6 +5,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 import runcard.policy.fixed_card
 from runcard.city import generate_grid
@@ -56,7 +57,7 @@ def test_golden_cities(golden: GoldenCity) -> None:
     assert card.certificate.lower <= answers["closest-first"] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(25)
 def test_never_worse_than_closest_first(seed: int) -> None:
     """On random problems of any k and any number of trucks the card is no worse than the order it started from."""
     check_card(solve_fixed_card(random_problem(seed)))

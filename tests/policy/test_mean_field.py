@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.seeds import each_seed
 
 from runcard.city import generate_grid
 from runcard.errors import SizeError
@@ -72,7 +73,7 @@ def test_online_is_the_table_in_golden_cities(problem: DispatchProblem) -> None:
     check_decisions(solve_mean_field(problem))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(20)
 def test_online_is_the_table(seed: int) -> None:
     """The same with random costs, several trucks per station, needs of 1 to 4 and loads of 0.001 to 5."""
     check_decisions(solve_mean_field(random_problem(seed)))

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.options import first_in_order, idle_teams, make_decision, team_ids
@@ -18,7 +19,7 @@ def large_problem(needed: int) -> DispatchProblem:
     return make_problem([3, 1, 2, 1, 3] * 7, [needed, 1, needed], seed=4)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(25)
 def test_the_teams_that_could_go(seed: int) -> None:
     """In every state and at every point they are the teams of min(k, idle) trucks that take no more than is idle."""
     problem = random_problem(seed)
@@ -28,7 +29,7 @@ def test_the_teams_that_could_go(seed: int) -> None:
         assert found.tolist() == dense.choices[place][j]
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(25)
 def test_the_first_in_an_order(seed: int) -> None:
     """In every state and at every point it is the team of the first idle trucks along the order, counted one by one."""
     problem = random_problem(seed)
@@ -39,7 +40,7 @@ def test_the_first_in_an_order(seed: int) -> None:
         assert first_in_order(problem, order, np.array(dense.states[place]), j) == table[place, j]
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(25)
 def test_a_team_is_found_by_its_stations(seed: int) -> None:
     """Every team has its own number, whatever the order its stations are named in."""
     problem = random_problem(seed)

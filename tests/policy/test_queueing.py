@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.policy_files import save_policy
+from tests.seeds import each_seed
 
 from runcard.city.grid import generate_grid
 from runcard.errors import InputError, PolicyFileError, SizeError
@@ -109,7 +110,7 @@ def test_pruning_changes_nothing_in_golden_cities(problem: DispatchProblem) -> N
             assert policy.decide(idle, point) == decide_without_pruning(policy, idle, point)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(20)
 def test_pruning_changes_nothing(seed: int) -> None:
     """The same with random costs, where a later team is as likely to be better."""
     problem = random_problem(seed)

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.departments import grid_department, random_department
 from tests.mdp.problems import make_problem
+from tests.seeds import each_seed
 
 from runcard import dispatch_problem, evaluate, generate_grid, solve_problem
 from runcard.errors import InputError, PolicyFileError
@@ -25,7 +26,7 @@ def random_lines(rng: np.random.Generator, trucks: list[int]) -> list[tuple[int,
     return [tuple(sorted(rng.permutation(homes)[:size].tolist())) for _ in range(int(rng.integers(1, 7)))]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(60)
 def test_the_lightest_block_is_that_of_an_exhaustive_search(seed: int) -> None:
     """Of all numbers of busy trucks that leave no line to send, those found have the smallest weight."""
     rng = np.random.default_rng(seed)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -93,35 +94,47 @@ def roads_of(city: City, team: tuple[int, ...], point: int) -> list[list[str]]:
     return found
 
 
+@lru_cache(maxsize=128)
+def drawn(law: Driving | None, mean: float, num: int, *place: int) -> NDArray[np.float64]:
+    """Times of a law, or numbers from 0 to 1, that belong to a place: those of one place are the same in every team."""
+    rng = np.random.default_rng(place)
+    return rng.random(num) if law is None else draw(law, mean, rng, num)
+
+
 def simulate(city: City, team: tuple[int, ...], point: int, num: int, seed: int = 7) -> NDArray[np.float64]:
-    """The arrivals of a team and of trucks from outside, first to last [arrival, draw], drawn link by link."""
-    rng = np.random.default_rng([seed, point, *team])
+    """The arrivals of a team and of trucks from outside, first to last [arrival, draw], drawn link by link.
+
+    Within a team all draws are independent; teams share them, so that they are drawn once.
+    """
     mean, turnout, driving = {link.link_id: link.mean_minutes for link in city.links}, city.turnout, city.driving
-    law, ready = Driving(turnout.model, cv=turnout.cv), {}
-    times = [draw(law, turnout.mean_minutes, rng, num) for _ in team]
+    number = {link.link_id: n for n, link in enumerate(city.links)}
+    law, ready, q = Driving(turnout.model, cv=turnout.cv), {}, city.shared_delay
+    times = [drawn(law, turnout.mean_minutes, num, seed, 0, place) for place in range(len(team))]
     if turnout.shared:
         times = [ready.setdefault(station, time) for station, time in zip(team, times, strict=True)]
     roads = roads_of(city, team, point)
     for link in dict.fromkeys(link for road in roads for link in road):
-        on_it = [place for place in range(len(team)) if link in roads[place]]
-        own = [draw(driving, mean[link], rng, num) for _ in on_it]
-        together = rng.random(num) < city.shared_delay
+        on_it, key = [place for place in range(len(team)) if link in roads[place]], (seed, 1, number[link])
+        own = [drawn(driving, mean[link], num, *key, place) for place in range(1 if q == 1.0 else len(on_it))]
+        own *= len(on_it) if q == 1.0 else 1
+        together = drawn(None, 0.0, num, *key, 99) < q
         if driving.coupled_branch is not None and len(on_it) > 1:
             kinds = branches(driving.cv or 0.0)
             (chance, one), (_, other) = kinds if driving.coupled_branch == "short" else kinds[::-1]
-            together = rng.random(num) < chance
-            unit = [np.where(together, one, other) * rng.exponential(size=num) for _ in on_it]
+            together = drawn(None, 0.0, num, *key, 98) < chance
+            times_of_one = [drawn(Driving(), 1.0, num, *key, 50 + place) for place in range(len(on_it))]
+            unit = [np.where(together, one, other) * time for time in times_of_one]
             own = [mean[link] * (driving.fixed_part + (1.0 - driving.fixed_part) * time) for time in unit]
-        if driving.scale_minutes is not None and 0.0 < city.shared_delay < 1.0:
-            ours = draw(driving, city.shared_delay * mean[link], rng, num)
-            own = [ours + draw(driving, (1.0 - city.shared_delay) * mean[link], rng, num) for _ in on_it]
-            together[:] = False
+        if driving.scale_minutes is not None and 0.0 < q < 1.0:
+            ours, apart = drawn(driving, q * mean[link], num, *key, 97), (1.0 - q) * mean[link]
+            own = [ours + drawn(driving, apart, num, *key, 50 + place) for place in range(len(on_it))]
+            together = np.zeros(num, bool)
         for place, time in zip(on_it, own, strict=True):
-            times[place] = times[place] + np.where(together, own[0], time)
-    for _ in range((city.demand[point].trucks or city.trucks_per_incident) - len(team)):
+            times[place] = times[place] + (time if time is own[0] else np.where(together, own[0], time))
+    for place in range((city.demand[point].trucks or city.trucks_per_incident) - len(team)):
         links, minutes = city.outside.links or 0, city.outside.link_minutes or 0.0
-        outside = sum(draw(driving, minutes, rng, num) for _ in range(links))
-        times.append(outside + draw(law, turnout.mean_minutes, rng, num))
+        outside = sum(drawn(driving, minutes, num, seed, 2, place, link) for link in range(links))
+        times.append(outside + drawn(law, turnout.mean_minutes, num, seed, 3, place))
     return np.sort(times, axis=0)
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import gammainc, gammaincc, gammaincinv
 from scipy.stats import gamma
 from tests.response.conftest import CityMaker, grid_edges
 from tests.response.oracles import check_by_simulation, delta, fork, line, ring
@@ -83,15 +84,18 @@ def arrivals_of_two(
 ) -> list[float]:
     """P(late) of the first and of the second of two trucks whose routes share a part, over the time met together."""
     theta, fixed, loose = driving.scale_minutes or 0.0, driving.fixed_part, 1.0 - driving.fixed_part
-    common = gamma(loose * q * shared / theta, scale=theta)
-    own = [gamma(loose * (mean - q * shared) / theta, scale=theta) for mean in (first, second)]
-    left = [target - fixed * mean for mean in (first, second)]
+    common, own = loose * q * shared / theta, [loose * (mean - q * shared) / theta for mean in (first, second)]
+    ends = [target - fixed * mean for mean in (first, second)]
+
+    def left(u: float) -> list[float]:
+        """What each has left, given the quantile of the time met together, in units of the scale."""
+        return [max(end / theta - float(gammaincinv(common, u)), 0.0) for end in ends]
 
     def neither(u: float) -> float:
-        return float(np.prod([law.sf(end - common.ppf(u)) for law, end in zip(own, left, strict=True)]))
+        return float(np.prod([gammaincc(shape, time) for shape, time in zip(own, left(u), strict=True)]))
 
     def both(u: float) -> float:
-        return float(np.prod([law.cdf(end - common.ppf(u)) for law, end in zip(own, left, strict=True)]))
+        return float(np.prod([gammainc(shape, time) for shape, time in zip(own, left(u), strict=True)]))
 
     return [
         quad(neither, 0.0, 1.0, epsabs=1e-10, limit=400)[0],

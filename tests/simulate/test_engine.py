@@ -414,11 +414,13 @@ def test_a_policy_without_a_table_is_asked(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.array_equal(one["first"][same], other["first"][same])
 
 
+@pytest.mark.slow
 def test_decisions_in_kernels_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy that looks ahead in kernels gives the records of the same policy asked one by one, in any scenario.
 
     On two threads it gives the batches of one, and closest-first beside it what it gives alone.
     """
+    monkeypatch.setattr(engine, "NUM_BATCHES", 4)
     city = runcard.generate_grid(side=6, num_stations=26, load=0.3, gamma=0.2, seed=3, shared_delay=0.0)
     needs = tuple(replace(point, trucks=1 + n % 3) for n, point in enumerate(city.demand))
     city = replace(city, demand=needs)
@@ -440,15 +442,17 @@ def test_decisions_in_kernels_change_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert_same_batches(one.policies[0], alone.policies[0])
 
 
+@pytest.mark.slow
 def test_decisions_in_kernels_switch_with_the_hour(monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy that looks ahead and knows the hour gives the records of the same policy asked one by one."""
+    monkeypatch.setattr(engine, "NUM_BATCHES", 4)
     city = with_days(runcard.generate_grid(side=6, num_stations=26, load=0.3, gamma=0.2, seed=3), day=1.55, night=0.1)
     policy = solve(city, "one-step-mean-field", threads=1).fleet("truck")
     assert isinstance(engine.fleet_rule(policy, 1000.0), HourlyAhead)
-    (compiled,) = records_of(city, [policy], incidents=1500).values()
+    (compiled,) = records_of(city, [policy], incidents=240).values()
     with monkeypatch.context() as patched:
         patched.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
-        (asked,) = records_of(city, [policy], incidents=1500).values()
+        (asked,) = records_of(city, [policy], incidents=240).values()
     for given in (asked, compiled):
         given["stations"].sort(axis=1)
     assert np.array_equal(asked, compiled)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.mdp.problems import make_problem, random_problem
+from tests.seeds import each_seed
 
 import runcard
 from runcard.city import Standard, Unit
@@ -32,7 +33,7 @@ def grid(num_trucks: int, load: float, *, side: int = 6, seed: int = 1) -> Dispa
     return dispatch_problem(city)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each_seed(100)
 def test_the_bound_is_never_above_the_optimum(seed: int) -> None:
     """Whatever the trucks, needs, loads and costs, and however many steps, no more is claimed than a policy reaches."""
     problem, rng = random_problem(seed), np.random.default_rng(seed)
@@ -40,7 +41,7 @@ def test_the_bound_is_never_above_the_optimum(seed: int) -> None:
     assert 0.0 <= found.lower <= optimum(problem)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(60)
 def test_a_bound_without_levels_is_never_above_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same where values and payments do not look at the number of idle trucks, as in large departments."""
     monkeypatch.setattr("runcard.mdp.bound.MOST_WITH_LEVELS", 0)
@@ -56,7 +57,7 @@ def test_without_levels_the_bound_is_near_the_optimum_at_low_load(monkeypatch: p
     assert lower_bound(problem, neighbourhood=6, steps=200).lower >= 0.9 * optimum(problem)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(30)
 @pytest.mark.parametrize("band", [False, True])
 def test_any_payments_and_values_prove_a_bound(seed: int, band: bool) -> None:
     """Random payments and values, which nothing was done to improve, give a bound that is below the optimum."""
@@ -200,7 +201,7 @@ def test_the_unit_of_costs_does_not_matter(size: float) -> None:
     assert other.lower == pytest.approx(size * plain.lower, rel=0.01)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(40)
 def test_the_bound_is_at_least_that_of_the_cheapest_teams(seed: int) -> None:
     """What an incident costs that always gets the cheapest team of its size, added up by hand, is proven at once."""
     problem = random_problem(seed)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.seeds import each_seed
 
 import runcard
 from runcard.errors import InputError, MissingExtraError, SizeError
@@ -75,7 +76,7 @@ def test_a_lane_takes_many_points() -> None:
 @pytest.mark.parametrize("load", [0.02, 0.1, 0.4, 2.0, 50.0])
 def test_a_city_is_solved_as_on_the_processor(load: float, on_host: Host) -> None:
     """The bounds overlap, the decisions are equal but for ties, and few passes are enough."""
-    problem = city(9, 8, load)
+    problem = city(7, 8, load)
     for tolerance in (1e-6, 1e-9):
         found = solve_optimal(problem, tolerance=tolerance, device="gpu")
         expected = solve_optimal(problem, tolerance=tolerance, device="cpu")
@@ -94,7 +95,7 @@ def test_a_city_is_solved_as_on_the_processor(load: float, on_host: Host) -> Non
         assert abs(costs[0] - costs[1]) < 1e-9
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(40)
 def test_random_problems_are_solved(seed: int, on_host: Host) -> None:
     """Stations of several trucks, incidents of 1 to 4, loads from 0.001 to 5: the optimum of a dense solver."""
     problem = random_problem(seed)

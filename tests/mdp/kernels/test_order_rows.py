@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.seeds import each_seed
 
 from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.kernels.order_rows import team_use
@@ -48,7 +49,7 @@ def card_table(dense: Dense, lines: NDArray[np.int64], order: NDArray[np.int64])
     return table
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(20)
 def test_rows_are_those_of_the_policy(seed: int) -> None:
     """Orders, run cards and tables give the teams of the policy with their rates, and the sums of every measure."""
     problem = random_problem(seed)

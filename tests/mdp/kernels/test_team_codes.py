@@ -5,6 +5,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.mdp.kernels.team_codes import first_in_order, first_set, next_set
 
@@ -12,7 +13,7 @@ from ..problems import random_problem
 from ..reference import Dense
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_the_first_idle_trucks_in_an_order(seed: int) -> None:
     """In every state and for every demand point, the team is the one that dense enumeration finds."""
     problem = random_problem(seed)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.seeds import each_seed
 
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.cpu import cpu_backend
@@ -36,7 +37,7 @@ def sent_by(problem: DispatchProblem, table: Table) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("size", [0.1, 1.0, 1e4])
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(20)
 def test_rows_of_the_greedy_policy(seed: int, size: float) -> None:
     """The rows list each team that is best somewhere, with its rate, and the costs and minutes that go with it."""
     problem = random_problem(seed)
@@ -61,7 +62,7 @@ def test_rows_of_the_greedy_policy(seed: int, size: float) -> None:
         assert found.largest[n] == np.abs(h[levels == n]).max()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(20)
 def test_keys_of_32_bits_agree_up_to_their_unit(seed: int) -> None:
     """Keys of 32 bits choose a team within two of their units of the best, and move a residual by at most one."""
     problem = random_problem(seed)

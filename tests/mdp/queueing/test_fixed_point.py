@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.seeds import each_seed
 
 from runcard.mdp.queueing import TruckQueues
 from runcard.mdp.queueing.fixed_point import late_at_fixed_point
@@ -71,7 +72,7 @@ def test_trucks_that_are_never_asked() -> None:
 
 
 @pytest.mark.parametrize(("kind", "horizon"), [("relaxing", 1.0), ("relaxing", 2.0), ("fixed", 2.0), ("fixed", 5.0)])
-@pytest.mark.parametrize("seed", range(15))
+@each_seed(15)
 def test_one_fixed_point_that_rises(seed: int, kind: str, horizon: float) -> None:
     """Where it is unique, any start leads to the same fixed point, and no chance falls when a truck becomes busy."""
     problem = random_problem(seed)

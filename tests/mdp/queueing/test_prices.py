@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.mdp.queueing.model import NEGLIGIBLE
 from runcard.mdp.queueing.prices import find_savings, late_of_states, late_of_teams
@@ -12,7 +13,7 @@ from ..problems import make_problem, random_problem
 from .cases import orders, queues_of, states
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_savings(seed: int) -> None:
     """What trucks that become busy can save is the sum over all teams, by listing them."""
     problem = random_problem(seed)
@@ -35,7 +36,7 @@ def test_savings(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("kind", "horizon"), [("relaxing", 2.0), ("fixed", 2.0), ("fixed", 4.0)])
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(40)
 def test_prices_are_not_below_their_bounds(seed: int, kind: str, horizon: float) -> None:
     """Late incidents fall by no more than the sum over the trucks that leave, though costs here have no structure."""
     problem = random_problem(seed)

