@@ -22,10 +22,12 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.outputs.map import draw_map
 from runcard.outputs.page import ground_of
-from runcard.outputs.policy_file import load_policy, save_policy
+from runcard.plan.file import load
+from runcard.plan.fleet import fleet_of
+from runcard.plan.plan import Plan
 from runcard.policy.by_order import OrderPolicy
 from runcard.policy.by_value import ValuePolicy
-from runcard.policy.solve import solve
+from runcard.policy.solve import solve_problem
 
 HELP: Final = "import sys; from runcard.cli import main; sys.argv[0] = 'runcard'; sys.exit(main())"
 ODD_PLACES: Final = (
@@ -76,7 +78,7 @@ def _seconds_of_refusal() -> float:
     problem = dispatch_problem(generate_grid(side=7, num_stations=40, load=0.1, seed=1), minutes=False)
     began = time.perf_counter()
     try:
-        solve(problem, "optimal")
+        solve_problem(problem, "optimal")
     except SizeError:
         return time.perf_counter() - began
     raise AssertionError("40 stations were not refused")
@@ -86,9 +88,10 @@ def _seconds_of_decision() -> float:
     """The median of decisions in random states, the first ones of a file that nobody has read included."""
     problem = dispatch_problem(generate_grid(side=6, num_stations=18, load=0.1, seed=1))
     value = np.random.default_rng(1).random(problem.num_states + VALUE_PADDING)
-    with TemporaryDirectory() as folder, patch("runcard.outputs.tensor_file.MOST_COPIED", 1000):
+    with TemporaryDirectory() as folder, patch("runcard.plan.tensor_file.MOST_COPIED", 1000):
         policy = ValuePolicy(name="optimal", problem=problem, value=value, certificate=None)
-        mapped, rng, seconds = load_policy(save_policy(policy, Path(folder) / "p")), np.random.default_rng(2), []
+        mapped = load(Plan(fleets=(fleet_of(policy),)).save(Path(folder) / "p")).fleets[0].policy
+        rng, seconds = np.random.default_rng(2), []
         for _ in range(200):
             idle, point = rng.integers(0, 2, problem.num_stations), int(rng.integers(problem.num_points))
             began = time.perf_counter()
