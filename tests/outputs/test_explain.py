@@ -102,9 +102,8 @@ def test_every_policy_explains_itself(problem: DispatchProblem, name: str) -> No
         explanation = explain(fleet_of(policy).decide(idle, 3))
         assert explanation.decision == policy.decide(idle, 3)
         assert all(explanation.reasons)
-        for station_id, price in explanation.truck_prices.items():
-            alone = problem.teams.number([problem.station_ids.index(station_id)])
-            assert price == policy.prices(idle, np.array([alone]))[0]
+        alone = [problem.teams.number([problem.station_ids.index(name)]) for name in explanation.truck_prices]
+        assert [*explanation.truck_prices.values()] == policy.prices(idle, np.array(alone, np.int64)).tolist()
 
 
 def test_where_there_is_no_choice_none_is_explained() -> None:
