@@ -78,6 +78,7 @@ def test_what_is_not_clear_is_refused_with_a_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("coarse_values")
 @pytest.mark.parametrize(("load", "policy"), [(0.1, "one-step-mean-field"), (0.2, "one-step-neighbourhoods")])
 def test_a_large_department_is_not_solved_exactly_by_accident(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load: float, policy: str

@@ -277,6 +277,7 @@ def test_a_year_of_a_period_has_only_its_hours() -> None:
     assert incidents == pytest.approx(DAYS_PER_YEAR * week.incidents_per_day)
 
 
+@pytest.mark.usefixtures("coarse_values")
 @pytest.mark.slow
 def test_a_large_department_is_simulated_with_the_heuristic_for_such() -> None:
     """With too many states to list nobody has to ask for it, and a closed station does harm, clearly.
