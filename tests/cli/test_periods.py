@@ -162,6 +162,7 @@ def test_one_period_is_the_city_without(run, folder: Path, tmp_path: Path) -> No
     assert found == expected
 
 
+@pytest.mark.slow
 def test_lateness_and_maps_work(run, folder: Path, file: Path, tmp_path: Path) -> None:
     """P(late) does not depend on rates; a map is of the mean rates or of one period, and a file needs the period."""
     assert run("lateness", folder, "--at", "n5").code == 0

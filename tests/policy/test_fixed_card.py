@@ -201,6 +201,7 @@ def test_more_states_than_a_search_takes(seed: int, monkeypatch: pytest.MonkeyPa
     check_card(solve_fixed_card(random_problem(seed)))
 
 
+@pytest.mark.slow
 def test_department_without_a_state_space() -> None:
     """For 60 trucks there is a card, better than closest-first as far as can be told, and it decides with prices."""
     problem = grid(1, num_stations=60, load=0.3, side=12)

@@ -191,6 +191,7 @@ def busy_states(policy: AheadPolicy, count: int) -> list[NDArray[np.int64]]:
     return [trucks, 0 * trucks, *few, *usual]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.05, 0.4])
 def test_sixty_trucks(load: float) -> None:
     """Sixty trucks at 45 stations decide online, the same without pruning, while their table is refused."""

@@ -13,6 +13,8 @@ from runcard.city import demo_city, write_city
 from runcard.outputs.department_file import save_department
 from runcard.policy.department import solve_department
 
+pytestmark = pytest.mark.slow
+
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "dispatch-centre.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PREPARED = """
