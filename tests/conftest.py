@@ -118,3 +118,9 @@ def golden(request: pytest.FixtureRequest) -> GoldenCity:
     """Each of the golden cities in turn."""
     folder: Path = request.param
     return GoldenCity(folder, read_city(folder), json.loads((folder / "answers.json").read_text()))
+
+
+@pytest.fixture
+def coarse_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values of the mean field in one step in place of six: quicker, where it does not matter how near they are."""
+    monkeypatch.setattr("runcard.mdp.mean_field.STEPS", 1)

@@ -33,6 +33,7 @@ def arguments(folder: Path, *more: object) -> list[object]:
     return ["fit", folder / "city", "--log", folder / "calls.csv", "--mapping", "san-francisco", *more]
 
 
+@pytest.mark.slow
 def test_a_fit_says_what_it_found(run: Run, folder: Path, tmp_path: Path) -> None:
     """Numbers with their intervals, rejected rows by reason, and the verdict are printed, and the files are there."""
     ran = run(*arguments(folder, "-o", tmp_path / "out"))
@@ -59,6 +60,7 @@ def test_a_fit_says_what_it_found(run: Run, folder: Path, tmp_path: Path) -> Non
     assert "<svg" in (tmp_path / "out" / "fit.html").read_text()
 
 
+@pytest.mark.slow
 def test_rows_add_up(run: Run, folder: Path, tmp_path: Path) -> None:
     """Used rows, those that are kept for a replay, and those that are not used, by reason, are all rows of the file,
     also where incidents are far from any road: each row is counted once."""
@@ -99,6 +101,7 @@ def test_json_has_everything(run: Run, folder: Path) -> None:
     assert sorted(entry.name for entry in folder.iterdir()) == ["calls.csv", "city", "truth"]
 
 
+@pytest.mark.slow
 def test_a_city_is_not_overwritten_unasked(run: Run, folder: Path, tmp_path: Path) -> None:
     """A folder with a city is refused, or replaced with --overwrite; other folders are never touched."""
     out = write_city(plain_city(), tmp_path / "out")
@@ -116,6 +119,7 @@ def test_a_city_is_not_overwritten_unasked(run: Run, folder: Path, tmp_path: Pat
     assert (tmp_path / "other" / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", ["write_city", "written city", "fit.json", "fit.html", "rejected.csv"])
 def test_a_fit_that_is_stopped_leaves_nothing_half_written(
     run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: str
@@ -160,6 +164,7 @@ def test_numbers_are_overruled(run: Run, folder: Path) -> None:
     assert "period." not in ran.out
 
 
+@pytest.mark.slow
 def test_a_part_is_fitted_and_the_rest_replayed(run: Run, folder: Path) -> None:
     """With --fit-part policies are replayed on the rest, by name or by kind, and stand beside what was done."""
     ran = run(*arguments(folder, "--fit-part", 0.6, "--policy", "engine=closest-first,ladder=CF", "--json"))
@@ -174,6 +179,7 @@ def test_a_part_is_fitted_and_the_rest_replayed(run: Run, folder: Path) -> None:
     assert "as it was" in shown.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -213,6 +219,7 @@ def test_bad_options_are_errors_in_one_line(run: Run, folder: Path, more: tuple[
     assert ran.err.startswith("runcard: ")
 
 
+@pytest.mark.slow
 def test_the_built_in_town(run: Run, tmp_path: Path) -> None:
     """A log of the town, which has no turnout and no classes of road, fits the town again."""
     write_city(demo_city(), tmp_path / "town")
@@ -228,6 +235,7 @@ def test_the_built_in_town(run: Run, tmp_path: Path) -> None:
     assert document["rejected"] == {}
 
 
+@pytest.mark.slow
 def test_a_log_of_two_files_and_a_city_without_a_roster(run: Run, tmp_path: Path) -> None:
     """London's format has a second file; it fits a city that has trucks and no roster, which can be solved."""
     write_city(true_plain_city(plain_city()), tmp_path / "truth")
