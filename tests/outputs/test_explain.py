@@ -94,6 +94,7 @@ def test_a_card_gives_its_own_reason() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_every_policy_explains_itself(problem: DispatchProblem, name: str) -> None:
     """With all, some and no trucks idle, the price of a truck alone is that of the team of one, and words come out."""
