@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from tests.children import default_signals
 
+pytestmark = pytest.mark.slow
+
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 SAY = "import signal, sys; print(*(signal.getsignal(int(one)) is signal.SIG_IGN for one in sys.argv[1:]))"
 

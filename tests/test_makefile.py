@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 MAKEFILE = Path(__file__).parents[1] / "Makefile"
 FRESH = ".venv/.kernels"
 

@@ -44,6 +44,7 @@ def test_a_large_sample_gives_the_numbers_back() -> None:
     assert found.implied == pytest.approx(variance / (variance + SCALE * mean), abs=0.01)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     """Over 200 small logs each 95 % interval holds the truth about that often: within limits of one in a thousand."""
     rng, inside = np.random.default_rng(5), np.zeros(4)
@@ -62,6 +63,7 @@ def shown(rng: np.random.Generator, minutes: Floats, step: float) -> Floats:
     return step * np.floor(minutes / step + rng.random(minutes.shape))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1.0 / 6.0, 1.0])
 def test_coarse_clocks_count(step: float) -> None:
     """Over 60 logs on clocks of ten seconds and of minutes numbers are right, and intervals cover the truth as often as
@@ -78,6 +80,7 @@ def test_coarse_clocks_count(step: float) -> None:
     assert (halves.mean(axis=0) <= 1.25 * 1.96 * values.std(axis=0)).all()
 
 
+@pytest.mark.slow
 def test_a_clock_of_minutes_that_is_taken_for_exact_makes_the_spread_too_large() -> None:
     """Of 20,000 drives the spread is right to 3 % with the clock, and more than 5 % too large without."""
     rng = np.random.default_rng(3)
@@ -110,6 +113,7 @@ def test_what_a_clock_shows_has_these_chances(step: float) -> None:
         assert up_to == pytest.approx([(drives <= one).mean() for one in at], abs=2.5e-3)
 
 
+@pytest.mark.slow
 def test_drives_to_one_incident_that_are_delayed_together_widen_the_intervals() -> None:
     """With three units on the same road at once, single drives would promise too much; whole incidents do not."""
     rng, inside = np.random.default_rng(7), np.zeros(2)
@@ -137,6 +141,7 @@ def test_a_start_of_nothing_is_never_negative() -> None:
     assert 0.0 in starts
 
 
+@pytest.mark.slow
 def test_a_small_start_stays_inside_the_interval_of_a_fit_without_one() -> None:
     """A start that is cut off at 0 keeps an interval: the truth of 0.1 min is inside about as often as it should be."""
     inside = 0

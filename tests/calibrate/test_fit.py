@@ -138,6 +138,7 @@ def test_whether_units_of_a_station_leave_together_is_found(fit: Fit, tmp_path: 
     assert (own["engine"].shared, own["ladder"].shared) == (False, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mapping", ["san-francisco", "london"])
 def test_no_number_depends_on_the_order_of_rows(mapping: str, tmp_path: Path) -> None:
     """A shuffled log, with rows that repeat others and cells that are missing, gives the same document to the digit."""
@@ -283,6 +284,7 @@ def test_a_plain_city_gets_a_roster_from_the_log(small_log: Log) -> None:
     assert {one.target_minutes for one in fit_city(plain, small_log, target_minutes=5.0).city.standards} == {5.0}
 
 
+@pytest.mark.slow
 def test_roads_that_the_network_has_wrong_are_not_shared_delay(tmp_path: Path) -> None:
     """Where every street really is quicker or slower than in the network, independent drives are no shared delay."""
     city = road_city()
@@ -295,6 +297,7 @@ def test_roads_that_the_network_has_wrong_are_not_shared_delay(tmp_path: Path) -
     assert shared.high < 0.2
 
 
+@pytest.mark.slow
 def test_drives_from_elsewhere_are_said_and_widen_the_intervals(tmp_path: Path) -> None:
     """With one drive in twelve from anywhere each number of driving still holds its truth, and carries a warning."""
     city = road_city()

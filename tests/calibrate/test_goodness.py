@@ -55,6 +55,7 @@ def test_the_true_city_has_no_faults(goodness: Goodness) -> None:
         assert one.low - 0.01 <= one.predicted <= one.high + 0.01
 
 
+@pytest.mark.slow
 def test_a_fit_is_judged_on_the_clock_of_its_log(coarse_fit: Fit) -> None:
     """Predictions for a log in whole minutes are what such a clock would show of them, and nothing is bad."""
     goodness = judge_fit(coarse_fit)
@@ -98,6 +99,7 @@ def test_observed_late_fractions_are_counted_by_hand(fit: Fit, goodness: Goodnes
     assert (found.num, found.observed) == (len(late), pytest.approx(np.mean(late)))
 
 
+@pytest.mark.slow
 def test_busy_times_that_are_doubled_are_noticed(log: Log) -> None:
     """If somebody doubles the busy times, the page says that units are busy half as much."""
     names = [f"busy_minutes.{of}" for of in ("engine", "ladder", "fire.engine", "fire.ladder", "medical.engine")]
@@ -108,6 +110,7 @@ def test_busy_times_that_are_doubled_are_noticed(log: Log) -> None:
     assert faults[1].startswith("The ladders are busy ")
 
 
+@pytest.mark.slow
 def test_bursts_are_noticed(log: Log) -> None:
     """Incidents that all come in the first hour of a day and night are said to come in bursts."""
     incidents = log.incidents.copy()
@@ -117,6 +120,7 @@ def test_bursts_are_noticed(log: Log) -> None:
     assert goodness.counts.dispersion > 5.0
 
 
+@pytest.mark.slow
 def test_another_law_of_driving_is_noticed(log: Log) -> None:
     """Drives that are either very short or very long have another spread than any gamma law."""
     rng = np.random.default_rng(1)
@@ -125,6 +129,7 @@ def test_another_law_of_driving_is_noticed(log: Log) -> None:
     assert any("have another spread than predicted" in one or "min are predicted on average" in one for one in faults)
 
 
+@pytest.mark.slow
 def test_overruled_roads_are_noticed(log: Log) -> None:
     """If somebody makes the roads twice as slow, the means are off, late fractions too, and the page says both."""
     fit = fit_city(road_city(), log)
@@ -134,6 +139,7 @@ def test_overruled_roads_are_noticed(log: Log) -> None:
     assert any("of incidents missed it, and" in one for one in faults)
 
 
+@pytest.mark.slow
 def test_routes_that_explain_nothing_are_noticed(log: Log) -> None:
     """Where most drives have the length of another one, routes explain next to nothing, and the page says so."""
     rng, minutes = np.random.default_rng(2), log.responses["on_scene"] - log.responses["en_route"]

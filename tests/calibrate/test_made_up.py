@@ -97,6 +97,7 @@ def test_the_closest_idle_units_go() -> None:
                 free[row.unit] = row.available
 
 
+@pytest.mark.slow
 def test_work_is_that_of_the_made_up_log() -> None:
     """The part of its time that each unit is busy, and its responses a day, are those of a long made-up log."""
     city = true_city(road_city(), periods=())

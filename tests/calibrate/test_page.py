@@ -118,6 +118,7 @@ def test_every_number_and_reason_is_on_the_page(fit: Fit, page: str) -> None:
     assert f"{len(fit.log.rejected):,} rows; each is in" in words
 
 
+@pytest.mark.slow
 def test_overruled_numbers_are_marked(fit: Fit) -> None:
     """A number that somebody put in stands beside what the log says."""
     own = fit_city(road_city(), fit.log, overrule={"shared_delay": 0.123})
@@ -146,6 +147,7 @@ def test_guessed_homes_are_listed(fit: Fit, goodness: Goodness) -> None:
     assert "Homes that were guessed" in fit_page(replace(fit, homes=homes), goodness)
 
 
+@pytest.mark.slow
 def test_the_replay_is_on_the_page(fit: Fit, goodness: Goodness) -> None:
     """With a replay the page has a row for each policy."""
     first, rest = split_log(fit.log, 0.6)
@@ -157,6 +159,7 @@ def test_the_replay_is_on_the_page(fit: Fit, goodness: Goodness) -> None:
     assert AS_IT_WAS in words
 
 
+@pytest.mark.slow
 def test_pictures_are_svg(goodness: Goodness) -> None:
     """Each picture is one well-formed element with words for those who cannot see it; ids differ between pictures."""
     found = pictures(goodness)
@@ -171,6 +174,7 @@ def test_pictures_are_svg(goodness: Goodness) -> None:
     assert pictures(goodness) == found
 
 
+@pytest.mark.slow
 def test_pictures_without_anything_to_draw_are_left_out(goodness: Goodness) -> None:
     """Where there are no responses, areas, units and standards only the counts are drawn; many kinds are all drawn."""
     nothing = replace(goodness, responses=(), areas=(), busy=(), late=())

@@ -77,6 +77,7 @@ def test_the_law_is_found_and_its_numbers_are_those_of_scipy(model: str) -> None
         assert more > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [6.0 * SECOND, MINUTE])
 @pytest.mark.parametrize("model", ["exponential", "gamma", "lognormal"])
 def test_intervals_cover_the_truth(model: str, step: float) -> None:
@@ -106,6 +107,7 @@ def test_intervals_of_a_wide_lognormal_law_are_those_of_the_textbook() -> None:
     assert found.cv_half == pytest.approx(1.96 * np.e / (2.0 * cv) * np.sqrt(2.0 / num), rel=0.06)
 
 
+@pytest.mark.slow
 def test_units_that_leave_together_widen_the_intervals() -> None:
     """Three times of one incident that are the same say no more than one: intervals count that."""
     rng, inside = np.random.default_rng(5), np.zeros(2)

@@ -100,6 +100,7 @@ def test_work_at_the_wrong_stations_is_a_fault() -> None:
     assert "E1 (50.0 in the log, 68.3 in the city), E2 (50.0 in the log, 31.7 in the city). Areas" in fault
 
 
+@pytest.mark.slow
 def test_a_unit_that_is_first_due_nowhere_is_named(log: Log) -> None:
     """With areas at three of the four stations only the units of the fourth are first due nowhere: they are named with
     their responses a day, and what to do."""
@@ -128,6 +129,7 @@ def test_a_second_unit_that_the_city_explains_is_not_named() -> None:
     assert alarms / 2000 < 0.04
 
 
+@pytest.mark.slow
 def test_the_numbers_stand_in_the_document(fit_of_known_city: Fit) -> None:
     """Each unit with its responses a day, in the log and in the city, and whether it is first due."""
     document = judge_fit(fit_of_known_city).document()

@@ -9,6 +9,7 @@ import pytest
 from runcard.city import demo_city, read_city
 
 
+@pytest.mark.slow
 def test_the_demo_writes_a_map_and_files_to_try(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table is printed, the map and the city are written, and the commands that it suggests work."""
     monkeypatch.chdir(tmp_path)
@@ -34,6 +35,7 @@ def test_the_demo_writes_a_map_and_files_to_try(run, tmp_path: Path, monkeypatch
         assert run(*words).code == 0
 
 
+@pytest.mark.slow
 def test_without_matplotlib_the_demo_writes_all_but_pictures(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,6 +49,7 @@ def test_without_matplotlib_the_demo_writes_all_but_pictures(
     assert "runcard map" not in ran.out  # it could not be drawn
 
 
+@pytest.mark.slow
 def test_the_demo_can_be_run_again(run, tmp_path: Path) -> None:
     """It overwrites its own files, byte for byte the same, and leaves others alone."""
     (tmp_path / "notes.txt").write_text("mine")

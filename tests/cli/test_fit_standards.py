@@ -46,6 +46,7 @@ def fit(folder: Path, *more: str) -> int:
     return main([*command, "--periods", "none", *more])
 
 
+@pytest.mark.slow
 def test_standards_of_a_file_are_used(folder: Path, tmp_path: Path) -> None:
     """Targets and weights are those of the file, and the target of the city where the file has no row."""
     assert fit(folder, "--standards", str(folder / "standards.csv"), "-o", str(tmp_path / "out")) == 0
@@ -67,6 +68,7 @@ def fitted_standards(folder: Path) -> set[tuple[str, str, int, int, float]]:
     return {(one.type, one.kind, one.trucks, one.arrivals, one.target_minutes) for one in read_city(folder).standards}
 
 
+@pytest.mark.slow
 def test_a_standard_stays_what_was_asked_for(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The log sends two engines to most fires, one to most medical calls, and no ladder to these. A file with three,
     three and one keeps them, every arrival too; the table has what the log says beside it, and a note says it in words,
@@ -89,6 +91,7 @@ def test_a_standard_stays_what_was_asked_for(folder: Path, tmp_path: Path, capsy
         assert f"--set sent.{name}.{kind}={number} takes the number of the log" in out
 
 
+@pytest.mark.slow
 def test_a_number_that_is_set_comes_before_that_of_a_standard(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +107,7 @@ def test_a_number_that_is_set_comes_before_that_of_a_standard(
     assert "as --standards says" not in out
 
 
+@pytest.mark.slow
 def test_a_standard_of_the_city_that_changes_is_named(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,6 +158,7 @@ def test_a_file_that_has_no_standards_is_refused(
     assert "row 4: expected arrivals <= trucks, got 2 of 1 trucks" in error
 
 
+@pytest.mark.slow
 def test_units_that_cannot_be_placed_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A unit with a single drive has no home: it is left out, and a note says so."""
     assert "E77" in (folder / "log.csv").read_text(encoding="utf-8").splitlines()[-1]

@@ -33,6 +33,7 @@ def test_the_name_of_the_map_says_its_format(run, grid_folder: Path, tmp_path: P
     assert ran.out.strip().endswith(": closest-first")
 
 
+@pytest.mark.slow
 def test_a_policy_file_is_drawn_beside_closest_first_or_whatever_is_named(
     run, grid_folder: Path, policy_file: Path, tmp_path: Path
 ) -> None:
@@ -78,6 +79,8 @@ def test_what_is_not_clear_is_refused_with_a_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("coarse_values")
 @pytest.mark.parametrize(("load", "policy"), [(0.1, "one-step-mean-field"), (0.2, "one-step-neighbourhoods")])
 def test_a_large_department_is_not_solved_exactly_by_accident(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load: float, policy: str

@@ -30,6 +30,7 @@ def test_it_names_the_best_place_first(run, town: Path, monkeypatch: pytest.Monk
     assert "as it is" in ran.out
 
 
+@pytest.mark.slow
 def test_json_has_every_place_and_the_page_is_written(run, town: Path, tmp_path: Path) -> None:
     """Nothing but JSON is printed; every node is there once, with its bounds; the page needs no network."""
     page = tmp_path / "more.html"

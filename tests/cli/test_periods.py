@@ -150,6 +150,7 @@ def test_stress_says_which_scenarios_have_rates_of_their_own(run, folder: Path) 
     assert "Knowing the hour in paper: " in ran.out
 
 
+@pytest.mark.slow
 def test_lateness_and_maps_work(run, folder: Path, file: Path, tmp_path: Path) -> None:
     """P(late) does not depend on rates; a map is of the mean rates or of one period, and a file needs the period."""
     assert run("lateness", folder, "--at", "n5").code == 0

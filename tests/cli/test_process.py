@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tests.children import default_signals
 
+pytestmark = pytest.mark.slow
+
 RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 
 STOP_HALF_WAY = """

@@ -25,6 +25,7 @@ def test_one_experiment(run: Run, tmp_path: Path) -> None:
     assert "Table 2" in (folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_more_graphs_use_those_that_are_there(run: Run, tmp_path: Path) -> None:
     """Twice as many graphs are half as much work, where they come in tens."""
     folder = tmp_path / "study"
@@ -36,6 +37,7 @@ def test_more_graphs_use_those_that_are_there(run: Run, tmp_path: Path) -> None:
     assert len(after) == 2 * len(before)
 
 
+@pytest.mark.slow
 def test_the_report_has_all_that_the_folder_has(run: Run, tmp_path: Path) -> None:
     """Another experiment is added to the same folder, and the report has both."""
     folder = tmp_path / "study"

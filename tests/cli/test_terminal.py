@@ -22,6 +22,8 @@ from runcard.cli.visible import visible, visible_lines
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.solve import solve_problem
 
+pytestmark = pytest.mark.slow
+
 RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 TITLE = "\x1b]0;owned\x07"
 HIDE = "\x1b[2J\x1b[1;1H"

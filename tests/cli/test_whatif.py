@@ -15,6 +15,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_city(demo_city(), tmp_path_factory.mktemp("town") / "city")
 
 
+@pytest.mark.slow
 def test_it_says_what_changes_first(run, town: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The changes, the change in a year, response times beside it, every standard, areas and units."""
     monkeypatch.setenv("COLUMNS", "160")
@@ -47,6 +48,7 @@ def test_json_has_all_of_it(run, town: Path) -> None:
 FAULTS = ["Routes explain only 12 % of the variance.", "Incidents come in bursts."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [("--close", "quayside"), ("--one-more", "engine", "--top", 2)])
 def test_a_bad_fit_is_said_in_the_words_of_the_report(
     run, town: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: tuple[object, ...]
@@ -72,6 +74,7 @@ def test_a_bad_fit_is_said_in_the_words_of_the_report(
     assert json.loads(run("whatif", town, *asked, "--json").out)["fit_faults"] == []
 
 
+@pytest.mark.slow
 def test_an_interval_of_a_simulation_says_what_it_covers(run, town: Path, tmp_path: Path) -> None:
     """On the terminal, on the page and in JSON; what is proven says nothing of chance."""
     page, words = tmp_path / "page.html", "cover the chance of the simulation only"
@@ -84,6 +87,7 @@ def test_an_interval_of_a_simulation_says_what_it_covers(run, town: Path, tmp_pa
     assert words in " ".join(run("whatif", town, "--one-more", "engine", "--incidents", 2000).out.split())
 
 
+@pytest.mark.slow
 def test_the_changed_city_is_written_and_read_again(run, town: Path, tmp_path: Path) -> None:
     """Going on from it: `compare` says of it what the what-if said."""
     folder, page = tmp_path / "changed", tmp_path / "page.html"

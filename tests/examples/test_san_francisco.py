@@ -17,7 +17,10 @@ from runcard.outputs.report import write_report
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "sanfrancisco"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "san-francisco"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the raw data of San Francisco are not beside the project")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not DATA.is_dir(), reason="the raw data of San Francisco are not beside the project"),
+]
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,22 @@ def test_the_greedy_policy_of_any_values_is_evaluated_exactly(seed: int, size: f
     assert value_error(found.value, exact, problem) <= 1e-8
 
 
+@pytest.mark.parametrize("size", [1e6, 1e9])
+@pytest.mark.parametrize("seed", range(10))
+def test_values_far_above_costs_leave_the_interval_true(seed: int, size: float) -> None:
+    """Random values of any size, and one huge value among small ones, are worth what the table of their choices is.
+
+    Costs were the difference of sums with values: off by the rounding of these, which bounds did not know.
+    """
+    problem = random_problem(seed)
+    dense = Dense(problem)
+    lone = np.zeros(problem.num_states)
+    lone[0] = size
+    for value in (random_values(problem, seed, size=size / 2.0), lone):
+        exact = dense.evaluate(dense.greedy_table(value))
+        assert_same(evaluate_rule(problem, ValueRule(value), threads=1), exact)
+
+
 @pytest.mark.parametrize("chunk_states", [1, 4, 12, 48])
 def test_the_size_of_a_chunk_does_not_matter(chunk_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """States cut into chunks of any size, also smaller than the eight of a block, give the same evaluation."""

@@ -15,6 +15,7 @@ from runcard.response.arrivals import p90_of
 from runcard.simulate.engine import simulate_policies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driving", [Driving(), Driving("lognormal", cv=0.7)], ids=["exponential", "lognormal"])
 @pytest.mark.parametrize("load", [0.1, 0.6])
 def test_percentiles_and_means_are_those_of_the_simulation(driving: Driving, load: float) -> None:

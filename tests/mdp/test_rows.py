@@ -39,7 +39,7 @@ def changed(array: Any, place: tuple[int, ...], number: float) -> Any:
         (OrderRule(ORDER + 0.5), "expected whole numbers"),  # type: ignore[arg-type]
         (OrderRule("s0"), "expected an array of numbers"),  # type: ignore[arg-type]
         (OrderRule(np.ma.masked_equal(ORDER, 2)), "got a masked array"),
-        (OrderRule(ORDER, VALUE[:4]), r"expected values of 12 states and 8 numbers of padding, \(20,\), got \(4,\)"),
+        (OrderRule(ORDER, VALUE[:4]), r"of 12 states, \(12,\), or with 8 numbers of padding, \(20,\), got \(4,\)"),
         (TableRule(np.full_like(TABLE, 999)), r"row 0 of a table: .* got team 999 of 0 to 7"),
         (TableRule(np.full_like(TABLE, -1)), "got team -1 of 0 to 7"),
         (
@@ -52,7 +52,12 @@ def changed(array: Any, place: tuple[int, ...], number: float) -> Any:
         (TableRule(TABLE[:-1]), r"\(12, 2\), got \(11, 2\)"),
         (ValueRule(np.full_like(VALUE, np.nan)), "a finite number for every state, got nan for state 0"),
         (ValueRule(changed(VALUE, (5,), np.inf)), "a finite number for every state, got inf for state 5"),
-        (ValueRule(VALUE[:12]), r"expected values of 12 states and 8 numbers of padding, \(20,\), got \(12,\)"),
+        (ValueRule(VALUE[:13]), r"expected values of 12 states, .* of padding, \(20,\), got \(13,\)"),
+        (
+            ValueRule(changed(VALUE, (4,), -1e300)),
+            r"values: expected numbers of at most 9.\d+e\+09, so that costs .* got -1e\+300 for state 4",
+        ),
+        (OrderRule(ORDER, changed(VALUE, (0,), 1e15)), r"got 1e\+15 for state 0"),
         (
             CardRule(np.full((2, 1), 99), ORDER),
             r"line 1 of the card of demand point 0 \(n0\): .* got team 99 of 0 to 7",
@@ -100,6 +105,14 @@ def test_other_kinds_of_arrays_mean_the_same(as_given: Any) -> None:
     ]
     for plain, other in pairs:
         assert evaluate_rule(PROBLEM, other).late_fraction == evaluate_rule(PROBLEM, plain).late_fraction
+
+
+def test_padding_may_be_left_out() -> None:
+    """Values of the states alone are the same rule: what the padding holds does not count."""
+    alone = evaluate_rule(PROBLEM, ValueRule(VALUE[: PROBLEM.num_states]))
+    assert alone.late_fraction == evaluate_rule(PROBLEM, ValueRule(VALUE)).late_fraction
+    with_start = evaluate_rule(PROBLEM, OrderRule(ORDER, alone.value[: PROBLEM.num_states]))
+    assert with_start.late_fraction == evaluate_rule(PROBLEM, OrderRule(ORDER, alone.value)).late_fraction
 
 
 def test_rules_that_are_right_are_not_copied() -> None:

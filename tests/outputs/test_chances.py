@@ -13,6 +13,7 @@ from runcard.simulate.result import ratio_interval
 NAME = "closest-first"
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_exact_numbers() -> None:
     """Of 40 simulations of a small department, 33 or more hold what is exact: 95 % would be 38, with chance 0.999."""
     city = grid_department(side=3, engines=3, ladders=2, load=0.3)

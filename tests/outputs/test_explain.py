@@ -11,6 +11,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.explain import Explanation, explain
+from runcard.plan.fleet import fleet_of
 from runcard.policy.base import Decision, Option
 from runcard.policy.solve import POLICY_NAMES, solve_problem
 
@@ -28,7 +29,7 @@ def test_what_a_decision_is_compared_with_is_what_it_says(problem: DispatchProbl
     differing = 0
     for _ in range(200):
         idle, point = random.integers(0, problem.trucks + 1), int(random.integers(problem.num_points))
-        explanation = explain(optimal, idle, point)
+        explanation = explain(fleet_of(optimal).decide(idle, point))
         decision = explanation.decision
         assert decision == optimal.decide(idle, point)
         assert explanation.closest.team == closest_first.decide(idle, point).team
@@ -93,12 +94,13 @@ def test_a_card_gives_its_own_reason() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_every_policy_explains_itself(problem: DispatchProblem, name: str) -> None:
     """With all, some and no trucks idle, the price of a truck alone is that of the team of one, and words come out."""
     policy = solve_problem(problem, name)
     for idle in (problem.trucks, np.where(np.arange(problem.num_stations) < 2, problem.trucks, 0), 0 * problem.trucks):
-        explanation = explain(policy, idle, 3)
+        explanation = explain(fleet_of(policy).decide(idle, 3))
         assert explanation.decision == policy.decide(idle, 3)
         assert all(explanation.reasons)
         for station_id, price in explanation.truck_prices.items():
@@ -158,7 +160,7 @@ def test_the_best_team_now_is_best_by_the_objective(problem: DispatchProblem, ob
     optimal, random = solve_problem(other, "optimal"), np.random.default_rng(1)
     for _ in range(50):
         idle, point = random.integers(0, problem.trucks + 1), int(random.integers(problem.num_points))
-        explanation = explain(optimal, idle, point)
+        explanation = explain(fleet_of(optimal).decide(idle, point))
         decision, best_now = explanation.decision, explanation.best_now
         assert best_now.cost is not None
         assert decision.cost is not None

@@ -168,6 +168,7 @@ class NoPrices:
         return np.zeros(len(teams))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("num_stations", "side"), [(47, 45), (200, 20)])
 def test_many_stations_and_points_are_drawn(num_stations: int, side: int) -> None:
     """47 stations with 2,025 points, and 200: all are labelled and have a bar."""
@@ -204,6 +205,7 @@ def test_odd_cities_can_be_drawn(shape: str, trucks: int, tmp_path: Path) -> Non
     assert (tmp_path / "map.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_the_same_map_is_the_same_file(city: City, policies: list[Policy], tmp_path: Path) -> None:
     """Files have no date in them, so that drawing again changes nothing."""
     paths = [tmp_path / f"{name}.{ending}" for ending in ("png", "svg") for name in ("one", "two")]

@@ -95,6 +95,7 @@ def test_missing_trucks_come_from_outside_and_fewer_are_needed_than_there_are_ma
     assert [second.owners[cell] for cell in ground.areas.cell_of] == [NOBODY] * 4 + [1] * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("side", "num_stations"), [(6, 5), (14, 16), (16, 47)])
 def test_areas_that_touch_have_the_colour_of_one_station_or_two_colours(side: int, num_stations: int) -> None:
     """On no map do two stations of one colour meet; up to twelve stations all have their own."""

@@ -15,6 +15,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.outputs.compare import compare_policies
 from runcard.outputs.explain import explain
+from runcard.plan.fleet import fleet_of
 from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Recipe, Stored
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.options import first_in_order, idle_teams, make_decision
@@ -94,7 +95,7 @@ def test_a_new_policy_is_one_class_and_one_recipe(
     assert comparison.result("farthest-first").evaluation.late_fraction == exact
     late = simulate_policies(city, [found], incidents=20_000).policies[0].late_fraction
     assert late.low - late.half <= exact <= late.high + late.half
-    assert "it is the farthest:" in explain(policy, problem.trucks, 0).reasons[0]
+    assert "it is the farthest:" in explain(fleet_of(policy).decide(problem.trucks, 0)).reasons[0]
 
 
 @pytest.mark.parametrize("name", POLICY_NAMES)

@@ -118,6 +118,29 @@ def test_a_team_that_cannot_go(problem: DispatchProblem, answer: Any, words: str
         _ = policy.rule
 
 
+def _takes_the_last(idle: NDArray[np.int64], point: int, teams: NDArray[np.int64]) -> Any:
+    del point
+    idle[idle.argmax()] -= 1
+    return teams[0]
+
+
+def _sorts(idle: NDArray[np.int64], point: int, teams: NDArray[np.int64]) -> Any:
+    del idle, point
+    teams[::-1].sort()
+    return teams[0]
+
+
+@pytest.mark.parametrize("choose", [_takes_the_last, _sorts])
+def test_a_function_that_changes_its_arguments(problem: DispatchProblem, choose: Any) -> None:
+    """It is an error that says so: it was evaluated as another policy, whose idle trucks and teams it had changed."""
+    policy = FunctionPolicy(name="odd", problem=problem, choose=choose)
+    idle = problem.trucks.copy()
+    for ask in (lambda: policy.decide(idle, 1), lambda: policy.rule, lambda: evaluate(policy)):
+        with pytest.raises(InputError, match="odd: a function must not change its arguments"):
+            ask()
+    assert np.array_equal(idle, problem.trucks)
+
+
 def test_the_numbers_of_the_guide() -> None:
     """The guide says how late closest-first, a greedy function and the optimum are in the demo town."""
     problem = dispatch_problem(plain_town())

@@ -206,6 +206,7 @@ def test_more_states_than_a_search_takes(seed: int, is_worse: bool, monkeypatch:
     assert late_fraction(problem, card.order) <= late * (1 + 1e-9) + 1e-14
 
 
+@pytest.mark.slow
 def test_department_without_a_state_space() -> None:
     """For 60 trucks there is a card, better than closest-first as far as can be told, and it decides with prices."""
     problem = grid(1, num_stations=60, load=0.3, side=12)

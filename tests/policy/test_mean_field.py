@@ -191,6 +191,7 @@ def busy_states(policy: AheadPolicy, count: int) -> list[NDArray[np.int64]]:
     return [trucks, 0 * trucks, *few, *usual]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.05, 0.4])
 def test_sixty_trucks(load: float) -> None:
     """Sixty trucks at 45 stations decide online, the same without pruning, while their table is refused."""
@@ -219,6 +220,7 @@ def test_sixty_trucks(load: float) -> None:
             assert policy.prices(idle, problem.teams.idle(idle, 1)).min() > -1e-6
 
 
+@pytest.mark.usefixtures("coarse_values")
 def test_points_that_are_not_concerned_do_not_change() -> None:
     """Prices are those of looking at every demand point again, though most are left out for a truck."""
     problem = dispatch_problem(generate_grid(side=16, num_stations=60, load=0.4, seed=5), minutes=False)

@@ -21,6 +21,7 @@ def busy_grid() -> DispatchProblem:
     return runcard.dispatch_problem(city, minutes=False)
 
 
+@pytest.mark.slow
 def test_it_is_near_the_optimum_at_high_load() -> None:
     """Within half a percent, proven, and less than half as far from it as the mean field."""
     problem = busy_grid()
@@ -33,6 +34,7 @@ def test_it_is_near_the_optimum_at_high_load() -> None:
     assert gap < of_mean_field / 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("side", "trucks", "load", "seed"), [(7, 10, 0.4, 4), (6, 12, 0.8, 4), (8, 14, 0.8, 4)])
 def test_it_is_not_later_than_closest_first_where_nearly_all_are_late(
     side: int, trucks: int, load: float, seed: int
@@ -61,6 +63,7 @@ def test_stations_of_several_trucks_and_needs() -> None:
     assert best <= found <= 1.01 * best
 
 
+@pytest.mark.slow
 def test_it_comes_back_from_its_file(tmp_path: Path) -> None:
     """With its name and its decisions."""
     problem = busy_grid()

@@ -11,11 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from benchmarks.service_server import free_port
 from tests.children import default_signals
 from tests.service.audit.made_up import made_up
 
 from runcard.service.audit import open_audit
+
+pytestmark = pytest.mark.slow
 
 SLOW = """
 import sys, time

@@ -13,6 +13,8 @@ from runcard.city import demo_city, write_city
 from runcard.plan.file import save
 from runcard.plan.plan import solve
 
+pytestmark = pytest.mark.slow
+
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "dispatch-centre.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PREPARED = """

@@ -111,6 +111,7 @@ def test_slow_clients_hold_up_nobody(running: Server, department_city: City) -> 
     assert load.failures == 0, load.errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_killed_server_has_every_decision_that_it_answered(
     request: pytest.FixtureRequest, policy_folder: Path, department_city: City, tmp_path: Path, database: str

@@ -95,6 +95,7 @@ def ask_everything(schema: schemathesis.BaseSchema) -> Counter[tuple[str, int]]:
     return statuses
 
 
+@pytest.mark.slow
 def test_every_operation_answers_as_described(app: Any) -> None:
     """No generated request gets a server error, an undescribed status, or another body than the description says."""
     statuses = ask_everything(schema_of(app, app.openapi()))

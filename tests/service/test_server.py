@@ -26,6 +26,8 @@ from runcard.service.app import make_app
 from runcard.service.server import Server, server_config
 from runcard.service.settings import ServiceSettings
 
+pytestmark = pytest.mark.slow
+
 
 def free_port() -> int:
     """A port that nobody uses."""

@@ -28,7 +28,7 @@ from runcard.simulate.scenario import Scenario, read_scenario
 from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city, street
 from .reference_simpy import Decide, Department
 
-NUM_CITIES = 20
+NUM_CITIES = 10
 
 
 def random_city(number: int) -> City:
@@ -48,7 +48,7 @@ def random_city(number: int) -> City:
 
 @pytest.mark.slow
 def test_the_exact_late_fraction_lies_in_the_interval() -> None:
-    """For 20 cities x 4 policies, 99 % intervals hold the exact late fraction and minutes, but for the odd miss."""
+    """For 10 cities x 4 policies, 99 % intervals hold the exact late fraction and minutes, but for the odd miss."""
     # Policies meet the same incidents, so that the four of a city often miss together.
     late_misses = minutes_misses = 0
     for number in range(NUM_CITIES):
@@ -67,8 +67,8 @@ def test_the_exact_late_fraction_lies_in_the_interval() -> None:
             assert holds(first_means, evaluation.mean_response_minutes, 0.9999)
             late_misses += not holds(late_fractions(result), evaluation.late_fraction, 0.99)
             minutes_misses += not holds(first_means, evaluation.mean_response_minutes, 0.99)
-    assert late_misses <= 4
-    assert minutes_misses <= 4
+    assert late_misses <= 2
+    assert minutes_misses <= 2
 
 
 def asked(policy: Policy) -> Decide:
@@ -414,6 +414,7 @@ def test_a_policy_without_a_table_is_asked(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.array_equal(one["first"][same], other["first"][same])
 
 
+@pytest.mark.usefixtures("coarse_values")
 @pytest.mark.slow
 def test_decisions_in_kernels_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy that looks ahead in kernels gives the records of the same policy asked one by one, in any scenario.
@@ -442,6 +443,7 @@ def test_decisions_in_kernels_change_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert_same_batches(one.policies[0], alone.policies[0])
 
 
+@pytest.mark.usefixtures("coarse_values")
 @pytest.mark.slow
 def test_decisions_in_kernels_switch_with_the_hour(monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy that looks ahead and knows the hour gives the records of the same policy asked one by one."""

@@ -160,6 +160,7 @@ def test_an_episode_is_a_batch_of_the_simulation(city: City, scenario: str) -> N
         assert [step[1] for step in steps] == [-float(late) for late in records["late"]]
 
 
+@pytest.mark.slow
 def test_the_late_fraction_is_the_exact_one() -> None:
     """By either reward, the mean over episodes has the exact late fraction in its 99.9 % interval; one varies less."""
     city = CITIES["two"]

@@ -247,6 +247,7 @@ def busy_by_station(result: SimulatedPolicy, i: int) -> list[float]:
     return [float(batch.busy_minutes[i] / batch.minutes) for batch in result.batches]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("turn_back", "parts"), [(True, False), (False, True), (True, True)])
 def test_simpy_agrees_on_turning_back_and_driving_home(turn_back: bool, parts: bool, tmp_path: Path) -> None:
     """SimPy, which lets trucks turn at the next node and drive home, finds the same arrivals and busy fractions."""

@@ -212,6 +212,7 @@ def test_same_seeds_give_the_same_results() -> None:
     assert np.array_equal(first.policies[0].incidents, first.policies[1].incidents)
 
 
+@pytest.mark.slow
 def test_knowing_the_hour_gains_what_the_exact_model_says() -> None:
     """The paired gain over the policy of the mean rates holds the exact one, where periods are long."""
     plain = small_city(load=0.4)

@@ -102,6 +102,7 @@ def test_few_arrivals_say_nothing_about_the_error_of_a_quantile() -> None:
         result.minutes("incidents")
 
 
+@pytest.mark.slow
 def test_the_first_incidents_of_a_batch_are_like_the_others() -> None:
     """Over many short batches the late fraction is the exact one: where counting begins does not matter."""
     city = small_city(load=0.4)

@@ -21,6 +21,8 @@ from runcard.study.run import run_study
 from runcard.study.store import StudyFolder
 from runcard.study.tasks import Task, run_task, tasks_of
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENT = experiment_named("table2")
 NUM_GRAPHS = 21
 """Three tasks for each setting, the last of them small."""

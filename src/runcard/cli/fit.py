@@ -188,9 +188,9 @@ def _write(folder: Path, found: "Fit", page: str, document: dict[str, Any], *, o
 
     if folder.is_dir():
         refuse_occupied(folder, overwrite=overwrite)
-    write_city(found.city, folder, overwrite=overwrite)
-    for name in (FIT_FILE, PAGE_FILE, REJECTED_FILE):  # a kill must not leave those of the city before
+    for name in (FIT_FILE, PAGE_FILE, REJECTED_FILE):  # first: a kill must not leave those of the city before
         (folder / name).unlink(missing_ok=True)
+    write_city(found.city, folder, overwrite=overwrite)
     write_whole(folder / FIT_FILE, (json.dumps(document, indent=1) + "\n").encode())
     write_whole(folder / PAGE_FILE, page.encode())
     write_whole(folder / REJECTED_FILE, found.log.rejected.csv_text().encode())

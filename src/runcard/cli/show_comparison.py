@@ -14,6 +14,8 @@ from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.weights import WeightComparison, WeightResult
 from runcard.plan.words import certainty, in_decimals
 
+ROUNDING = 1e-9
+"""Late fractions that differ by less are the same."""
 EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
 
 
@@ -59,7 +61,8 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     fastest = min((one for one in minutes if one is not None), default=None)
     decimals = decimals_for(100.0 * one for one in late)
     per_day = decimals_for(result.evaluation.late_per_day for result in results)
-    fewer = "fewer\nlate, %" if all(one <= late[0] for one in late) else "fewer late\n(-: more), %"
+    more = max(late) > late[0] * (1.0 + ROUNDING)
+    fewer = "fewer late\n(-: more), %" if more else "fewer\nlate, %"
     sure = certainty(comparison.proven)
     headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
     if not comparison.city.plain:

@@ -8,8 +8,7 @@ from runcard.city.address import Spot
 from runcard.cli.tables import BEST, SplitTable, decimals_for
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
-from runcard.outputs.explain import Explanation
-from runcard.outputs.explained import explained, headline_of
+from runcard.outputs.explain import Explanation, explained, headline_of
 from runcard.outputs.lateness import ClassLateness
 from runcard.plan.answer import Answer
 from runcard.plan.words import counted, in_decimals, incidents_a_day, team_words
@@ -33,10 +32,10 @@ def _print_lines(lines: Sequence[str]) -> None:
         make_console().print(*lines, sep="\n")
 
 
-def _print_reasons(explanation: Explanation, notes: Sequence[str]) -> None:
+def _print_reasons(explanation: Explanation) -> None:
     """Print why a team goes, some more of what it does, and what else could be sent."""
     console = make_console()
-    console.print(*explanation.reasons, *notes, sep="\n")
+    console.print(*explanation.reasons, *explanation.notes, sep="\n")
     if explanation.decision.alternatives:
         console.print(decision_table(explanation))
         console.print(explanation.price_words)
@@ -54,8 +53,8 @@ def print_answer(answer: Answer) -> None:
     for one in kinds:
         if len(kinds) > 1:
             console.print()
-            console.print(f"{one.kind}: {team_words(one.explanation.decision.team)}", style="bold")
-        _print_reasons(one.explanation, one.notes)
+            console.print(f"{one.kind}: {team_words(one.decision.team)}", style="bold")
+        _print_reasons(one)
 
 
 def class_line(one: ClassLateness) -> str:

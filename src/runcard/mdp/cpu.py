@@ -130,7 +130,10 @@ class CpuBackend:
         """The rows of a chunk."""
         problem = self.problem
         if isinstance(rule, ValueRule):
-            return _trimmed(self._greedy_rows(chunk, rule.value, problem.layout.wide, tables)[0])
+            # Its costs are counted like a measure: what keys say includes prices, and large values would swallow them.
+            wanted = np.concatenate([tables.reshape(-1, *problem.cost.shape), problem.cost[None]])
+            rows = _trimmed(self._greedy_rows(chunk, rule.value, problem.layout.wide, wanted)[0])
+            return rows._replace(cost=rows.measured[-1], measured=rows.measured[:-1], unit=0.0)
         rows = self._empty_rows(chunk, len(tables))
         if isinstance(rule, OrderRule):
             order_rows(

@@ -19,6 +19,9 @@ from runcard.errors import InputError
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem, as_numbers
 
+LARGEST_VALUE: Final = 1e10
+"""Values may be this many times the largest cost: beside larger ones costs, and so choices, are lost in rounding."""
+
 ENTRIES_AT_ONCE: Final = 1 << 18
 """Decisions of a table that are checked at a time, so that it takes no memory to speak of."""
 
@@ -42,7 +45,7 @@ class TableRule:
 
 @dataclass(frozen=True, eq=False)
 class ValueRule:
-    """The team with the smallest cost(a, j) + h(f-a), for a value function h [states + padding]."""
+    """The team with the smallest cost(a, j) + h(f-a), for a value function h [states], with padding or without."""
 
     value: NDArray[np.float64]
 
@@ -121,13 +124,23 @@ def checked_table(problem: DispatchProblem, table: Any) -> NDArray[np.int64]:
 
 
 def checked_values(problem: DispatchProblem, value: Any) -> NDArray[np.float64]:
-    """[states + padding] the value of every state, a finite number; so is the padding, whatever it is."""
+    """[states + padding] the value of every state, a finite number beside which costs count; padded if need be."""
     values = as_numbers("values", "each state", value, np.float64)
-    length = problem.num_states + VALUE_PADDING
-    _check_shape(f"values of {problem.num_states} states and {VALUE_PADDING} numbers of padding", values, (length,))
+    num_states, largest = problem.num_states, float(np.abs(problem.cost[np.isfinite(problem.cost)]).max())
+    if values.shape == (num_states,):
+        values = np.concatenate([values, np.zeros(VALUE_PADDING)])
+    padded = f"values of {num_states} states, ({num_states},), or with {VALUE_PADDING} numbers of padding"
+    _check_shape(padded, values, (num_states + VALUE_PADDING,))
     if not np.isfinite((values.min(), values.max())).all():  # nan if any of them is; needs no memory
         state = int(np.isfinite(values).argmin())
         raise InputError(f"values: expected a finite number for every state, got {values[state]} for state {state}")
+    least, most = int(values[:num_states].argmin()), int(values[:num_states].argmax())
+    state, limit = least if -values[least] > values[most] else most, LARGEST_VALUE * (largest or 1.0)
+    if abs(values[state]) > limit:
+        raise InputError(
+            f"values: expected numbers of at most {limit:.3g}, so that costs of up to {largest:.3g} count beside them, "
+            f"got {values[state]:.3g} for state {state}"
+        )
     return values
 
 

@@ -6,21 +6,23 @@ P(late now). The team that is best now and the team that closest-first would sen
 that the difference can be seen.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.city.model import LATE, Objective
-from runcard.mdp.problem import LAST_MINUTES, MINUTES, DispatchProblem, is_standard
+from runcard.city.model import LATE, Objective, Standard
+from runcard.mdp.problem import is_standard
+from runcard.plan.answer import Answer, minutes_of, unit_prices
+from runcard.plan.fleet import KindDecision
 from runcard.plan.words import class_words, in_decimals, percent, team_words
-from runcard.policy.base import Decision, Option, Policy
-from runcard.policy.options import checked_situation, first_in_order, idle_teams, option_of, team_number
+from runcard.policy.base import Decision, Option
+from runcard.policy.options import first_in_order, idle_teams, option_of
 
 MOST_EQUALLY_GOOD: Final = 32
+AnyOption = TypeVar("AnyOption", bound=Option)
 
 
 class Phrases(NamedTuple):
@@ -87,8 +89,8 @@ class Explanation:
     closest: Option
     num_teams: int
     """How many teams could go."""
-    truck_prices: dict[str, float]
-    """The price of one truck of each station that has an idle one."""
+    truck_prices: Mapping[str, float]
+    """The price of each idle unit, or of one truck of each station that has an idle one."""
     objective: Objective = LATE
     truck: str = "truck"
     """What a truck is called: the kind of the units, where there are kinds."""
@@ -96,6 +98,9 @@ class Explanation:
     """When the trucks of each team that is named are there, where that is known."""
     of_standards: bool = False
     """Whether several standards, or their weights, count."""
+    kind: str = ""
+    standards: tuple[tuple[Standard, float], ...] = ()
+    """What counts, with the chance to miss it."""
 
     @property
     def counts(self) -> str:
@@ -143,15 +148,17 @@ class Explanation:
 
     @property
     def notes(self) -> list[str]:
-        """When the trucks are there, in words, where that is known."""
+        """The chance to meet each standard, and when the units are there, in words, where that is known."""
+        met = [f"{standard.rule}: {percent(1.0 - missed)}" for standard, missed in self.standards]
+        words = [f"Chance to meet the standards: {'; '.join(met)}."] if met else []
         known = self.arrivals.get(self.decision.team)
         if known is None:
-            return []
-        words = f"after {known.first_minutes:.1f} min on average, 9 times of 10 in {known.first_p90_minutes:.1f} min"
+            return words
+        first = f"after {known.first_minutes:.1f} min on average, 9 times of 10 in {known.first_p90_minutes:.1f} min"
         if len(self.decision.team) == 1:
-            return [f"It is there {words}."]
+            return [*words, f"It is there {first}."]
         last = f"after {known.last_minutes:.1f} min, 9 times of 10 in {known.last_p90_minutes:.1f} min"
-        return [f"The first is there {words}; the last {last}."]
+        return [*words, f"The first is there {first}; the last {last}."]
 
     @property
     def price_words(self) -> str:
@@ -171,51 +178,65 @@ class Explanation:
         return f"{in_decimals(price, 3)} min" if self.objective.minimise == "minutes" else in_decimals(price, 4)
 
 
-def explain(
-    policy: Policy,
-    idle: NDArray[np.int64],
-    point: int,
-    decision: Decision | None = None,
-    find_arrivals: Callable[[Decision], DispatchProblem] | None = None,
-) -> Explanation:
-    """The decision of a policy for an incident at demand point `point` when `idle` [I] trucks are idle, explained.
+def explained(answer: Answer) -> tuple[Explanation, ...]:
+    """What each kind sends, explained."""
+    place = f"{answer.node_id} ({answer.type})" if answer.type else ""
+    return tuple(explain(kind, place) for kind in answer.kinds)
 
-    The policy is not asked again if its decision is given.
-    """
-    problem = policy.problem
-    idle, point = checked_situation(problem, idle, point)
+
+def explain(kind: KindDecision, place: str = "") -> Explanation:
+    """What one kind sends, explained in units where there is a roster; the policy is not asked for it again."""
+    fleet, idle, point, problem = kind.fleet, kind.trucks, kind.point, kind.fleet.problem
     teams = idle_teams(problem, idle, point)
     cost = problem.cost[teams, point]
     # Of teams that are equally good now, the one that costs less later; a few of them are enough to look at.
     equally_good = teams[cost == cost.min()][:MOST_EQUALLY_GOOD]
-    closest = first_in_order(problem, problem.order, idle, point)
-    with_idle = np.flatnonzero(idle)
-    truck_prices = policy.prices(idle, 1 + with_idle)  # team 1 + i is one truck of station i
-    asked = np.append(equally_good, closest)
-    prices = policy.prices(idle, asked)
-    best_now, decision = int(prices[:-1].argmin()), decision or policy.decide(idle, point)
+    asked = np.append(equally_good, first_in_order(problem, problem.order, idle, point))
+    prices = fleet.policy.prices(idle, asked)
+    options = [
+        option_of(problem, point, int(asked[number]), float(prices[number]))
+        for number in (int(prices[:-1].argmin()), len(asked) - 1)
+    ]
+
+    def named(option: AnyOption) -> AnyOption:
+        return replace(option, team=fleet.unit_ids(option.team, kind.idle))
+
+    missed = fleet.chances(point, kind.decision)
     return Explanation(
-        place=problem.point_ids[point] + class_words(problem, point),
-        policy=policy.name,
-        reason=policy.reason,
-        decision=decision,
-        best_now=option_of(problem, point, int(asked[best_now]), float(prices[best_now])),
-        closest=option_of(problem, point, closest, float(prices[-1])),
+        place=place or problem.point_ids[point] + class_words(problem, point),
+        policy=fleet.policy.name,
+        reason=fleet.policy.reason,
+        decision=replace(named(kind.decision), alternatives=tuple(map(named, kind.decision.alternatives))),
+        best_now=named(options[0]),
+        closest=named(options[1]),
         num_teams=len(teams),
-        truck_prices={problem.station_ids[i]: float(price) for i, price in zip(with_idle, truck_prices, strict=True)},
+        truck_prices=unit_prices(kind),
         objective=problem.objective,
+        truck=fleet.kind if fleet.units else "truck",
+        kind=fleet.kind,
+        arrivals=_arrivals(kind),
         of_standards=any(map(is_standard, problem.measures)),
-        arrivals=_arrivals(problem if find_arrivals is None else find_arrivals(decision), point, decision),
+        standards=tuple(zip(fleet.standards_at(point), missed, strict=True)),
     )
 
 
-def _arrivals(problem: DispatchProblem, point: int, decision: Decision) -> dict[tuple[str, ...], Arrival]:
-    """When the trucks of a decision and its alternatives are there, where the problem knows it."""
-    means, p90 = problem.measures, problem.p90_minutes
-    if not p90 or LAST_MINUTES not in means or MINUTES not in means:
-        return {}
-    tables = (means[MINUTES], p90["first"], means[LAST_MINUTES], p90["last"])
+def _arrivals(kind: KindDecision) -> dict[tuple[str, ...], Arrival]:
+    """When the units of a decision and its alternatives are there, where the problem knows it."""
+    own, others = minutes_of(kind, every=True)
+    options = (kind.decision, *kind.decision.alternatives)
     return {
-        option.team: Arrival(*(float(table[team_number(problem, option.team), point]) for table in tables))
-        for option in (decision, *decision.alternatives)
+        kind.fleet.unit_ids(option.team, kind.idle): Arrival(
+            *(number for number in known.values() if number is not None)
+        )
+        for option, known in zip(options, (own, *others), strict=True)
+        if None not in known.values()
     }
+
+
+def headline_of(answer: Answer, kinds: Sequence[Explanation]) -> str:
+    """What to do, in one sentence."""
+    if len(kinds) == 1:
+        return kinds[0].headline
+    of_type = f" ({answer.type})" if answer.type else ""
+    teams = [f"{team_words(kind.decision.team)} ({kind.kind})" for kind in kinds]
+    return f"Send {', '.join(teams[:-1])} and {teams[-1]} to {answer.node_id}{of_type}."

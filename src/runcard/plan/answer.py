@@ -108,7 +108,7 @@ class Answer:
         place = Spot(node_id=self.node_id) if self.spot is None else self.spot
         return self.document(every=True) | {
             "alternatives": self._alternatives(),
-            "truck_prices": {name: price for kind in self.kinds for name, price in unit_prices(kind).items()},
+            "truck_prices": {name: _known(price) for kind in self.kinds for name, price in unit_prices(kind).items()},
             "place": place.document() | {"demand_point": self.area or self.node_id},
             "moved": {unit_id: spot.document() for unit_id, spot in self.moved.items()},
             **({} if self.period is None else {"period": self.period}),
@@ -147,13 +147,13 @@ def _in_all(options: Sequence[Option]) -> dict[str, float | None]:
     }
 
 
-def unit_prices(kind: KindDecision) -> dict[str, float | None]:
+def unit_prices(kind: KindDecision) -> dict[str, float]:
     """The price of sending each idle unit of a kind, or one truck of each station that has an idle one."""
     fleet, stations = kind.fleet, np.flatnonzero(kind.trucks)
     if not len(stations):
         return {}
     prices = fleet.policy.prices(kind.trucks, 1 + stations)  # team 1 + i is one truck of station i
-    homes = {fleet.problem.station_ids[i]: _known(float(price)) for i, price in zip(stations, prices, strict=True)}
+    homes = {fleet.problem.station_ids[i]: float(price) for i, price in zip(stations, prices, strict=True)}
     if not fleet.units:
         return homes
     return {unit.unit_id: homes[unit.station_id] for unit in fleet.units if unit.unit_id in kind.idle}

@@ -3,9 +3,9 @@
     choose(idle, point, teams)    one of `teams`
 
 `idle` [I] are the idle trucks of each station, `point` is the number of the demand point, and `teams` are the numbers
-of the teams that can go, in rising order. Asked again, the function has to choose the same team. Where there are few
-enough states it is asked once for all of them, so that the policy can be evaluated exactly and has prices: those of
-following it.
+of the teams that can go, in rising order; both can only be read. Asked again, the function has to choose the same
+team. Where there are few enough states it is asked once for all of them, so that the policy can be evaluated exactly
+and has prices: those of following it.
 """
 
 from collections.abc import Callable
@@ -90,7 +90,12 @@ class FunctionPolicy(PricedPolicy):
         self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64] | None = None
     ) -> int:
         """Where the chosen team stands in `teams`; an error if it is none of them."""
-        given = self.choose(idle, point, teams)
+        try:
+            given = self.choose(_read_only(idle), point, _read_only(teams))
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise InputError(f"{self.name}: a function must not change its arguments") from error
         try:
             position = int(np.searchsorted(teams, index(given)))
         except TypeError as error:
@@ -99,3 +104,10 @@ class FunctionPolicy(PricedPolicy):
             chosen = named(self.problem, index(given))
             raise InputError(f"{self.name}: {cannot_go(self.problem, idle, point, chosen)}")
         return position
+
+
+def _read_only(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same numbers, which nobody can write to: a function that changed them would be evaluated as another one."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -129,6 +129,7 @@ def test_points_without_incidents_and_stations_of_several_trucks_keep_the_bound(
         assert 0.0 <= found.lower <= optimum(problem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbourhood", [7, 9, 13])
 def test_large_neighbourhoods_keep_the_bound(neighbourhood: int) -> None:
     """With as many as thirteen trucks, some or all of the fleet, no more is claimed than the optimum."""
@@ -168,6 +169,7 @@ def far_apart(heavy: float, light: float) -> DispatchProblem:
     )
 
 
+@pytest.mark.slow
 def test_weights_that_are_far_apart_keep_the_bound_near() -> None:
     """A fire of weight 500 beside alarms of 0.01: most of what fires cost nobody can avoid, and it moves no payment."""
     problem = far_apart(500.0, 0.01)
@@ -223,6 +225,7 @@ def test_the_bound_is_at_least_that_of_the_cheapest_teams(seed: int) -> None:
     assert lower_bound(problem, neighbourhood=2, steps=1, threads=1).lower >= (1.0 - 1e-9) * mean
 
 
+@pytest.mark.slow
 def test_few_steps_prove_less_and_more_steps_more() -> None:
     """The search takes steps as large as their number bears: twenty prove most of what can be proven, not nothing."""
     problem = grid(13, 0.3)
@@ -232,6 +235,7 @@ def test_few_steps_prove_less_and_more_steps_more() -> None:
     assert proven[3] > 0.95 * optimum(problem)
 
 
+@pytest.mark.slow
 def test_more_trucks_than_levels_are_for_keep_the_bound() -> None:
     """72 trucks at three stations, hardly or always busy: the optimum goes by counts, the bound truck by truck."""
     for load in (0.05, 0.2, 2.0):
@@ -257,6 +261,7 @@ def test_every_truck_is_in_some_neighbourhood(trucks: list[int], size: int) -> N
     assert len(found) <= neighbourhoods.OVERLAP * sum(trucks) / size + 2.0 * sum(trucks) / size + 1.0
 
 
+@pytest.mark.slow
 def test_few_candidates_and_rare_levels_left_out_keep_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """With hardly any candidates, most neighbourhoods far and likely levels left out, it still holds."""
     monkeypatch.setattr(neighbourhoods, "CANDIDATES", {1: 2, 2: 2, 3: 3, 4: 4})
@@ -283,6 +288,7 @@ def test_one_neighbourhood_of_all_trucks_gives_the_optimum(seed: int) -> None:
     assert 0.9999 * best <= found.lower <= best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.02, 0.1, 0.2, 0.4])
 def test_the_bound_is_near_the_optimum(load: float) -> None:
     """Neighbourhoods of 6 of 10 trucks reach 95 % of the optimum at every load."""
@@ -291,6 +297,7 @@ def test_the_bound_is_near_the_optimum(load: float) -> None:
     assert 0.95 * optimum(problem) <= found.lower <= optimum(problem)
 
 
+@pytest.mark.slow
 def test_far_neighbourhoods_cost_little() -> None:
     """With prices that everybody pays for trucks far away, the bound stays within 3 % of that with payments for all."""
     problem = grid(12, 0.1, side=8)
@@ -338,6 +345,7 @@ def test_what_does_not_fit_in_memory_is_said_before(monkeypatch: pytest.MonkeyPa
         lower_bound(grid(6, 0.1), neighbourhood=3, steps=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trucks", "needed", "load", "size"),
     [

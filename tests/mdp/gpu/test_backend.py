@@ -51,6 +51,7 @@ def city(num_trucks: int, side: int, load: float) -> DispatchProblem:
     return runcard.dispatch_problem(runcard.generate_grid(side=side, num_stations=num_trucks, load=load, seed=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", SHAPES, ids=lambda problem: "-".join(map(str, problem.trucks)))
 def test_residuals_are_those_of_the_processor(problem: DispatchProblem) -> None:
     """At any values, in both widths, whatever the stations and classes: within one unit, or within rounding."""

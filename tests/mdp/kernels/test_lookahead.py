@@ -141,6 +141,7 @@ def nearby(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
     return given
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("problem", "size"), CASES)
 def test_prices_look_one_event_ahead(problem: DispatchProblem, size: int, nearby: bool) -> None:
     """In every state, the price of every idle team is what the formula says, with one table for all or several."""

@@ -116,6 +116,8 @@ def test_words_say_what_cards_keep(book: CardBook) -> None:
     assert all("does not gain enough" in table.words for table in measure_depths(closest))
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("coarse_values")
 def test_small_departments_are_measured_without_being_asked() -> None:
     """A town is quick to measure, and 22 engines on 100 areas are not."""
     assert is_quick(solve(random_department(3)))

@@ -176,6 +176,7 @@ def test_a_large_district_goes_on_on_a_further_page(town: CardBook) -> None:
     assert {f"{number} " in " ".join(words) for number in range(1, 106)} == {True}
 
 
+@pytest.mark.slow
 def test_a_long_fallback_order_says_where_it_ends() -> None:
     """Of more than 16 units the first 12 are printed, and the page says so."""
     city = generate_grid(side=5, num_stations=20, load=0.1, seed=1)

@@ -77,6 +77,7 @@ def test_stations_have_their_units() -> None:
     assert [len(one["units"]) for one in ground_of(plain)["stations"]] == [one.trucks for one in plain.stations]
 
 
+@pytest.mark.slow
 def test_the_ground_of_a_large_city_stays_small() -> None:
     """540 areas and 10,000 pieces of road are less than a megabyte."""
     city = large_city(72, 540)

@@ -171,6 +171,7 @@ def test_many_layers_are_a_list_and_none_is_no_error(tmp_path: Path, open_page: 
     bare.check()
 
 
+@pytest.mark.slow
 def test_a_large_city_is_drawn_at_once(tmp_path: Path, open_page: OpenPage) -> None:
     """540 areas and 10,000 pieces of road in less than a second, and another layer in half: the best of three."""
     path, drawn_ms = map_page(tmp_path, large_city(72, 540)), []

@@ -16,6 +16,7 @@ DATA = some.recursive(
 )
 
 
+@pytest.mark.slow
 @given(DATA)
 def test_embedded_data_are_what_they_were_and_end_no_script(data: object) -> None:
     """JSON reads them back, and no sign that HTML knows is left."""

@@ -173,6 +173,7 @@ SIMULATED: list[tuple[City, list[Change]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(len(SIMULATED)))
 def test_a_simulated_effect_agrees_with_the_exact_one(case: int) -> None:
     """Over three seeds: differences of the sum and of minutes lie in their intervals, but for one of twenty-odd."""
@@ -195,6 +196,7 @@ def test_a_simulated_effect_agrees_with_the_exact_one(case: int) -> None:
     _areas_add_up(found, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(len(SIMULATED)))
 @pytest.mark.parametrize("incidents", [5_000, 30_000])
 def test_intervals_of_areas_hold_the_exact_changes(case: int, incidents: int) -> None:
@@ -277,6 +279,7 @@ def test_a_year_of_a_period_has_only_its_hours() -> None:
     assert incidents == pytest.approx(DAYS_PER_YEAR * week.incidents_per_day)
 
 
+@pytest.mark.usefixtures("coarse_values")
 @pytest.mark.slow
 def test_a_large_department_is_simulated_with_the_heuristic_for_such() -> None:
     """With too many states to list nobody has to ask for it, and a closed station does harm, clearly.

@@ -9,9 +9,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.postgres import PostgresServer
 
 from runcard.service.audit import open_audit
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = Path(__file__).parent / "under_load.py"
 
