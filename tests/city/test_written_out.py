@@ -84,6 +84,7 @@ def test_a_plain_city_written_out_has_the_same_numbers(tmp_path_factory: pytest.
     assert [part for _, part in found[0].standards] == [part for _, part in found[1].standards]
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(cities)
 def test_changes_of_a_plain_city_are_those_of_the_city_written_out(
@@ -99,6 +100,7 @@ def test_changes_of_a_plain_city_are_those_of_the_city_written_out(
     assert np.array_equal(dispatch_problem(plain).cost, dispatch_problem(other).cost)
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 10_000), st.lists(st.integers(1, 3), min_size=1, max_size=4))
 def test_units_follow_the_stations(seed: int, trucks: list[int]) -> None:
     """Where nobody lists units they are made again with the stations: one for each truck, each with its own name."""

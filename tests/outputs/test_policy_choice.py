@@ -15,10 +15,10 @@ from runcard.outputs.policy_choice import (
     best_policy,
     busy_part,
     names_file,
-    policies_for,
     policy_choices,
     policy_note,
 )
+from runcard.outputs.week_choice import fleets_for
 from runcard.policy.solve import evaluate, solve_problem
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
@@ -65,7 +65,7 @@ def test_a_file_is_read_and_nothing_is_solved(folder: Path, city: City, monkeypa
     """The policy of a file is that of the city's own problem, and decides as the one that was saved."""
     choices = policy_choices(["mine.policy"], DEFAULTS)
     monkeypatch.setattr("runcard.outputs.policy_choice.solve_named", lambda *_: pytest.fail("should not be solved"))
-    (policy,) = policies_for(city, choices, DEFAULTS)
+    (policy,) = (fleet.policy for fleet in fleets_for(city, choices, DEFAULTS))
     problem = dispatch_problem(city)
     for point in range(problem.num_points):
         assert policy.decide(problem.trucks, point) == solve_problem(problem, "one-step").decide(problem.trucks, point)
@@ -75,7 +75,7 @@ def test_a_file_for_another_city_is_refused(folder: Path) -> None:
     """The fingerprints are compared, not only the names of stations."""
     other = generate_grid(side=3, num_stations=3, load=0.21, seed=5)
     with pytest.raises(PolicyFileError, match=r"mine\.policy: the policy was made for another city"):
-        policies_for(other, policy_choices(["mine.policy"], DEFAULTS), DEFAULTS)
+        fleets_for(other, policy_choices(["mine.policy"], DEFAULTS), DEFAULTS)
 
 
 def test_mistakes_are_said_before_any_work(folder: Path) -> None:

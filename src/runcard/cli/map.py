@@ -46,7 +46,8 @@ def draw_map(
     from runcard.cli.terminal import make_console
     from runcard.output_file import size_in_words
     from runcard.outputs.map import check_picture_file, compared_policies, draw_map, path_of_kind, policies_to_draw
-    from runcard.outputs.policy_choice import policies_for, policy_choices
+    from runcard.outputs.policy_choice import policy_choices
+    from runcard.outputs.week_choice import fleets_for
     from runcard.plan.file import load
     from runcard.plan.words import expected_one_of
     from runcard.policy.solve import evaluate
@@ -86,7 +87,7 @@ def draw_map(
             if by_itself:
                 shown, note = compared_policies(seen, words, watched, report)
             else:
-                shown = policies_for(seen, choices, watched, report, arrivals=exact)
+                shown = [fleet.policy for fleet in fleets_for(seen, choices, watched, report, arrivals=exact)]
             report.begin("evaluating the policies")
             results = [evaluate(policy, threads=threads) if exact else None for policy in shown]
             report.begin("drawing the map")

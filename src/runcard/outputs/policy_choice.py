@@ -9,10 +9,8 @@ from typing import Final
 from runcard.city.conditions import TRUCK
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError, PolicyFileError
-from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.mean_field import WHOLE_STATES
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.plan.file import load, said_of
 from runcard.plan.fleet import OTHER_CITY, Fleet
 from runcard.plan.plan import Plan
@@ -20,7 +18,7 @@ from runcard.plan.words import expected_one_of
 from runcard.policy import mean_field, neighbourhoods, optimal
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import NAME as CLOSEST
-from runcard.policy.solve import LABELS, RECIPES, check_horizon, check_size, policy_name, policy_names, solve_named
+from runcard.policy.solve import LABELS, RECIPES, check_horizon, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import SolveOptions
 
 FILE_ENDING: Final = ".policy"
@@ -175,32 +173,6 @@ def names_file(word: str) -> bool:
     if name.upper() in LABELS or name in RECIPES:
         return False
     return word.endswith(FILE_ENDING) or Path(word).is_file()
-
-
-def policies_for(
-    city: City,
-    choices: Sequence[PolicyChoice],
-    options: SolveOptions,
-    steps: Steps = NO_STEPS,
-    *,
-    arrivals: bool = False,
-) -> list[Policy]:
-    """The policies for a city of one kind, in the order in which they were asked for; with arrivals if wanted."""
-    (kind,) = city.kinds
-    seen = city.of_kind(kind)
-    check_week(city, choices)
-    solved = [one.name for one in choices if one.file is None]
-    check_size(seen.trucks, solved, kind=city.said(kind), device=options.device)
-    if not arrivals and all(
-        choice.file is not None for choice in choices
-    ):  # no need for the costs, which can take long
-        return [choice.read(kind, city_fingerprint(seen)) for choice in choices]
-    problem = city_problem(seen, minutes=False, arrivals=arrivals, steps=steps)
-    found = []
-    for choice in choices:
-        steps.begin(choice.label)
-        found.append(choice.policy(problem, options, kind))
-    return found
 
 
 def check_week(city: City, choices: Sequence[PolicyChoice]) -> None:

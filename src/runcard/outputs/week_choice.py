@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from runcard.city.model import City
-from runcard.outputs.policy_choice import OF_WEEK, PolicyChoice, policies_for
+from runcard.city.periods import ALWAYS
+from runcard.mdp.fingerprint import city_fingerprint
+from runcard.outputs.policy_choice import OF_WEEK, PolicyChoice, check_week
 from runcard.outputs.simulate import interval_values
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.plan.fleet import Fleet, fleet_of
 from runcard.plan.plan import problems_of_periods
+from runcard.policy.base import Policy
 from runcard.policy.solve import check_size
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.department import DepartmentSimulation
@@ -23,28 +26,33 @@ def default_policies(city: City) -> Sequence[str]:
 
 
 def fleets_for(
-    city: City, choices: Sequence[PolicyChoice], options: SolveOptions, steps: Steps = NO_STEPS
+    city: City,
+    choices: Sequence[PolicyChoice],
+    options: SolveOptions,
+    steps: Steps = NO_STEPS,
+    *,
+    arrivals: bool = False,
 ) -> list[Fleet]:
-    """The fleets of a city of one kind, with the policies of `policies_for`; in one with periods some know the hour."""
+    """The fleets of a city of one kind, in the order in which their policies were asked for; with arrivals if wanted.
+
+    In a city with periods some policies know the hour.
+    """
     (kind,) = city.kinds
-    if not city.has_periods:
-        return [fleet_of(policy, kind=kind) for policy in policies_for(city, choices, options, steps)]
-    solved = [one.name for one in choices if one.file is None]
-    check_size(city.trucks, solved, kind=city.said(kind))
-    problem = city_problem(city, minutes=False, steps=steps)
-    by_period = problems_of_periods(city, problem)
-    found: list[Fleet] = []
+    seen = city.of_kind(kind)
+    check_week(city, choices)
+    solved = [choice.name for choice in choices if choice.file is None]
+    check_size(seen.trucks, solved, kind=city.said(kind), device=options.device)
+    if not (arrivals or solved or city.has_periods):  # no need for the costs, which can take long
+        return [fleet_of(choice.read(kind, city_fingerprint(seen)), kind=kind) for choice in choices]
+    problem = city_problem(seen, minutes=False, arrivals=arrivals, steps=steps)
+    by_period, fleets = problems_of_periods(seen, problem), list[Fleet]()
     for choice in choices:
-        if not choice.knows_hour:
-            steps.begin(choice.label)
-            found.append(fleet_of(choice.policy(problem, options, kind), kind=kind))
-            continue
-        policies = []
-        for number, (name, own) in enumerate(by_period.items(), start=1):
-            steps.begin(f"{choice.label}, {name} ({number} of {len(by_period)})")
+        policies, knows_hour = list[Policy](), choice.knows_hour and city.has_periods
+        for number, (name, own) in enumerate(by_period.items() if knows_hour else [("", problem)], start=1):
+            steps.begin(choice.label + (f", {name} ({number} of {len(by_period)})" if name else ""))
             policies.append(choice.policy(own, options, kind))
-        found.append(fleet_of(*policies, periods=city.periods, kind=kind))
-    return found
+        fleets.append(fleet_of(*policies, periods=city.periods if knows_hour else (ALWAYS,), kind=kind))
+    return fleets
 
 
 def pairs_by_hour(choices: Sequence[PolicyChoice]) -> list[tuple[int, int]]:
