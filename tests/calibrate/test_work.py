@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,16 @@ from tests.calibrate.cities import made_up, road_city, true_city
 from runcard.calibrate.fit import Fit, fit_city
 from runcard.calibrate.goodness import judge_fit
 from runcard.calibrate.log import Log
-from runcard.calibrate.work import POOR_WORK, UnitWork, never_first_due, unit_work, work_faults, wrong_work
+from runcard.calibrate.work import (
+    POOR_WORK,
+    UnitWork,
+    never_first_due,
+    odd_units,
+    predicted_days,
+    unit_work,
+    work_faults,
+    wrong_work,
+)
 from runcard.city import City
 
 
@@ -52,7 +62,7 @@ def work(fit_of_part: Fit) -> tuple[UnitWork, ...]:
 def test_missing_times_are_no_fault(log: Log, fit_of_part: Fit, work: tuple[UnitWork, ...]) -> None:
     """With 30 % of the times missing at random units are as busy as with all of them, and nothing is bad: each has the
     sum of its known times and of means, so that the error is that of the mean of the missing ones."""
-    assert work_faults(work, fit_of_part.num_days) == []
+    assert work_faults(work, fit_of_part.num_days, predicted_days(fit_of_part.city)) == []
     minutes = (log.responses["available"] - log.responses["dispatched"]) / 60.0
     assert np.isfinite(minutes).all()
     all_days = 1440.0 * fit_of_part.num_days
@@ -94,10 +104,51 @@ def test_work_at_the_wrong_stations_is_a_fault() -> None:
     """Above a tenth beyond chance it is one, with the units that are the farthest off first; below it is none."""
     days = 1000.0
     right = [unit("E1", "a", 10.0, 10.4), unit("E2", "b", 10.0, 9.6)]
-    assert work_faults(right, days) == []
-    (fault,) = work_faults([unit("E1", "a", 10.0, 14.0), unit("E2", "b", 10.0, 6.5)], days)
+    assert work_faults(right, days, 500.0) == []
+    (fault,) = work_faults([unit("E1", "a", 10.0, 14.0), unit("E2", "b", 10.0, 6.5)], days, 500.0)
     assert fault.startswith("18 % of the work of the engines is at other stations than in the log, where chance would ")
     assert "E1 (50.0 in the log, 68.3 in the city), E2 (50.0 in the log, 31.7 in the city). Areas" in fault
+
+
+def test_single_units_that_are_off_are_named() -> None:
+    """Of a kind that is right as a whole, units off by more than a third and by more than chance are named, those that
+    are farthest off first, those of a station together; a difference that chance can make, or a small one, is none."""
+    right = [unit(f"E{n}", f"s{n}", 20.0, 20.0 + n % 3) for n in range(10, 30)]
+    few, more = unit("E1", "a", 10.0, 6.0), unit("E2", "b", 2.0, 7.5)
+    pair = [unit("E3", "c", 5.0, 1.0), unit("E4", "c", 1.0, 5.0)]
+    (fault,) = work_faults([*right, few, more, *pair], 30.0, 100.0)
+    assert fault.startswith(
+        "The work of some engines is off by more than a third and by more than chance, in responses"
+    )
+    assert "a day: E2 (2.0 in the log, 7.5 in the city), E1 (10.0 in the log, 6.0 in the city). What is said" in fault
+    assert work_faults([*right, few, more], 0.5, 100.0) == []
+    pair = [replace(pair[0], predicted_per_day=4.0), pair[1]]
+    (both,) = odd_units(pair, 1000.0, 1000.0)
+    assert (both.unit, both.observed_per_day, both.predicted_per_day) == ("E3 and E4", 6.0, 9.0)
+
+
+@pytest.mark.parametrize("days", [0.1, 3.0, 100.0])
+def test_chance_alone_names_units_of_one_log_in_a_hundred(days: float) -> None:
+    """Logs and cities of the same 44 units, drawn apart by Poisson's law, name any of them at most as often as said."""
+    rng = np.random.default_rng(1)
+    rates = rng.gamma(4.0, 2.0, 44)
+    alarms = 0
+    for _ in range(200):
+        observed, predicted = rng.poisson(rates * days) / days, rng.poisson(rates * 20.0) / 20.0
+        units = [
+            unit(f"E{n}", f"s{n}", *of) for n, of in enumerate(zip(observed.tolist(), predicted.tolist(), strict=True))
+        ]
+        alarms += bool(odd_units(units, days, 20.0))
+    assert alarms <= 5  # 2 are expected; more than 5 in two of a hundred tests
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_city_that_is_right_accuses_no_unit(seed: int, tmp_path: Path) -> None:
+    """A log that the city itself made up names no unit."""
+    log, _ = made_up(tmp_path, true_city(road_city()), incidents=1500, seed=seed)
+    fit = fit_city(road_city(), log)
+    assert work_faults(unit_work(fit, 1), fit.num_days, predicted_days(fit.city)) == []
 
 
 @pytest.mark.slow
@@ -143,4 +194,4 @@ def test_a_kind_that_never_says_when_it_is_free_is_not_judged(log: Log) -> None:
     responses = log.responses.copy()
     responses["available"][responses["kind"] == log.kinds.index("ladder")] = np.nan
     fit = fit_city(road_city(), replace(log, responses=responses))
-    assert work_faults(unit_work(fit, 1), fit.num_days) == []
+    assert work_faults(unit_work(fit, 1), fit.num_days, predicted_days(fit.city)) == []

@@ -43,6 +43,24 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+DEAF = """
+import ctypes, sys, time
+from runcard.service import app
+
+def slow_app(settings):
+    print("starting", flush=True)
+    until = time.monotonic() + 60.0
+    while time.monotonic() < until:
+        compiled()
+
+compiled = ctypes.CFUNCTYPE(None)(lambda: time.sleep(0.2))
+app.make_app = slow_app
+from runcard.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""A start that spends its time in callbacks of C, as numba does: what a signal raises there is lost."""
+
+
 def ask(port: int, method: str, path: str, body: object = None) -> tuple[int, str]:
     """The status and the text of an answer."""
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
@@ -86,6 +104,32 @@ def test_nothing_that_is_computed_holds_up_the_end(policy_folder: Path, tmp_path
     assert all("the service is ending" in text for _, text in answers[:2])
     assert took < 30.0  # it has 5 seconds, on a machine that has nothing else to do
     assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_start_that_compiles_ends_at_once(number: signal.Signals, policy_folder: Path, tmp_path: Path) -> None:
+    """A signal during the first start ends it within five seconds, without a traceback: it was lost, and served."""
+    words = ["serve", str(policy_folder / "optimal.policy"), "--audit", "memory", "--port", str(free_port())]
+    with default_signals():
+        process = subprocess.Popen(
+            [sys.executable, "-c", DEAF, *words],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "starting\n"
+        time.sleep(0.5)
+        process.send_signal(number)
+        began = time.monotonic()
+        printed = process.communicate(timeout=30)[0]
+    finally:
+        process.kill()
+        process.communicate()
+    assert (process.returncode, printed) == (128 + number, "runcard: stopped\n")
+    assert time.monotonic() - began < 5.0
 
 
 def _wait_until_ready(port: int, process: "subprocess.Popen[str]") -> None:

@@ -29,7 +29,7 @@ from runcard.calibrate.fit import Fit
 from runcard.calibrate.hours import hourly_counts
 from runcard.calibrate.made_up import draw
 from runcard.calibrate.numbers import wilson_interval
-from runcard.calibrate.work import UnitWork, unit_work, work_faults
+from runcard.calibrate.work import UnitWork, predicted_days, unit_work, work_faults
 from runcard.city.model import Standard
 
 DRAWS: Final = 200
@@ -323,7 +323,7 @@ def _faults(
             f"Incidents come in bursts: their hourly counts vary {counts.dispersion:.1f} times as much as a Poisson "
             "law says, so more units are busy at once than the model thinks."
         )
-    found += work_faults(busy, fit.num_days)
+    found += work_faults(busy, fit.num_days, predicted_days(fit.city))
     for of in late:
         if not of.low <= of.predicted <= of.high and abs(of.predicted - of.observed) > POOR_LATE:
             standard = of.standard

@@ -12,6 +12,9 @@
 
       W₀ = ½ Σ_s sqrt(2 p_s (1 - p_s) / (π n)).
 
+- **Each unit.** Of the n + m responses of the units of a station, n in the d days of the log and m in the D days of the
+  city, n is binomial with the part d / (d + D) if the city is right. Units are named whose responses a day are off by
+  more than a third of those in the log, where the chance of that is below 1 % for all stations of their kind together.
 - **First due.** Whether the station of a unit is the closest one with a unit of its kind, or as close, to some demand
   point that the kind is sent to. A unit that is first due nowhere and still has many responses in the log stands
   between areas that are too wide to tell it from its neighbours: closing its station would seem to cost nothing.
@@ -19,20 +22,26 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import pi, sqrt
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.made_up import workloads
+from runcard.city import City
 
 WORK_INCIDENTS: Final = 40_000
 POOR_BUSY: Final = 0.25
 POOR_WORK: Final = 0.10
 """W - W₀ above which the work of a kind is said to be at the wrong units."""
+POOR_UNIT: Final = 1.0 / 3.0
+"""The part of its responses in the log by which those of a unit may be off in the city."""
+UNIT_CHANCE: Final = 0.01
+"""How often any unit of a kind may be named by chance."""
 MOST_NAMED: Final = 5
 PER_DAY: Final = ("observed_per_day", "predicted_per_day")
 
@@ -89,6 +98,11 @@ def unit_work(fit: Fit, seed: int) -> tuple[UnitWork, ...]:
     )
 
 
+def predicted_days(city: City) -> float:
+    """About how many days of the city the predicted work is from."""
+    return WORK_INCIDENTS / city.incidents_per_day
+
+
 def _busy_minutes(fit: Fit) -> Floats:
     """[response] from dispatch until free; where the log does not say it, the mean of its kind and type, if known."""
     rows, log = fit.log.responses, fit.log
@@ -131,15 +145,34 @@ def never_first_due(units: Iterable[UnitWork], num_days: float) -> list[UnitWork
     ]
 
 
-def work_faults(units: Sequence[UnitWork], num_days: float) -> list[str]:
-    """Where the work of units is not that of the log, in sentences."""
+def odd_units(units: Iterable[UnitWork], num_days: float, predicted_days: float) -> list[UnitWork]:
+    """The units of a kind whose work is not that of the log, those of a station together; the farthest off first."""
+    by_station: dict[str, list[UnitWork]] = defaultdict(list)
+    for unit in units:
+        by_station[unit.station].append(unit)
+    found = []
+    for alike in by_station.values():
+        observed, predicted = (sum(getattr(unit, name) for unit in alike) for name in PER_DAY)
+        n, m = round(observed * num_days), round(predicted * predicted_days)
+        law = binom(n + m, num_days / (num_days + predicted_days))
+        chance = 2.0 * min(law.cdf(n), law.sf(n - 1)) * len(by_station)
+        if abs(predicted - observed) > POOR_UNIT * observed and chance < UNIT_CHANCE:
+            name = " and ".join(unit.unit for unit in alike)
+            found.append(replace(alike[0], unit=name, observed_per_day=observed, predicted_per_day=predicted))
+    return sorted(found, key=lambda unit: -abs(unit.predicted_per_day - unit.observed_per_day))
+
+
+def work_faults(units: Sequence[UnitWork], num_days: float, predicted_days: float) -> list[str]:
+    """Where the work of units in so many days of the city is not that of the log, in sentences."""
     kinds = dict.fromkeys(unit.kind for unit in units)
     return [
-        fault for kind in kinds for fault in _kind_faults(kind, [one for one in units if one.kind == kind], num_days)
+        fault
+        for kind in kinds
+        for fault in _kind_faults(kind, [one for one in units if one.kind == kind], num_days, predicted_days)
     ]
 
 
-def _kind_faults(kind: str, units: Sequence[UnitWork], num_days: float) -> Iterator[str]:
+def _kind_faults(kind: str, units: Sequence[UnitWork], num_days: float, predicted_days: float) -> Iterator[str]:
     """The same of the units of one kind."""
     observed = sum(unit.observed for unit in units) / len(units)
     predicted = sum(unit.predicted for unit in units) / len(units)
@@ -160,6 +193,12 @@ def _kind_faults(kind: str, units: Sequence[UnitWork], num_days: float) -> Itera
             f"would make it {100.0 * by_chance:.0f} %. The farthest off, in % of the responses of all {kind}s: "
             f"{_named(worst[:MOST_NAMED], *percent)}. Areas that are too wide, and units that stand elsewhere than "
             "the city says, are the usual reasons."
+        )
+    elif odd := odd_units(units, num_days, predicted_days):
+        yield (
+            f"The work of some {kind}s is off by more than a third and by more than chance, in responses a day: "
+            f"{_named(odd)}. What is said of these units, and of their stations, is no better. Areas that are too "
+            "wide, and units that stand elsewhere than the city says, are the usual reasons."
         )
     nowhere = sorted(never_first_due(units, num_days), key=lambda unit: -unit.observed_per_day)
     if nowhere:

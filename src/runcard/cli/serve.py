@@ -2,12 +2,15 @@
 
 import gc
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from threading import Timer
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -97,7 +100,7 @@ def serve(
         time_zone=time_zone,
     )
     with bound_sockets(settings) as sockets:  # before the work
-        with _patience(), _no_garbage():
+        with _patience(), _no_garbage(), _ended_at_once():
             app = make_app(settings)
             get_ready(app)
         _say(app.state.parts.store.serving, settings, audit)
@@ -117,6 +120,30 @@ def _no_garbage() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+@contextmanager
+def _ended_at_once() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the start at once: numba, which compiles, loses what a signal raises in its callbacks.
+
+    There is nothing to lose yet: no answer was given. Where somebody else has decided what a signal does, that stays.
+    """
+
+    def stop(number: int, _: FrameType | None) -> None:
+        os.write(2, b"runcard: stopped\n")
+        os._exit(128 + number)
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if in_main_thread and hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in signals}
+    ours = [number for number in signals if callable(before[number])]
+    for number in ours:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
 
 
 @contextmanager
