@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,23 @@ RANKS = {
 }
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """The imports and names of a file."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom | ast.Name)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parsed() -> None:
+    """Every file of the package is parsed once, before the tests."""
+    for path in SOURCE.rglob("*.py"):
+        nodes_of(path)
+
+
 def imported_modules(path: Path, package: str) -> Iterator[str]:
     """Every module that a file imports, anywhere in it, by its full name."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -80,8 +95,7 @@ def test_only_the_command_line_parses_and_prints() -> None:
         if "cli" in path.relative_to(SOURCE).parts:
             continue
         assert not {"rich", "typer"} & {module.split(".")[0] for module in imported_modules(path, "runcard")}, path
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        assert not any(isinstance(node, ast.Name) and node.id == "print" for node in ast.walk(tree)), path
+        assert not any(isinstance(node, ast.Name) and node.id == "print" for node in nodes_of(path)), path
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from benchmarks.peak import brute_force_sums, sums_per_second
 from benchmarks import cases, peers
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_peers_find_the_same_optimum() -> None:
     """QuantEcon and pymdptoolbox, on our encoding of the problem, agree with our optimum to 1e-8."""

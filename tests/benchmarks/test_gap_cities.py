@@ -20,6 +20,7 @@ def test_every_cell_has_twenty_cities_of_every_kind() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_gap_is_that_of_an_exact_evaluation() -> None:
     """Of closest-first beside the optimum; and sampled, where there are too many trucks, it is near that."""
     place = Place(8, 0.2, 0.2, 1.0, 8)

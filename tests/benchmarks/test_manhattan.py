@@ -25,6 +25,7 @@ def test_contraction_changes_no_route_time() -> None:
         assert {end: before[end] for end in "ace"} == {end: after[end] for end in "ace"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the raw data of Manhattan are not beside the project")
 def test_the_southern_firehouses_make_a_department() -> None:
     """Sixteen engines, 400 demand points, two standards, and a load of 0.1."""

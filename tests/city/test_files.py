@@ -93,6 +93,7 @@ def cities(draw: st.DrawFn) -> City:
     )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 @given(city=cities())
 def test_a_city_written_and_read_is_the_same_city(tmp_path_factory: pytest.TempPathFactory, city: City) -> None:

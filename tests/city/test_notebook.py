@@ -78,6 +78,7 @@ def test_hostile_names_are_only_text() -> None:
     assert "alert" not in str([attributes for _, attributes in page.tags])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lonlat", [False, True])
 def test_a_large_city_stays_small(lonlat: bool) -> None:
     """With 40,000 nodes, 80,000 links and stations of long names it is below 200 kB."""

@@ -83,6 +83,7 @@ def test_the_names_are_listed(run: Run) -> None:
     assert all(name in out for name in ("table1", "figure-map", "appendix-seven-trucks", "larger", "finding-9"))
 
 
+@pytest.mark.slow
 def test_a_finding_is_derived(run: Run) -> None:
     """A finding prints its claim, what was found, and whether it holds; no folder is written."""
     ran = run("study", "finding-8")

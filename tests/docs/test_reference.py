@@ -72,6 +72,7 @@ def keys_in(document: Any) -> Iterator[str]:
                 yield from keys_in(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "department", "periods"])
 def test_every_key_of_json_is_documented(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever a command prints as JSON, of a city with and without kinds, stands in the section of the command."""

@@ -154,6 +154,7 @@ class Joint:
         return float(chance @ costs) / self.city.incidents_per_day, missed
 
 
+@pytest.mark.slow
 @each_seed(30)
 def test_all_kinds_together_are_no_better_than_each_by_itself(seed: int) -> None:
     """Joint brute force over states and choices of both kinds reaches exactly the sum of the optima of each kind."""

@@ -42,6 +42,7 @@ def test_forty_stations_are_refused_at_once(policy: str) -> None:
     refused_at_once(lambda: solve_problem(problem, policy))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("coarse_values")
 @pytest.mark.parametrize("policy", [name for name in POLICY_NAMES if name not in EVERY_STATE])
 def test_forty_stations_are_solved_but_not_evaluated(policy: str) -> None:

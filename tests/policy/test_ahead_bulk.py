@@ -50,6 +50,7 @@ def check_same(policy: AheadPolicy, number: int, seed: int = 1) -> None:
         assert team == team_number(problem, policy.decide(idle, point).team), (idle, point)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("num_stations", "trucks_per_station", "needs", "gamma", "number"),
     [(8, 2, (2, 1, 3), 0.3, 300), (24, 1, (2,), 0.3, 500), (30, 1, (1, 2, 3), 0.15, 150), (11, 3, (1, 4), 0.2, 40)],
@@ -66,6 +67,7 @@ def test_the_same_teams_as_decide(
     check_same(solve_mean_field(problem), number)
 
 
+@pytest.mark.slow
 def test_the_same_teams_of_a_kind() -> None:
     """For the engines and the ladders of a department with standards, the teams are the same."""
     city = grid_department(side=5, engines=16, ladders=9)

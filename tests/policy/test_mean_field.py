@@ -220,6 +220,7 @@ def test_sixty_trucks(load: float) -> None:
             assert policy.prices(idle, problem.teams.idle(idle, 1)).min() > -1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("coarse_values")
 def test_points_that_are_not_concerned_do_not_change() -> None:
     """Prices are those of looking at every demand point again, though most are left out for a truck."""

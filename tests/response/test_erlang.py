@@ -204,6 +204,7 @@ def test_rises_with_shared_delay(data: st.DataObject, n1: int, n2: int, t: float
     assert mean_high <= min(n1, n2) * (1 + 1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("q", "n1", "n2", "shared", "t"),
     [(0.25, 60, 50, 12, 150.0), (0.5, 60, 50, 12, 150.0), (0.9, 60, 50, 12, 150.0), (0.5, 200, 180, 25, 420.0)],

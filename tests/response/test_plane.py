@@ -88,6 +88,7 @@ def test_two_trucks_by_enumeration(make_city: Any, driving: Driving) -> None:
     assert [found.p_late[row, 0], second.p_late[row, 0]] == pytest.approx(late.tolist(), abs=1.5e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driving", LAWS, ids=words)
 def test_simulated_pairs(make_city: Any, driving: Driving) -> None:
     """P(late) and minutes are those of times drawn link by link, with and without turnout, shared or not."""

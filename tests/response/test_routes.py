@@ -171,6 +171,7 @@ def ways(make_city: Any, num_ways: int, *, parallel: bool) -> City:
     return make_city([edge for k in range(num_ways) for edge in ((0, 2 + k), (2 + k, 1))], [0], [1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", [True, False])
 def test_ties_are_equally_likely(make_city: Any, parallel: bool) -> None:
     """Over 2,000 consecutive seeds five tied ways are taken equally often, by a chi-square test at 1 in 10,000."""

@@ -39,6 +39,7 @@ LAWS = [
 TEAMS = [(), (1,), (0, 0), (0, 2), (0, 0, 0), (0, 0, 2), (1, 2, 3), (0, 1, 2, 3), (0, 0, 2, 2), (0, 0, 0, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trucks", [3, 4])
 @pytest.mark.parametrize("q", [0.05, 0.5, 0.95])
 def test_the_closed_form_of_one_road(make_city: Any, q: float, trucks: int) -> None:
@@ -131,6 +132,7 @@ def test_turnout_times(make_city: Any, turnout: Turnout) -> None:
     check_by_simulation(delta(make_city, turnout=turnout, shared_delay=0.5), TEAMS, 60_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driving", [Driving(), *LAWS], ids=words)
 def test_many_shared_links(make_city: Any, driving: Driving) -> None:
     """Where sets of links are drawn, not tried, P(late) is within its stated error of that of more draws."""

@@ -44,6 +44,7 @@ def closed_forms(num: int) -> Iterator[tuple[int, Driving, float, float]]:
             yield links, Driving("gamma", cv=cv), target, gammaincc(links / cv**2, target / cv**2)
 
 
+@pytest.mark.slow
 def test_stated_errors_of_closed_forms_hold_and_are_tight(make_city: CityMaker) -> None:
     """The errors of P(late) of 300 random roads are at most those stated, which are at most 1e-5, and mostly 1e-7."""
     stated = []

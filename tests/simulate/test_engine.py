@@ -28,7 +28,7 @@ from runcard.simulate.scenario import Scenario, read_scenario
 from .cases import POLICIES, holds, late_fractions, policies_of, records_of, small_city, street
 from .reference_simpy import Decide, Department
 
-NUM_CITIES = 10
+NUM_CITIES = 20
 
 
 def random_city(number: int) -> City:
@@ -48,7 +48,7 @@ def random_city(number: int) -> City:
 
 @pytest.mark.slow
 def test_the_exact_late_fraction_lies_in_the_interval() -> None:
-    """For 10 cities x 4 policies, 99 % intervals hold the exact late fraction and minutes, but for the odd miss."""
+    """For 20 cities x 4 policies, 99 % intervals hold the exact late fraction and minutes, but for the odd miss."""
     # Policies meet the same incidents, so that the four of a city often miss together.
     late_misses = minutes_misses = 0
     for number in range(NUM_CITIES):
@@ -67,8 +67,8 @@ def test_the_exact_late_fraction_lies_in_the_interval() -> None:
             assert holds(first_means, evaluation.mean_response_minutes, 0.9999)
             late_misses += not holds(late_fractions(result), evaluation.late_fraction, 0.99)
             minutes_misses += not holds(first_means, evaluation.mean_response_minutes, 0.99)
-    assert late_misses <= 2
-    assert minutes_misses <= 2
+    assert late_misses <= 4
+    assert minutes_misses <= 4
 
 
 def asked(policy: Policy) -> Decide:
@@ -341,6 +341,7 @@ def test_a_policy_that_is_asked_decides_the_same(monkeypatch: pytest.MonkeyPatch
         assert np.array_equal(records, compiled[name]), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one-step-mean-field", "one-step-queueing"])
 def test_a_policy_is_asked_or_has_a_table_as_it_is_quicker(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For few incidents it is asked, for many it has the values of every state, and it decides the same both ways."""
@@ -362,6 +363,7 @@ def test_a_policy_is_asked_or_has_a_table_as_it_is_quicker(name: str, monkeypatc
     assert np.array_equal(*found)
 
 
+@pytest.mark.slow
 def test_policies_are_made_ready_for_all_scenarios() -> None:
     """A table that is not worth it for one simulation can be for ten, and is there before they begin."""
     city = runcard.generate_grid(side=4, num_stations=12, load=0.3, seed=2)

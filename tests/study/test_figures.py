@@ -69,6 +69,7 @@ def test_a_figure_is_one_well_formed_element(name: str) -> None:
     assert "Matplotlib" not in svg
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_drawn_twice_is_the_same_bytes_whatever_a_person_has_set(name: str) -> None:
     """Neither the time nor a person's own settings of matplotlib change it."""
@@ -82,6 +83,7 @@ def test_every_kind_of_figure_says_how_it_is_read() -> None:
     assert {experiment_named(name).kind for name in FIGURES} == CAPTIONS.keys()
 
 
+@pytest.mark.slow
 def test_ids_of_two_figures_differ_and_their_references_hold() -> None:
     """Figures on one page do not take each other's clip paths and markers."""
     ids = []
@@ -93,6 +95,7 @@ def test_ids_of_two_figures_differ_and_their_references_hold() -> None:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_a_title_is_text() -> None:
     """Signs of markup in a title are escaped."""
     result = result_named("figure-load")

@@ -134,6 +134,7 @@ def test_ids_are_unique_and_every_link_leads_somewhere(whole: Page) -> None:
     assert targets <= {f"#{one}" for one in ids}
 
 
+@pytest.mark.slow
 def test_nothing_comes_from_elsewhere(everything: list[Result], tmp_path: Path) -> None:
     """No script, no style sheet, no picture and no font is fetched, from a network or a file."""
     path = write_report(tmp_path / "report.html", everything, today=DAY)
@@ -331,6 +332,7 @@ def test_the_end_says_what_it_was_made_with(table3: Result, tmp_path: Path, monk
     assert "of-a-host" not in text
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_bytes(everything: list[Result], tmp_path: Path) -> None:
     """Two reports of one day are the same file."""
     paths = [write_report(tmp_path / f"{number}.html", everything, today=DAY) for number in range(2)]

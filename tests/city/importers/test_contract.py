@@ -120,6 +120,7 @@ def road_networks(draw: st.DrawFn) -> tuple[Roads, np.ndarray]:
     return roads, needed
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(road_networks())
 def test_no_route_time_changes(case: tuple[Roads, np.ndarray]) -> None:

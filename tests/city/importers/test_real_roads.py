@@ -67,6 +67,7 @@ def test_manhattan_is_imported_whole(manhattan: Imported) -> None:
     assert summary.farthest_station_metres < 300.0
 
 
+@pytest.mark.slow
 @no_manhattan
 def test_contracting_manhattan_changes_no_route_time(manhattan: Imported) -> None:
     """From all firehouses to all demand nodes, the raw arcs give the same minutes within 1e-9."""

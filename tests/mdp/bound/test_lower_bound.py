@@ -33,6 +33,7 @@ def grid(num_trucks: int, load: float, *, side: int = 6, seed: int = 1) -> Dispa
     return dispatch_problem(city)
 
 
+@pytest.mark.slow
 @each_seed(100)
 def test_the_bound_is_never_above_the_optimum(seed: int) -> None:
     """Whatever the trucks, needs, loads and costs, and however many steps, no more is claimed than a policy reaches."""

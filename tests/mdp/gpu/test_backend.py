@@ -74,6 +74,7 @@ def test_a_lane_takes_many_points() -> None:
         assert points_of_lane(sizes, most) == points
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.02, 0.1, 0.4, 2.0, 50.0])
 def test_a_city_is_solved_as_on_the_processor(load: float, on_host: Host) -> None:
     """The bounds overlap, the decisions are equal but for ties, and few passes are enough."""

@@ -126,6 +126,7 @@ def test_independent_proposals(problem: DispatchProblem, window: int, monkeypatc
     check_gains(problem, proposal, independent_scores(problem), best=window >= problem.num_stations)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [1e-6, 0.05, 0.6])
 @pytest.mark.parametrize(
     ("trucks", "needed"), [([1] * 5, 2), ([2, 1, 3, 1, 1], 2), ([1] * 6, 3), ([1] * 7, 4), ([2, 1, 1, 3, 1, 2], 4)]
