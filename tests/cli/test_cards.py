@@ -61,7 +61,7 @@ def test_cards_know_the_hour(run: Run, tmp_path: Path) -> None:
     assert run("cards", tmp_path / "week.policy", "-o", path, "--depth", 1).code == 0
     area = path.read_text(encoding="utf-8-sig").splitlines()[1].split(",")[2:4]
     question = ("--at", area[0], "--type", "fire", "--busy", "none")
-    assert "time: expected when the incident is" in run("decide", path, *question).err
+    assert "--time: expected when the incident is" in run("decide", path, *question).err
     ran = run("decide", path, *question, "--time", "tue 14:00", "--json")
     assert json.loads(ran.out)["period"] == "day"
     assert run("cards", tmp_path / "week.policy", "-o", path, "--period", "night").code == 0

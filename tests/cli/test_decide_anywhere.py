@@ -125,7 +125,7 @@ def test_far_is_said(run, file: Path) -> None:
         (("--at-xy", "1,2,3", "--type", "fire"), "expected two numbers with a comma between"),
         (("--at", "n5", "--at-xy", "1,2", "--type", "fire"), "expected --at or --at-xy, got both"),
         (("--type", "fire"), "expected --at or --at-xy, got neither"),
-        (("--at", "n15"), "type: expected one of several types of incidents (fire, medical), got none"),
+        (("--at", "n15"), "--type: expected one of several types of incidents (fire, medical), got none"),
         (("--at", "n15", "--type", "flood"), "expected a type of incident (fire, medical), got 'flood'"),
         (("--at", "n5", "--type", "fire", "--from", "E99=n5"), "got 'E99', which is none"),
         (("--at", "n5", "--type", "fire", "--from", "E01=n5"), "unit E01: expected it to be idle"),

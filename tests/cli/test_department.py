@@ -105,7 +105,7 @@ def test_decide_explains_each_kind(run, file: Path) -> None:
     [
         (("--at", "n5", "--type", "fire"), "expected --idle or --busy, got neither"),
         (("--at", "n5", "--type", "fire", "--idle", "all", "--busy", "E01"), "expected --idle or --busy, got both"),
-        (("--at", "n5", "--idle", "all"), "type: expected one of several types of incidents (fire, medical), got none"),
+        (("--at", "n5", "--idle", "all"), "--type: expected one of several types of incidents (fire, medical), got"),
         (
             ("--at", "n5", "--type", "flood", "--idle", "all"),
             "expected a type of incident (fire, medical), got 'flood'",

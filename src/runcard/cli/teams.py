@@ -1,8 +1,10 @@
 """`runcard lateness` and `runcard decide`: P(late) of every team at a node, and which of them to send."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -115,14 +117,31 @@ def decide(
         _refuse_beside_cards(file, {"--at-xy": at_xy, "--from": moved, "--city": city})
         cards = read_cards(file)
         units = [*units_said(words, cards.capacity, what).elements()]
-        print_card_answer(decide_by_cards(cards, asked(**{what: units})), as_json=as_json)
+        with _as_options():
+            answer_by_cards = decide_by_cards(cards, asked(**{what: units}))
+        print_card_answer(answer_by_cards, as_json=as_json)
         return
     plan = load(file, None if city is None else read_city(city))
-    answer = plan.decide(asked(**{what: [*units_said(words, plan.capacity, what).elements()]}))
+    with _as_options():
+        answer = plan.decide(asked(**{what: [*units_said(words, plan.capacity, what).elements()]}))
     if as_json:
         print_json(answer.whole_document())
     else:
         print_answer(answer)
+
+
+_PART: Final = re.compile(r"(^|: )((?:type|class|time): expected)")
+
+
+@contextmanager
+def _as_options() -> Iterator[None]:
+    """Name the parts of a situation in errors as the options that they come from."""
+    from runcard.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise InputError(_PART.sub(r"\1--\2", str(error), count=1)) from error
 
 
 def _refuse_beside_cards(file: Path, given: Mapping[str, object]) -> None:
