@@ -148,7 +148,20 @@ def test_a_city_that_is_right_accuses_no_unit(seed: int, tmp_path: Path) -> None
     """A log that the city itself made up names no unit."""
     log, _ = made_up(tmp_path, true_city(road_city()), incidents=1500, seed=seed)
     fit = fit_city(road_city(), log)
-    assert work_faults(unit_work(fit, 1), fit.num_days, predicted_days(fit.city)) == []
+    work = unit_work(fit, 1)
+    assert work_faults(work, fit.num_days, predicted_days(fit.city)) == []
+    assert not any(one.off for one in work)
+
+
+def test_units_that_go_for_each_other_are_named(log: Log) -> None:
+    """Three of four responses of a ladder are said to be of the other one: both ladders are off, and no engine is."""
+    responses = log.responses.copy()
+    names = log.units.index("T01"), log.units.index("T02")
+    own = np.flatnonzero(responses["unit"] == names[0])
+    responses["unit"][own[np.arange(len(own)) % 4 > 0]] = names[1]
+    fit = fit_city(road_city(), replace(log, responses=responses))
+    assert {one.unit for one in unit_work(fit, 1) if one.off} == {"T01", "T02"}
+    assert any("T01" in fault and "T02" in fault for fault in judge_fit(fit).faults)
 
 
 @pytest.mark.slow

@@ -74,6 +74,20 @@ def test_a_bad_fit_is_said_in_the_words_of_the_report(
     assert json.loads(run("whatif", town, *asked, "--json").out)["fit_faults"] == []
 
 
+def test_a_unit_that_changes_and_whose_work_is_off_is_named(run, town: Path, tmp_path: Path) -> None:
+    """With its responses a day, before the other faults, also where a fault lists others; a unit that stays is not."""
+    folder = write_city(demo_city(), tmp_path / "fitted")
+    work = [
+        {"unit": unit, "kind": "engine", "responses_per_day": 1.6, "predicted_responses_per_day": 6.0, "off": off}
+        for unit, off in (("E01", True), ("E06", True), ("E07", False))
+    ]
+    (folder / "fit.json").write_text(json.dumps({"goodness": {"faults": FAULTS, "busy": work}}), encoding="utf-8")
+    first, *others = json.loads(run("whatif", folder, "--close", "quayside", "--json").out)["fit_faults"]
+    assert first.startswith("E06 changes, and its work is off by more than a third")
+    assert "it has 1.6 responses a day in the log and 6.0 in the city" in first
+    assert others == FAULTS
+
+
 @pytest.mark.slow
 def test_an_interval_of_a_simulation_says_what_it_covers(run, town: Path, tmp_path: Path) -> None:
     """On the terminal, on the page and in JSON; what is proven says nothing of chance."""

@@ -60,13 +60,15 @@ class UnitWork:
     observed_per_day: float
     predicted_per_day: float
     first_due: bool
+    off: bool = False
+    """Whether its responses, those of its station together, are not those of the log."""
 
     def document(self) -> dict[str, str | float | bool]:
         """The same as plain values, ready for JSON."""
         return {
             "unit": self.unit, "kind": self.kind, "observed": self.observed, "predicted": self.predicted,
             "responses_per_day": self.observed_per_day, "predicted_responses_per_day": self.predicted_per_day,
-            "first_due": self.first_due,
+            "first_due": self.first_due, "off": self.off,
         }  # fmt: skip
 
 
@@ -82,7 +84,7 @@ def unit_work(fit: Fit, seed: int) -> tuple[UnitWork, ...]:
     busy = dict(zip(log.units, (spent / (fit.num_days * 1440.0)).tolist(), strict=True))
     per_day = dict(zip(log.units, (responses / fit.num_days).tolist(), strict=True))
     workload = workloads(fit.city, incidents=WORK_INCIDENTS, seed=seed)
-    return tuple(
+    units = [
         UnitWork(
             unit=unit.unit_id,
             kind=unit.kind,
@@ -95,7 +97,11 @@ def unit_work(fit: Fit, seed: int) -> tuple[UnitWork, ...]:
         )
         for unit in fit.city.units
         if unit.unit_id in workload
-    )
+    ]
+    of_kind = ([unit for unit in units if unit.kind == kind] for kind in fit.city.kinds)
+    odd = [one for alike in of_kind for one in odd_units(alike, fit.num_days, predicted_days(fit.city))]
+    off = {(one.kind, one.station) for one in odd}
+    return tuple(replace(unit, off=(unit.kind, unit.station) in off) for unit in units)
 
 
 def predicted_days(city: City) -> float:

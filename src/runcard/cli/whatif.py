@@ -80,7 +80,7 @@ def whatif(
     from runcard.cli.show_whatif import print_effect
     from runcard.cli.terminal import make_console, print_json
     from runcard.output_file import check_output_file, size_in_words, write_whole
-    from runcard.outputs.fit_file import fit_faults, read_fit
+    from runcard.outputs.fit_file import changed_faults, fit_faults, read_fit
     from runcard.outputs.whatif.changes import apply_changes, read_changes
     from runcard.outputs.whatif.effect import find_effect
     from runcard.outputs.whatif.outside import city_to_write
@@ -91,7 +91,8 @@ def whatif(
     if output is not None:
         check_page_name(output)
         check_output_file(output)
-    given, faults = files.read_city(city), fit_faults(read_fit(city))
+    given, fit = files.read_city(city), read_fit(city)
+    faults = fit_faults(fit)
     if one_more is not None:
         changing = {"--add": add, "--close": close, "--remove": remove, "--move": move, "--load": load}
         for name, value in {**changing, "--policy": policy, "--write-city": write_city}.items():
@@ -119,7 +120,7 @@ def whatif(
             options=replace(options, progress=report.bounds),
             steps=report,
         )
-        found = replace(found, fit_faults=faults)
+        found = replace(found, fit_faults=(*changed_faults(fit, given, changed), *faults))
         report.begin("writing")
         if output is not None:
             write_whole(output, whatif_page(found).encode())

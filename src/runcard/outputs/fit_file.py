@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from runcard.city import City
 from runcard.plan.words import counted
 
 FIT_FILE: Final = "fit.json"
 AGREEMENT: Final = "Does it agree with the log?"
 """The heading below which a view names the faults of a fit."""
+WORK: Final = ("unit", "responses_per_day", "predicted_responses_per_day")
 FAULTS: Final = "The numbers of this city come from a log of the department. The fit is bad in these ways:"
 
 
@@ -27,6 +29,21 @@ def fit_faults(fit: Mapping[str, Any] | None) -> tuple[str, ...]:
     goodness = (fit or {}).get("goodness")
     faults = goodness.get("faults") if isinstance(goodness, dict) else None
     return tuple(fault for fault in faults if isinstance(fault, str)) if isinstance(faults, list) else ()
+
+
+def changed_faults(fit: Mapping[str, Any] | None, before: City, after: City) -> tuple[str, ...]:
+    """Of which units that are changed the work is not that of the log, by the fit; none where there is no fit."""
+    goodness = (fit or {}).get("goodness")
+    work = goodness.get("busy") if isinstance(goodness, dict) else None
+    own, other = ({(unit.unit_id, unit.station_id) for unit in city.units} for city in (before, after))
+    changed = {unit for unit, _ in own ^ other}
+    return tuple(
+        f"{unit} changes, and its work is off by more than a third and by more than chance: it has {observed:.1f} "
+        f"responses a day in the log and {predicted:.1f} in the city. What is said of it is no better."
+        for one in (work if isinstance(work, list) else ())
+        for unit, observed, predicted in [[one.get(key) for key in WORK]]
+        if one.get("off") is True and unit in changed
+    )
 
 
 def care_words(faults: Sequence[str]) -> str:

@@ -128,6 +128,26 @@ def test_an_empty_log_says_so() -> None:
     assert find_drift([]).document()["drifts"] is False
 
 
+@pytest.mark.parametrize(
+    ("count", "words"), [(1, "too few"), (29, "too few"), (60, "too few"), (400, "The model fits")]
+)
+def test_a_few_outcomes_do_not_say_that_the_model_fits(count: int, words: str) -> None:
+    """After one incident, or while what is met may be anywhere in a wide range, nobody can tell, and that is said."""
+    found = find_drift(decisions_of(np.random.default_rng(12), 0, count))
+    assert not found.warnings
+    assert (words in found.headline, "The model fits" in found.headline) == (True, words != "too few")
+
+
+def test_a_standard_with_few_outcomes_is_counted_beside_those_that_fit() -> None:
+    """Of two standards one can be judged: the sentence says that the other one cannot, however sure its chances are."""
+    log = decisions_of(np.random.default_rng(12), 0, 400)
+    for decision in (few := decisions_of(np.random.default_rng(13), 0, 5)):
+        (standard,) = decision["kinds"][0]["standards"]
+        standard |= {"target_minutes": 9.0, "chance": 0.999}
+    headline = find_drift([*log, *few]).headline
+    assert headline.endswith("for 2 standards; for 1 of them there are too few outcomes to tell.")
+
+
 def test_every_key_is_documented() -> None:
     """Each key of the JSON object, and of its rows, stands in the reference."""
     text = (Path(__file__).parents[3] / "docs" / "reference" / "audit-log.md").read_text(encoding="utf-8")

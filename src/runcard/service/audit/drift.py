@@ -35,6 +35,9 @@ MOST_EXACT: Final = 5_000
 ALARM: Final = 0.05
 EXPECTED: Final = 0.95
 """The range in which what is met lies with this chance, if the model is right."""
+LEAST_INCIDENTS: Final = 30
+WIDEST: Final = 0.2
+"""With fewer incidents, or a wider range in which what is met would lie, nobody can tell whether the model fits."""
 MUCH_UNKNOWN: Final = 0.1
 MOST_NAMED: Final = 3
 """Months that a warning names one by one."""
@@ -72,6 +75,11 @@ class DriftRow:
     def met_fraction(self) -> float:
         """The fraction that met the standard."""
         return self.met / self.incidents
+
+    @property
+    def tells(self) -> bool:
+        """Whether there are enough incidents to tell whether the model fits."""
+        return self.incidents >= LEAST_INCIDENTS and self.high - self.low <= WIDEST
 
     @property
     def when(self) -> str:
@@ -126,13 +134,20 @@ class Drift:
         """The finding in one sentence."""
         if not self.rows:
             return "There is nothing to compare yet: no decision has an outcome with the recommended units and times."
-        standards = counted(len({row.standard for row in self.rows}), "standard")
-        if not self.warnings:
-            return f"The model fits: what was met agrees with what was predicted, for {standards}."
-        return (
-            f"The model drifts: what was met is further from what was predicted than luck explains, for "
-            f"{len(self.warnings)} of {standards}."
-        )
+        last = {row.standard: row for row in self.rows}  # over all months
+        standards, unclear = counted(len(last), "standard"), sum(not row.tells for row in last.values())
+        if self.warnings:
+            return (
+                f"The model drifts: what was met is further from what was predicted than luck explains, for "
+                f"{len(self.warnings)} of {standards}."
+            )
+        if unclear == len(last):
+            return (
+                f"There are too few outcomes to tell whether the model fits, for {standards}: what was met is no "
+                "further from what was predicted than luck explains."
+            )
+        words = f"; for {unclear} of them there are too few outcomes to tell" if unclear else ""
+        return f"The model fits: what was met agrees with what was predicted, for {standards}{words}."
 
     def document(self) -> dict[str, Any]:
         """The finding as plain values, ready for JSON."""
