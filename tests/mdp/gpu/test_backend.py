@@ -97,6 +97,7 @@ def test_a_city_is_solved_as_on_the_processor(load: float, on_host: Host) -> Non
         assert abs(costs[0] - costs[1]) < 1e-9
 
 
+@pytest.mark.slow
 @each_seed(40)
 def test_random_problems_are_solved(seed: int, on_host: Host) -> None:
     """Stations of several trucks, incidents of 1 to 4, loads from 0.001 to 5: the optimum of a dense solver."""
