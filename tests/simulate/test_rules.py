@@ -59,7 +59,7 @@ class Outsider:
         ({"order": ORDER + 1}, "every station once, from 0 to 2"),
         ({"order": ORDER.T}, r"\(9, 3\), got \(3, 9\)"),
         ({"order": ORDER[:, :2]}, r"\(9, 3\), got \(9, 2\)"),
-        ({"value": np.zeros(5)}, "27 states and 8 numbers of padding"),
+        ({"value": np.zeros(5)}, "27 states, .* with 8 numbers of padding"),
         ({"value": np.full(35, np.nan)}, "a finite number for every state"),
         ({"table": np.full((27, 9), 999)}, r"team 999 of 0 to 9"),
         ({"table": np.full((27, 9), 5)}, r"team 5 \(s0, s1\)"),
