@@ -86,6 +86,7 @@ def test_a_unit_that_changes_and_whose_work_is_off_is_named(run, town: Path, tmp
     assert first.startswith("E06 changes, and its work is off by more than a third")
     assert "it has 1.6 responses a day in the log and 6.0 in the city" in first
     assert others == FAULTS
+    assert f"”). {first}" in run("whatif", folder, "--close", "quayside").out
 
 
 @pytest.mark.slow

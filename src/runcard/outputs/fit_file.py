@@ -11,6 +11,7 @@ from runcard.plan.words import counted
 FIT_FILE: Final = "fit.json"
 AGREEMENT: Final = "Does it agree with the log?"
 """The heading below which a view names the faults of a fit."""
+CHANGES: Final = " changes, and its work is off"
 WORK: Final = ("unit", "responses_per_day", "predicted_responses_per_day")
 FAULTS: Final = "The numbers of this city come from a log of the department. The fit is bad in these ways:"
 
@@ -38,7 +39,7 @@ def changed_faults(fit: Mapping[str, Any] | None, before: City, after: City) -> 
     own, other = ({(unit.unit_id, unit.station_id) for unit in city.units} for city in (before, after))
     changed = {unit for unit, _ in own ^ other}
     return tuple(
-        f"{unit} changes, and its work is off by more than a third and by more than chance: it has {observed:.1f} "
+        f"{unit}{CHANGES} by more than a third and by more than chance: it has {observed:.1f} "
         f"responses a day in the log and {predicted:.1f} in the city. What is said of it is no better."
         for one in (work if isinstance(work, list) else ())
         for unit, observed, predicted in [[one.get(key) for key in WORK]]
@@ -47,10 +48,9 @@ def changed_faults(fit: Mapping[str, Any] | None, before: City, after: City) -> 
 
 
 def care_words(faults: Sequence[str]) -> str:
-    """The sentence that comes before all numbers of a city that is badly fitted; empty if it is not."""
+    """What comes before all numbers of a city that is badly fitted, with what is wrong of units that change; else empty."""
     if not faults:
         return ""
-    return (
-        "Read the numbers with care: the city was fitted to a log, and the fit is bad in "
-        f"{counted(len(faults), 'way')} (“{AGREEMENT}”)."
-    )
+    ways = counted(len(faults), "way")
+    care = f"Read the numbers with care: the city was fitted to a log, and the fit is bad in {ways} (“{AGREEMENT}”)."
+    return " ".join([care, *(fault for fault in faults if CHANGES in fault)])
