@@ -48,7 +48,7 @@ def changed_faults(fit: Mapping[str, Any] | None, before: City, after: City) -> 
 
 
 def care_words(faults: Sequence[str]) -> str:
-    """What comes before all numbers of a city that is badly fitted, with what is wrong of units that change; else empty."""
+    """What comes before all numbers of a badly fitted city, with what is wrong of units that change; else empty."""
     if not faults:
         return ""
     ways = counted(len(faults), "way")
