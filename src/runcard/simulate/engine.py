@@ -27,7 +27,7 @@ from runcard.policy.base import Policy
 from runcard.response.route_kernels import mix
 from runcard.response.routes import find_routes
 from runcard.simulate.incident_log import read_incident_log
-from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, hour_of_week, send
+from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send, week_hour_at
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, run_batch_ahead, tally
 from runcard.simulate.model import Model, build_model, check_busy, ways_home
 from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
@@ -143,7 +143,7 @@ class _Run:
             point = model.points[clock["point"]]
             if point["needed"] > 0:
                 stations[:] = -1
-                policy = fleet.at_hour(hour_of_week(clock["now"]))
+                policy = fleet.at_hour(week_hour_at(clock["now"]))
                 sent = _sent_by(policy, ids, state.idle, int(point["own"]))
                 stations[: len(sent)] = sent
                 send(model, state, stations)
