@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.cases import THREADS, Row
 from runcard.study.experiment import experiment_named
 from runcard.study.store import StudyFolder
-from runcard.study.tables import Result, agreement_of
+from runcard.study.tables import ExperimentResult, agreement_of
 
 RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 COMPARED = ("table2", "table3", "table4")
@@ -36,7 +36,7 @@ def study_cases(*, quick: bool) -> Iterator[Row]:
         yield Row(f"Tables 3 and 4, {graphs}, all policies", f"{seconds:.0f} s", "< 300 s", seconds < 300)
         seconds_of(folder, ("table2",), num_graphs)
         results = [
-            Result(experiment=one, seed=1, rows=StudyFolder(folder, 1).rows(one))
+            ExperimentResult(experiment=one, seed=1, rows=StudyFolder(folder, 1).rows(one))
             for one in map(experiment_named, COMPARED)
         ]
         found = agreement_of(results)

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from runcard.calibrate.mapping import LogMapping, Vocabulary, mapping_of, read_mapping, shipped_names
-from runcard.city.importers.mapping import OF_OTHERS, SECTIONS
-from runcard.city.importers.mapping import mapping_of as import_mapping_of
+from runcard.calibrate.mapping import LogMapping, Vocabulary, log_mapping_of, read_mapping, shipped_names
+from runcard.city.importers.mapping import OF_OTHERS, SECTIONS, mapping_of
 from runcard.errors import InputError
 
 LOG = {"incident": "i", "unit": "u", "kind": "k", "dispatched": "d", "x": "x", "y": "y"}
@@ -15,7 +14,7 @@ LOG = {"incident": "i", "unit": "u", "kind": "k", "dispatched": "d", "x": "x", "
 def fault_of(document: dict[str, object]) -> str:
     """What is wrong with a mapping."""
     with pytest.raises(InputError) as raised:
-        mapping_of(document, "m.toml")
+        log_mapping_of(document, "m.toml")
     return str(raised.value)
 
 
@@ -42,9 +41,9 @@ def test_a_mapping_is_read_from_a_file(tmp_path: Path) -> None:
 def test_import_and_fit_know_the_sections_of_each_other() -> None:
     """Neither command complains about a section of the other one, nor about the second file of a log."""
     log = {name: dict.fromkeys(("incident", "x", "y"), "c") if name == "incidents" else {} for name in OF_OTHERS}
-    assert import_mapping_of(log)
+    assert mapping_of(log)
     assert set(OF_OTHERS) == {"log", "incidents", "kinds", "types"}
-    assert mapping_of({"log": LOG, **{name: {"anything": 1} for name in SECTIONS}}, "m.toml").columns == LOG
+    assert log_mapping_of({"log": LOG, **{name: {"anything": 1} for name in SECTIONS}}, "m.toml").columns == LOG
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_columns_are_taken_as_rows_one_by_one(seed: int, tmp_path: Path, monkeyp
     monkeypatch.setattr(rows, "FEW", few := rng.choice((1, 2, 7, 250)))
     monkeypatch.setattr(rows, "CHUNK", few * rng.choice((1, 3)))
     reader, plain = Reader(mapping), OneByOne(mapping)
-    for lines, columns in rows.read_columns(path, mapping, mapping.columns, reader.rejected):
+    for lines, columns in rows.log_columns(path, mapping, mapping.columns, reader.rejected):
         reader.take(lines, columns)
     reader.rejected.in_order()
     reader.settle()

@@ -12,7 +12,7 @@ from tests.town import plain_town
 
 from runcard.city import Objective
 from runcard.cli import progress as module
-from runcard.cli.progress import Report, StudyBar, closed_part
+from runcard.cli.progress import ShownSteps, StudyBar, closed_part
 from runcard.cli.terminal import make_console
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
@@ -55,7 +55,7 @@ def test_the_bar_stays_within_its_ends(gap: float, part: float) -> None:
 
 def test_nothing_late_is_no_gap(screen: io.StringIO) -> None:
     """Where the upper bound is zero there is nothing left to prove, and the bar is full."""
-    with Report() as report:
+    with ShownSteps() as report:
         report.begin("optimal")
         report.bounds(Progress(step=1, lower=0.0, upper=0.0, tolerance=1e-9))
     assert "100 %" in screen.getvalue()
@@ -63,7 +63,7 @@ def test_nothing_late_is_no_gap(screen: io.StringIO) -> None:
 
 def test_a_person_sees_the_bounds_close(screen: io.StringIO) -> None:
     """On a terminal the bar shows the policy's name and bounds around its late fraction, and disappears at the end."""
-    with Report() as report:
+    with ShownSteps() as report:
         report.begin("[optimal]")
         policy = solve_problem(dispatch_problem(plain_town()), progress=report.bounds)
     assert policy.certificate is not None
@@ -75,7 +75,7 @@ def test_a_person_sees_the_bounds_close(screen: io.StringIO) -> None:
 
 def test_a_person_sees_what_is_done_and_how_far_it_is(screen: io.StringIO) -> None:
     """Each step has its words and its part; names of files are shown as they are, without control characters."""
-    with Report() as report:
+    with ShownSteps() as report:
         report.begin("driving times to 400 demand points")
         report.part(0.25)
         report._display.refresh()
@@ -90,7 +90,7 @@ def test_a_person_sees_what_is_done_and_how_far_it_is(screen: io.StringIO) -> No
 
 def test_quick_work_prints_nothing_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
     """Where standard error is no terminal, nothing is printed before ten seconds are over."""
-    with Report() as report:
+    with ShownSteps() as report:
         report.begin("optimal")
         report.bounds(Progress(step=1, lower=0.1, upper=0.2, tolerance=1e-9))
     captured = capsys.readouterr()
@@ -112,7 +112,7 @@ def test_long_work_prints_a_line_now_and_then(quick_lines: None, capsys: pytest.
             time.sleep(0.05)
         raise AssertionError("no line")
 
-    with Report() as report:
+    with ShownSteps() as report:
         report.begin("driving times to 400 demand points")
         first = next_line_but("runcard: reading")
         report.part(0.5)
@@ -130,7 +130,7 @@ def test_long_work_prints_a_line_now_and_then(quick_lines: None, capsys: pytest.
 
 def test_an_error_ends_the_lines(quick_lines: None, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is printed after work that failed."""
-    with pytest.raises(ValueError, match="no"), Report():
+    with pytest.raises(ValueError, match="no"), ShownSteps():
         raise ValueError("no")
     time.sleep(0.25)
     assert capsys.readouterr().err == ""
@@ -138,7 +138,7 @@ def test_an_error_ends_the_lines(quick_lines: None, capsys: pytest.CaptureFixtur
 
 def test_the_bar_names_what_is_minimised(screen: io.StringIO) -> None:
     """Bounds on minutes are not shown as a late fraction in percent."""
-    with Report(Objective("minutes")) as report:
+    with ShownSteps(Objective("minutes")) as report:
         report.begin("optimal")
         report.bounds(Progress(step=1, lower=1.25, upper=2.5, tolerance=1e-9))
     assert "0 %  minutes 1.25000 to 2.50000" in screen.getvalue()
@@ -154,7 +154,7 @@ def test_the_bar_names_what_is_minimised(screen: io.StringIO) -> None:
 )
 def test_the_bar_takes_every_progress(progress: SimulationProgress, line: str) -> None:
     """One on the way, one that is more than done, and one of whose error nothing is known yet, so nothing is said."""
-    with Report() as report:
+    with ShownSteps() as report:
         report.begin("paper")
         report.simulated(progress)
         assert report.line == line

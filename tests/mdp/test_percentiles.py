@@ -9,7 +9,7 @@ import pytest
 
 from runcard.city import City, Driving, generate_grid
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.percentiles import Windows, expected_windows, later_windows, named
+from runcard.mdp.percentiles import Windows, expected_windows, later_windows, names_at
 from runcard.policy.solve import evaluate, solve_problem
 from runcard.response.arrivals import p90_of
 from runcard.simulate.engine import simulate_policies
@@ -86,4 +86,4 @@ def test_windows_move_towards_the_percentile() -> None:
 
 def _evaluation(windows: Windows, later: float) -> Any:
     """An evaluation in which every measure has one mean."""
-    return SimpleNamespace(measures={name: SimpleNamespace(mean=later) for name in named(windows)})
+    return SimpleNamespace(measures={name: SimpleNamespace(mean=later) for name in names_at(windows)})

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runcard.outputs.areas import Areas, borders, cells_of, coloured, free_spot, projected, territories
+from runcard.outputs.areas import PlaceCells, borders, cells_of, coloured, free_spot, projected, territories
 
 
-def holds(areas: Areas, spot: complex, slack: float = 0.0) -> list[int]:
+def holds(areas: PlaceCells, spot: complex, slack: float = 0.0) -> list[int]:
     """The cells that a spot lies in: on the left of every side, going round counter-clockwise."""
     found = []
     for cell, corners in enumerate(areas.corners):

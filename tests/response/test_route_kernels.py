@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 
 from runcard.response.route_kernels import second_route
-from runcard.response.routes import read_roads, routes_to
+from runcard.response.routes import road_graph, routes_to
 
 
 def test_the_second_route(make_city: Any) -> None:
@@ -17,7 +17,7 @@ def test_the_second_route(make_city: Any) -> None:
         edges = [(a, b, bool(rng.random() < 0.2 and a != b + 1), float(rng.uniform(0.2, 2.0))) for a, b in ends]
         edges += [(b, a, True, float(rng.uniform(0.2, 2.0))) for a, b, directed, _ in edges if directed]
         city = make_city(edges, [0], [6], trucks=[2])
-        roads, graph = read_roads(city), nx.MultiDiGraph()
+        roads, graph = road_graph(city), nx.MultiDiGraph()
         for number, (a, b, directed, minutes) in enumerate(edges):
             graph.add_edge(a, b, key=number, minutes=minutes)
             if not directed:

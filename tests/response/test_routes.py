@@ -193,9 +193,9 @@ def test_ties_differ_between_destinations(make_grid: Any) -> None:
 def test_roads_are_read_once_for_the_same_links(make_grid: Any) -> None:
     """Cities with the very same nodes and links share their roads; with other links, or another seed, they do not."""
     city = make_grid(3, [0, 8])
-    roads = routes.read_roads(city)
-    assert routes.read_roads(replace(city, demand=city.demand[:1])) is roads
-    assert routes.read_roads(replace(city, driving=Driving(route_seed=5))).seed == 5
+    roads = routes.road_graph(city)
+    assert routes.road_graph(replace(city, demand=city.demand[:1])) is roads
+    assert routes.road_graph(replace(city, driving=Driving(route_seed=5))).seed == 5
     slower = replace(city, links=tuple(replace(link, mean_minutes=2.0 * link.mean_minutes) for link in city.links))
-    assert routes.read_roads(slower).minutes.tolist() == (2.0 * roads.minutes).tolist()
-    assert routes.read_roads(city).minutes.tolist() == roads.minutes.tolist()
+    assert routes.road_graph(slower).minutes.tolist() == (2.0 * roads.minutes).tolist()
+    assert routes.road_graph(city).minutes.tolist() == roads.minutes.tolist()

@@ -460,7 +460,7 @@ def test_decisions_in_kernels_switch_with_the_hour(monkeypatch: pytest.MonkeyPat
     for given in (asked, compiled):
         given["stations"].sort(axis=1)
     assert np.array_equal(asked, compiled)
-    hours = engine.hour_of_week(0.0) + (compiled["minutes"] // 60.0).astype(int) % 24
+    hours = engine.week_hour_at(0.0) + (compiled["minutes"] // 60.0).astype(int) % 24
     assert 0 < np.isin(hours, range(7, 22)).sum() < len(hours)  # both periods were met
 
 

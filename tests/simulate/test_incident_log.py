@@ -12,7 +12,7 @@ import pytest
 from runcard.city import City
 from runcard.errors import InputError
 from runcard.simulate.engine import simulate_policies
-from runcard.simulate.incident_log import read_log
+from runcard.simulate.incident_log import read_incident_log
 
 from .cases import (
     department_of,
@@ -39,7 +39,7 @@ def logged(folder: Path, text: str, city: City | None = None) -> np.ndarray:
     """What a log of that text says."""
     path = folder / "log.csv"
     path.write_text(text, encoding="utf-8")
-    return read_log(path, city or small_city())
+    return read_incident_log(path, city or small_city())
 
 
 GOOD = """\
@@ -257,12 +257,12 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes(b"time,node_id\n2024-01-01T00:00,\xff\n")
     with pytest.raises(InputError, match="row 2 is not UTF-8 text: got byte 0xff"):
-        read_log(path, small_city())
+        read_incident_log(path, small_city())
     with pytest.raises(InputError, match="the file is missing"):
-        read_log(tmp_path / "none.csv", small_city())
+        read_incident_log(tmp_path / "none.csv", small_city())
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(InputError, match="expected a file, got a device or a pipe"):
-        read_log(tmp_path / "pipe.csv", small_city())
+        read_incident_log(tmp_path / "pipe.csv", small_city())
 
 
 def rows_with_a_quote(closed: str) -> str:
@@ -305,7 +305,7 @@ def test_a_log_is_replayed_as_it_is(tmp_path: Path) -> None:
     """Every replay has the incidents of the log, at their times and nodes, with delays of its own."""
     city = small_city()
     random_log(tmp_path, 500)
-    log = read_log(tmp_path / "log.csv", city)
+    log = read_incident_log(tmp_path / "log.csv", city)
     scenario = scenario_of(tmp_path, 'replay.log = "log.csv"')
     policies = policies_of(city, ["closest-first", "optimal"])
     for records in records_of(city, policies, scenario, incidents=1_000).values():

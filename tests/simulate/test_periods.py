@@ -22,7 +22,7 @@ from runcard.simulate import engine
 from runcard.simulate.department import simulate_plans
 from runcard.simulate.engine import simulate_fleets
 from runcard.simulate.environment import DispatchEnv
-from runcard.simulate.kernels.day import hour_of_week
+from runcard.simulate.kernels.day import week_hour_at
 from runcard.simulate.rules import fleet_rule
 from runcard.simulate.scenario import Scenario
 
@@ -52,7 +52,7 @@ def hourly(city: City, name: str = "optimal") -> Fleet:
 
 def test_hours_of_the_week_count_from_monday() -> None:
     """Minute 0 is Monday 0:00, weeks follow one another, and a moment before the first is Sunday night."""
-    found = [hour_of_week(minutes) for minutes in (0.0, 59.9, 60.0, 10079.9, 10080.0, -1.0, -1e-13)]
+    found = [week_hour_at(minutes) for minutes in (0.0, 59.9, 60.0, 10079.9, 10080.0, -1.0, -1e-13)]
     assert found == [0, 0, 1, 167, 0, 167, 0]
 
 

@@ -14,13 +14,13 @@ from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.study.experiment import Experiment, experiment_named
 from runcard.study.figures import CAPTIONS, POLICY_LOOKS, figure_svg
-from runcard.study.tables import Result
+from runcard.study.tables import ExperimentResult
 from runcard.study.tasks import city_of, solved
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def made(experiment: Experiment, *, num_graphs: int = 4) -> Result:
+def made(experiment: Experiment, *, num_graphs: int = 4) -> ExperimentResult:
     """A result with made-up numbers: 0.2 late under closest-first, and somewhat less under the others."""
     combinations = product(experiment.settings, range(num_graphs), experiment.shared_delays, experiment.policies)
     keys = [(one.side, one.trucks, one.load, one.gamma, *rest) for one, *rest in combinations]
@@ -30,10 +30,10 @@ def made(experiment: Experiment, *, num_graphs: int = 4) -> Result:
     rows["late_fraction"] = np.where(rows["policy"] == "closest-first", 0.2, 0.1 + 0.08 * spread)
     order = {policy: place for place, policy in enumerate(experiment.policies)}
     rows["seconds"] = np.array([rows["trucks"][i] * 0.001 * 10.0 ** order[key[-1]] for i, key in enumerate(keys)])
-    return Result(experiment=experiment, seed=1, rows=rows)
+    return ExperimentResult(experiment=experiment, seed=1, rows=rows)
 
 
-def result_named(name: str) -> Result:
+def result_named(name: str) -> ExperimentResult:
     """A result for one of the figures of the package, made smaller."""
     small = {
         "figure-load": {"loads": (0.01, 0.1, 1.0)},

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from runcard.study.experiment import Experiment, experiment_named, experiments
-from runcard.study.report import FLAR_NOTE, shade_of, write_report
-from runcard.study.tables import HEADS, OURS, Result, agreement_of, read_paper
+from runcard.study.report import FLAR_NOTE, shade_of, write_study_report
+from runcard.study.tables import HEADS, OURS, ExperimentResult, agreement_of, read_paper
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 SHADES = {"near", "fair", "far", "apart"}
@@ -67,7 +67,7 @@ class Page(HTMLParser):
         return [row for row in self.tables[labels.index(f"{name}-caption")] if any(tag == "td" for tag, _, _ in row)]
 
 
-def made(experiment: Experiment, *, num_graphs: int = 150, seed: int = 7) -> Result:
+def made(experiment: Experiment, *, num_graphs: int = 150, seed: int = 7) -> ExperimentResult:
     """A result with made-up numbers, in which most policies are late somewhat less often than closest-first."""
     combinations = product(experiment.settings, range(num_graphs), experiment.shared_delays, experiment.policies)
     keys = [(one.side, one.trucks, one.load, one.gamma, *rest) for one, *rest in combinations]
@@ -76,7 +76,7 @@ def made(experiment: Experiment, *, num_graphs: int = 150, seed: int = 7) -> Res
     spread = np.random.default_rng(seed).random(len(keys))
     rows["late_fraction"] = np.where(rows["policy"] == "closest-first", 0.2, 0.16 + 0.04 * spread)
     rows["seconds"] = 0.001 + spread
-    return Result(experiment=experiment, seed=seed, rows=rows)
+    return ExperimentResult(experiment=experiment, seed=seed, rows=rows)
 
 
 def small(experiment: Experiment) -> Experiment:
@@ -85,25 +85,25 @@ def small(experiment: Experiment) -> Experiment:
     return replace(experiment, **shorter)
 
 
-def page_of(folder: Path, *results: Result) -> Page:
+def page_of(folder: Path, *results: ExperimentResult) -> Page:
     """The report on some results."""
-    return Page(write_report(folder / "report.html", results, seconds=61.4, today=DAY).read_text("utf-8"))
+    return Page(write_study_report(folder / "report.html", results, seconds=61.4, today=DAY).read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
-def table3() -> Result:
+def table3() -> ExperimentResult:
     """The whole of Table 3, with made-up numbers."""
     return made(experiment_named("table3"))
 
 
 @pytest.fixture(scope="module")
-def everything() -> list[Result]:
+def everything() -> list[ExperimentResult]:
     """Every experiment, made small, with made-up numbers."""
     return [made(small(one), num_graphs=3) for one in experiments()]
 
 
 @pytest.fixture(scope="module")
-def whole(everything: list[Result], tmp_path_factory: pytest.TempPathFactory) -> Page:
+def whole(everything: list[ExperimentResult], tmp_path_factory: pytest.TempPathFactory) -> Page:
     """The report on every experiment."""
     return page_of(tmp_path_factory.mktemp("report"), *everything)
 
@@ -118,7 +118,7 @@ def test_the_page_is_well_nested_and_has_every_experiment(whole: Page) -> None:
         assert all(note in whole.text for note in one.notes)
 
 
-def test_each_experiment_is_a_table_or_a_figure(whole: Page, everything: list[Result]) -> None:
+def test_each_experiment_is_a_table_or_a_figure(whole: Page, everything: list[ExperimentResult]) -> None:
     """There are as many figures as results that are no table, and as many tables of numbers as the others."""
     num_tables = sum(result.is_table for result in everything)
     assert sum(tag == "svg" for tag, _ in whole.tags) == len(everything) - num_tables
@@ -135,9 +135,9 @@ def test_ids_are_unique_and_every_link_leads_somewhere(whole: Page) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_comes_from_elsewhere(everything: list[Result], tmp_path: Path) -> None:
+def test_nothing_comes_from_elsewhere(everything: list[ExperimentResult], tmp_path: Path) -> None:
     """No script, no style sheet, no picture and no font is fetched, from a network or a file."""
-    path = write_report(tmp_path / "report.html", everything, today=DAY)
+    path = write_study_report(tmp_path / "report.html", everything, today=DAY)
     text = path.read_text("utf-8")
     page = Page(text)
     assert not {"script", "link", "img", "iframe", "object", "embed"} & {tag for tag, _ in page.tags}
@@ -149,7 +149,7 @@ def test_nothing_comes_from_elsewhere(everything: list[Result], tmp_path: Path) 
     assert [path] == list(tmp_path.iterdir())
 
 
-def test_the_whole_of_the_papers_table_is_shown(table3: Result, tmp_path: Path) -> None:
+def test_the_whole_of_the_papers_table_is_shown(table3: ExperimentResult, tmp_path: Path) -> None:
     """Every number of the CSV stands in the cell of its row and column, as does ours with its standard error."""
     rows = page_of(tmp_path, table3).cells("table3")
     known = list(read_paper("table3_mean_performance.csv").values())
@@ -165,7 +165,7 @@ def test_the_whole_of_the_papers_table_is_shown(table3: Result, tmp_path: Path) 
     assert f"± {first.error:.2f}" in rows[0][2][2]
 
 
-def test_rows_are_grouped_by_all_settings_but_the_last(table3: Result, tmp_path: Path) -> None:
+def test_rows_are_grouped_by_all_settings_but_the_last(table3: ExperimentResult, tmp_path: Path) -> None:
     """Table 3 has a group for each number of trucks, and in each a row for each load."""
     page = page_of(tmp_path, table3)
     heads = [row[0][2] for row in page.cells("table3")]
@@ -192,7 +192,7 @@ def test_shades_follow_the_standard_errors(off: float | None, shade: str) -> Non
     assert shade_of(off) == shade
 
 
-def test_each_cell_has_the_colour_and_the_number_of_its_distance(table3: Result, tmp_path: Path) -> None:
+def test_each_cell_has_the_colour_and_the_number_of_its_distance(table3: ExperimentResult, tmp_path: Path) -> None:
     """The colour of a cell is never the only sign: the standard errors stand in it."""
     rows = page_of(tmp_path, table3).cells("table3")
     shown = [cell for row in rows for cell in row[1:]]
@@ -210,7 +210,9 @@ def test_each_cell_has_the_colour_and_the_number_of_its_distance(table3: Result,
     assert "apart" in found
 
 
-def test_the_late_fraction_is_shown_without_colour_and_with_the_reason(table3: Result, tmp_path: Path) -> None:
+def test_the_late_fraction_is_shown_without_colour_and_with_the_reason(
+    table3: ExperimentResult, tmp_path: Path
+) -> None:
     """The paper's FLAR stands there, uncoloured, and a footnote says why; without it there is no footnote."""
     page = page_of(tmp_path, table3)
     late = page.cells("table3")[0][1]
@@ -223,7 +225,7 @@ def test_the_late_fraction_is_shown_without_colour_and_with_the_reason(table3: R
     assert "CF late†" not in other.text
 
 
-def test_our_columns_are_marked(table3: Result, tmp_path: Path) -> None:
+def test_our_columns_are_marked(table3: ExperimentResult, tmp_path: Path) -> None:
     """The head and every cell of a policy that the paper does not have are marked, and no others."""
     page = page_of(tmp_path, table3)
     heads = [
@@ -269,14 +271,14 @@ def test_the_range_of_the_papers_second_table_has_one_decimal(tmp_path: Path) ->
     assert "Without correlation" not in page.text
 
 
-def test_few_graphs_come_with_a_warning(table3: Result, tmp_path: Path) -> None:
+def test_few_graphs_come_with_a_warning(table3: ExperimentResult, tmp_path: Path) -> None:
     """Standard errors from a handful of graphs say little; those from 150 need no warning."""
     few = made(small(experiment_named("table3")), num_graphs=5)
     assert "With so few graphs" in page_of(tmp_path, few).text
     assert "With so few graphs" not in page_of(tmp_path, table3).text
 
 
-def test_settings_say_how_many_graphs_there_are(table3: Result, tmp_path: Path) -> None:
+def test_settings_say_how_many_graphs_there_are(table3: ExperimentResult, tmp_path: Path) -> None:
     """A number of graphs that is not that of the experiment is shown beside it."""
     page = page_of(tmp_path, table3, made(small(experiment_named("table4")), num_graphs=5))
     first, second = (
@@ -288,7 +290,7 @@ def test_settings_say_how_many_graphs_there_are(table3: Result, tmp_path: Path) 
     assert (first["Seed"], first["Shared delays (q)"]) == ("7", "0, 1")
 
 
-def test_late_fractions_that_are_not_certain_are_counted(table3: Result, tmp_path: Path) -> None:
+def test_late_fractions_that_are_not_certain_are_counted(table3: ExperimentResult, tmp_path: Path) -> None:
     """A result with open rows says how many."""
     rows = table3.rows | {"converged": np.arange(len(table3.rows["side"])) >= 2}
     page = page_of(tmp_path, replace(table3, rows=rows))
@@ -296,7 +298,7 @@ def test_late_fractions_that_are_not_certain_are_counted(table3: Result, tmp_pat
     assert "Not proven" not in page_of(tmp_path, table3).text
 
 
-def test_the_summary_says_how_well_it_agrees(table3: Result, whole: Page, tmp_path: Path) -> None:
+def test_the_summary_says_how_well_it_agrees(table3: ExperimentResult, whole: Page, tmp_path: Path) -> None:
     """In words, for one experiment and for all; a figure alone has nothing to agree with."""
     assert agreement_of([table3]).words in page_of(tmp_path, table3).text
     assert agreement_of([table3, table3]).num_cells == 2 * agreement_of([table3]).num_cells > 0
@@ -310,17 +312,19 @@ def test_words_of_settings_are_never_markup(tmp_path: Path) -> None:
     """Titles, places and notes with signs of markup are shown as they are written."""
     odd = '<script>alert("x")</script> & <b>'
     result = made(replace(small(experiment_named("table3")), title=odd, paper=odd, notes=(odd,)), num_graphs=3)
-    text = write_report(tmp_path / "report.html", [result]).read_text("utf-8")
+    text = write_study_report(tmp_path / "report.html", [result]).read_text("utf-8")
     assert "<script" not in text
     assert "<b>&" not in text
     assert Page(text).text.count(odd) == 5
 
 
-def test_the_end_says_what_it_was_made_with(table3: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_says_what_it_was_made_with(
+    table3: ExperimentResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Versions, seed, time and date; nothing that names the machine or a person's folders."""
     machine = platform.uname_result("Linux", "name-of-a-host", "release-of-a-host", "version", "x86_64")
     monkeypatch.setattr(platform, "uname", lambda: machine)
-    text = write_report(tmp_path / "report.html", [table3], seconds=61.4, today=DAY).read_text("utf-8")
+    text = write_study_report(tmp_path / "report.html", [table3], seconds=61.4, today=DAY).read_text("utf-8")
     page = Page(text)
     facts = {row[0][2]: row[1][2] for row in page.tables[-1]}
     assert (facts["Date"], facts["Seed"], facts["Time of this run"]) == ("2024-02-29", "7", "1 min 1 s")
@@ -333,8 +337,8 @@ def test_the_end_says_what_it_was_made_with(table3: Result, tmp_path: Path, monk
 
 
 @pytest.mark.slow
-def test_the_same_results_give_the_same_bytes(everything: list[Result], tmp_path: Path) -> None:
+def test_the_same_results_give_the_same_bytes(everything: list[ExperimentResult], tmp_path: Path) -> None:
     """Two reports of one day are the same file."""
-    paths = [write_report(tmp_path / f"{number}.html", everything, today=DAY) for number in range(2)]
+    paths = [write_study_report(tmp_path / f"{number}.html", everything, today=DAY) for number in range(2)]
     for one, other in pairwise(paths):
         assert one.read_bytes() == other.read_bytes()

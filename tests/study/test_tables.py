@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runcard.study.experiment import IGNORING, Experiment
-from runcard.study.tables import OURS, Agreement, Cell, Result, agreement_of, gap, improvement, read_paper
+from runcard.study.tables import OURS, Agreement, Cell, ExperimentResult, agreement_of, gap, improvement, read_paper
 
 LATE = {
     "closest-first": [0.10, 0.20, 0.40],
@@ -36,9 +36,9 @@ def experiment(kind: str, known: str | None, *policies: str) -> Experiment:
     )  # fmt: skip
 
 
-def table_of(one: Experiment, rows: dict[str, np.ndarray]) -> Result:
+def table_of(one: Experiment, rows: dict[str, np.ndarray]) -> ExperimentResult:
     """The table of an experiment."""
-    return Result(experiment=one, seed=1, rows=rows)
+    return ExperimentResult(experiment=one, seed=1, rows=rows)
 
 
 def test_improvements_by_hand() -> None:

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.layout import NAN, DayTable, Layout, iso_format
+from runcard.calibrate.layout import NAN, DayTable, TimeLayout, iso_format
 from runcard.city.conditions import near, shown
 from runcard.errors import InputError
 
@@ -52,7 +52,7 @@ class Clock:
         self._days: dict[str, int] = {}
         self._seconds: dict[str, tuple[float, float | None]] = {}
         self._offsets: dict[int, tuple[int, int]] = {}
-        self._layouts: dict[str, Layout | None] = {}
+        self._layouts: dict[str, TimeLayout | None] = {}
         self._even_days = DayTable(self._even_day)
         self.with_offset = self.without_offset = self.read_twice = 0
 
@@ -120,13 +120,13 @@ class Clock:
         self.without_offset += int(np.count_nonzero(is_text[:, ~is_other]))
         return found, np.flatnonzero(is_other)
 
-    def _layout(self, example: str) -> Layout | None:
+    def _layout(self, example: str) -> TimeLayout | None:
         """The layout of a column with such a time; None if it is not all figures, or `read` would cut it elsewhere."""
         time_format = iso_format(example) if self._iso else self._format
-        if "%f" in time_format and len(example) == Layout(time_format.replace("%f", "%F")).width:
+        if "%f" in time_format and len(example) == TimeLayout(time_format.replace("%f", "%F")).width:
             time_format = time_format.replace("%f", "%F")
         if time_format not in self._layouts:
-            layout = Layout(time_format)
+            layout = TimeLayout(time_format)
             is_fit = layout.is_complete and not (self._cut == "T" and " " in time_format)
             self._layouts[time_format] = layout if is_fit else None
         return self._layouts[time_format]

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from runcard.calibrate.clock import HALF_HOUR, local_seconds
-from runcard.calibrate.made_up import Happened, Sent, make_up
+from runcard.calibrate.made_up import Happened, SentUnit, make_up
 from runcard.calibrate.mapping import ISO, TIMES, LogMapping
 from runcard.city.model import City
 from runcard.errors import InputError
@@ -35,7 +35,7 @@ class MadeUpLog:
     text: str
     incidents_text: str | None
     happened: tuple[Happened, ...]
-    sent: tuple[Sent, ...]
+    sent: tuple[SentUnit, ...]
     dirt: dict[str, int]
     """The number of rows that a reader must reject, by reason."""
     encoding: str
@@ -136,7 +136,7 @@ class _Writer:
             "position": f"({node.y_coord!r}, {node.x_coord!r})",
         }
 
-    def row(self, sent: Sent) -> dict[str, str]:
+    def row(self, sent: SentUnit) -> dict[str, str]:
         """The cells of a row, by what they hold."""
         mapping, point = self.mapping, self.city.demand[self.happened[sent.incident].point]
         cells: dict[str, str] = {

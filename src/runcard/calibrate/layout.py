@@ -28,7 +28,7 @@ _ISO: Final = re.compile(r"0000-00-00([T ])00:00(?:(:00)(\.000(?:000)?)?)?")
 _FIGURE: Final = re.compile(r"[0-9]")
 
 
-class Layout:
+class TimeLayout:
     """Where the figures of a time stand."""
 
     def __init__(self, time_format: str) -> None:

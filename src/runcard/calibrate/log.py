@@ -26,7 +26,7 @@ from runcard.calibrate.clock import DAY_SECONDS, clock_step
 from runcard.calibrate.mapping import TIMES, LogMapping
 from runcard.calibrate.reader import INCIDENT, SECOND_FILE, Floats, Ints, Reader, sorted_names
 from runcard.calibrate.rejected import Rejected
-from runcard.calibrate.rows import read_columns
+from runcard.calibrate.rows import log_columns
 from runcard.city.conditions import shown
 from runcard.errors import InputError
 
@@ -125,10 +125,10 @@ def _no_collections() -> Iterator[None]:
 def _read(path: Path, mapping: LogMapping, incidents: Path | None, progress: Callable[[int], None] | None) -> Log:
     reader = Reader(mapping)
     if incidents is not None:
-        for lines, columns in read_columns(incidents, mapping, mapping.incident_columns, reader.rejected, SECOND_FILE):
+        for lines, columns in log_columns(incidents, mapping, mapping.incident_columns, reader.rejected, SECOND_FILE):
             reader.take_incidents(lines, columns)
     num_second, num_rows = reader.rejected.in_order(), 0
-    for lines, columns in read_columns(path, mapping, mapping.columns, reader.rejected):
+    for lines, columns in log_columns(path, mapping, mapping.columns, reader.rejected):
         reader.take(lines, columns)
         num_rows += len(lines)
         if progress is not None and num_rows % REPORTED == 0:

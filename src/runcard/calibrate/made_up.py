@@ -33,7 +33,7 @@ Generator = np.random.Generator
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentUnit:
     """A unit that was sent: who, and its moments in local seconds since 1970."""
 
     incident: int
@@ -75,7 +75,7 @@ class _Crew:
         return found
 
 
-def make_up(city: City, *, incidents: int, seed: int, start: datetime) -> tuple[list[Happened], list[Sent]]:
+def make_up(city: City, *, incidents: int, seed: int, start: datetime) -> tuple[list[Happened], list[SentUnit]]:
     """The incidents of a city from a local time on, and every unit that was sent."""
     if start.tzinfo is not None:
         raise InputError("expected a local time, without an offset from UTC, as the start of a made-up log")
@@ -112,7 +112,7 @@ def make_up(city: City, *, incidents: int, seed: int, start: datetime) -> tuple[
             crew.free_at[units] = end
             for order, unit in enumerate(units.tolist()):
                 moments = map(float, (received, time, leave[order], there[order], end[order]))
-                sent.append(Sent(len(happened) - 1, crew.names[unit], kind, int(own[order]), order + 1, *moments))
+                sent.append(SentUnit(len(happened) - 1, crew.names[unit], kind, int(own[order]), order + 1, *moments))
     return happened, sent
 
 

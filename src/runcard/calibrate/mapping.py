@@ -79,18 +79,18 @@ def read_mapping(word: str | os.PathLike[str]) -> LogMapping:
     name = os.fspath(word)
     try:
         if name in shipped_names():
-            return mapping_of(parse_toml((_FOLDER / f"{name}.toml").read_text("utf-8")), name)
+            return log_mapping_of(parse_toml((_FOLDER / f"{name}.toml").read_text("utf-8")), name)
         if not name.endswith(".toml") and not Path(name).exists():
             raise InputError(
                 f"expected a mapping, got {shown(name)}{near(name, shipped_names())}; there are "
                 f"{', '.join(shipped_names())}, or a file"
             )
-        return mapping_of(parse_toml(read_text(Path(name))), name)
+        return log_mapping_of(parse_toml(read_text(Path(name))), name)
     except UnreadableError as error:
         raise InputError(f"{name}: {error}") from error
 
 
-def mapping_of(document: Mapping[str, Any], name: str) -> LogMapping:
+def log_mapping_of(document: Mapping[str, Any], name: str) -> LogMapping:
     """The mapping that a TOML document states."""
     for key in document:
         if key not in (*SECTIONS, *OTHER_SECTIONS):

@@ -23,7 +23,7 @@ Columns = dict[str, list[str]]
 """By what they hold, as in LOG_COLUMNS: the texts of some rows, without the spaces around them."""
 
 
-def read_columns(
+def log_columns(
     path: Path, mapping: LogMapping, columns: Mapping[str, str], rejected: Rejected, prefix: str = ""
 ) -> Iterator[tuple[list[int], Columns]]:
     """The line numbers and the columns of the next rows; `prefix` begins the reasons of rejected rows."""

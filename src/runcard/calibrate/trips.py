@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from runcard.city.aprons import ROAD_CLASS
 from runcard.city.model import City
-from runcard.response.routes import read_roads
+from runcard.response.routes import road_graph
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ class Paths:
 
 def find_paths(city: City, starts: Sequence[int] | Ints, ends: Sequence[int] | Ints) -> Paths:
     """The shortest route between each pair of nodes, by number in `city.nodes`."""
-    roads = read_roads(city)
+    roads = road_graph(city)
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
     nodes, rows = np.unique(ends, return_inverse=True)
     minutes = np.empty(len(starts))
@@ -88,7 +88,7 @@ def link_classes(city: City) -> tuple[tuple[str, ...], Ints]:
 
 def minutes_between(city: City, starts: Sequence[int] | Ints, ends: Sequence[int] | Ints) -> Floats:
     """[start, end] the mean minutes between nodes, by number in `city.nodes`."""
-    roads = read_roads(city)
+    roads = road_graph(city)
     found = np.empty((len(starts), len(ends)))
     for part, _, to_node in roads.minutes_to(np.asarray(ends, np.int32)):
         found[:, part] = to_node[:, np.asarray(starts, np.int64)].T

@@ -77,7 +77,7 @@ def check_city(city: "City") -> None:
             return ""
         return TABLE_ATTRIBUTES[table] + ("" if index is None else f"[{index}]")
 
-    if faults := [described(fault, place) for fault in find_faults(settings, tables, place)]:
+    if faults := [fault_words(fault, place) for fault in find_faults(settings, tables, place)]:
         raise CityError(f"city {shown(city.name)}", faults)
 
 
@@ -86,7 +86,7 @@ def objective_faults(objective: "Objective") -> list[str]:
     return list(_setting_faults({"objective.minimise": objective.minimise, "objective.weight": objective.weight}))
 
 
-def described(fault: Fault, place: Place) -> str:
+def fault_words(fault: Fault, place: Place) -> str:
     """A fault in words, with its place."""
     where = place(fault.table, fault.index)
     return f"{where}: {fault.text}" if where else fault.text

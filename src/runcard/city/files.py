@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.city.check import described, find_faults
+from runcard.city.check import fault_words, find_faults
 from runcard.city.conditions import OPTIONAL_TABLES, TABLE_ATTRIBUTES, Fault, UnreadableError
 from runcard.city.model import City, Derived
 from runcard.city.settings import city_fields, format_settings, parse_settings
@@ -81,7 +81,7 @@ def _city_of(
     faults += find_faults(settings, rows, place, routes=not faults, unread=unread)
     if faults:
         faults.sort(key=lambda fault: (_ORDER.index(fault.table), -1 if fault.index is None else fault.index))
-        raise CityError(where, [described(fault, place) for fault in faults])
+        raise CityError(where, [fault_words(fault, place) for fault in faults])
     tables: dict[str, Any] = {TABLE_ATTRIBUTES[name]: table.rows for name, table in read.items()}
     return City(**tables, **city_fields(settings))
 

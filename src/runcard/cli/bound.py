@@ -35,7 +35,7 @@ def bound(
     for, what policies reach in a simulation, and so how far from the best possible each of them is at most.
     """
     from runcard.city.files import read_city
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.show_bound import print_bound
     from runcard.cli.terminal import print_json
     from runcard.outputs.bound import BoundEffort, bound_city
@@ -49,7 +49,7 @@ def bound(
     if choices is None:
         best = best_policy(*map(given.of_kind, given.kinds), exact=False)
         choices = policy_choices(["closest-first", best], options)
-    with Report(given.objective) as report:
+    with ShownSteps(given.objective) as report:
         effort = BoundEffort(
             neighbourhood=neighbourhood,
             num_steps=steps,

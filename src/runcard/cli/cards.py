@@ -36,7 +36,7 @@ def cards(
     A spreadsheet (.csv, .xlsx) has a row for each line of a card; the print (.pdf) a page for each district. What cards
     keep of the policy's gain over closest-first is measured and shown in small departments, or with --measure.
     """
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.show_cards import print_cards
     from runcard.errors import InputError
     from runcard.outputs.cards.book import make_book
@@ -48,7 +48,7 @@ def cards(
     check_cards_file(output)
     if output.resolve() == file.resolve():
         raise InputError(f"{output}: expected another file to write than the policy file itself")
-    with Report() as report:
+    with ShownSteps() as report:
         plan = load(file)
         check_cards_file(output, plan)
         measured = measure or is_quick(plan, kind, work=AT_ONCE_WORK)

@@ -59,7 +59,7 @@ def compare(
     """
     from runcard.city.files import read_city
     from runcard.city.model import Objective
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.show_comparison import print_weights
     from runcard.cli.show_department import print_department
     from runcard.cli.show_week import print_week
@@ -93,7 +93,7 @@ def compare(
     if kind is not None or weights is not None:
         given = given.of_kind(kind)
     found: DepartmentComparison | WeightComparison | WeekComparison
-    with Report(given.objective if numbers is None else Objective("late+minutes")) as report:
+    with ShownSteps(given.objective if numbers is None else Objective("late+minutes")) as report:
         options = replace(options, progress=report.bounds)
         if numbers is None and given.has_periods:
             found = compare_week(given, WEEK_POLICIES if names is None else names, options, steps=report)

@@ -25,7 +25,7 @@ def demo(
     """
     from runcard.city.demo import demo_city
     from runcard.city.files import write_city
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.show_department import print_department
     from runcard.cli.terminal import make_console
     from runcard.outputs.cards.book import make_book
@@ -42,11 +42,11 @@ def demo(
     console = make_console()
     console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.")
     console.print()
-    with Report() as report:
+    with ShownSteps() as report:
         comparison = compare_department(city, REPORTED, SolveOptions(progress=report.bounds), steps=report)
     print_department(comparison)
     folder, file, maps, lacking = output / "city", output / "optimal.policy", list[Path](), ""
-    with Report() as report:
+    with ShownSteps() as report:
         report.begin("the report, the cards and the maps")
         optimal = {kind: one.result("optimal").policy for kind, one in comparison.kinds.items()}
         write_city(city, folder, overwrite=True)

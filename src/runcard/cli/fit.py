@@ -72,7 +72,7 @@ def fit(
     from runcard.calibrate.page import fit_page
     from runcard.city.files import read_city
     from runcard.city.importers.build import read_standards
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.show_fit import show_fit
     from runcard.errors import InputError
     from runcard.outputs.policy_choice import best_policy, policy_of_kinds
@@ -97,7 +97,7 @@ def fit(
         if log.resolve().parent == output.resolve():
             raise InputError(f"{log}: expected a log outside the folder that is written, {output}")
     backtest: Backtest | None = None
-    with Report() as report:
+    with ShownSteps() as report:
         report.begin("reading the log")
         whole = read_log(log, known, incidents=incidents, progress=lambda rows: report.begin(f"reading: {rows:,} rows"))
         own, rest = split_log(whole, fit_part) if fit_part < 1.0 else (whole, None)
@@ -196,7 +196,7 @@ def _write(folder: Path, found: "Fit", page: str, document: dict[str, Any], *, o
     write_whole(folder / REJECTED_FILE, found.log.rejected.csv_text().encode())
 
 
-def generate_log(
+def write_made_up_log(
     city: CityFolder,
     output: Annotated[Path, path_option("FILE", "The log to write.", "-o")],
     mapping: Annotated[
@@ -214,10 +214,10 @@ def generate_log(
 
     Its truth is known, so it shows what a fit can find. It is drawn under closest-first.
     """
-    from runcard.calibrate.generator import generate_log as make
+    from runcard.calibrate.generator import generate_log
     from runcard.calibrate.mapping import read_mapping
     from runcard.city.files import read_city
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.terminal import make_console
     from runcard.errors import InputError
     from runcard.output_file import check_output_file, write_whole
@@ -232,9 +232,9 @@ def generate_log(
     for path in (output, incidents_file):
         if path is not None:
             check_output_file(path)
-    with Report() as report:
+    with ShownSteps() as report:
         report.begin("making up incidents")
-        made = make(found, known, incidents=incidents, seed=seed, dirt=dirt)
+        made = generate_log(found, known, incidents=incidents, seed=seed, dirt=dirt)
     content, second = made.contents()
     write_whole(output, content)
     if incidents_file is not None and second is not None:

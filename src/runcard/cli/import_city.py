@@ -8,7 +8,7 @@ import typer
 from runcard.cli.parameters import AsJson, option, path_argument, path_option, whole_option
 
 
-def import_city(
+def import_folder(
     folder: Annotated[Path, path_argument("DIR", "The folder to write the city to.")],
     roads: Annotated[
         Path,
@@ -45,8 +45,7 @@ def import_city(
     import-rejected.csv beside the city. The rates are not data: they share a total by road length.
     """
     from runcard.city.files import write_city
-    from runcard.city.importers import ImportOptions, Mapping, read_mapping
-    from runcard.city.importers import import_city as make_city
+    from runcard.city.importers import ImportOptions, Mapping, import_city, read_mapping
     from runcard.cli.show_import import print_import
     from runcard.cli.terminal import print_json
     from runcard.outputs.rejected_rows import write_rejected
@@ -59,7 +58,7 @@ def import_city(
         target_minutes=target_minutes,
         busy_minutes=busy_minutes,
     )
-    found = make_city(
+    imported = import_city(
         roads,
         stations,
         roster=units,
@@ -67,9 +66,9 @@ def import_city(
         mapping=Mapping() if mapping is None else read_mapping(mapping),
         options=options,
     )
-    written = write_city(found.city, folder, overwrite=overwrite)
-    rejected = write_rejected(found.rejected, written)
+    written = write_city(imported.city, folder, overwrite=overwrite)
+    rejected = write_rejected(imported.rejected, written)
     if as_json:
-        print_json({"city": found.city.name, "folder": str(folder), **found.summary.document()})
+        print_json({"city": imported.city.name, "folder": str(folder), **imported.summary.document()})
     else:
-        print_import(found, folder, rejected)
+        print_import(imported, folder, rejected)

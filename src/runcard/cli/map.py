@@ -8,7 +8,7 @@ from runcard.cli.parameters import Threads, option, path_argument, path_option, 
 from runcard.errors import InputError
 
 
-def draw_map(
+def map_policies(
     path: Annotated[Path, path_argument("CITY|FILE", "A city folder, or a policy file.")],
     output: Annotated[Path, path_option("FILE", "The map to write: .png, .svg or .pdf.", "--output", "-o")] = Path(
         "map.png"
@@ -41,7 +41,7 @@ def draw_map(
     picture of its own.
     """
     from runcard.city.files import read_city
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
     from runcard.output_file import size_in_words
@@ -75,7 +75,7 @@ def draw_map(
         raise InputError(f"{path}: it holds a policy for each period ({names}): choose one with --period")
     given = given.of_week if period is None else given.in_period(period)
     lines = []
-    with Report(given.objective) as report:
+    with ShownSteps(given.objective) as report:
         for one in given.kinds:
             seen, file = given.of_kind(one), path_of_kind(output, one, len(given.kinds))
             if incident_type is not None and incident_type not in {standard.type for standard in seen.standards}:

@@ -71,10 +71,10 @@ def place_of(at: str | None, at_xy: str | None) -> Place:
     if (at is None) == (at_xy is None):
         got = "neither" if at is None else "both"
         raise typer.BadParameter(f"expected --at or --at-xy, got {got}", param_hint="'--at'")
-    return coordinates_of(at_xy, "--at-xy") if at_xy is not None else str(at)
+    return parse_coordinates(at_xy, "--at-xy") if at_xy is not None else str(at)
 
 
-def coordinates_of(text: str, name: str) -> tuple[float, float]:
+def parse_coordinates(text: str, name: str) -> tuple[float, float]:
     """Two numbers with a comma between; `name` is that of the option."""
     with suppress(ValueError):
         x, y = (float(word) for word in text.split(","))
@@ -93,7 +93,7 @@ def moved_of(texts: Sequence[str]) -> dict[str, Place]:
             raise typer.BadParameter(f"expected UNIT=NODE or UNIT=@X,Y, got {text!r}", param_hint="'--from'")
         if unit_id in found:
             raise typer.BadParameter(f"expected each unit once, got {unit_id} again", param_hint="'--from'")
-        found[unit_id] = coordinates_of(place[1:], "--from") if place.startswith("@") else place
+        found[unit_id] = parse_coordinates(place[1:], "--from") if place.startswith("@") else place
     return found
 
 

@@ -19,16 +19,16 @@ from runcard.cli.bound import bound
 from runcard.cli.cards import cards
 from runcard.cli.compare import compare
 from runcard.cli.demo import demo
-from runcard.cli.fit import fit, generate_log
+from runcard.cli.fit import fit, write_made_up_log
 from runcard.cli.generate import generate
 from runcard.cli.geojson import geojson
-from runcard.cli.import_city import import_city
+from runcard.cli.import_city import import_folder
 from runcard.cli.keys import keys
-from runcard.cli.map import draw_map
+from runcard.cli.map import map_policies
 from runcard.cli.report import report
 from runcard.cli.serve import serve
 from runcard.cli.simulate import simulate, stress
-from runcard.cli.solve import solve
+from runcard.cli.solve import solve_city
 from runcard.cli.study import study
 from runcard.cli.teams import decide, lateness
 from runcard.cli.visible import visible
@@ -73,16 +73,16 @@ def _runcard(
 COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "demo": demo,
     "generate": generate,
-    "import": import_city,
+    "import": import_folder,
     "areas": areas,
     "fit": fit,
-    "generate-log": generate_log,
+    "generate-log": write_made_up_log,
     "compare": compare,
     "lateness": lateness,
-    "solve": solve,
+    "solve": solve_city,
     "decide": decide,
     "cards": cards,
-    "map": draw_map,
+    "map": map_policies,
     "report": report,
     "geojson": geojson,
     "simulate": simulate,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 EVERY_SECONDS: Final = 10.0
 
 
-class Report(Steps):
+class ShownSteps(Steps):
     """The steps of some work, one at a time, while it is entered: a bar, or lines that are printed."""
 
     def __init__(self, objective: Objective = LATE, *, time_left: bool = False) -> None:
@@ -111,7 +111,7 @@ class Report(Steps):
                 return
 
 
-class StudyBar(Report):
+class StudyBar(ShownSteps):
     """The progress of a study, by the weights of the tasks that are done, and the time left."""
 
     def __init__(self, tasks: "Sequence[Task]", done_before: "Sequence[Task]") -> None:

@@ -33,7 +33,7 @@ def report(
     survives if the city is not as described.
     """
     from runcard.city.files import read_city
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
     from runcard.output_file import check_output_file, size_in_words
@@ -49,7 +49,7 @@ def report(
     words += [] if kind is None else ["--kind", kind]
     words += [] if incidents is None else ["--incidents", str(incidents)]
     words += [*([] if seed == 1 else ["--seed", str(seed)]), *(["--quick"] if quick else [])]
-    with Report(given.objective) as shown:
+    with ShownSteps(given.objective) as shown:
         options = replace(SolveOptions(threads=threads), progress=shown.bounds)
         write_report(
             given,

@@ -108,11 +108,11 @@ def bound_lines(found: CityBound | KindBound, *, units: str, of_standards: bool)
         lines = [f"No way of sending these {units} can be late at fewer than {lower} % of incidents."]
     others = [one for one in found.policies if one.name != CLOSEST]
     for one in others or found.policies:
-        lines.append(policy_words(one, of_standards=of_standards))
+        lines.append(gap_words(one, of_standards=of_standards))
     return [*lines, ASSUMED.format(units=units)]
 
 
-def policy_words(one: BoundedPolicy, *, of_standards: bool) -> str:
+def gap_words(one: BoundedPolicy, *, of_standards: bool) -> str:
     """How far from the best possible a policy is at most, in a sentence."""
     value = significant(100.0 * one.missed.mean)
     reaches = f"misses {value} standards per 100 incidents" if of_standards else f"is late at {value} %"

@@ -75,7 +75,7 @@ def comparison_table(comparison: Comparison) -> SplitTable:
         headings.append(f"{what},\n{sure}")
     rows: list[list[str | Text]] = [
         [
-            named(result.name, converged=result.converged),
+            policy_cell(result.name, converged=result.converged),
             Text(in_decimals(100.0 * part, decimals), BEST if part == min(late) else ""),
             outward(result.lower, result.upper, decimals + 1),
             in_decimals(result.evaluation.late_per_day, per_day),
@@ -145,7 +145,7 @@ def rule_table(comparison: Comparison) -> SplitTable:
     decimals = decimals_for(100.0 * late for result in results for late in result.late_by_rule.values())
     rows: list[list[str | Text]] = [
         [
-            named(result.name, converged=result.converged),
+            policy_cell(result.name, converged=result.converged),
             *(in_decimals(100.0 * late, decimals) for late in result.late_by_rule.values()),
         ]
         for result in results
@@ -180,7 +180,7 @@ def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) 
         columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
     rows = (
         (
-            named(f"{point.weight:g}", converged=point.result.converged),
+            policy_cell(f"{point.weight:g}", converged=point.result.converged),
             in_decimals(100.0 * point.late_fraction, decimals),
             outward(point.result.lower, point.result.upper, decimals + 1),
             f"{point.mean_minutes:.3f}",
@@ -199,7 +199,7 @@ def fewer_words(part: float) -> str:
     return f"{share:.2f}" if share > -100.0 else f"{share:.1f}" if share > -1e5 else f"{share:.1e}"
 
 
-def named(name: str, *, converged: bool) -> Text:
+def policy_cell(name: str, *, converged: bool) -> Text:
     """The name of a policy in a table, with a warning if it did not converge."""
     cell = Text(visible(name))
     return cell if converged else cell.append("\nnot converged", "bold red")

@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from runcard.cli.show_comparison import fewer_words, named, print_files, print_results
+from runcard.cli.show_comparison import fewer_words, policy_cell, print_files, print_results
 from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, outward
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
@@ -40,7 +40,7 @@ def department_table(comparison: DepartmentComparison) -> SplitTable:
     headings += ["fewer\nmissed, %", "above best\nat most, %", "time\ns"]
     rows: list[list[str | Text]] = [
         [
-            named(result.name, converged=result.converged),
+            policy_cell(result.name, converged=result.converged),
             Text(in_decimals(100.0 * result.missed, decimals), BEST if result.missed == min(missed) else ""),
             outward(result.lower, result.upper, decimals + 1),
             in_decimals(comparison.city.incidents_per_day * result.missed, per_day),

@@ -9,8 +9,8 @@ from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.whatif.one_more_words import (
     change_a_year,
-    headline,
     misses_per_100,
+    one_more_headline,
     place_words,
     proof_words,
     see_more,
@@ -26,7 +26,7 @@ def print_one_more(found: OneMore) -> None:
     console.print(city_line(found.city_of_period), style="bold")
     console.print()
     print_care(console, found.fit_faults)
-    console.print(headline(found), style="bold", soft_wrap=True)
+    console.print(one_more_headline(found), style="bold", soft_wrap=True)
     console.print(proof_words(found), soft_wrap=True)
     console.print()
     console.print(place_table(found))

@@ -21,10 +21,10 @@ def print_simulation(city: City, found: DepartmentSimulation) -> None:
     console.print(city_line(city), style="bold")
     console.print(simulation_line(found.first, found.num_incidents))
     if len(found.kinds) > 1:
-        console.print(department_table(found))
+        console.print(simulated_department_table(found))
     if not city.plain:
         console.print("Missed, % of the incidents of each type:", style="bold")
-        console.print(standard_table(found))
+        console.print(simulated_standard_table(found))
     for kind, one in found.kinds.items():
         if not city.plain:
             console.print(f"{kind}: {counted(one.policies[0].num_incidents, 'incident')}", style="bold")
@@ -34,7 +34,7 @@ def print_simulation(city: City, found: DepartmentSimulation) -> None:
         console.print(work_table(one))
 
 
-def department_table(found: DepartmentSimulation) -> SplitTable:
+def simulated_department_table(found: DepartmentSimulation) -> SplitTable:
     """The missed standards of all kinds together, for each policy."""
     best = min(found.missed(number).mean for number in range(len(found.names)))
     rows: list[list[str | Text]] = []
@@ -45,7 +45,7 @@ def department_table(found: DepartmentSimulation) -> SplitTable:
     return SplitTable(["policy", "missed per 100", "fewer missed\nthan first, %"], rows)
 
 
-def standard_table(found: DepartmentSimulation) -> SplitTable:
+def simulated_standard_table(found: DepartmentSimulation) -> SplitTable:
     """How often each policy misses each standard."""
     by_policy = [dict(found.standards(number)) for number in range(len(found.names))]
     rows: list[list[str | Text]] = [

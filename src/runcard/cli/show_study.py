@@ -9,7 +9,7 @@ from runcard.study.evidence import Evidence
 from runcard.study.experiment import experiments
 from runcard.study.findings import FINDINGS
 from runcard.study.run import FINDING
-from runcard.study.tables import MANY_GRAPHS, Result
+from runcard.study.tables import MANY_GRAPHS, ExperimentResult
 
 WIDTH = 140
 
@@ -26,7 +26,7 @@ def print_experiments() -> None:
     console.print(table)
 
 
-def print_result(result: Result, *, in_full: bool) -> None:
+def print_result(result: ExperimentResult, *, in_full: bool) -> None:
     """Print a table, or where to find a figure."""
     console, experiment = make_console(), result.experiment
     if not result.is_table:
@@ -45,7 +45,7 @@ def print_result(result: Result, *, in_full: bool) -> None:
         )
 
 
-def study_table(result: Result) -> Table:
+def study_table(result: ExperimentResult) -> Table:
     """A table for the terminal: percent, the paper's in brackets, in colour where they are far apart."""
     found = Table(box=None, pad_edge=False)
     for head in ("side", "trucks", "load", "correlated", *result.columns):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from runcard.city.model import City
-from runcard.cli.show_comparison import fewer_words, named, print_files
+from runcard.cli.show_comparison import fewer_words, policy_cell, print_files
 from runcard.cli.show_department import standard_table
 from runcard.cli.show_simulation import with_error
 from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, outward
@@ -50,7 +50,7 @@ def week_table(comparison: WeekComparison) -> SplitTable:
         headings[1:] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day", headings[4], "fewer\nmissed, %"]
     rows: list[list[str | Text]] = [
         [
-            named(result.name, converged=result.converged),
+            policy_cell(result.name, converged=result.converged),
             Text(in_decimals(100.0 * result.missed, decimals), BEST if result.missed == min(missed) else ""),
             outward(result.lower, result.upper, decimals + 1),
             in_decimals(per_day * result.missed, of_day),

@@ -44,7 +44,7 @@ def print_effect(effect: Effect) -> None:
     console.print(" ".join([policy_words(effect), method(effect), *effect.notes]), soft_wrap=True)
     console.print()
     console.print("Missed, % of the incidents of each type, and mean minutes until the unit is there:", style="bold")
-    console.print(standard_table(effect))
+    console.print(standard_change_table(effect))
     losers, gainers = losing_and_gaining(effect, MOST_ROWS)
     for title, areas in (("Areas that lose", losers), ("Areas that gain", gainers)):
         if areas:
@@ -87,7 +87,7 @@ def _beside(name: str, between: str) -> Text:
     return Text(visible(name) + ("\n" if between else ""))
 
 
-def standard_table(effect: Effect) -> SplitTable:
+def standard_change_table(effect: Effect) -> SplitTable:
     """Every standard under the recommended policy, and how it changes under closest-first."""
     headings = ["standard", "missed\nbefore", "after", "change", "minutes\nbefore", "after", "change"]
     headings.append("change with\nclosest-first")

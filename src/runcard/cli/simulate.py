@@ -160,7 +160,7 @@ def _simulated(
     records: Path | None = None,
 ) -> "list[DepartmentSimulation]":
     """What policies do in each scenario; `records` is a file for the records of all incidents."""
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.outputs.records import RecordFile
     from runcard.outputs.week_choice import fleets_for
     from runcard.plan.plan import Plan
@@ -168,7 +168,7 @@ def _simulated(
     from runcard.simulate.engine import prepare_policies
 
     found: list[DepartmentSimulation] = []
-    with Report(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
+    with ShownSteps(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
         watched, times, solved = replace(options, progress=report.bounds), len(scenarios), {}
         for kind in city.kinds:
             solved[kind] = fleets_for(city.of_kind(kind), choices, watched, report)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from runcard.policy.base import Policy
 
 
-def solve(
+def solve_city(
     city: CityFolder,
     output: Annotated[Path, path_option("FILE", "The policy file to write.", "--output", "-o")],
     policy: Annotated[
@@ -33,8 +33,8 @@ def solve(
     each of them.
     """
     from runcard.city.files import read_city
-    from runcard.cli.progress import Report
-    from runcard.cli.tables import city_line, interval_words
+    from runcard.cli.progress import ShownSteps
+    from runcard.cli.tables import bounds_words, city_line
     from runcard.cli.terminal import make_console
     from runcard.errors import NotConvergedError
     from runcard.output_file import check_output_file, size_in_words
@@ -55,7 +55,7 @@ def solve(
         check_size(seen[kind].trucks, [name], kind=given.said(kind), device=device)
     began, lines = perf_counter(), list[str]()
     solved: dict[str, list[Policy]] = {}
-    with Report(given.objective) as report:
+    with ShownSteps(given.objective) as report:
         for kind, name in names.items():
             problem = city_problem(seen[kind], minutes=has_values(seen[kind].trucks, name), arrivals=True, steps=report)
             problems = problems_of_periods(seen[kind], problem)
@@ -67,7 +67,7 @@ def solve(
                 certificate = found.certificate
                 if certificate is not None:
                     ends = certificate.lower, certificate.upper
-                    interval = interval_words(given, *ends, kind, proven=own.proven)
+                    interval = bounds_words(given, *ends, kind, proven=own.proven)
                     if not certificate.converged:
                         raise NotConvergedError(
                             f"{given.name}: {words}{name} did not converge: {interval}; nothing was written"

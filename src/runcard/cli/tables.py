@@ -114,7 +114,7 @@ def objective_words(objective: Objective) -> str:
     return alone.get(objective.minimise, both)
 
 
-def interval_words(city: City, lower: float, upper: float, kind: str, *, proven: bool) -> str:
+def bounds_words(city: City, lower: float, upper: float, kind: str, *, proven: bool) -> str:
     """Where the mean cost of an incident that needs a kind is proven, or estimated, to lie, in words."""
     sure = certainty(proven)
     of_late = city.objective.minimise == "late"

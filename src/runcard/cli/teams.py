@@ -34,13 +34,13 @@ def lateness(
     """Show P(late) of every team at a node, best first."""
     from runcard.city.address import find_spot
     from runcard.city.files import read_city
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.show_teams import print_lateness
     from runcard.cli.terminal import print_json
     from runcard.outputs.lateness import lateness_at, lateness_document
 
     place = place_of(at, at_xy)
-    with Report() as report:
+    with ShownSteps() as report:
         given = read_city(city)
         spot = find_spot(given, place)
         report.begin(f"driving times to {spot.node_id}")

@@ -76,7 +76,7 @@ def whatif(
     given several times, or with commas between.
     """
     from runcard.city import files
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.show_whatif import print_effect
     from runcard.cli.terminal import make_console, print_json
     from runcard.output_file import check_output_file, size_in_words, write_whole
@@ -109,7 +109,7 @@ def whatif(
     in_use = write_city is not None and write_city.exists() and (write_city.is_file() or any(write_city.iterdir()))
     if in_use:
         raise InputError(f"{write_city}: expected an empty or new folder for the changed city, got one that is in use")
-    with Report(given.objective) as report:
+    with ShownSteps(given.objective) as report:
         found = find_effect(
             given,
             changes,
@@ -142,14 +142,14 @@ def _one_more(
     given: "City", kind: str, output: Path | None, faults: tuple[str, ...], *, as_json: bool, **options: Any
 ) -> None:
     """Show where one more unit of a kind should stand."""
-    from runcard.cli.progress import Report
+    from runcard.cli.progress import ShownSteps
     from runcard.cli.show_one_more import print_one_more
     from runcard.cli.terminal import make_console, print_json
     from runcard.output_file import size_in_words, write_whole
     from runcard.outputs.whatif.one_more import rank_one_more
     from runcard.outputs.whatif.one_more_page import one_more_page
 
-    with Report(given.objective) as report:
+    with ShownSteps(given.objective) as report:
         found = replace(rank_one_more(given, kind, steps=report, **options), fit_faults=faults)
         if output is not None:
             report.begin("writing")

@@ -69,7 +69,7 @@ def percentiles(problem: DispatchProblem, windows: Windows, evaluation: Evaluati
     return found
 
 
-def named(windows: Windows) -> set[str]:
+def names_at(windows: Windows) -> set[str]:
     """The names of the measures at these times."""
     return {_name(which, place) for which, places in windows.items() for place in places}
 

@@ -118,7 +118,7 @@ def checked_table(problem: DispatchProblem, table: Any) -> NDArray[np.int64]:
         if wrong.any():
             place, j = divmod(int(wrong.argmax()), problem.num_points)
             idle = np.unravel_index(start + place, tuple(problem.trucks + 1))
-            words = cannot_go(problem, idle, j, named(problem, numbers.item(start + place, j)))
+            words = cannot_go(problem, idle, j, numbered_team(problem, numbers.item(start + place, j)))
             raise InputError(f"row {start + place} of a table: {words}")
     return numbers
 
@@ -156,7 +156,7 @@ def checked_lines(problem: DispatchProblem, lines: Any) -> NDArray[np.int64]:
         j, place = divmod(int(wrong.argmax()), numbers.shape[1])
         raise InputError(
             f"line {place + 1} of the card of demand point {_point(problem, j)}: expected a team of "
-            f"{problem.trucks_needed[j]} trucks, or -1, got {named(problem, numbers.item(j, place))}"
+            f"{problem.trucks_needed[j]} trucks, or -1, got {numbered_team(problem, numbers.item(j, place))}"
         )
     return numbers
 
@@ -175,7 +175,7 @@ def cannot_go(problem: DispatchProblem, idle: Iterable[Any], point: int, team: s
     )
 
 
-def named(problem: DispatchProblem, team: int) -> str:
+def numbered_team(problem: DispatchProblem, team: int) -> str:
     """A team by its number and the stations of its trucks; there may be none of that number."""
     if not 0 <= team < problem.num_teams:
         return f"team {team} of 0 to {problem.num_teams - 1}"

@@ -70,7 +70,7 @@ def _scaled(table: NDArray[np.float64] | None, here: NDArray[np.bool_], share: f
     return table if share == 1.0 else np.where(here, table, 0.0) / share
 
 
-def standard_error(problem: DispatchProblem) -> float:
+def error_of_standards(problem: DispatchProblem) -> float:
     """How far the chance to miss a standard may be off, the same for all of them."""
     name = standard_measure(0) if standard_measure(0) in problem.measures else P_LATE
     return problem.measure_errors.get(name, 0.0)

@@ -34,7 +34,7 @@ TOGETHER: Final = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Areas:
+class PlaceCells:
     """The cells of places; places that are together have one cell."""
 
     cell_of: NDArray[np.int64]
@@ -70,7 +70,7 @@ def projected(x_coords: Sequence[float], y_coords: Sequence[float]) -> Places:
     return places
 
 
-def cells_of(places: Places) -> Areas:
+def cells_of(places: Places) -> PlaceCells:
     """The cells of places around 0 within a square of side 1, as `projected` gives them."""
     middles, cell_of = np.unique(np.round(places / TOGETHER) * TOGETHER, return_inverse=True)
     points = np.column_stack([middles.real, middles.imag])
@@ -97,10 +97,10 @@ def cells_of(places: Places) -> Areas:
         long = np.abs(np.roll(corners, -1) - corners) > 1e-6 * spacing
         all_corners.append(tuple(corners[long].tolist()))
         all_across.append(tuple(np.append(around, np.full(len(DIRECTIONS), -1))[sides[long]].tolist()))
-    return Areas(cell_of.ravel(), tuple(middles.tolist()), tuple(all_corners), tuple(all_across), spacing)
+    return PlaceCells(cell_of.ravel(), tuple(middles.tolist()), tuple(all_corners), tuple(all_across), spacing)
 
 
-def borders(areas: Areas, owners: Sequence[int], cells: Iterable[int]) -> list[tuple[complex, complex]]:
+def borders(areas: PlaceCells, owners: Sequence[int], cells: Iterable[int]) -> list[tuple[complex, complex]]:
     """The sides of cells that have another owner across, or the end of the map."""
     return [
         side
@@ -110,7 +110,7 @@ def borders(areas: Areas, owners: Sequence[int], cells: Iterable[int]) -> list[t
     ]
 
 
-def territories(areas: Areas, owners: Sequence[int]) -> list[list[int]]:
+def territories(areas: PlaceCells, owners: Sequence[int]) -> list[list[int]]:
     """The cells in groups, the largest first: neighbours with the same owner are in one group."""
     pairs = np.array([(i, j) for i, j in areas.neighbours if owners[i] == owners[j]], np.int64).reshape(-1, 2)
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(owners), len(owners)))

@@ -10,7 +10,7 @@ from runcard.errors import RuncardError
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.standards import StandardTables, standard_error, standard_tables
+from runcard.mdp.standards import StandardTables, error_of_standards, standard_tables
 from runcard.outputs.policy_choice import PolicyChoice, check_week, policy_choices
 from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
@@ -241,7 +241,7 @@ def solved_result(
         problem=problem,
         measures={**of_standards, **minutes},
         proven=tuple(of_standards),
-        errors=dict.fromkeys(of_standards, standard_error(problem)),
+        errors=dict.fromkeys(of_standards, error_of_standards(problem)),
         threads=options.threads,
         device=options.device,
         progress=options.progress,

@@ -35,7 +35,7 @@ ENDING: Final = ".geojson"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Sent:
+class SentTeam:
     """What one kind sends to one demand point with every unit idle."""
 
     fleet: Fleet
@@ -95,7 +95,7 @@ class Layers:
         return {one.node_id: [round(one.x_coord, DECIMALS), round(one.y_coord, DECIMALS)] for one in nodes}
 
     @cached_property
-    def _sent(self) -> list[Sent]:
+    def _sent(self) -> list[SentTeam]:
         """What each kind sends to each demand point."""
         fleets = () if self.plan is None else self.plan.fleets
         return [one for fleet in fleets for one in _sent_by(fleet)]
@@ -170,12 +170,12 @@ class Layers:
 
     def _routes(self) -> Iterator[Feature]:
         """The route of each unit to each area that it goes to, for whatever type of incident."""
-        drives: dict[str, Drives] = {}
+        drives: dict[str, KindRoutes] = {}
         types: dict[Drive, list[str]] = {}
         for one in self._sent:
             kind, node_id = one.fleet.kind, one.fleet.problem.point_ids[one.point]
             if kind not in drives:
-                drives[kind] = Drives.of(self.city.of_kind(kind))
+                drives[kind] = KindRoutes.of(self.city.of_kind(kind))
             routes = drives[kind].links_of(one.stations, one.point)
             for unit_id, station_id, links in zip(one.units(one.team), one.stations, routes, strict=True):
                 if station_id != OUTSIDE_ID:
@@ -233,7 +233,7 @@ class Drive(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Drives:
+class KindRoutes:
     """The routes of the units of one kind."""
 
     city: City
@@ -242,7 +242,7 @@ class Drives:
     """By row and station: the links of the second unit of a station, where it takes another road."""
 
     @classmethod
-    def of(cls, city: City) -> "Drives":
+    def of(cls, city: City) -> "KindRoutes":
         """Those of a city of one kind."""
         travel = travel_of(city)
         several = [i for i, station in enumerate(city.stations) if station.trucks > 1]
@@ -275,12 +275,12 @@ class Drives:
         return sum(self.city.links[number].mean_minutes for number in links)
 
 
-def _sent_by(fleet: Fleet) -> Iterator[Sent]:
+def _sent_by(fleet: Fleet) -> Iterator[SentTeam]:
     """What a fleet sends to each demand point with every unit idle."""
     problem, points = fleet.problem, np.arange(fleet.problem.num_points)
     pairs = (policy.teams(problem.trucks, points).tolist() for policy in (fleet.policy, quick_closest_first(problem)))
     for point, (team, closest) in enumerate(zip(*pairs, strict=True)):
-        yield Sent(fleet=fleet, point=point, team=team, closest=closest)
+        yield SentTeam(fleet=fleet, point=point, team=team, closest=closest)
 
 
 def _line(places: Sequence[list[float]]) -> dict[str, Any] | None:

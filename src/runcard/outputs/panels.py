@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
-from runcard.outputs.areas import Areas, cells_of, coloured, projected
+from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
 from runcard.plan.words import expected_one_of, misses, percent
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import quick_closest_first
@@ -37,7 +37,7 @@ class Drawing:
     """What all maps of a city share."""
 
     city: City
-    areas: Areas
+    areas: PlaceCells
     points: tuple[int, ...]
     """By cell: its demand point, and of several the one with the most incidents."""
     incidents_per_day: NDArray[np.float64]

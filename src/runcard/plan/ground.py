@@ -15,7 +15,7 @@ from runcard.city.address import Spots
 from runcard.city.aprons import apron_nodes, start_minutes
 from runcard.city.model import City, Standard
 from runcard.errors import InputError
-from runcard.response.routes import Roads, find_routes, read_roads
+from runcard.response.routes import RoadGraph, find_routes, road_graph
 from runcard.response.travel import outside_route
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ class Ground:
         return Spots(self.city)
 
     @cached_property
-    def roads(self) -> Roads:
+    def roads(self) -> RoadGraph:
         """Its roads as arrays."""
-        return read_roads(self.city)
+        return road_graph(self.city)
 
     @cached_property
     def node_numbers(self) -> Mapping[str, int]:

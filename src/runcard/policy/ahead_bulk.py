@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.factored import FactoredValues, Tables
-from runcard.mdp.kernels.lookahead_bulk import Scratch
+from runcard.mdp.kernels.lookahead_bulk import DecisionScratch
 from runcard.mdp.kernels.lookahead_rows import fill_rows
 from runcard.mdp.layout import starts
 from runcard.threads import checked_threads, run_each
@@ -65,12 +65,12 @@ class AheadRule(NamedTuple):
     teams: "TeamArrays"
     tables: Tables
 
-    def scratch(self) -> Scratch:
+    def scratch(self) -> DecisionScratch:
         """Room for the decisions of one thread."""
         num_listed, num_points, num_teams = len(self.bulk.parts), len(self.teams.point), len(self.teams.members)
         num_tables, num_stations = self.teams.near.shape[1], len(self.teams.trucks)
         listed = [np.zeros(num_listed) for _ in range(5)]
-        return Scratch(
+        return DecisionScratch(
             np.zeros(num_tables, np.int64), listed[0], listed[1], np.zeros(num_points), listed[2], listed[3],
             np.zeros(num_points), np.zeros(self.bulk.first_choice.shape[1]), listed[4], np.zeros(num_tables, np.bool_),
             np.zeros(num_stations), np.zeros(num_teams), np.zeros(num_teams, np.int64), np.zeros(num_teams),

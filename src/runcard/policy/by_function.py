@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from runcard.errors import InputError, PolicyFileError, SizeError
 from runcard.mdp.chain import chain_of
-from runcard.mdp.rows import TableRule, cannot_go, named
+from runcard.mdp.rows import TableRule, cannot_go, numbered_team
 from runcard.policy.base import BulkRule, Certificate, Stored
 from runcard.policy.by_table import each_choice
 from runcard.policy.by_value import PricedPolicy, Values
@@ -101,7 +101,7 @@ class FunctionPolicy(PricedPolicy):
         except TypeError as error:
             raise InputError(f"{self.name}: expected the number of a team, got {given!r}") from error
         if position == len(teams) or teams[position] != given:
-            chosen = named(self.problem, index(given))
+            chosen = numbered_team(self.problem, index(given))
             raise InputError(f"{self.name}: {cannot_go(self.problem, idle, point, chosen)}")
         return position
 

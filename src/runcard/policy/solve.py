@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.memory import check_states, count_states
-from runcard.mdp.percentiles import Windows, expected_windows, later_windows, named, percentiles, window_measures
+from runcard.mdp.percentiles import Windows, expected_windows, later_windows, names_at, percentiles, window_measures
 from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy import closest_first, fixed_card, mean_field, neighbourhoods, one_step, optimal, queueing
@@ -146,6 +146,6 @@ def evaluate(
         if windows is None:
             return evaluation
         if further is None:
-            own = {name: mean for name, mean in evaluation.measures.items() if name not in named(windows)}
+            own = {name: mean for name, mean in evaluation.measures.items() if name not in names_at(windows)}
             return replace(evaluation, measures=own, p90_minutes=percentiles(problem, windows, evaluation))
         windows = further

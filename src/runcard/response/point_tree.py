@@ -30,7 +30,7 @@ Ints = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Times:
+class LatticeTimes:
     """The transforms of all times on one lattice."""
 
     lattice: Lattice
@@ -46,12 +46,12 @@ class Times:
     """[place] the chance that a truck from outside is there."""
 
 
-def times_on(travel: Travel, lattice: Lattice) -> Times:
+def times_on(travel: Travel, lattice: Lattice) -> LatticeTimes:
     """All times on a lattice."""
     laws = travel.laws
     alone = lattice.transforms(laws.alone, travel.link_means)
     same, (together, apart) = laws.together is laws.alone and not laws.split, laws.parts
-    return Times(
+    return LatticeTimes(
         lattice=lattice,
         together=alone if same else lattice.transforms(laws.together, together * travel.link_means),
         apart=alone if same else lattice.transforms(laws.apart, apart * travel.link_means),
@@ -98,12 +98,12 @@ class PointTree:
         )
         return cls(travel, teams, j, needed, int(needs.arrivals[j]), road, meetings)
 
-    def arrived_by_target(self, times: Times, arrived: Floats) -> Floats:
+    def arrived_by_target(self, times: LatticeTimes, arrived: Floats) -> Floats:
         """[T, m] the chance that at least n own trucks of each team are there by the horizon."""
         found: Floats = self.arrived_by(times, arrived, np.array([times.lattice.end]))[0]
         return found
 
-    def arrived_by(self, times: Times, arrived: Floats, ends: Points) -> Floats:
+    def arrived_by(self, times: LatticeTimes, arrived: Floats, ends: Points) -> Floats:
         """[end, T, n] the chance that at least n own trucks of each team are there by some places of the lattice."""
         lattice, meetings, road = times.lattice, self.meetings, self.road
         rows = np.empty((len(road.shared), meetings.rows.shape[1]), np.int32)
@@ -120,7 +120,7 @@ class PointTree:
         )  # fmt: skip
         return found
 
-    def waits(self, times: Times, arrived: Floats, low: int, high: int) -> Vector:
+    def waits(self, times: LatticeTimes, arrived: Floats, low: int, high: int) -> Vector:
         """[T] the minutes between two places of the lattice that no truck is at the junction; 0 for a single truck.
 
         With trucks from outside it is the demand point in place of the junction. From place 0 on, time 0 is meant.
@@ -163,7 +163,7 @@ class PointTree:
         part = self.teams.of_size(self.needed)
         return [part.start + int(place) for place in np.flatnonzero(self.meetings.junction[part] < 0)]
 
-    def _own(self, times: Times, stations: Ints) -> Floats:
+    def _own(self, times: LatticeTimes, stations: Ints) -> Floats:
         """[station, place] the chance that a truck is through what it meets apart from others of its station."""
         start = times.lattice.delay * (1.0 if self.travel.turnout_shared else times.turnout)
         products = np.tile(start, (len(stations), 1))
@@ -182,7 +182,7 @@ class PointTree:
         from_depth = kernels.sums_behind(self.road, travel.fixed_part * travel.link_means[self.road.kind][None])[0]
         return travel.fixed_part * travel.routes.drive_minutes[:, self.point], from_depth
 
-    def arrived(self, times: Times, most: int) -> Floats:
+    def arrived(self, times: LatticeTimes, most: int) -> Floats:
         """[row, n, place] the chance that n trucks of a team have passed a node, for every row of the tree."""
         lattice, meetings, sizes = times.lattice, self.meetings, self.teams.sizes
         arrived = np.zeros((int(meetings.num_rows[0]), most, lattice.size))
@@ -204,7 +204,7 @@ class PointTree:
                 self._fill_larger(times, teams, size, arrived)
         return arrived
 
-    def _fill_larger(self, times: Times, teams: Points, size: int, arrived: Floats) -> None:
+    def _fill_larger(self, times: LatticeTimes, teams: Points, size: int, arrived: Floats) -> None:
         """Fill the rows of teams of one size, given those of all smaller ones: where they meet, then further on."""
         lattice, meetings, road = times.lattice, self.meetings, self.road
         met = np.empty((len(teams), min(size, arrived.shape[1]), lattice.size))

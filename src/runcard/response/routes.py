@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Roads:
+class RoadGraph:
     """The road graph as arrays: links by their place in `city.links`, nodes by their place in `city.nodes`."""
 
     from_node: Ints
@@ -122,7 +122,7 @@ def two_roads(first: Ints, second: Ints) -> TwoRoads:
 class Routes:
     """The routes from I stations to J demand points. Demand points at one node have the same row of routes."""
 
-    roads: Roads
+    roads: RoadGraph
     stations: Ints
     """[I] the node of each station."""
     nodes: Ints
@@ -165,7 +165,7 @@ class Routes:
 
 def find_routes(city: City, points: Sequence[int] | None = None) -> Routes:
     """The routes from every station to every demand point, or to some of them; a valid city has one for each."""
-    roads, index = read_roads(city), city.node_numbers
+    roads, index = road_graph(city), city.node_numbers
     stations = np.array([index[station.node_id] for station in city.stations], np.int32)
     demand = [index[city.demand[j].node_id] for j in (range(len(city.demand)) if points is None else points)]
     row_of_node = {node: row for row, node in enumerate(dict.fromkeys(demand))}
@@ -210,20 +210,20 @@ class _Last(NamedTuple):
 
     nodes: tuple[Node, ...] = ()
     links: tuple[Link, ...] = ()
-    roads: Roads | None = None
+    roads: RoadGraph | None = None
 
 
 _last = _Last()
 
 
-def read_roads(city: City) -> Roads:
+def road_graph(city: City) -> RoadGraph:
     """The road graph of a city as arrays; not read again for a city with the very nodes and links of the last one."""
     global _last
     seed, last = np.uint64(int(city.driving.route_seed) % 2**64), _last
     if last.roads is not None and last.nodes is city.nodes and last.links is city.links and last.roads.seed == seed:
         return last.roads
     index, links = city.node_numbers, city.links
-    roads = Roads(
+    roads = RoadGraph(
         from_node=np.array([index[link.from_node_id] for link in links], dtype=np.int32),
         to_node=np.array([index[link.to_node_id] for link in links], dtype=np.int32),
         directed=np.array([link.directed for link in links], dtype=np.bool_),
@@ -235,7 +235,7 @@ def read_roads(city: City) -> Roads:
     return roads
 
 
-def _check_ratio(city: City, roads: Roads, longest: float) -> None:
+def _check_ratio(city: City, roads: RoadGraph, longest: float) -> None:
     """Raise an error for a link that is so short beside a route that rounding would choose the route."""
     shortest = int(roads.minutes.argmin())
     if roads.minutes[shortest] <= LEAST_LINK * longest:

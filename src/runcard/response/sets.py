@@ -32,7 +32,7 @@ from runcard.response.lattice import Floats, Lattice
 from runcard.response.laws import Vector
 from runcard.response.link_sets import Together, sets_of
 from runcard.response.plane import Plane
-from runcard.response.point_tree import Points, PointTree, Times, road_to, times_on
+from runcard.response.point_tree import LatticeTimes, Points, PointTree, road_to, times_on
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
 from runcard.response.tree import (
@@ -41,7 +41,7 @@ from runcard.response.tree import (
     each_point,
     first_steps,
     late_of,
-    minutes_between,
+    minutes_none_and_every,
     minutes_of_outside,
     too_large,
 )
@@ -64,7 +64,7 @@ RIDGE = 3e-6
 """A pair that varies less than this from set to set explains nothing."""
 
 
-_Given = Callable[[PointTree, Times, NDArray[np.bool_]], tuple[Vector, Vector]]
+_Given = Callable[[PointTree, LatticeTimes, NDArray[np.bool_]], tuple[Vector, Vector]]
 """[T] what is found given a set, and the same of smaller teams, from the tree and the links that may be shared."""
 _Controls = Mapping[int, NDArray[np.int64]]
 """By size: [T, control] the smaller teams by whose numbers those of the teams of that size are explained."""
@@ -108,7 +108,7 @@ class Sets:
         """The mean minutes until the first truck of every team at some demand points."""
         if self.travel.laws.coupled:
             return self._means_by_sets(points)
-        none, between, off = minutes_between(self.travel, self.teams, self.needs, points)
+        none, between, off = minutes_none_and_every(self.travel, self.teams, self.needs, points)
         shares, error = self.shares(points)
         return np.maximum(none + shares * between, 0.0), off + error + MINUTES_ERROR * float(np.abs(between).max())
 
@@ -161,7 +161,7 @@ class Sets:
         few = SETS_TIMES_ENTRIES / (len(self.teams) * len(self.needs.trucks))
         return MOST_SETS if self.travel.laws.coupled else int(np.clip(few, LEAST_SETS, MOST_SETS))
 
-    def _late_at(self, j: int, known_at: Mapping[int, tuple[Floats, float]], times: tuple[Times, ...]) -> Vector:
+    def _late_at(self, j: int, known_at: Mapping[int, tuple[Floats, float]], times: tuple[LatticeTimes, ...]) -> Vector:
         """[2 T] P(late) at a demand point, and what it may be off.
 
         Known are the arrivals of teams of up to two trucks, and the chance that a truck from outside is there.
@@ -176,7 +176,7 @@ class Sets:
         return np.concatenate([best, error])
 
     def _over_sets(
-        self, j: int, given: _Given, known: Vector, times: tuple[Times, ...], controls: _Controls
+        self, j: int, given: _Given, known: Vector, times: tuple[LatticeTimes, ...], controls: _Controls
     ) -> tuple[Vector, Vector]:
         """[T] the mean over the sets of what is found given each, and what it may be off.
 
@@ -217,7 +217,7 @@ class Sets:
         found = each_point(points, len(ends) * len(self.teams), partial(self._first_at, times=times, ends=ends))
         return found.reshape(len(ends), len(self.teams), len(points))
 
-    def _first_at(self, j: int, times: Times, ends: Points) -> Vector:
+    def _first_at(self, j: int, times: LatticeTimes, ends: Points) -> Vector:
         """[end × T] the same at a demand point."""
         together = self._sets_at(j, CURVE_SETS)
         trees, weights = self._trees(j, together), together.weights
@@ -236,7 +236,7 @@ class Sets:
         return np.concatenate(means)
 
     def _late_given(
-        self, tree: PointTree, times: Times, shared: NDArray[np.bool_], *, num_known: int, outside: float
+        self, tree: PointTree, times: LatticeTimes, shared: NDArray[np.bool_], *, num_known: int, outside: float
     ) -> tuple[Vector, Vector]:
         """[T] P(late) given a set, and the chance that a truck of each team of one or two is there."""
         found = tree.arrived_by_target(times, tree.arrived(times, tree.arrivals))
@@ -271,7 +271,7 @@ class Sets:
         found[too_large(self.teams, self.needs, points)] = np.inf
         return found, 2.0 * error + float(wrong[1:].max())  # that of pairs goes on into larger teams
 
-    def _minutes_given(self, tree: PointTree, times: Times, shared: NDArray[np.bool_]) -> tuple[Vector, Vector]:
+    def _minutes_given(self, tree: PointTree, times: LatticeTimes, shared: NDArray[np.bool_]) -> tuple[Vector, Vector]:
         """[T] the mean minutes until the first truck given a set, and those of teams of one or two without others."""
         arrived, law = tree.arrived(times, 1), self.travel.laws
         found, smaller = (
@@ -285,7 +285,7 @@ class Sets:
         smaller[0], smaller[self.teams.of_size(1)] = 0.0, np.diff(sums) + turnout
         return found, smaller[: self.teams.of_size(2).stop]
 
-    def _single(self, tree: PointTree, times: Times, shared: NDArray[np.bool_], ends: Points | int) -> Floats:
+    def _single(self, tree: PointTree, times: LatticeTimes, shared: NDArray[np.bool_], ends: Points | int) -> Floats:
         """[I, end] the chance that a truck of each station is there by some places of the lattice, given a set.
 
         With a coupled branch that tells the branch of every link that may be shared.

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from runcard.response import tree_kernels as kernels
 from runcard.response.lattice import FIRST_STEPS, MOST_STEPS, ORDER, PAD, SAFETY, Floats, Lattice, Transforms, refined
 from runcard.response.laws import DrivingLaws, Law, ScaleLaw, Vector
-from runcard.response.point_tree import Points, PointTree, Times, outside_transform, road_to, times_on
+from runcard.response.point_tree import LatticeTimes, Points, PointTree, outside_transform, road_to, times_on
 from runcard.response.routes import TwoRoads
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
@@ -219,7 +219,7 @@ class Tree:
         if self.needs.trucks[j] == 2:
             yield from teams_on_two_roads(self.travel, self.teams, j)
 
-    def _two_roads_on(self, times: Times, j: int) -> tuple[Floats, Floats, Transforms]:
+    def _two_roads_on(self, times: LatticeTimes, j: int) -> tuple[Floats, Floats, Transforms]:
         """When each of two trucks on different roads is through what it meets alone, and what both meet together.
 
         A row for each team on two roads.
@@ -375,7 +375,7 @@ def none_and_every(travel: Travel) -> tuple[Travel, Travel]:
     return none, every
 
 
-def minutes_between(travel: Travel, teams: Teams, needs: Needs, points: Points) -> tuple[Floats, Floats, float]:
+def minutes_none_and_every(travel: Travel, teams: Teams, needs: Needs, points: Points) -> tuple[Floats, Floats, float]:
     """Mean minutes with no link met together, how many more they are with every one, and the stated error of each."""
     (none, off), (every, also_off) = (Tree(one, teams, needs).means(points) for one in none_and_every(travel))
     return none, np.where(np.isfinite(none), every, 0.0) - np.where(np.isfinite(none), none, 0.0), max(off, also_off)

@@ -65,7 +65,7 @@ def problem_response(status: int, detail: str, headers: dict[str, str] | None = 
     return Response(to_json(body), status, headers, MEDIA_TYPE)
 
 
-def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """How the description of the API lists errors, for a route with these."""
     every = sorted({*statuses, 400, 401, 403, 408, 413, 422, 429})
     return {

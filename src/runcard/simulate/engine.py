@@ -26,8 +26,8 @@ from runcard.policy.ahead_bulk import AheadRule
 from runcard.policy.base import Policy
 from runcard.response.route_kernels import mix
 from runcard.response.routes import find_routes
-from runcard.simulate.incident_log import read_log
-from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, hour_of_week, send
+from runcard.simulate.incident_log import read_incident_log
+from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send, week_hour_at
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, run_batch_ahead, tally
 from runcard.simulate.model import Model, build_model, check_busy, ways_home
 from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
@@ -143,7 +143,7 @@ class _Run:
             point = model.points[clock["point"]]
             if point["needed"] > 0:
                 stations[:] = -1
-                policy = fleet.at_hour(hour_of_week(clock["now"]))
+                policy = fleet.at_hour(week_hour_at(clock["now"]))
                 sent = _sent_by(policy, ids, state.idle, int(point["own"]))
                 stations[: len(sent)] = sent
                 send(model, state, stations)
@@ -169,7 +169,7 @@ def _sent_by(policy: Policy, ids: Mapping[str, int], idle: NDArray[np.int64], po
 def check_scenario(city: City, scenario: Scenario) -> None:
     """Raise an error if a scenario cannot be simulated on a city: its log, busy times, shifts, or ways home."""
     if scenario.log is not None:
-        read_log(scenario.log, city)
+        read_incident_log(scenario.log, city)
     check_busy(city, scenario)
     for kind in city.kinds:
         of_kind = scenario.changed(city.of_kind(kind))

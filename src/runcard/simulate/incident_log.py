@@ -73,7 +73,7 @@ def _at_places(table: Table) -> Table:
     return replace(table, required=("time", *COORDINATES), types=types)
 
 
-def read_log(path: Path, city: City) -> NDArray[np.void]:
+def read_incident_log(path: Path, city: City) -> NDArray[np.void]:
     """The incidents of a log as records; raises an error that names the first row that is not sound."""
     table = LOG_TABLE if city.plain else TYPED_TABLE
     try:

@@ -17,7 +17,7 @@ from runcard.errors import InputError
 from runcard.mdp.layout import strides
 from runcard.response.routes import Routes, find_routes
 from runcard.response.travel import outside_route
-from runcard.simulate.incident_log import INCIDENT, read_log
+from runcard.simulate.incident_log import INCIDENT, read_incident_log
 from runcard.simulate.sampling import LinkLaws, SampledLaw, link_laws, sampled_law
 from runcard.simulate.scenario import Scenario
 from runcard.simulate.shifts import shifts_of, station_numbers, truck_numbers
@@ -174,7 +174,7 @@ def build_model(whole: City, scenario: Scenario, kind: str | None = None, *, lik
         points=points,
         standards=standards,
         shifts=shifts_of(whole, scenario, kind),
-        log=np.empty(0, INCIDENT) if scenario.log is None else read_log(scenario.log, whole),
+        log=np.empty(0, INCIDENT) if scenario.log is None else read_incident_log(scenario.log, whole),
         station_of=np.repeat(np.arange(len(trucks)), trucks),
         truck_number=truck_numbers(whole, like or whole, kind),
         first_outside=MAX_TRUCKS_PER_INCIDENT * len(kinds_before),

@@ -13,7 +13,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.plan.fleet import Fleet
 from runcard.policy.ahead_bulk import AheadRule
 from runcard.policy.base import Policy
-from runcard.simulate.kernels.day import hour_of_week
+from runcard.simulate.kernels.day import week_hour_at
 from runcard.simulate.kernels.run import BY_CARD, BY_ORDER, BY_TABLE, BY_VALUE
 from runcard.simulate.scenario import Scenario
 
@@ -62,7 +62,7 @@ class HourlyAhead(NamedTuple):
 
     def until(self, minutes: float) -> tuple[int, float]:
         """The rule of a time, and when another one takes its place."""
-        hour = hour_of_week(minutes)
+        hour = week_hour_at(minutes)
         number, more = int(self.period[hour]), 1
         while more < len(self.period) and self.period[(hour + more) % len(self.period)] == number:
             more += 1

@@ -21,7 +21,7 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE
 from runcard.outputs.panels import Drawing, drawing_of
 from runcard.simulate.result import interval_of
-from runcard.study.tables import HEADS, Result, improvement, late_fractions
+from runcard.study.tables import HEADS, ExperimentResult, improvement, late_fractions
 from runcard.study.tasks import city_of, solved
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ CAPTIONS: Final[Mapping[str, str]] = {
 """By kind of figure: how it is read."""
 
 
-def figure_svg(result: Result) -> str:
+def figure_svg(result: ExperimentResult) -> str:
     """The figure of an experiment as an `<svg>` element."""
     try:
         from matplotlib import style
@@ -136,7 +136,7 @@ def _legend(figure: "Figure", axes: "Axes") -> None:
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=2)
 
 
-def _draw_curves(result: Result) -> "Figure":
+def _draw_curves(result: ExperimentResult) -> "Figure":
     """δ of each graph against the load or γ, a panel for each of the graphs that the experiment asks for."""
     experiment, rows = result.experiment, result.rows
     by_load = experiment.kind == "against-load"
@@ -175,7 +175,7 @@ def _plain_log(axes: "Axes", which: str) -> None:
     axis.set_minor_formatter("")
 
 
-def _draw_late(result: Result) -> "Figure":
+def _draw_late(result: ExperimentResult) -> "Figure":
     """The late fraction of the optimal policy against the side, a panel for each number of trucks."""
     experiment = result.experiment
     labels = {"x": "side of the city (nodes)", "y": "late incidents under OPT (%)"}
@@ -201,7 +201,7 @@ def _draw_late(result: Result) -> "Figure":
     return figure
 
 
-def _draw_seconds(result: Result) -> "Figure":
+def _draw_seconds(result: ExperimentResult) -> "Figure":
     """The seconds of each policy against what varies: the number of trucks, or that of demand points."""
     experiment, rows = result.experiment, result.rows
     by_trucks = len(experiment.trucks) > 1
@@ -222,7 +222,7 @@ def _draw_seconds(result: Result) -> "Figure":
     return figure
 
 
-def _draw_map(result: Result) -> "Figure":
+def _draw_map(result: ExperimentResult) -> "Figure":
     """The teams of the optimal policy with every truck idle, a map for each shared delay."""
     experiment, maps = result.experiment, []
     for shared_delay in experiment.shared_delays:
@@ -296,7 +296,7 @@ def _write_key(figure: "Figure", colours: Mapping[str, str], differ: str) -> Non
     figure.legend(handles=others, loc="outside lower right", alignment="left", handletextpad=0.2)
 
 
-_DRAWINGS: Final[Mapping[str, Callable[[Result], "Figure"]]] = {
+_DRAWINGS: Final[Mapping[str, Callable[[ExperimentResult], "Figure"]]] = {
     "against-load": _draw_curves,
     "against-gamma": _draw_curves,
     "late": _draw_late,

@@ -28,7 +28,7 @@ from runcard.output_file import write_whole
 from runcard.plan.words import counted
 from runcard.study.experiment import Experiment, Setting
 from runcard.study.figures import CAPTIONS, figure_svg, look_of
-from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, Cell, Line, Result, agreement_of
+from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, Cell, ExperimentResult, TableLine, agreement_of
 
 PACKAGES: Final = ("runcard", "numpy", "scipy", "numba", "joblib", "duckdb", "matplotlib")
 MINUS: Final = "\N{MINUS SIGN}"
@@ -57,12 +57,12 @@ RANGE_NOTE: Final = (
 )
 
 
-def write_report(
-    path: Path, results: Sequence[Result], *, seconds: float | None = None, today: date | None = None
+def write_study_report(
+    path: Path, results: Sequence[ExperimentResult], *, seconds: float | None = None, today: date | None = None
 ) -> Path:
     """The file that now holds the report; `seconds` is how long this run of the study took."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.globals |= {"ours": {HEADS[policy] for policy in OURS}, "shade_of": shade_of, "signed": signed}
+    environment.globals |= {"ours": {HEADS[policy] for policy in OURS}, "shade_of": shade_of, "with_minus": with_minus}
     template = environment.from_string((files("runcard.study") / "report.html").read_text("utf-8"))
     page = template.render(
         sections=[_section(result) for result in results],
@@ -80,7 +80,7 @@ def shade_of(off: float | None) -> str:
     return next((name for name, most in (("near", 2.0), ("fair", 3.0), ("far", 4.0)) if abs(off) <= most), "apart")
 
 
-def _summary(results: Sequence[Result]) -> str:
+def _summary(results: Sequence[ExperimentResult]) -> str:
     """What was done and how well it agrees, in a few sentences."""
     num_tables = sum(result.is_table for result in results)
     numbers = {"table": num_tables, "figure": len(results) - num_tables}
@@ -90,11 +90,11 @@ def _summary(results: Sequence[Result]) -> str:
     return f"{done} Where the paper's numbers are known to us, {agreement.words}" if agreement.num_cells else done
 
 
-def _seeds(results: Sequence[Result]) -> str:
+def _seeds(results: Sequence[ExperimentResult]) -> str:
     return ", ".join(str(seed) for seed in sorted({result.seed for result in results}))
 
 
-def _facts(results: Sequence[Result], seconds: float | None, today: date) -> tuple[tuple[str, str], ...]:
+def _facts(results: Sequence[ExperimentResult], seconds: float | None, today: date) -> tuple[tuple[str, str], ...]:
     """What the numbers were made with; nothing that names a machine or a person."""
     cores = counted(os.cpu_count() or 1, "core")
     minutes, rest = divmod(round(seconds or 0.0), 60)
@@ -109,7 +109,7 @@ def _facts(results: Sequence[Result], seconds: float | None, today: date) -> tup
     )
 
 
-def _section(result: Result) -> dict[str, Any]:
+def _section(result: ExperimentResult) -> dict[str, Any]:
     """An experiment as the page shows it: a table, or a figure with a caption."""
     experiment, num_open, where = result.experiment, result.num_open, result.experiment.paper
     open_note = f"Not proven as closely as it should be: {counted(num_open, 'late fraction')}."
@@ -125,7 +125,7 @@ def _section(result: Result) -> dict[str, Any]:
     }
 
 
-def _settings(result: Result) -> list[tuple[str, str]]:
+def _settings(result: ExperimentResult) -> list[tuple[str, str]]:
     """The settings of an experiment, each with its values."""
     experiment = result.experiment
     asked, found = experiment.graphs, result.num_graphs
@@ -138,7 +138,7 @@ def _settings(result: Result) -> list[tuple[str, str]]:
     ]
 
 
-def _table(result: Result) -> dict[str, Any]:
+def _table(result: ExperimentResult) -> dict[str, Any]:
     """A table as the page shows it: its columns are those of one half, without or with correlation."""
     experiment, first = result.experiment, result.lines[0]
     has_flar = any(cell.column == CF_LATE and cell.paper is not None for cell in first.cells)
@@ -161,7 +161,7 @@ def _table(result: Result) -> dict[str, Any]:
     }
 
 
-def _groups(experiment: Experiment, lines: Sequence[Line]) -> tuple[str, dict[str, list[tuple[str, list[Cell]]]]]:
+def _groups(experiment: Experiment, lines: Sequence[TableLine]) -> tuple[str, dict[str, list[tuple[str, list[Cell]]]]]:
     """The setting that heads the rows, and the rows by what the others are, such as "Side 4, 3 trucks"."""
     several = zip(Setting._fields, experiment.axes, strict=True)
     *first, last = [name for name, values in several if len(values) > 1] or ["trucks"]
@@ -178,7 +178,7 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def signed(number: float, form: str) -> str:
+def with_minus(number: float, form: str) -> str:
     """A number with a minus sign that is as wide as a plus; zero has no sign."""
     text = format(number, form)
     return text.replace("-", MINUS) if text.strip("+-0.") else text.lstrip("+-")

@@ -11,9 +11,9 @@ from runcard.errors import InputError, MissingExtraError
 from runcard.study.engine import check_engine, run_tasks
 from runcard.study.experiment import Experiment, experiment_named, experiments
 from runcard.study.findings import FINDINGS
-from runcard.study.report import write_report
+from runcard.study.report import write_study_report
 from runcard.study.store import StudyFolder, connect
-from runcard.study.tables import Result
+from runcard.study.tables import ExperimentResult
 from runcard.study.tasks import Task, tasks_of
 
 FINDING = "finding-"
@@ -37,7 +37,7 @@ def chosen_work(names: Sequence[str], backend: str) -> tuple[list[Experiment], l
 def run_study(
     chosen: Sequence[Experiment], output: Path, *, num_graphs: int | None, jobs: int, seed: int, backend: str,
     address: str | None, watch: Watch,
-) -> tuple[Path, list[Result], float]:  # fmt: skip
+) -> tuple[Path, list[ExperimentResult], float]:  # fmt: skip
     """Run experiments: the report, their results, and the seconds; an error before any work if something is missing."""
     check_engine(backend, address)
     connect().close()
@@ -57,9 +57,9 @@ def run_study(
         seconds = time.perf_counter() - began
         # The report has all that the folder has; a map has no rows, and is found again if it is asked for.
         results = [
-            Result(experiment=one, seed=seed, rows=folder.rows(one) if folder.has(one) else {})
+            ExperimentResult(experiment=one, seed=seed, rows=folder.rows(one) if folder.has(one) else {})
             for one in experiments()
             if folder.has(one) or (one.kind == "map" and one in chosen)
         ]
-        report = write_report(output / "report.html", results, seconds=seconds)
+        report = write_study_report(output / "report.html", results, seconds=seconds)
     return report, [result for result in results if result.experiment in chosen], seconds

@@ -58,7 +58,7 @@ class Cell:
     """By how many standard errors it differs from the paper's, if the two should agree."""
 
 
-class Line(NamedTuple):
+class TableLine(NamedTuple):
     """The cells of one setting, with or without correlation."""
 
     setting: Setting
@@ -87,7 +87,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result:
+class ExperimentResult:
     """What a study has found for an experiment: its rows, as an array for each column (see `tasks.Row`)."""
 
     experiment: Experiment
@@ -105,11 +105,11 @@ class Result:
         return self.experiment.kind in TABLE_KINDS
 
     @cached_property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[TableLine, ...]:
         """The lines of the table; none if it is a figure."""
         known = None if self.experiment.known is None else read_paper(self.experiment.known)
         places = product(self.experiment.settings, self.experiment.shared_delays) if self.is_table else ()
-        return tuple(Line(*place, tuple(_cells(self.experiment, self.rows, *place, known))) for place in places)
+        return tuple(TableLine(*place, tuple(_cells(self.experiment, self.rows, *place, known))) for place in places)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Result:
         return 0 if "converged" not in self.rows else int((~self.rows["converged"]).sum())
 
 
-def agreement_of(results: Iterable[Result]) -> Agreement:
+def agreement_of(results: Iterable[ExperimentResult]) -> Agreement:
     """How well all tables together agree with the paper's."""
     cells = [cell for result in results for line in result.lines for cell in line.cells]
     off = [abs(cell.off) for cell in cells if cell.off is not None]

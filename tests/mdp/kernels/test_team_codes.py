@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.seeds import each_seed
 
-from runcard.mdp.kernels.team_codes import first_in_order, first_set, next_set
+from runcard.mdp.kernels.team_codes import first_idle_team, first_set, next_set
 
 from ..problems import random_problem
 from ..reference import Dense
@@ -20,7 +20,7 @@ def test_the_first_idle_trucks_in_an_order(seed: int) -> None:
     dense = Dense(problem)
     table, codes = dense.order_table(problem.order), problem.teams.number_of_code
     for (place, state), j in product(enumerate(dense.states), range(problem.num_points)):
-        found = first_in_order(problem.order, j, np.array(state), problem.trucks_needed[j], codes)
+        found = first_idle_team(problem.order, j, np.array(state), problem.trucks_needed[j], codes)
         assert found == table[place, j]
 
 

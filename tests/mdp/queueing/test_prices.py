@@ -7,7 +7,7 @@ import pytest
 from tests.seeds import each_seed
 
 from runcard.mdp.queueing.model import NEGLIGIBLE
-from runcard.mdp.queueing.prices import find_savings, late_of_states, late_of_teams
+from runcard.mdp.queueing.prices import find_savings, late_of_states, late_without_teams
 
 from ..problems import make_problem, random_problem
 from .cases import orders, queues_of, states
@@ -70,7 +70,7 @@ def test_teams_are_passed_over() -> None:
 
     def looked_at(least: list[float], num_best: int) -> list[int]:
         late = np.full(4, np.inf)
-        late_of_teams(
+        late_without_teams(
             np.array([2, 0, 3, 1]), taken, np.zeros(4), np.array(least), num_best, idle, state.demand, queues.arrays,
             scratch, late,
         )  # fmt: skip

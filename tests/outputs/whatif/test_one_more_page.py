@@ -15,15 +15,15 @@ from runcard.outputs.whatif.one_more import rank_one_more
 from runcard.outputs.whatif.one_more_page import one_more_layer, one_more_map, one_more_page, saved_a_year
 from runcard.outputs.whatif.one_more_words import (
     change_a_year,
-    headline,
     misses_per_100,
+    one_more_headline,
     place_words,
     proof_words,
     see_more,
 )
 from runcard.outputs.whatif.places import OneMore
 from runcard.outputs.whatif.result import BeforeAfter
-from runcard.outputs.whatif.words import headline as effect_headline
+from runcard.outputs.whatif.words import headline
 from runcard.simulate.result import Interval
 
 
@@ -114,7 +114,7 @@ def test_what_is_not_solved_never_looks_better_than_the_best(found: OneMore) -> 
 
 def test_words_name_the_place_the_gain_and_the_proof(found: OneMore) -> None:
     """The sentence has misses and minutes side by side; the proof says how many places there were."""
-    line = headline(found)
+    line = one_more_headline(found)
     assert place_words(found, found.places[0]) in line
     assert "fewer late incidents a year" in line
     assert "min instead of" in line
@@ -130,11 +130,11 @@ def test_a_change_reads_the_same_wherever_it_stands(found: OneMore, before: floa
     per_year = found.per_year(1.0)
     best, base = replace(found.best[0], misses=after / per_year), replace(found.base, misses=before / per_year)
     shown = replace(found, base=base, places=(best,), top=1)
-    assert f": {fewer} fewer late incidents a year" in headline(shown)
+    assert f": {fewer} fewer late incidents a year" in one_more_headline(shown)
     assert change_a_year(shown, best) == f"-{fewer}"
     numbers = [Interval(number, number, number) for number in (before, after, after - before)]
     effect: Any = SimpleNamespace(per_year=lambda _: BeforeAfter(*numbers), before=found.city, period=None)
-    assert effect_headline(effect).startswith(f"{fewer} fewer late incidents a year")
+    assert headline(effect).startswith(f"{fewer} fewer late incidents a year")
 
 
 def test_every_place_has_as_many_decimals(found: OneMore) -> None:
@@ -195,7 +195,7 @@ def test_the_page_is_drawn_in_a_browser(found: OneMore, tmp_path: Path, open_pag
     path.write_text(one_more_page(found), encoding="utf-8")
     opened = open_page(path)
     opened.page.wait_for_selector("#map path")
-    assert headline(found) in opened.page.inner_text("body")
+    assert one_more_headline(found) in opened.page.inner_text("body")
     assert opened.page.locator(".rc-area").count() == len({point.node_id for point in found.city.demand})
     opened.check()
 

@@ -13,7 +13,7 @@ from runcard.city import City, demo_city
 from runcard.outputs.page.colours import diverging, lightness
 from runcard.outputs.whatif.changes import Add, Close, Load, Move
 from runcard.outputs.whatif.effect import find_effect
-from runcard.outputs.whatif.layers import change_classes, map_data, station_lines
+from runcard.outputs.whatif.layers import change_classes, map_data, station_change_lines
 from runcard.outputs.whatif.page import losing_and_gaining, whatif_page
 from runcard.outputs.whatif.result import BeforeAfter, Effect
 from runcard.outputs.whatif.words import headline, method, signed, span
@@ -77,7 +77,7 @@ def test_every_area_is_in_every_layer(effect: Effect) -> None:
     for layer in data["layers"]:
         assert set(layer["areas"]) == {area.node_id for area in effect.areas}
         assert all(0 <= own["class"] < len(layer["legend"]) for own in layer["areas"].values())
-    assert station_lines(effect.before, effect.after) == {
+    assert station_change_lines(effect.before, effect.after) == {
         "quayside": ["E06 goes"],
         "at-old-a4": ["engine-new-1 is new"],
     }

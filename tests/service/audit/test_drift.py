@@ -10,7 +10,7 @@ from scipy import stats
 from tests.service.audit.made_up import made_up, outcome_of
 
 from runcard.service.audit import drift as module
-from runcard.service.audit.drift import ALARM, compare, find_drift, poisson_binomial
+from runcard.service.audit.drift import ALARM, compare_with_expected, find_drift, poisson_binomial
 
 
 def test_the_sum_of_draws_is_that_of_every_case_added_up() -> None:
@@ -29,7 +29,7 @@ def test_the_sum_of_draws_is_that_of_every_case_added_up() -> None:
 def test_the_test_is_two_sided_and_the_range_holds_what_it_says() -> None:
     """Against scipy's binomial: twice the smaller tail, and quantiles."""
     for met in (0, 20, 30, 37, 45, 60):
-        p_value, (low, high), exact = compare(np.full(60, 0.6), met)
+        p_value, (low, high), exact = compare_with_expected(np.full(60, 0.6), met)
         tails = stats.binom.cdf(met, 60, 0.6), stats.binom.sf(met - 1, 60, 0.6)
         assert p_value == pytest.approx(min(1.0, 2.0 * min(tails)), rel=1e-9)
         assert (low, high) == (stats.binom.ppf(0.025, 60, 0.6), stats.binom.ppf(0.975, 60, 0.6))
@@ -39,15 +39,15 @@ def test_the_test_is_two_sided_and_the_range_holds_what_it_says() -> None:
 def test_the_normal_law_stands_in_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 4,000 incidents both agree within a part of a hundred of the chance; certain chances are no fault."""
     chances = np.random.default_rng(2).uniform(0.5, 0.95, size=4_000)
-    exactly = [compare(chances, met) for met in (2_800, 2_850, 2_900, 2_950)]
+    exactly = [compare_with_expected(chances, met) for met in (2_800, 2_850, 2_900, 2_950)]
     monkeypatch.setattr(module, "MOST_EXACT", 100)
     for (p_value, ends, _), met in zip(exactly, (2_800, 2_850, 2_900, 2_950), strict=True):
-        nearly, near_ends, exact = compare(chances, met)
+        nearly, near_ends, exact = compare_with_expected(chances, met)
         assert nearly == pytest.approx(p_value, rel=0.05, abs=1e-4)
         assert near_ends == pytest.approx(ends, abs=1.0)
         assert not exact
-    assert compare(np.ones(200), 200)[0] == 1.0
-    assert compare(np.ones(200), 198)[0] == 0.0
+    assert compare_with_expected(np.ones(200), 200)[0] == 1.0
+    assert compare_with_expected(np.ones(200), 198)[0] == 0.0
 
 
 def decisions_of(rng: np.random.Generator, month: int, count: int, *, shift: float = 0.0) -> list[dict[str, Any]]:

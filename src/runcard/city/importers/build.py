@@ -24,7 +24,7 @@ from runcard.city.importers.csv_roads import read_csv_roads, read_gmns
 from runcard.city.importers.mapping import Mapping
 from runcard.city.importers.osm import read_geopackage, read_graphml, roads_from_graph
 from runcard.city.importers.roads import Cleaning, ReadRoads, Roads, clean_roads
-from runcard.city.importers.rows import Rejected
+from runcard.city.importers.rows import RejectedRow
 from runcard.city.importers.stations import PlacedStations, read_roster, read_stations
 from runcard.city.importers.summary import ImportSummary, StationMoved, by_file
 from runcard.city.model import City, DemandPoint, Link, Node, Standard, Station, Unit
@@ -74,7 +74,7 @@ class Imported:
 
     city: City
     summary: ImportSummary
-    rejected: tuple[Rejected, ...]
+    rejected: tuple[RejectedRow, ...]
 
 
 def read_roads(path: Path, mapping: Mapping | None = None) -> ReadRoads:
@@ -245,7 +245,7 @@ def _summary(
     short: Contraction,
     city: City,
     options: ImportOptions,
-    rejected: tuple[Rejected, ...],
+    rejected: tuple[RejectedRow, ...],
 ) -> ImportSummary:
     """What was done, as numbers."""
     homes = {unit.station_id for unit in city.units}

@@ -27,7 +27,7 @@ from runcard.city.importers.roads import ArcTable, ReadRoads, coordinate_system,
 from runcard.city.importers.rows import (
     NO_VALUE,
     Columns,
-    Rejected,
+    RejectedRow,
     cleaned,
     header_of,
     read_columns,
@@ -117,12 +117,12 @@ def _gmns_units(path: Path) -> tuple[str, str]:
     return found.get("long_length") or "km", found.get("speed") or "km/h"
 
 
-def _nodes(table: Columns) -> tuple[list[str], Floats, Floats, list[Rejected]]:
+def _nodes(table: Columns) -> tuple[list[str], Floats, Floats, list[RejectedRow]]:
     """The ids and coordinates of the nodes that can be used, and the rows that cannot."""
     ids = to_ids(table.cells["id"])
     x, _ = table.numbers("x")
     y, _ = table.numbers("y")
-    rejected: list[Rejected] = []
+    rejected: list[RejectedRow] = []
     good = np.ones(len(ids), np.bool_)
     for values, key in ((x, "x"), (y, "y")):
         wrong = good & ~np.isfinite(values)
@@ -132,24 +132,24 @@ def _nodes(table: Columns) -> tuple[list[str], Floats, Floats, list[Rejected]]:
     for place in np.flatnonzero(good).tolist():
         one = ids[place]
         if not one:
-            rejected.append(Rejected(table.file, table.row_numbers[place], "expected an id, got none"))
+            rejected.append(RejectedRow(table.file, table.row_numbers[place], "expected an id, got none"))
             good[place] = False
         elif (before := first.setdefault(one, place)) != place:
             row = table.row_numbers[place]
             if (x[before], y[before]) != (x[place], y[place]):
                 also = f"also in row {table.row_numbers[before]}, at another place"
                 raise InputError(f"{table.file} row {row}: expected ids to be unique, got {shown(one)}, {also}")
-            rejected.append(Rejected(table.file, row, f"id {shown(one)} again, at the same place"))
+            rejected.append(RejectedRow(table.file, row, f"id {shown(one)} again, at the same place"))
             good[place] = False
     refuse_if_most(rejected, len(table), "nodes")
     kept = np.flatnonzero(good)
     return [ids[place] for place in kept.tolist()], x[kept], y[kept], rejected
 
 
-def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> tuple[ArcTable, list[Rejected]]:
+def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> tuple[ArcTable, list[RejectedRow]]:
     """The links that can be used, and the rows that cannot."""
     settings, cells, size = section.settings, table.cells, len(table)
-    rejected: list[Rejected] = []
+    rejected: list[RejectedRow] = []
     good = np.ones(size, np.bool_)
 
     def reject(wrong: Flags, words: str, key: str | None = None) -> None:

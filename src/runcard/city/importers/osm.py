@@ -19,7 +19,7 @@ import numpy as np
 from runcard.city.conditions import shown
 from runcard.city.importers.measures import first_word, speed_kph
 from runcard.city.importers.roads import ArcTable, ReadRoads, coordinate_system, roads_of
-from runcard.city.importers.rows import Rejected, cleaned, refuse_if_most, to_ids
+from runcard.city.importers.rows import RejectedRow, cleaned, refuse_if_most, to_ids
 from runcard.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _roads(
     x, y = (np.array([_number(data.get(axis)) for _, data in listed]) for axis in ("x", "y"))
     good = np.isfinite(x) & np.isfinite(y)
     rejected = [
-        Rejected(where, 0, f"node {shown(ids[one])}: expected numbers x and y, got none")
+        RejectedRow(where, 0, f"node {shown(ids[one])}: expected numbers x and y, got none")
         for one in np.flatnonzero(~good).tolist()
     ]
     if 2 * len(rejected) > len(ids):
@@ -127,17 +127,19 @@ def _roads(
 
 def _arcs(
     edges: Iterable[Edge], node_of: Mapping[Any, int], *, directed: bool, where: str
-) -> tuple[ArcTable, list[Rejected], int]:
+) -> tuple[ArcTable, list[RejectedRow], int]:
     """The edges that can be used, those that cannot, and how many there are."""
-    rejected: list[Rejected] = []
+    rejected: list[RejectedRow] = []
     rows: list[tuple[int, int, str, float, float, float, str, bool]] = []
     for start, end, key, data in edges:
         name = f"{start}-{end}-{key}"
         length = _number(data.get("length"))
         if start not in node_of or end not in node_of:
-            rejected.append(Rejected(where, 0, f"edge {shown(name)}: expected its nodes to be known, with coordinates"))
+            rejected.append(
+                RejectedRow(where, 0, f"edge {shown(name)}: expected its nodes to be known, with coordinates")
+            )
         elif length < 0.0:
-            rejected.append(Rejected(where, 0, f"edge {shown(name)}: expected length >= 0, got {length:g}"))
+            rejected.append(RejectedRow(where, 0, f"edge {shown(name)}: expected length >= 0, got {length:g}"))
         else:
             seconds = _number(data.get("travel_time"))
             minutes = seconds / _SECONDS if seconds >= 0.0 else np.nan

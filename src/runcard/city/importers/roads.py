@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from runcard.city.areas import driving_graph
 from runcard.city.conditions import MAX_COORDINATE, MAX_MINUTES
 from runcard.city.importers.measures import METRES_AND_KPH_TO_MINUTES, usual_kph
-from runcard.city.importers.rows import Rejected
+from runcard.city.importers.rows import RejectedRow
 from runcard.city.places import are_exchanged, distance_metres, is_lonlat
 from runcard.errors import InputError
 
@@ -88,7 +88,7 @@ class ReadRoads:
     roads: Roads
     num_links: int
     """Links as the file counts them: a two-way street may be one or two."""
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
     num_cleaned: int = 0
     """Texts that had control characters."""
     minutes_from: dict[str, int] = field(default_factory=dict)

@@ -30,7 +30,7 @@ NO_VALUE: Final = ("", "nan", "na", "n/a", "none", "null")
 """Cells that hold nothing, in small letters."""
 
 
-class Rejected(NamedTuple):
+class RejectedRow(NamedTuple):
     """A row that was left out: its file, its number (0 where rows have none), and why."""
 
     file: str
@@ -53,13 +53,13 @@ class Columns:
         """The numbers of a column, NaN where there are none, and which cells hold something that is no number."""
         return to_numbers(self.cells[key])
 
-    def rejected(self, wrong: Flags, words: str, key: str | None = None) -> list[Rejected]:
+    def rejected(self, wrong: Flags, words: str, key: str | None = None) -> list[RejectedRow]:
         """The rows that are wrong; with `key`, what stands in that column is shown."""
         found = np.flatnonzero(wrong).tolist()
         if key is None or not found:
-            return [Rejected(self.file, self.row_numbers[one], words) for one in found]
+            return [RejectedRow(self.file, self.row_numbers[one], words) for one in found]
         cells = self.cells[key]
-        return [Rejected(self.file, self.row_numbers[one], f"{words}, got {shown(cells[one])}") for one in found]
+        return [RejectedRow(self.file, self.row_numbers[one], f"{words}, got {shown(cells[one])}") for one in found]
 
 
 def to_numbers(cells: Sequence[str]) -> tuple[Floats, Flags]:
@@ -140,7 +140,7 @@ def header_of(path: Path, *, skip_rows: int = 0, encoding: str | None = None, se
         raise InputError(f"{path}: expected a header row, got one that is not valid CSV: {error}") from error
 
 
-def refuse_if_most(rejected: Sequence[Rejected], num_rows: int, what: str) -> None:
+def refuse_if_most(rejected: Sequence[RejectedRow], num_rows: int, what: str) -> None:
     """Raise an InputError if most rows of a file were rejected: then something is wrong with all of them."""
     if 2 * len(rejected) > num_rows:
         first = rejected[0]

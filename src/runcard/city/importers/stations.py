@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from runcard.city.conditions import RESERVED_IDS, near, shown
 from runcard.city.importers.mapping import COLUMN_KEYS, Section
 from runcard.city.importers.roads import Roads
-from runcard.city.importers.rows import Columns, Rejected, cleaned, header_of, read_columns, refuse_if_most, to_ids
+from runcard.city.importers.rows import Columns, RejectedRow, cleaned, header_of, read_columns, refuse_if_most, to_ids
 from runcard.city.model import Unit
 from runcard.city.places import LOST_METRES, exchanged_places, is_lonlat, nearest_nodes
 from runcard.errors import InputError
@@ -62,7 +62,7 @@ class PlacedStations:
     """[station] its node, as a position."""
     metres: Floats
     """[station] how far the node is."""
-    rejected: tuple[Rejected, ...]
+    rejected: tuple[RejectedRow, ...]
     num_cleaned: int
 
 
@@ -75,11 +75,11 @@ def read_stations(path: Path, section: Section | None, roads: Roads, all_roads: 
     for place in np.flatnonzero(good).tolist():
         row, one = table.row_numbers[place], ids[place]
         if fault := _id_fault(one, "station"):
-            rejected.append(Rejected(table.file, row, fault))
+            rejected.append(RejectedRow(table.file, row, fault))
             good[place] = False
         elif first.setdefault(one, place) != place:
             also = f"also in row {table.row_numbers[first[one]]}"
-            rejected.append(Rejected(table.file, row, f"expected stations to be unique, got {shown(one)}, {also}"))
+            rejected.append(RejectedRow(table.file, row, f"expected stations to be unique, got {shown(one)}, {also}"))
             good[place] = False
     trucks = _trucks(table, good, rejected)
     refuse_if_most(rejected, len(table), "stations")
@@ -110,14 +110,14 @@ def read_stations(path: Path, section: Section | None, roads: Roads, all_roads: 
 
 def read_roster(
     path: Path, section: Section | None, stations: PlacedStations, roads: Roads, all_roads: Roads
-) -> tuple[tuple[Unit, ...], tuple[Rejected, ...]]:
+) -> tuple[tuple[Unit, ...], tuple[RejectedRow, ...]]:
     """The units of a file, and the rows that cannot be used."""
     table = _table(path, section or Section("units"))
     ids, _ = _ids(table)
     kinds = cleaned([cell.strip() for cell in table.cells["kind"]])[0]
     if "station" in table.cells:
         homes: Sequence[str] = [one.replace(",", " ") for one in to_ids(table.cells["station"])]
-        good, rejected = np.ones(len(ids), np.bool_), list[Rejected]()
+        good, rejected = np.ones(len(ids), np.bool_), list[RejectedRow]()
     else:
         x, y, good, rejected = _places(table, all_roads)
         _refuse_exchanged(table, x, y, good, roads)
@@ -136,7 +136,7 @@ def read_roster(
         if not fault and not kind:
             fault = "expected a kind, got none"
         if fault:
-            rejected.append(Rejected(table.file, table.row_numbers[place], fault))
+            rejected.append(RejectedRow(table.file, table.row_numbers[place], fault))
         else:
             seen.add(one)
             units.append(Unit(one, home, kind.replace(",", " ").replace("/", "-").replace("\\", "-")[:60].strip()))
@@ -195,10 +195,10 @@ def _id_fault(one: str, noun: str) -> str | None:
     return f"expected no {noun} called {one}, a word with a meaning of its own" if one in RESERVED_IDS else None
 
 
-def _places(table: Columns, all_roads: Roads) -> tuple[Floats, Floats, Flags, list[Rejected]]:
+def _places(table: Columns, all_roads: Roads) -> tuple[Floats, Floats, Flags, list[RejectedRow]]:
     """[row] x, y and whether it has a place; and the rows that have none."""
     size = len(table)
-    good, rejected = np.ones(size, np.bool_), list[Rejected]()
+    good, rejected = np.ones(size, np.bool_), list[RejectedRow]()
     if "node" in table.cells:
         number = {one: place for place, one in enumerate(all_roads.node_ids)}
         where = np.array([number.get(one, -1) for one in to_ids(table.cells["node"])], np.int64)
@@ -218,7 +218,7 @@ def _places(table: Columns, all_roads: Roads) -> tuple[Floats, Floats, Flags, li
     return found[0], found[1], good, rejected
 
 
-def _trucks(table: Columns, good: Flags, rejected: list[Rejected]) -> Positions:
+def _trucks(table: Columns, good: Flags, rejected: list[RejectedRow]) -> Positions:
     """[station] its trucks, 1 where the file does not say."""
     if "trucks" not in table.cells:
         return np.ones(len(table), np.int64)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from runcard.city.importers.rows import Rejected
+from runcard.city.importers.rows import RejectedRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,6 @@ class ImportSummary:
         return asdict(self) | {"far_stations": [asdict(one) for one in self.far_stations]}
 
 
-def by_file(rejected: Sequence[Rejected]) -> dict[str, int]:
+def by_file(rejected: Sequence[RejectedRow]) -> dict[str, int]:
     """How many rows of each file were left out."""
     return dict(Counter(one.file for one in rejected))

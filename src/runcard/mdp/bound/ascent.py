@@ -172,7 +172,7 @@ def chosen_and_settled(
 ) -> float:  # fmt: skip
     """Let a neighbourhood choose, and sweep its values and probabilities; what it costs an incident."""
     moves, spent = Moves.room(value.size, len(space.needed) * len(space.masks)), np.empty(value.shape)
-    kernels.choose(cost, space, np.float32(sharpness), value, probability, given, moves, spent)
+    kernels.spread_choices(cost, space, np.float32(sharpness), value, probability, given, moves, spent)
     return float(kernels.settle(moves, spent, space, value, probability, num_sweeps))
 
 

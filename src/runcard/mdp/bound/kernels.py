@@ -210,7 +210,7 @@ def idle_outside(pattern_size: int, space: Any, idle: int) -> int:
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def choose(
+def spread_choices(
     cost: Singles, space: Any, sharpness: np.float32, value: Floats, probability: Floats, given: Singles,
     moves: Any, spent: Floats,
 ) -> None:  # fmt: skip

@@ -56,7 +56,7 @@ class Subsets:
         return len(self.masks)
 
 
-class Columns(NamedTuple):
+class DemandColumns(NamedTuple):
     """Who asks each neighbourhood for trucks: demand points near it, and all others of a class as one.
 
     The columns of neighbourhood g are first[g]..first[g+1]-1, by the number of trucks that they need.
@@ -122,7 +122,7 @@ class Neighbourhoods:
     home: Ints
     """[J] the home of each demand point."""
     subsets: Subsets
-    columns: Columns
+    columns: DemandColumns
     options: Options
 
     @cached_property
@@ -209,7 +209,7 @@ def _candidates(problem: DispatchProblem, order: Ints, members: Ints, home: Ints
 
 def _columns(
     problem: DispatchProblem, members: Ints, home: Ints, near: NDArray[np.bool_], candidates: NDArray[np.bool_]
-) -> Columns:
+) -> DemandColumns:
     first, rows = [0], list[tuple[int, float, int, int, bool]]()
     rate = problem.incidents_per_day / problem.total_incidents_per_day
     bits = 1 << np.arange(members.shape[1])
@@ -224,14 +224,14 @@ def _columns(
                 rows.append((-1, float(rate[others].sum()), needed, 0, False))
         first.append(len(rows))
     point, rates, needs, masks, homes = zip(*rows, strict=True)
-    return Columns(
+    return DemandColumns(
         np.array(first), np.array(point), np.array(rates), np.array(needs), np.array(masks, np.int64), np.array(homes)
     )
 
 
 def _options(
     problem: DispatchProblem, stations: Ints, members: Ints, home: Ints, near: NDArray[np.bool_],
-    candidates: NDArray[np.bool_], subsets: Subsets, columns: Columns,
+    candidates: NDArray[np.bool_], subsets: Subsets, columns: DemandColumns,
 ) -> Options:  # fmt: skip
     most = int(problem.trucks_needed.max())
     column_of = np.full(near.shape, -1, np.int64)

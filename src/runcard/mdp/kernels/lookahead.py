@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.bare import bare_kernel
-from runcard.mdp.kernels.team_codes import first_in_order
+from runcard.mdp.kernels.team_codes import first_idle_team
 
 Members: TypeAlias = NDArray[np.int32]
 
@@ -98,7 +98,7 @@ def price_of(members: Members, place: Ints, tables: Any) -> float:
 @njit(nogil=True, cache=True)
 def _first_in_order(j: int, idle: Ints, teams: Any) -> int:
     """The number of the team of the first idle trucks in the order of j."""
-    return int(first_in_order(teams.order, j, idle, teams.needed[j], teams.number_of_code))
+    return int(first_idle_team(teams.order, j, idle, teams.needed[j], teams.number_of_code))
 
 
 @bare_kernel

@@ -23,10 +23,10 @@ import numpy as np
 from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.bare import bare_kernel
 from runcard.mdp.kernels.lookahead import ROUNDING, enter, price_of, returns_of, taken_from
-from runcard.mdp.kernels.team_codes import first_in_order
+from runcard.mdp.kernels.team_codes import first_idle_team
 
 
-class Scratch(NamedTuple):
+class DecisionScratch(NamedTuple):
     """What one decision after another is computed in; each thread has its own."""
 
     place: Ints
@@ -100,7 +100,7 @@ def _find_totals(
             least = one if one < least else least
         if least == np.inf:
             short = True
-            t = first_in_order(teams.order, j, idle, teams.needed[j], teams.number_of_code)
+            t = first_idle_team(teams.order, j, idle, teams.needed[j], teams.number_of_code)
             least = teams.cost[t, j] + price_of(teams.members[t], place, tables)
         total[m] = least
     return short
@@ -180,7 +180,7 @@ def _find_lost(size: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, table
                 continue
             excess = teams.rate[m] * max(0.0, scratch.total[m] - teams.least_cost[j] - lowest)
             if spare < 0:
-                for i in teams.members[first_in_order(teams.order, j, idle, teams.needed[j], teams.number_of_code)]:
+                for i in teams.members[first_idle_team(teams.order, j, idle, teams.needed[j], teams.number_of_code)]:
                     if i >= 0:
                         lost[i] += excess
             else:
@@ -316,7 +316,7 @@ def team_ahead(j: int, idle: Ints, scratch: Any, bulk: Any, teams: Any, tables: 
         busy += teams.trucks[i] - idle[i]
     size = min(teams.needed[j], num_idle)
     if size == num_idle:
-        return int(first_in_order(teams.order, j, idle, size, teams.number_of_code))
+        return int(first_idle_team(teams.order, j, idle, size, teams.number_of_code))
     _enter_state(size, busy, idle, scratch, bulk, teams, tables)
     weight, most_lost = teams.total_rate + teams.returns_per_day * (busy + size), 0.0
     scratch.lost[:] = 0.0

@@ -12,7 +12,7 @@ from numba import njit
 
 from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.states import enter_state, next_state, state_mask
-from runcard.mdp.kernels.team_codes import first_in_order, first_on_card
+from runcard.mdp.kernels.team_codes import first_idle_team, first_on_card
 
 
 @njit(nogil=True, cache=True)
@@ -70,7 +70,7 @@ def order_rows(
     idle, weight, step = enter_state(start, space)
     for f in range(start, stop):
         for j in range(len(needed)):
-            choice[j] = first_in_order(order, j, idle, needed[j], number_of_code)
+            choice[j] = first_idle_team(order, j, idle, needed[j], number_of_code)
         end = _write_row(choice, rate, cost, measures, sent, used, f - start, end, rows)
         next_state(space, idle, weight, step)
 

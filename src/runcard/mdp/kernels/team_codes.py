@@ -9,7 +9,7 @@ from runcard.mdp.kernels.bare import bare_kernel
 
 
 @bare_kernel
-def first_in_order(order: Ints, j: int, idle: Ints, needed: int, number_of_code: Ints) -> int:
+def first_idle_team(order: Ints, j: int, idle: Ints, needed: int, number_of_code: Ints) -> int:
     """The number of the team of the first `needed` idle trucks in the order of j, or of all idle ones if fewer."""
     code, size, base = 0, 0, order.shape[1] + 1
     for position in range(order.shape[1]):
@@ -36,7 +36,7 @@ def first_on_card(
             break
         if team_mask[team] & busy == 0:
             return int(team)
-    return first_in_order(order, j, idle, needed, number_of_code)
+    return first_idle_team(order, j, idle, needed, number_of_code)
 
 
 @bare_kernel

@@ -10,7 +10,7 @@ from numba import njit
 
 from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.states import enter_state, state_mask
-from runcard.mdp.kernels.team_codes import first_in_order, first_on_card
+from runcard.mdp.kernels.team_codes import first_idle_team, first_on_card
 
 
 @njit(nogil=True, cache=True)
@@ -21,7 +21,7 @@ def order_shares(
     for f in states:
         idle, _, _ = enter_state(f, space)
         for j in range(len(needed)):
-            share[j, first_in_order(order, j, idle, needed[j], number_of_code)] += probability[f]
+            share[j, first_idle_team(order, j, idle, needed[j], number_of_code)] += probability[f]
 
 
 @njit(nogil=True, cache=True)

@@ -12,7 +12,7 @@ from runcard.errors import NotConvergedError
 from runcard.mdp.independent import IndependentTrucks, Walks
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing.fixed_point import late_at_fixed_point, request_rates
-from runcard.mdp.queueing.prices import find_savings, late_of_states, late_of_teams
+from runcard.mdp.queueing.prices import find_savings, late_of_states, late_without_teams
 
 NEGLIGIBLE = 1e-8
 """Late incidents: a team that can be better by no more than that need not be looked at."""
@@ -162,9 +162,9 @@ class TruckQueues:
         self, state: FixedPoint, idle: NDArray[np.int64], teams: NDArray[np.int64], ranked: NDArray[np.int64],
         cost: NDArray[np.float64], least: NDArray[np.float64], num_best: int,
     ) -> NDArray[np.float64]:  # fmt: skip
-        """[teams] what `late_of_teams` fills in, infinite for teams that it passes over."""
+        """[teams] what `late_without_teams` fills in, infinite for teams that it passes over."""
         late = np.full(len(teams), np.inf)
-        late_of_teams(
+        late_without_teams(
             ranked, self.taken_trucks(idle, teams), cost, least, num_best, state.idle.copy(),
             state.demand if self.rising else self.arrays.first_demand, self.arrays, self.independent.scratch(), late,
         )  # fmt: skip

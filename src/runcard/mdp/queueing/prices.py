@@ -25,7 +25,7 @@ def late_of_states(first: int, trucks: Ints, queues: Any, scratch: Any, late: Fl
 
 
 @njit(nogil=True, cache=True)
-def late_of_teams(
+def late_without_teams(
     ranked: Ints, taken: Ints, cost: Floats, least: Floats, num_best: int, idle: Ints, start: Floats, queues: Any,
     scratch: Any, late: Floats,
 ) -> None:  # fmt: skip

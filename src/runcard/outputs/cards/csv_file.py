@@ -60,7 +60,7 @@ def columns_of(book: CardBook) -> list[str]:
     ]  # fmt: skip
 
 
-def rows_of(book: CardBook) -> Iterator[dict[str, Cell]]:
+def book_rows(book: CardBook) -> Iterator[dict[str, Cell]]:
     """The cells of each line by column: texts as they are, numbers rounded to what a reader needs."""
     hours = {one.name: one.words for one in book.periods}
     checked_ids({unit for card in book.cards for house in card.houses for unit in house})
@@ -107,7 +107,7 @@ def write_cards_csv(book: CardBook, path: Path) -> Path:
     columns, content = columns_of(book), io.StringIO(newline="")
     writer = csv.writer(content)
     writer.writerow(columns)
-    for row in rows_of(book):
+    for row in book_rows(book):
         cells = (row.get(name) for name in columns)
         writer.writerow([safe_text(cell) if isinstance(cell, str) else cell for cell in cells])
     return write_whole(path, content.getvalue().encode(ENCODING))

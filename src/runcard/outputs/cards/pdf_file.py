@@ -24,7 +24,7 @@ from runcard.outputs.cards.print_rows import (
     headings_of,
     standard_lines,
 )
-from runcard.outputs.cards.print_table import LARGEST, Table, draw_table, laid_out
+from runcard.outputs.cards.print_table import LARGEST, PagedTable, draw_table, laid_out
 from runcard.plan.words import counted
 
 TOP: Final = 0.3
@@ -141,7 +141,9 @@ def _title(book: CardBook, district: District) -> str:
     return words + (f", {district.period}" if district.period else "")
 
 
-def _top_of_district(page: PrintPage, book: CardBook, district: District, maps: DistrictMaps, table: Table) -> float:
+def _top_of_district(
+    page: PrintPage, book: CardBook, district: District, maps: DistrictMaps, table: PagedTable
+) -> float:
     """Draw the map of the district, as large as there is room, and write beside it what is to be known; its height."""
     layout, width = table.layout, INSIDE - MAP_WIDTH - 0.25
     lines = layout.heading_height + sum(1.08 * layout.height_of(row) for row in table.pages[0])

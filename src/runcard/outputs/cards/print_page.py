@@ -36,7 +36,7 @@ class Words:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Band:
+class FilledBox:
     """A filled box whose upper left corner is given."""
 
     x: float
@@ -51,7 +51,7 @@ class PrintPage:
 
     def __init__(self) -> None:
         self.words: list[Words] = []
-        self.bands: list[Band] = []
+        self.bands: list[FilledBox] = []
         self.pictures: list[Callable[[Canvas], None]] = []
         """What draws on the page beside words and bands."""
 
@@ -74,7 +74,7 @@ class PrintPage:
 
     def rule(self, y: float, x: float = MARGIN, width: float = INSIDE) -> None:
         """Draw a thin line across."""
-        self.bands.append(Band(x=x, y=y, width=width, height=0.01, colour=RULE_COLOUR))
+        self.bands.append(FilledBox(x=x, y=y, width=width, height=0.01, colour=RULE_COLOUR))
 
     def draw(self, canvas: "Canvas") -> None:
         """Draw it on a page of a file."""

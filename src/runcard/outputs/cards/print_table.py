@@ -18,7 +18,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.outputs.cards.print_page import INSIDE, MARGIN, POINTS, Band, PrintPage, Words, width_of
+from runcard.outputs.cards.print_page import INSIDE, MARGIN, POINTS, FilledBox, PrintPage, Words, width_of
 from runcard.outputs.cards.print_rows import HOLD, PrintRow
 
 LARGEST, SMALLEST = 10.0, 7.0
@@ -41,7 +41,7 @@ Bold = Literal["", "first", "all"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Layout:
+class TableLayout:
     """The columns of a table, each with a width."""
 
     texts: tuple[tuple[tuple[str, Bold], ...], ...]
@@ -82,23 +82,23 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Table:
+class PagedTable:
     """A table that is laid out, with the rows of each page."""
 
-    layout: Layout
+    layout: TableLayout
     size: float
     """Of the letters, in points."""
     pages: tuple[range, ...]
 
 
-def laid_out(headings: Sequence[str], rows: Sequence[PrintRow], heights: tuple[float, float]) -> Table:
+def laid_out(headings: Sequence[str], rows: Sequence[PrintRow], heights: tuple[float, float]) -> PagedTable:
     """The table with the largest letters; `heights` are the inches of the first page and of each further one."""
     layouts = _layouts(_columns(headings, rows), heights[0])
     sizes = [min(LARGEST, one.size(INSIDE, heights[0])) for one in layouts]
     if max(sizes) >= SMALLEST:
         # Rows of one line are easier to follow: breaking one more column has to be worth it.
         best = max(range(len(sizes)), key=lambda n: (sizes[n] >= SMALLEST, sizes[n] * WORTH**n))
-        return Table(layout=layouts[best], size=sizes[best], pages=(range(len(rows)),))
+        return PagedTable(layout=layouts[best], size=sizes[best], pages=(range(len(rows)),))
     widest = max(one.size(INSIDE, np.inf) for one in layouts)
     readable = [one for one in layouts if one.size(INSIDE, np.inf) >= min(SMALLEST, widest)]
     shortest = min(readable, key=lambda one: one.height * min(CONTINUED, one.size(INSIDE, np.inf)))
@@ -116,7 +116,7 @@ def _columns(headings: Sequence[str], rows: Sequence[PrintRow]) -> tuple[tuple[t
     return tuple(found)
 
 
-def _layouts(texts: tuple[tuple[tuple[str, Bold], ...], ...], height: float) -> list[Layout]:
+def _layouts(texts: tuple[tuple[tuple[str, Bold], ...], ...], height: float) -> list[TableLayout]:
     """The layouts on the way from cells of one line to those of the most lines."""
     columns = range(len(texts))
     widths = [
@@ -128,8 +128,8 @@ def _layouts(texts: tuple[tuple[tuple[str, Bold], ...], ...], height: float) -> 
         [np.array([len(_broken(text, bold, width)) for text, bold in texts[c]]) for width in widths[c]] for c in columns
     ]
 
-    def layout(most: Sequence[int]) -> Layout:
-        return Layout(
+    def layout(most: Sequence[int]) -> TableLayout:
+        return TableLayout(
             texts=texts,
             widths=tuple(widths[c][most[c]] for c in columns),
             lines=np.max([lines[c][most[c]] for c in columns], axis=0),
@@ -146,7 +146,7 @@ def _layouts(texts: tuple[tuple[tuple[str, Bold], ...], ...], height: float) -> 
     return found
 
 
-def _paged(layout: Layout, size: float, rows: Sequence[PrintRow], heights: tuple[float, float]) -> Table:
+def _paged(layout: TableLayout, size: float, rows: Sequence[PrintRow], heights: tuple[float, float]) -> PagedTable:
     """The table over several pages; an area is not torn apart where it fits on the next page."""
     pages, begin = list[range](), 0
     while begin < len(rows):
@@ -161,7 +161,7 @@ def _paged(layout: Layout, size: float, rows: Sequence[PrintRow], heights: tuple
         end = max(whole if whole > begin else end, begin + 1)
         pages.append(range(begin, end))
         begin = end
-    return Table(layout=layout, size=size, pages=tuple(pages))
+    return PagedTable(layout=layout, size=size, pages=tuple(pages))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -207,7 +207,9 @@ def _broken(text: str, bold: Bold, width: float) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def draw_table(page: PrintPage, table: Table, number: int, rows: Sequence[PrintRow], top: float, height: float) -> None:
+def draw_table(
+    page: PrintPage, table: PagedTable, number: int, rows: Sequence[PrintRow], top: float, height: float
+) -> None:
     """Draw the headings and the rows of a page of a table below `top`, with some air where there is room."""
     layout, inch = table.layout, table.size / POINTS
     spare = (INSIDE - 0.06) / inch - sum(layout.widths)
@@ -223,7 +225,7 @@ def draw_table(page: PrintPage, table: Table, number: int, rows: Sequence[PrintR
     for row in shown:
         tall = inch * layout.height_of(row) + air
         if rows[row].number % 2:
-            page.bands.append(Band(x=MARGIN, y=y, width=INSIDE, height=tall, colour=BAND_COLOUR))
+            page.bands.append(FilledBox(x=MARGIN, y=y, width=INSIDE, height=tall, colour=BAND_COLOUR))
         for column, place in enumerate(places):
             _write(page, place, y + air / 2, layout.cell(column, row), table.size)
         if row == shown[0] and not rows[row].starts_area:

@@ -13,7 +13,7 @@ from runcard.errors import MissingExtraError
 from runcard.output_file import write_whole
 from runcard.outputs.cards.about import MARK, about_lines, depth_headings, title_of
 from runcard.outputs.cards.book import CardBook
-from runcard.outputs.cards.csv_file import columns_of, rows_of
+from runcard.outputs.cards.csv_file import book_rows, columns_of
 from runcard.outputs.cards.depth import DepthTable
 
 WIDEST: Final = 44
@@ -95,7 +95,7 @@ def write_cards_xlsx(book: CardBook, tables: Sequence[DepthTable], path: Path) -
 def _add_cards(library: Any, workbook: Any, book: CardBook) -> None:
     """The sheet of the cards: a row for each line."""
     columns = columns_of(book)
-    rows = [[row.get(name) for name in columns] for row in rows_of(book)]
+    rows = [[row.get(name) for name in columns] for row in book_rows(book)]
     longest = [max(len(str(row[n] or "")) for row in rows) for n in range(len(columns))]
     widths = [min(WIDEST, 3 + max(len(name), most)) for name, most in zip(columns, longest, strict=True)]
     sheet = _Sheet(library, workbook, "Cards", widths)

@@ -102,7 +102,7 @@ def _map_note(report: Report) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class MissedCell:
     """How often something is missed under one policy, and the mean response beside it, in words."""
 
     missed: str
@@ -113,11 +113,11 @@ class Cell:
     """Better or worse than closest-first, where that is certain and large enough to be seen."""
 
 
-def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
+def _standard_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
     """For each standard, and first for all together, what each policy does."""
     results, exact, city = report.solved.results, report.solved.exact, report.city
     total = [
-        Cell(
+        MissedCell(
             missed=percent_words(one.missed.mean) if city.plain else _per_100(one.missed.mean),
             interval=interval_words(one.missed, exact),
             minutes=minutes_words(one.mean_minutes),
@@ -131,7 +131,7 @@ def _standard_rows(report: Report) -> list[tuple[str, list[Cell]]]:
         for result in results:
             one = result.standards[number]
             cells.append(
-                Cell(
+                MissedCell(
                     missed="no incidents" if one.missed is None else percent_words(one.missed.mean),
                     interval="" if one.missed is None else interval_words(one.missed, exact),
                     minutes="–" if one.minutes is None else minutes_words(one.minutes),
@@ -170,7 +170,7 @@ def interval_words(given: Interval, exact: bool) -> str:
     return f"{low.removesuffix(' %')} to {high.removesuffix(' %')}"
 
 
-def _kind_rows(report: Report) -> list[tuple[str, list[Cell]]]:
+def _kind_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
     """For each kind, the minutes until the first unit is there."""
     found = []
     for kind in report.city.kinds:
@@ -178,7 +178,7 @@ def _kind_rows(report: Report) -> list[tuple[str, list[Cell]]]:
         for result in report.solved.results:
             one = result.kinds[kind]
             p90 = "–" if one.p90_minutes is None else minutes_words(one.p90_minutes)
-            cells.append(Cell(missed="", interval="", minutes=minutes_words(one.mean_minutes), p90=p90))
+            cells.append(MissedCell(missed="", interval="", minutes=minutes_words(one.mean_minutes), p90=p90))
         found.append((kind, cells))
     return found
 

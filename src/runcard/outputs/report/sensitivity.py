@@ -10,7 +10,7 @@ from typing import Final
 
 from runcard.city.model import City
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.report.solved import CLOSEST, RECOMMENDED, Effort, Result, Solved, quicker, solved_city
+from runcard.outputs.report.solved import CLOSEST, RECOMMENDED, Effort, PolicyResult, Solved, quicker, solved_city
 from runcard.outputs.steps import NamedSteps
 
 LOADS: Final = (0.5, 0.8, 1.25, 1.5)
@@ -45,8 +45,8 @@ class Row:
 
     about: str
     words: str
-    closest: Result
-    recommended: Result
+    closest: PolicyResult
+    recommended: PolicyResult
 
 
 def changes_of(given: City) -> list[Change]:

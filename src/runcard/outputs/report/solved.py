@@ -89,7 +89,7 @@ class StandardFinding:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result:
+class PolicyResult:
     """What one policy does with all kinds together."""
 
     name: str
@@ -115,7 +115,7 @@ class Solved:
     """Simulated for each policy; None if all is exact."""
     policies: tuple[Mapping[str, Policy], ...]
     """By kind, in the order of the results."""
-    results: tuple[Result, ...]
+    results: tuple[PolicyResult, ...]
     shares: tuple[Mapping[str, TeamShares], ...] = ()
     """By kind, who goes how often to each demand point; () if not asked for."""
     replaced: Mapping[str, str] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Solved:
     """The policies that were not solved to the tolerance; their intervals still hold."""
 
     @property
-    def last(self) -> Result:
+    def last(self) -> PolicyResult:
         """What the recommended policy does."""
         return self.results[-1]
 
@@ -184,14 +184,14 @@ def _compared(city: City, kind: str, names: tuple[str, ...], problem: DispatchPr
 
 def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shares: bool = False) -> Solved:
     """What an exact comparison says; its first policy is closest-first and its last the recommended one."""
-    found: list[Result] = []
+    found: list[PolicyResult] = []
     for number, result in enumerate(comparison.results):
         missed = Interval(result.missed, result.lower, result.upper)
         first = found[0].missed if found else missed
         pairs = zip(*(_counted(comparison, one) for one in (0, number)), strict=True)
         standards = tuple(_exact_standard(*pair) for pair in pairs)
         found.append(
-            Result(
+            PolicyResult(
                 name=result.name,
                 missed=missed,
                 gain=_sure_gain(first, missed) if number else NOTHING,
@@ -341,7 +341,7 @@ def _worse_kinds(city: City, solved: Mapping[str, Mapping[str, Policy]], keeper:
 
 def _simulated_result(
     city: City, cities: Mapping[str, City], simulation: DepartmentSimulation, keeper: ChanceKeeper, number: int
-) -> Result:
+) -> PolicyResult:
     """What a simulation found for one policy."""
     name, kinds, per_day = simulation.names[number], {}, {kind: cities[kind].incidents_per_day for kind in city.kinds}
     for kind, one in simulation.kinds.items():
@@ -354,7 +354,7 @@ def _simulated_result(
             calls_per_day=np.array([policy.dispatches_per_day[homes == home].mean() for home in stations]),
         )
     first, own = (_missed(simulation, keeper, one) for one in (simulation.names[0], name))
-    return Result(
+    return PolicyResult(
         name=name,
         missed=chance_interval(own, simulation.most_weight),
         gain=_simulated_gain(first[0], own[0]) if number else NOTHING,

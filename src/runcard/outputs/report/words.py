@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.outputs.fit_file import care_words, fit_faults
 from runcard.outputs.policy_choice import worse_note
-from runcard.outputs.report.solved import CARD, CLOSEST, Result, Solved, per_year
+from runcard.outputs.report.solved import CARD, CLOSEST, PolicyResult, Solved, per_year
 from runcard.plan.words import (
     and_list,
     counted,
@@ -32,7 +32,7 @@ LITTLE: Final = 0.01
 """A gain that is no reason to send other units than the closest."""
 
 
-def policy_title(result: Result, number: int, num: int) -> str:
+def policy_title(result: PolicyResult, number: int, num: int) -> str:
     """What a chief calls a policy."""
     if number == num - 1:
         return "Recommended"

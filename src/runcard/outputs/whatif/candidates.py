@@ -10,7 +10,7 @@ from runcard.city.aprons import apron_nodes
 from runcard.city.model import City
 from runcard.outputs.whatif.changes import Add, apply_changes
 from runcard.outputs.whatif.outside import same_outside
-from runcard.response.routes import read_roads
+from runcard.response.routes import road_graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class OneMoreCity:
 
     def nearest_stations(self) -> dict[str, tuple[str, float]]:
         """By node: the station that a drive from there reaches first, and its minutes; not nodes without a way."""
-        roads, place = read_roads(self.whole), {node.node_id: n for n, node in enumerate(self.whole.nodes)}
+        roads, place = road_graph(self.whole), {node.node_id: n for n, node in enumerate(self.whole.nodes)}
         aprons, stations = apron_nodes(self.whole), self.whole.stations
         at = [place[aprons.get(one.node_id, one.node_id)] for one in stations]
         minutes = np.concatenate([found for _, _, found in roads.minutes_to(at)])
@@ -74,7 +74,7 @@ class OneMoreCity:
 
     def _nodes_with_ways(self) -> Iterator[str]:
         """The nodes from which a road leads to every demand point."""
-        roads, place = read_roads(self.base), {node.node_id: n for n, node in enumerate(self.base.nodes)}
+        roads, place = road_graph(self.base), {node.node_id: n for n, node in enumerate(self.base.nodes)}
         wanted = np.array(list({place[point.node_id] for point in self.base.demand}), np.int32)
         reaches = np.ones(roads.num_nodes, np.bool_)
         for _, _, minutes in roads.minutes_to(wanted):

@@ -68,7 +68,7 @@ def _stations(effect: Effect, after: Sequence[dict[str, Any]]) -> list[dict[str,
     return found
 
 
-def station_lines(before: City, after: City) -> dict[str, list[str]]:
+def station_change_lines(before: City, after: City) -> dict[str, list[str]]:
     """What happens at each station that changes, for its label on the map."""
     homes = [{unit.unit_id: unit.station_id for unit in city.units if city.has_roster} for city in (before, after)]
     lines: dict[str, list[str]] = {}
@@ -144,5 +144,5 @@ def _layer(
         area.node_id: {"class": number, "lines": _lines(effect, area), "mark": ""}
         for area, number in zip(effect.areas, numbers, strict=True)
     }
-    stations = station_lines(effect.before, effect.after)
+    stations = station_change_lines(effect.before, effect.after)
     return {"id": layer_id, "title": title, "legend": legend, "areas": areas, "outlined": [], "stations": stations}

@@ -19,7 +19,7 @@ from runcard.outputs.whatif.candidates import OneMoreCity
 from runcard.outputs.whatif.one_more_exact import ExactRanking
 from runcard.outputs.whatif.one_more_simulated import simulated_places
 from runcard.outputs.whatif.places import OneMore, Place
-from runcard.response.routes import read_roads
+from runcard.response.routes import road_graph
 from runcard.response.teams import Teams
 from runcard.threads import checked_threads
 
@@ -107,6 +107,6 @@ def places_that_can_be_solved(base: City) -> int:
     most = max(base.trucks_for(point) for point in base.demand)
     num_nodes = len({point.node_id for point in base.demand})
     choices = float(count_states(trucks)) * len(Teams.of(trucks, most)) * len(base.demand)
-    closed_form = base.driving.model == "exponential" and read_roads(base).one_mean
+    closed_form = base.driving.model == "exponential" and road_graph(base).one_mean
     seconds = choices * SECONDS_OF_CHOICE + num_nodes * len(trucks) * SECONDS_OF_ROUTE[closed_form]
     return int(MOST_SECONDS / seconds)

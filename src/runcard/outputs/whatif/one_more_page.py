@@ -21,8 +21,8 @@ from runcard.outputs.page.parts import embedded, page_parts
 from runcard.outputs.whatif.one_more_words import (
     change_a_year,
     decimals_a_year,
-    headline,
     misses_per_100,
+    one_more_headline,
     place_words,
     proof_words,
     see_more,
@@ -140,7 +140,7 @@ def one_more_page(found: OneMore) -> str:
         found=found,
         care=care_words(found.fit_faults),
         fit_file=fit_file,
-        headline=headline(found),
+        headline=one_more_headline(found),
         proof=proof_words(found),
         see_more=see_more(found),
         what=misses(found.city),

@@ -53,7 +53,7 @@ def year_span(found: OneMore, place: Place) -> str:
     return "" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
-def headline(found: OneMore) -> str:
+def one_more_headline(found: OneMore) -> str:
     """The best place, in a sentence."""
     best, base, unit = found.places[0], found.base, found.kind
     assert best.misses is not None

@@ -89,13 +89,13 @@ def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
             continue
         policy, unit = one.policies[number], one.kind
         line = f"The first {unit} is there after {_instead(policy.first_minutes)} on average"
-        if policy.last_minutes is not None and sends_several(one):
+        if policy.last_minutes is not None and kind_sends_several(one):
             line += f", the last one after {_instead(policy.last_minutes)}"
         lines.append(f"{line}.")
     return lines
 
 
-def sends_several(one: KindEffect) -> bool:
+def kind_sends_several(one: KindEffect) -> bool:
     """Whether several units of a kind go to some incident."""
     return any(one.before.trucks_for(point) > 1 for point in one.before.demand)
 

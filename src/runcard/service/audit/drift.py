@@ -226,7 +226,7 @@ def _rows(standard: StandardKey, months: Mapping[str, _Gathered]) -> list[DriftR
 def _row(standard: StandardKey, month: str | None, group: _Gathered) -> DriftRow:
     """The test of one standard in one month."""
     chances = np.array(group.chances)
-    p_value, (low, high), exact = compare(chances, group.met)
+    p_value, (low, high), exact = compare_with_expected(chances, group.met)
     return DriftRow(
         standard=standard, month=month, incidents=len(chances), met=group.met, predicted=float(chances.mean()),
         low=low / len(chances), high=high / len(chances), p_value=p_value, exact=exact,
@@ -236,7 +236,7 @@ def _row(standard: StandardKey, month: str | None, group: _Gathered) -> DriftRow
     )  # fmt: skip
 
 
-def compare(chances: NDArray[np.float64], met: int) -> tuple[float, tuple[float, float], bool]:
+def compare_with_expected(chances: NDArray[np.float64], met: int) -> tuple[float, tuple[float, float], bool]:
     """The two-sided chance of a difference as large as seen, the expected range, and whether both are exact."""
     if len(chances) > MOST_EXACT:
         mean, spread = float(chances.sum()), sqrt(float((chances * (1.0 - chances)).sum()))

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from runcard.service.audit.clocks import limit_of
 from runcard.service.audit.export import write_csv, write_parquet
 from runcard.service.audit.log import AuditLog
-from runcard.service.problems import ProblemError, described
+from runcard.service.problems import ProblemError, refusals
 
 CSV: Final = "text/csv; charset=utf-8"
 PARQUET: Final = "application/vnd.apache.parquet"
@@ -117,7 +117,7 @@ def audit_router(log_of: Callable[[Request], AuditLog], title_of: Callable[[Requ
 
     @router.get(
         "/v1/drift", summary="Whether the model still fits", response_model=DriftDocument,
-        responses=described(422, 503) | _content("A finding, or a page about it.", "text/html"),
+        responses=refusals(422, 503) | _content("A finding, or a page about it.", "text/html"),
     )  # fmt: skip
     def drift(request: Request, since: Since = None, until: Until = None, form: Form = None) -> Response:
         """Standards met against predicted, by month, with an exact test that warns when the model drifts."""
@@ -132,7 +132,7 @@ def audit_router(log_of: Callable[[Request], AuditLog], title_of: Callable[[Requ
 
     @router.get(
         "/v1/decisions.csv", summary="The audit log as CSV", response_class=Response,
-        responses=described(422, 503) | _content("The table.", "text/csv"),
+        responses=refusals(422, 503) | _content("The table.", "text/csv"),
     )  # fmt: skip
     def table(request: Request, since: Since = None, until: Until = None) -> Response:
         """A row for every decision, kind and standard, with the outcome that counts; no cell is a formula."""
@@ -140,7 +140,7 @@ def audit_router(log_of: Callable[[Request], AuditLog], title_of: Callable[[Requ
 
     @router.get(
         "/v1/decisions.parquet", summary="The audit log as Parquet", response_class=Response,
-        responses=described(422, 501, 503) | _content("The table.", PARQUET),
+        responses=refusals(422, 501, 503) | _content("The table.", PARQUET),
     )  # fmt: skip
     def parquet(request: Request, since: Since = None, until: Until = None) -> Response:
         """The same table as a Parquet file."""

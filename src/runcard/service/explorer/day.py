@@ -18,7 +18,7 @@ from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
 from runcard.simulate.engine import batch_key
-from runcard.simulate.kernels.day import advance, begin, hour_of_week, send
+from runcard.simulate.kernels.day import advance, begin, send, week_hour_at
 from runcard.simulate.model import build_model
 from runcard.simulate.scenario import read_scenario
 from runcard.simulate.state import new_state
@@ -50,7 +50,7 @@ def _simulate(city: City, fleet: Fleet, day: int, seed: int, found: dict[int, di
         point, now = model.points[clock["point"]], float(clock["now"])
         if point["needed"] == 0:
             continue
-        policy = fleet.at_hour(hour_of_week(now))
+        policy = fleet.at_hour(week_hour_at(now))
         team = int(policy.teams(state.idle.copy(), np.array([point["own"]]))[0])
         sent[:] = -1
         stations = policy.problem.teams.stations[team]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City, Standard
-from runcard.outputs.areas import Areas, cells_of, coloured, projected
+from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
 from runcard.outputs.cards.book import closest_stations
 from runcard.outputs.page import Classes, Swatch, classes_of, sequential
 from runcard.outputs.panels import AREA_COLOURS, OUTSIDE_COLOUR
@@ -37,7 +37,7 @@ def station_colours(city: City, plan: Plan) -> dict[str, str]:
     places = projected([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes])
     place_of = dict(zip((node.node_id for node in city.nodes), places.tolist(), strict=True))
     pairs: set[tuple[int, int]] = set()
-    known: dict[tuple[str, ...], Areas] = {}  # most kinds go to the same places
+    known: dict[tuple[str, ...], PlaceCells] = {}  # most kinds go to the same places
     for fleet in plan.fleets:
         problem, first = fleet.problem, dict[str, int]()
         for point, node_id in enumerate(problem.point_ids):

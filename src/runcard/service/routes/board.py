@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from runcard.service.board import UnitState
 from runcard.service.documents import BoardDocument, BoardUpdate, UnitChange, UnitDocument, UnitUpdate
 from runcard.service.parts import Parts, parts_of
-from runcard.service.problems import ProblemError, described
+from runcard.service.problems import ProblemError, refusals
 
 router = APIRouter(tags=["board"])
 
@@ -19,14 +19,14 @@ BEAT_SECONDS: Final = 15.0
 """After so long without a change a comment is sent: who is gone is noticed."""
 
 
-@router.get("/v1/board", summary="What every unit does", responses=described(), response_model=BoardDocument)
+@router.get("/v1/board", summary="What every unit does", responses=refusals(), response_model=BoardDocument)
 async def read_board(request: Request) -> dict[str, Any]:
     """Every unit: idle, busy or out of service, and where free units are that are not at home."""
     return parts_of(request).board.document()
 
 
 @router.get(
-    "/v1/units/{unit_id:path}", summary="What a unit does", responses=described(404), response_model=UnitDocument
+    "/v1/units/{unit_id:path}", summary="What a unit does", responses=refusals(404), response_model=UnitDocument
 )
 async def read_unit(unit_id: str, request: Request) -> dict[str, Any]:
     """One unit of the board."""
@@ -38,7 +38,7 @@ async def read_unit(unit_id: str, request: Request) -> dict[str, Any]:
 @router.put(
     "/v1/units/{unit_id:path}",
     summary="Say what a unit does",
-    responses=described(404, 409, 415, 422, 503),
+    responses=refusals(404, 409, 415, 422, 503),
     response_model=UnitChange,
 )
 async def set_unit(unit_id: str, update: UnitUpdate, request: Request) -> dict[str, Any]:
@@ -51,7 +51,7 @@ async def set_unit(unit_id: str, update: UnitUpdate, request: Request) -> dict[s
 @router.put(
     "/v1/board",
     summary="Say what every unit does",
-    responses=described(415, 422, 503),
+    responses=refusals(415, 422, 503),
     response_model=BoardDocument,
 )
 async def set_board(update: BoardUpdate, request: Request) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _state(parts: Parts, unit_id: str, update: UnitUpdate) -> UnitState:
     "/v1/board/stream",
     summary="The changes of the board, as they happen",
     response_class=StreamingResponse,
-    responses=described(503)
+    responses=refusals(503)
     | {
         200: {
             "content": {"text/event-stream": {}},

@@ -11,7 +11,7 @@ from runcard.outputs.cards.book import CardBook
 from runcard.service.documents import Id, PolicyUsed
 from runcard.service.parts import Parts, parts_of
 from runcard.service.policies import LoadedPolicy
-from runcard.service.problems import ProblemError, described
+from runcard.service.problems import ProblemError, refusals
 
 router = APIRouter(tags=["cards"])
 
@@ -53,7 +53,7 @@ class AreaCards(BaseModel):
     cards: list[CardDocument]
 
 
-@router.get("/v1/cards/{area:path}", summary="The run cards of an area", responses=described(404, 422, 503))
+@router.get("/v1/cards/{area:path}", summary="The run cards of an area", responses=refusals(404, 422, 503))
 async def read_cards(
     area: str,
     request: Request,

@@ -25,7 +25,7 @@ from runcard.service.documents import (
 )
 from runcard.service.limits import BODY
 from runcard.service.parts import parts_of
-from runcard.service.problems import ProblemError, described
+from runcard.service.problems import ProblemError, refusals
 
 router = APIRouter(tags=["decisions"])
 
@@ -34,7 +34,7 @@ router = APIRouter(tags=["decisions"])
     "/v1/decisions",
     summary="Who goes to an incident",
     response_model=DecisionAnswer,
-    responses=described(409, 415, 422, 503),
+    responses=refusals(409, 415, 422, 503),
     openapi_extra=body_of(DecisionRequest),
 )
 async def decide(request: Request) -> Response:
@@ -66,7 +66,7 @@ def _record(body: bytes, asked: DecisionRequest, who: str) -> str:
     "/v1/decisions/{decision_id}",
     summary="An earlier decision",
     response_model=None,  # a record of an older version is shown as it is
-    responses=described(404, 503) | {200: {"model": DecisionRecord, "description": "As the audit log has it."}},
+    responses=refusals(404, 503) | {200: {"model": DecisionRecord, "description": "As the audit log has it."}},
 )
 async def read_decision(decision_id: str, request: Request) -> dict[str, Any]:
     """What was answered, to which request, and the outcomes that were recorded since."""
@@ -80,7 +80,7 @@ async def read_decision(decision_id: str, request: Request) -> dict[str, Any]:
     "/v1/decisions",
     summary="The decisions with a reference",
     response_model=None,
-    responses=described(503) | {200: {"model": DecisionList, "description": "The latest first, 100 at most."}},
+    responses=refusals(503) | {200: {"model": DecisionList, "description": "The latest first, 100 at most."}},
 )
 async def find_decisions(
     request: Request,
@@ -95,7 +95,7 @@ async def find_decisions(
     "/v1/decisions/{decision_id}/outcome",
     summary="What was really done",
     status_code=201,
-    responses=described(404, 415, 422, 503),
+    responses=refusals(404, 415, 422, 503),
 )
 async def record_outcome(decision_id: str, outcome: OutcomeRequest, request: Request) -> OutcomeRecorded:
     """Record which units were really sent, when they arrived, and who decided otherwise and why.

@@ -9,10 +9,10 @@ from fastapi.responses import Response
 from pydantic_core import to_json
 
 from runcard.service.explorer.scenes import RouteRequest, SceneRequest, Scenes
-from runcard.service.problems import described
+from runcard.service.problems import refusals
 from runcard.service.turns import Turns
 
-router = APIRouter(prefix="/v1", tags=["explorer"], responses=described(422, 503))
+router = APIRouter(prefix="/v1", tags=["explorer"], responses=refusals(422, 503))
 
 
 def _scenes(request: Request) -> Scenes:

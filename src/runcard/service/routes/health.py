@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 
 from runcard.service.documents import Health, PolicyUsed, Readiness
 from runcard.service.parts import parts_of
-from runcard.service.problems import ProblemError, described
+from runcard.service.problems import ProblemError, refusals
 
 router = APIRouter(tags=["health"])
 
@@ -17,7 +17,7 @@ async def health() -> Health:
     return Health(status="ok")
 
 
-@router.get("/ready", summary="Ready", responses=described(503))
+@router.get("/ready", summary="Ready", responses=refusals(503))
 async def ready(request: Request) -> Readiness:
     """Say that the service can answer, and by which policy."""
     parts, keys = parts_of(request), request.app.state.keys

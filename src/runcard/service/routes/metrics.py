@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from runcard.service.parts import parts_of
-from runcard.service.problems import described
+from runcard.service.problems import refusals
 
 router = APIRouter(tags=["health"])
 
@@ -18,7 +18,7 @@ TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
     "/metrics",
     summary="Metrics for Prometheus",
     response_class=Response,
-    responses=described() | {200: {"content": {"text/plain": {}}, "description": "The text format of Prometheus."}},
+    responses=refusals() | {200: {"content": {"text/plain": {}}, "description": "The text format of Prometheus."}},
 )
 async def metrics(request: Request) -> Response:
     """Count answers, their seconds, those of the fallback, and what units do."""

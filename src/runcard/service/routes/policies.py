@@ -11,7 +11,7 @@ from runcard.errors import InputError, PolicyFileError, RuncardError
 from runcard.service.documents import PolicyDocument, PolicyFile, PolicyList
 from runcard.service.parts import Parts, parts_of
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, check_clock, load_policy
-from runcard.service.problems import ProblemError, described
+from runcard.service.problems import ProblemError, refusals
 from runcard.service.swap_file import save_swap, swap_file_of
 
 router = APIRouter(tags=["policies"])
@@ -19,14 +19,14 @@ router = APIRouter(tags=["policies"])
 _log = logging.getLogger("runcard.service")
 
 
-@router.get("/v1/policies", summary="The loaded policies", responses=described())
+@router.get("/v1/policies", summary="The loaded policies", responses=refusals())
 async def list_policies(request: Request) -> PolicyList:
     """Every loaded policy with its version, and which one answers."""
     # In a thread, because it may read files.
     return await asyncio.to_thread(policy_list, parts_of(request))
 
 
-@router.post("/v1/policies", summary="Load a policy file", status_code=201, responses=described(409, 415, 422, 503))
+@router.post("/v1/policies", summary="Load a policy file", status_code=201, responses=refusals(409, 415, 422, 503))
 async def load(given: PolicyFile, request: Request) -> PolicyDocument:
     """Load a file of the folder of the file that was served first, and let it answer from now on if `serve`.
 
@@ -48,10 +48,10 @@ async def load(given: PolicyFile, request: Request) -> PolicyDocument:
             await _keep(parts, policy)
         parts.store.add(policy, serve=given.serve)
     _log.warning("policy %s, version %s, was loaded by %s", policy.name, policy.version, request.scope["runcard.who"])
-    return document_of(policy, serving=policy is parts.store.serving)
+    return policy_document(policy, serving=policy is parts.store.serving)
 
 
-@router.delete("/v1/policies/{name}", summary="Forget a policy", status_code=204, responses=described(404, 409))
+@router.delete("/v1/policies/{name}", summary="Forget a policy", status_code=204, responses=refusals(404, 409))
 async def forget(name: str, request: Request) -> Response:
     """Forget a loaded policy; the one that answers, and closest-first, stay."""
     store = parts_of(request).store
@@ -101,11 +101,11 @@ def policy_list(parts: Parts) -> PolicyList:
     return PolicyList(
         city=store.serving.city.name,
         types=list(store.serving.plan.types),
-        policies=[document_of(one, serving=one is store.serving) for one in store.by_name.values()],
+        policies=[policy_document(one, serving=one is store.serving) for one in store.by_name.values()],
     )
 
 
-def document_of(policy: LoadedPolicy, *, serving: bool) -> PolicyDocument:
+def policy_document(policy: LoadedPolicy, *, serving: bool) -> PolicyDocument:
     """A policy as the API shows it."""
     return PolicyDocument(
         name=policy.name,

@@ -109,7 +109,7 @@ def _put_out(model: Any, state: Any, n: int, by: int) -> None:
 
 
 @bare_kernel
-def hour_of_week(minutes: float) -> int:
+def week_hour_at(minutes: float) -> int:
     """The hour of the week of a time; a moment before Monday may be rounded to hour 168, which is hour 0."""
     return int(minutes % MINUTES_PER_WEEK / 60.0) % HOURS_PER_WEEK
 
@@ -132,12 +132,12 @@ def _next_incident(model: Any, state: Any) -> None:
         number += 1
         if len(model.hour_share) == 0:
             break
-        hour = hour_of_week(time) % len(model.hour_share)
+        hour = week_hour_at(time) % len(model.hour_share)
         if uniform(draw_key(key, draws.KEEP, draws.EVERYBODY, 0)) < model.hour_share[hour]:
             break
     clock.number, clock.next_time, clock.next_key = number, time, key
     if len(model.rate_row) > 0:
-        row = model.rate_row[hour_of_week(time)]
+        row = model.rate_row[week_hour_at(time)]
     below = model.rate_below[row]
     place = uniform(draw_key(key, draws.POINT, draws.EVERYBODY, 0)) * below[-1]
     point = np.searchsorted(below, place, side="right")

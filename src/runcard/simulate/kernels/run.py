@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from runcard.mdp.kernels.bare import bare_kernel, inlined_kernel
 from runcard.mdp.kernels.lookahead_bulk import team_ahead
 from runcard.mdp.kernels.states import state_mask
-from runcard.simulate.kernels.day import advance, finish, hour_of_week, send
+from runcard.simulate.kernels.day import advance, finish, send, week_hour_at
 
 BY_ORDER, BY_VALUE, BY_TABLE, BY_CARD = range(4)
 """How a policy decides."""
@@ -31,7 +31,7 @@ def choose(model: Any, state: Any, rule: Any, stations: NDArray[np.int64]) -> No
     point = model.points[state.clock[0].point]
     j, wanted, first_value = point.own, min(point.needed, state.clock[0].num_idle), 0
     if len(rule.period) > 0:
-        period = rule.period[hour_of_week(state.clock[0].now)]
+        period = rule.period[week_hour_at(state.clock[0].now)]
         j, first_value = j + period * rule.num_points, period * rule.num_values
     stations[:] = -1
     if rule.kind == BY_CARD:
