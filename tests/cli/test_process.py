@@ -18,13 +18,13 @@ RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 
 STOP_HALF_WAY = """
 import sys, time
-from runcard.cli.progress import Report
+from runcard.cli.progress import ShownSteps
 
 def half_way(self, progress):
     print("half way", flush=True)
     time.sleep(60)
 
-Report.bounds = half_way
+ShownSteps.bounds = half_way
 from runcard.cli import main
 sys.exit(main())
 """
