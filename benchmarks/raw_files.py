@@ -25,10 +25,10 @@ from benchmarks.heuristics import print_peak
 from benchmarks.known_city import known_cities
 from runcard.calibrate.generator import generate_log
 from runcard.calibrate.log import read_log
-from runcard.calibrate.mapping import read_mapping as read_log_mapping
+from runcard.calibrate.mapping import read_mapping
 from runcard.city.aprons import with_aprons
 from runcard.city.areas import demand_nodes, driving_graph
-from runcard.city.importers import Imported, ImportOptions, import_city, mapping_of, read_mapping
+from runcard.city.importers import Imported, ImportOptions, import_city, mapping_of, read_import_mapping
 from runcard.city.importers.build import read_standards
 from runcard.city.model import City, DemandPoint, Driving, Turnout, Unit
 
@@ -88,7 +88,7 @@ def million_rows(num_rows: int = 1_000_000) -> Iterator[Row]:
 def write_rows(path: Path, num_rows: int, incidents: int = 20_000) -> None:
     """A log in San Francisco's format: a made-up one again and again, each time later and with other incidents."""
     _, city = known_cities()
-    made = generate_log(city, read_log_mapping("san-francisco"), incidents=incidents, seed=1)
+    made = generate_log(city, read_mapping("san-francisco"), incidents=incidents, seed=1)
     head, body = made.text.split("\r\n", 1)
     lines = body.replace("\r\n", f"{FILLER}\r\n").splitlines(keepends=True)
     days = (made.happened[-1].time - made.happened[0].time) / 86400.0 + 2.0
@@ -118,7 +118,7 @@ class _Later:
 def print_reading(path: str) -> None:
     """Print the seconds of reading a log, of this process and by the clock, its responses, and the memory it took."""
     began, spent = time.perf_counter(), time.process_time()
-    log = read_log(Path(path), read_log_mapping("san-francisco"))
+    log = read_log(Path(path), read_mapping("san-francisco"))
     print(time.process_time() - spent, time.perf_counter() - began, len(log.responses))
     print_peak()
 
@@ -264,10 +264,10 @@ def write_department(folder: Path, num_rows: int) -> City:
     _write(raw / "stations.csv", ("station", "address", "latitude", "longitude"), sites)
     mapping = SAN_FRANCISCO / "mapping.toml"
     imported = import_city(
-        raw, raw / "stations.csv", mapping=read_mapping(mapping), options=ImportOptions(num_areas=135)
+        raw, raw / "stations.csv", mapping=read_import_mapping(mapping), options=ImportOptions(num_areas=135)
     )
     city = _staffed(imported.city, rng)
-    made = generate_log(city, read_log_mapping(str(mapping)), incidents=num_rows, seed=2, dirt=0.05)
+    made = generate_log(city, read_mapping(str(mapping)), incidents=num_rows, seed=2, dirt=0.05)
     text = made.text.splitlines(keepends=True)
     (raw / "calls.csv").write_text("".join(text[: num_rows + 1]), encoding="utf-8", newline="")
     return city

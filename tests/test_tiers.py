@@ -1,56 +1,67 @@
 """The two tiers of tests: what runs at the desk, and how long a test may take."""
 
 import os
-import sys
-from collections.abc import Generator
-from types import ModuleType, SimpleNamespace
+from collections.abc import Callable, Generator
+from types import SimpleNamespace
 
 import pytest
 from tests import conftest
 
 
 class Item:
-    """A test, as far as the hook looks at it."""
+    """A test, as far as the hooks look at it."""
 
     def __init__(self, *marks: str, nodeid: str = "") -> None:
-        self.marks, self.nodeid = marks, nodeid
+        self.marks, self.nodeid, self.location = marks, nodeid, ("", 0, nodeid)
         self.fixturenames: tuple[str, ...] = ()
         self.callspec = SimpleNamespace(params={})
+        self.stash, self.reports, self.tries = pytest.Stash(), list[SimpleNamespace](), 0
+        nothing: Callable[..., None] = lambda **_: None  # noqa: E731
+        self.ihook = SimpleNamespace(
+            pytest_runtest_logstart=nothing, pytest_runtest_logfinish=nothing,
+            pytest_runtest_logreport=lambda report: self.reports.append(report),
+        )  # fmt: skip
 
     def get_closest_marker(self, name: str) -> str | None:
         """The mark of that name."""
         return name if name in self.marks else None
 
+    def _initrequest(self) -> None:
+        """What pytest does before a test is tried again."""
 
-def called(
-    item: Item, monkeypatch: pytest.MonkeyPatch, *, own: float, of_children: float = 0.0, new: str = ""
-) -> object:
-    """What comes of a test that takes so many seconds of processor, and imports something new."""
-    running: Generator[None, object, object] = conftest.pytest_runtest_call(item)  # type: ignore[arg-type]
-    monkeypatch.setattr(os, "times", lambda: os.times_result((0.0, 0.0, 0.0, 0.0, 0.0)))
-    next(running)
-    monkeypatch.setattr(os, "times", lambda: os.times_result((own / 2, own / 2, of_children, 0.0, 0.0)))
-    if new:
-        monkeypatch.setitem(sys.modules, new, ModuleType(new))
-    try:
-        running.send("passed")
-    except StopIteration as end:
-        return end.value
-    return None
+
+def outcome(item: Item, monkeypatch: pytest.MonkeyPatch, *seconds: float) -> str:
+    """What is reported of a test that takes so many seconds of processor in its first try, its second, ..."""
+
+    def run(item: Item, **_: object) -> list[SimpleNamespace]:
+        item.stash[conftest.SECONDS] = seconds[item.tries]
+        item.tries += 1
+        return [SimpleNamespace(when="call", passed=True, outcome="passed", longrepr="")]
+
+    monkeypatch.setattr(conftest, "runtestprotocol", run)
+    assert conftest.pytest_runtest_protocol(item, None)  # type: ignore[arg-type]
+    (report,) = item.reports
+    return f"{report.outcome} {report.longrepr}".strip()
 
 
 def test_a_long_test_fails_unless_it_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second of processor, its own or that of processes it waited for, is too long for a test that is not slow."""
-    assert called(Item(), monkeypatch, own=0.9) == "passed"
-    assert called(Item("slow"), monkeypatch, own=9.0, of_children=9.0) == "passed"
-    for own, of_children in ((1.1, 0.0), (0.6, 0.6)):
-        with pytest.raises(pytest.fail.Exception, match=r"took 1\.[12] s of processor"):
-            called(Item(), monkeypatch, own=own, of_children=of_children)
+    """A second of processor is too long for a test that is not slow, if it takes so long a second time."""
+    assert outcome(Item(), monkeypatch, 0.9) == "passed"
+    assert outcome(Item(), monkeypatch, 9.0, 0.9) == "passed"
+    assert outcome(Item(), monkeypatch, 9.0, 1.1).startswith("failed took 1.1 s of processor")
+    assert conftest.pytest_runtest_protocol(Item("slow"), None) is None  # type: ignore[arg-type]
 
 
-def test_the_first_import_of_something_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which test is the first to import a library depends on the order, so its time says nothing about it."""
-    assert called(Item(), monkeypatch, own=1.5, new="runcard_imported_now") == "passed"
+def test_processors_of_children_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test takes what its process takes, and what those take that it waited for."""
+    item = Item()
+    running: Generator[None, object, object] = conftest.pytest_runtest_call(item)  # type: ignore[arg-type]
+    monkeypatch.setattr(os, "times", lambda: os.times_result((1.0, 0.0, 0.0, 0.0, 0.0)))
+    next(running)
+    monkeypatch.setattr(os, "times", lambda: os.times_result((1.25, 0.5, 0.125, 0.0, 0.0)))
+    with pytest.raises(StopIteration):
+        running.send("passed")
+    assert item.stash[conftest.SECONDS] == pytest.approx(0.875)
 
 
 def test_at_the_desk_each_quick_test_runs_once() -> None:

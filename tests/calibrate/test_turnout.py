@@ -223,6 +223,7 @@ def test_units_that_leave_at_once_from_elsewhere(model: str) -> None:
     assert (np.abs(without.mean(axis=0)) < 0.5 * np.abs(off.mean(axis=0))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["exponential", "gamma", "lognormal"])
 def test_where_all_leave_alike_nothing_is_said_of_those_from_home(model: str) -> None:
     """Units that were elsewhere and leave as the others do change nothing, and neither do turnouts of 0 seconds."""

@@ -127,6 +127,7 @@ def test_single_units_that_are_off_are_named() -> None:
     assert (both.unit, both.observed_per_day, both.predicted_per_day) == ("E3 and E4", 6.0, 9.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days", [0.1, 3.0, 100.0])
 def test_chance_alone_names_units_of_one_log_in_a_hundred(days: float) -> None:
     """Logs and cities of the same 44 units, drawn apart by Poisson's law, name any of them at most as often as said."""
@@ -153,6 +154,7 @@ def test_a_city_that_is_right_accuses_no_unit(seed: int, tmp_path: Path) -> None
     assert not any(one.off for one in work)
 
 
+@pytest.mark.slow
 def test_units_that_go_for_each_other_are_named(log: Log) -> None:
     """Three of four responses of a ladder are said to be of the other one: both ladders are off, and no engine is."""
     responses = log.responses.copy()

@@ -160,8 +160,8 @@ def odd_units(units: Iterable[UnitWork], num_days: float, predicted_days: float)
     for alike in by_station.values():
         observed, predicted = (sum(getattr(unit, name) for unit in alike) for name in PER_DAY)
         n, m = round(observed * num_days), round(predicted * predicted_days)
-        law = binom(n + m, num_days / (num_days + predicted_days))
-        chance = 2.0 * min(law.cdf(n), law.sf(n - 1)) * len(by_station)
+        law = n + m, num_days / (num_days + predicted_days)
+        chance = 2.0 * min(binom.cdf(n, *law), binom.sf(n - 1, *law)) * len(by_station)
         if abs(predicted - observed) > POOR_UNIT * observed and chance < UNIT_CHANCE:
             name = " and ".join(unit.unit for unit in alike)
             found.append(replace(alike[0], unit=name, observed_per_day=observed, predicted_per_day=predicted))

@@ -45,7 +45,7 @@ def import_folder(
     import-rejected.csv beside the city. The rates are not data: they share a total by road length.
     """
     from runcard.city.files import write_city
-    from runcard.city.importers import ImportOptions, Mapping, import_city, read_mapping
+    from runcard.city.importers import ImportOptions, Mapping, import_city, read_import_mapping
     from runcard.cli.show_import import print_import
     from runcard.cli.terminal import print_json
     from runcard.outputs.rejected_rows import write_rejected
@@ -63,7 +63,7 @@ def import_folder(
         stations,
         roster=units,
         standards=standards,
-        mapping=Mapping() if mapping is None else read_mapping(mapping),
+        mapping=Mapping() if mapping is None else read_import_mapping(mapping),
         options=options,
     )
     written = write_city(imported.city, folder, overwrite=overwrite)

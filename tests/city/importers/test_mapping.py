@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runcard.city.importers.mapping import mapping_of, read_mapping
+from runcard.city.importers.mapping import mapping_of, read_import_mapping
 from runcard.errors import InputError
 
 
@@ -52,17 +52,17 @@ def test_all_mistakes_of_a_file_are_in_one_error(tmp_path: Path) -> None:
     path = tmp_path / "m.toml"
     path.write_text('[nodes]\nidd = "a"\n[links]\nform = "b"\n')
     with pytest.raises(InputError, match=r"m\.toml: .*idd.*; .*form \(did you mean from\?\)"):
-        read_mapping(path)
+        read_import_mapping(path)
 
 
 def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
     """A missing file, another encoding and other text are sentences."""
     path = tmp_path / "m.toml"
     with pytest.raises(InputError, match="the file is missing"):
-        read_mapping(path)
+        read_import_mapping(path)
     path.write_text("nodes: yes")
     with pytest.raises(InputError, match="expected a mapping file in TOML"):
-        read_mapping(path)
+        read_import_mapping(path)
     path.write_bytes(b'name = "\xff"')
     with pytest.raises(InputError, match="not UTF-8"):
-        read_mapping(path)
+        read_import_mapping(path)

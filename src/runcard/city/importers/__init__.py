@@ -5,7 +5,7 @@ Read in this order: `mapping.py` and `rows.py` (how files are read), `csv_roads.
 """
 
 from runcard.city.importers.build import Imported, ImportOptions, import_city, read_roads
-from runcard.city.importers.mapping import Mapping, mapping_of, read_mapping
+from runcard.city.importers.mapping import Mapping, mapping_of, read_import_mapping
 from runcard.city.importers.osm import roads_from_graph
 from runcard.city.importers.summary import ImportSummary
 
@@ -16,7 +16,7 @@ __all__ = [
     "Mapping",
     "import_city",
     "mapping_of",
-    "read_mapping",
+    "read_import_mapping",
     "read_roads",
     "roads_from_graph",
 ]

@@ -73,7 +73,7 @@ class Mapping:
     units: Section | None = None
 
 
-def read_mapping(path: Path) -> Mapping:
+def read_import_mapping(path: Path) -> Mapping:
     """The mapping of a file; an InputError says what is wrong with it."""
     try:
         document = tomllib.loads(read_text(path))
