@@ -15,6 +15,7 @@ class Item:
         self.marks, self.nodeid, self.location = marks, nodeid, ("", 0, nodeid)
         self.fixturenames: tuple[str, ...] = ()
         self.callspec = SimpleNamespace(params={})
+        self.config = SimpleNamespace(getoption=lambda name: "desk" in marks)
         self.stash, self.reports, self.tries = pytest.Stash(), list[SimpleNamespace](), 0
         nothing: Callable[..., None] = lambda **_: None  # noqa: E731
         self.ihook = SimpleNamespace(
@@ -45,10 +46,11 @@ def outcome(item: Item, monkeypatch: pytest.MonkeyPatch, *seconds: float) -> str
 
 
 def test_a_long_test_fails_unless_it_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second of processor is too long for a test that is not slow, if it takes so long a second time."""
-    assert outcome(Item(), monkeypatch, 0.9) == "passed"
-    assert outcome(Item(), monkeypatch, 9.0, 0.9) == "passed"
-    assert outcome(Item(), monkeypatch, 9.0, 1.1).startswith("failed took 1.1 s of processor")
+    """A second of processor is too long at the desk for a test that is not slow, if it takes so long a second time."""
+    for marks, most in ((("desk",), 1.0), ((), 2.0)):
+        assert outcome(Item(*marks), monkeypatch, 0.9 * most) == "passed"
+        assert outcome(Item(*marks), monkeypatch, 9.0, 0.9 * most) == "passed"
+        assert outcome(Item(*marks), monkeypatch, 9.0, 1.1 * most).startswith("failed took")
     assert conftest.pytest_runtest_protocol(Item("slow"), None) is None  # type: ignore[arg-type]
 
 

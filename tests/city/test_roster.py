@@ -15,6 +15,7 @@ names = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "Zs"]), 
 kinds = names.filter(lambda name: bool(name) and not set(name) & set(",/\\\\"))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), kinds, kinds, st.sampled_from([None, 30.0]))
 def test_a_department_written_and_read_is_the_same(
     tmp_path_factory: pytest.TempPathFactory, seed: int, engine: str, ladder: str, busy: float | None
