@@ -28,8 +28,8 @@ settings.load_profile("runcard")
 
 SECONDS = pytest.StashKey[float]()
 MOST_SECONDS = 1.0
-"""Of processor that a test takes at the desk without being marked slow; twice that where the whole suite runs, on machines
-that are shared and slow at times."""
+"""Of processor that a test takes at the desk without being marked slow; twice that in the whole suite, which runs on
+machines that are shared."""
 NOT_AT_DESK = {"browser", "postgres_server"}
 """Fixtures that start a program of somebody else."""
 
