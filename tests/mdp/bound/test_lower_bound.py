@@ -34,7 +34,7 @@ def grid(num_trucks: int, load: float, *, side: int = 6, seed: int = 1) -> Dispa
 
 
 @pytest.mark.slow
-@each_seed(100)
+@each_seed(200)
 def test_the_bound_is_never_above_the_optimum(seed: int) -> None:
     """Whatever the trucks, needs, loads and costs, and however many steps, no more is claimed than a policy reaches."""
     problem, rng = random_problem(seed), np.random.default_rng(seed)
