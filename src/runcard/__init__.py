@@ -9,7 +9,7 @@
 For research there are the problem and the policy of one kind of units:
 
     problem = runcard.dispatch_problem(city, kind="engine")    # P(late) of every team, as arrays
-    policy = runcard.solve_problem(problem, "optimal")         # with certified bounds on its late fraction
+    policy = runcard.solve_problem(problem, "optimal")         # with proven bounds on its late fraction
     runcard.evaluate(policy).late_fraction
     policy.decide(idle, point).team
 

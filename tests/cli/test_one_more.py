@@ -39,7 +39,7 @@ def test_json_has_every_place_and_the_page_is_written(run, town: Path, tmp_path:
     found = json.loads(ran.out)
     nodes = [one["node"] for one in found["places"]]
     assert sorted(set(nodes)) == sorted(node.node_id for node in demo_city().nodes)
-    assert found["certified"] is True
+    assert found["sure"] is True
     assert all(one["lower"] > one["pruned_by"] for one in found["places"] if one["pruned_by"] is not None)
     text = page.read_text()
     assert "where should one more ladder stand?" in text

@@ -112,7 +112,7 @@ def test_every_number_of_demand_points(num_points: int) -> None:
 
 @each_seed(10)
 def test_keys_of_32_bits_lead_to_the_same_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large problems begin with keys of 32 bits: on small ones they end in the same certified optimum."""
+    """Large problems begin with keys of 32 bits: on small ones they end in the same proven optimum."""
     monkeypatch.setattr(cpu, "SMALL", 0)
     problem = random_problem(seed)
     assert_optimal(solve_optimal(problem, threads=1), problem, Dense(problem).optimum()[1])

@@ -8,7 +8,7 @@ they stop changing. From these and the policy's rows r(f, a) follow
     mean of a measure                   Σ_f p(f) Σ_j λ_j measure(a(f, j), j) / Λ.
 
 The means of some measures are found like g instead, from values of their own for the same policy, so that they have
-certified bounds too.
+proven bounds too.
 """
 
 import time
@@ -27,7 +27,7 @@ from runcard.mdp.rows import DecisionRule, checked_rule
 
 
 class MeasureMean(NamedTuple):
-    """The long-run mean of a measure over incidents, certified to lie in [lower, upper] where these are given."""
+    """The long-run mean of a measure over incidents, proven to lie in [lower, upper] where these are given."""
 
     mean: float
     lower: float | None = None
@@ -41,7 +41,7 @@ class Evaluation:
     cost: float
     """The mean cost of an incident, as the objective of the problem counts it: the late fraction, if that is it."""
     cost_lower: float
-    """The mean cost is certified to lie in [cost_lower, cost_upper], with the errors of costs counted."""
+    """The mean cost is proven to lie in [cost_lower, cost_upper], with the errors of costs counted."""
     cost_upper: float
     measures: Mapping[str, MeasureMean]
     """The mean of each measure of the problem."""
@@ -75,14 +75,14 @@ class Evaluation:
 
     @property
     def lower(self) -> float:
-        """The late fraction is certified to lie in [lower, upper]."""
+        """The late fraction is proven to lie in [lower, upper]."""
         lower = self.measures[P_LATE].lower
         assert lower is not None
         return lower
 
     @property
     def upper(self) -> float:
-        """The late fraction is certified to lie in [lower, upper]."""
+        """The late fraction is proven to lie in [lower, upper]."""
         upper = self.measures[P_LATE].upper
         assert upper is not None
         return upper
@@ -114,7 +114,7 @@ def evaluate_rule(
     """What the policy of a rule achieves in the long run; an InputError for a rule that the problem cannot follow.
 
     `measures` are tables [T, J] beside those of the problem, off by `errors`, or by nothing; the means of those in
-    `proven` have certified bounds.
+    `proven` have proven bounds.
     """
     began = time.perf_counter()
     total = problem.total_incidents_per_day

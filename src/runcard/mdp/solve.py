@@ -1,4 +1,4 @@
-"""The optimal policy by policy iteration, with bounds on g that are certified at every step.
+"""The optimal policy by policy iteration, with bounds on g that are proven at every step.
 
 Each step takes the policy that is greedy for the current values h, by `kernels/value_rows.py`, which also gives the
 residuals of the Bellman equation and so (see `bounds.py`)
@@ -31,7 +31,7 @@ from runcard.mdp.progress import Progress
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Solution:
-    """The optimal policy as its values h [states + padding], and certified bounds on its mean cost of an incident.
+    """The optimal policy as its values h [states + padding], and proven bounds on its mean cost of an incident.
 
     Both the optimum and the mean cost of the policy that is greedy for `value` lie in [lower, upper], whatever the true
     costs are that the problem allows for. `converged` says that the bounds for the costs as they are met the tolerance.

@@ -6,7 +6,7 @@ is the first-order effect on the late rate g of changing one into the other. Eac
 order with a smaller score (see `mdp/kernels/cards.py`). When many points change at once, p and h change too; so a
 proposal has to be evaluated before it is taken.
 
-**Exact**: p and h of every state, g with certified bounds.
+**Exact**: p and h of every state, g with proven bounds.
 
 **Independent**: trucks of station i are busy with chance p_i independently, p being steady (see `mdp/independent.py`),
 F_i(p) = D_i(p) (1-p_i) - μ p_i = 0, and g = c(p). A change of orders that takes Δ_i more trucks a day from station i

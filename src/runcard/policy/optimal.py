@@ -1,4 +1,4 @@
-"""Optimal: the policy whose values solve the Bellman equation, with certified bounds on its late fraction."""
+"""Optimal: the policy whose values solve the Bellman equation, with proven bounds on its late fraction."""
 
 from functools import partial
 from math import inf

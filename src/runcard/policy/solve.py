@@ -121,7 +121,7 @@ def evaluate(
 ) -> Evaluation:
     """What a policy achieves in the long run, exactly; `measures` are tables [T, J] beside those of its problem.
 
-    The means of those in `proven` get certified bounds, in which their `errors` are counted. Where the problem has
+    The bounds of those in `proven` are proven, with their `errors` counted. Where the problem has
     arrivals, their 90th percentiles are found as well (see `mdp/percentiles.py`). Another `problem` than that of the
     policy may be given if it differs in its rates only: what the policy achieves where incidents come at these.
     """

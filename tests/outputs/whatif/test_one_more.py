@@ -42,7 +42,7 @@ def true_costs(city: City, kind: str, *, anywhere: bool) -> dict[str, tuple[floa
 
 def check_against_brute_force(found: OneMore, true: dict[str, tuple[float, float]]) -> None:
     """Every bound holds, the best are the best in the right order, and no place is missing."""
-    assert found.certified
+    assert found.sure
     assert not found.simulated
     assert {place.place for place in found.places} == set(true)
     for place in found.places:
@@ -180,7 +180,7 @@ def test_ties_are_named() -> None:
     pairs = {frozenset("bd"), frozenset("ae")}
     assert len(found.ties) == 1
     assert frozenset({found.places[0].place, found.ties[0].place}) in pairs
-    assert found.certified
+    assert found.sure
 
 
 def test_stations_alone_are_ranked_if_nothing_else_is_asked_for() -> None:
@@ -219,7 +219,7 @@ def test_too_much_work_is_thinned_then_guessed_and_said(monkeypatch: pytest.Monk
     monkeypatch.setattr(one_more, "places_that_can_be_solved", lambda base: 8)
     found = rank_one_more(city, anywhere=True, top=3)
     assert found.thinned
-    assert not found.certified
+    assert not found.sure
     assert not found.simulated
     assert found.counts["guessed"] == len(found.places) - 8 > 0
     allowed = {point.node_id for point in city.demand} | {station.node_id for station in city.stations}
@@ -233,7 +233,7 @@ def test_simulated_intervals_hold_the_exact_changes(seed: int) -> None:
     city = generate_grid(side=5, num_stations=4, load=0.2, seed=2, gamma=0.35)
     found = rank_one_more(city, anywhere=True, top=4, incidents=40_000, seed=seed)
     assert found.simulated
-    assert not found.certified
+    assert not found.sure
     ground = OneMoreCity(city, "truck")
     now = runcard.evaluate(runcard.solve_problem(dispatch_problem(ground.base), "closest-first")).cost
     for place in found.best:

@@ -182,7 +182,7 @@ def test_the_document_is_json_with_every_place(found: OneMore) -> None:
     document = json.loads(json.dumps(found.document(), allow_nan=False))
     assert len(document["places"]) == 25
     assert document["solved"] + document["ruled_out"] + document["guessed"] == 25
-    assert document["certified"] is True
+    assert document["sure"] is True
     first = document["places"][0]
     yearly = first["misses"] * document["incidents_per_day"] * 365.0
     assert first["misses_per_year"] == pytest.approx(yearly)

@@ -32,7 +32,7 @@ of a neighbourhood, of which each thread has those of one; and of an option, wit
 
 @dataclass(frozen=True, kw_only=True)
 class LowerBound:
-    """A certified lower bound on the mean cost of an incident under every policy."""
+    """A proven lower bound on the mean cost of an incident under every policy."""
 
     lower: float
     neighbourhood: int
@@ -49,7 +49,7 @@ class BoundProgress:
     step: int
     steps: int
     estimate: float
-    """Of the bound so far; not certified."""
+    """Of the bound so far; not proven."""
 
 
 def climbed(

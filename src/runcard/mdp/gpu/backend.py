@@ -1,6 +1,6 @@
 """The backend of a GPU: no rows are kept, and every pass over the states chooses the teams anew.
 
-A pass gives the residuals v(f) of all states at the values h, and with them certified bounds on g (see `bounds.py`).
+A pass gives the residuals v(f) of all states at the values h, and with them proven bounds on g (see `bounds.py`).
 Then h moves by a step that treats returns exactly and dispatches at their old values, as a sweep of the processor does:
 with R the generator of the returns alone, and the middle r(n) of the residuals of each level taken off, which bounds do
 not see,

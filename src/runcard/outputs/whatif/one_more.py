@@ -63,9 +63,9 @@ def rank_one_more(
     simulated = possible < min(top, len(places))
     if simulated:
         found = simulated_places(ground, places, top=top, incidents=incidents, seed=seed, threads=threads, steps=steps)
-        certified = proven = False
+        sure = proven = False
     else:
-        found, certified, proven = ExactRanking(ground, top, tolerance, threads, steps).ranked(places, possible)
+        found, sure, proven = ExactRanking(ground, top, tolerance, threads, steps).ranked(places, possible)
     base, *ranked = found
     return OneMore(
         city=city,
@@ -76,7 +76,7 @@ def rank_one_more(
         incidents_per_day=ground.base.incidents_per_day,
         anywhere=anywhere,
         thinned=thinned,
-        certified=certified,
+        sure=sure,
         proven=proven,
         simulated=simulated,
         asked_to_simulate=incidents is not None,

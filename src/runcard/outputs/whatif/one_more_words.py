@@ -80,7 +80,7 @@ def proof_words(found: OneMore) -> str:
             f"same incidents as the department as it is; the closest {unit}s go in both. "
             f"{CHANCE_ONLY}"
         )
-    elif found.certified:
+    elif found.sure:
         sure = certainty(found.proven)
         others = (
             f", and {article(sure)} {sure} bound rules the other {counts['ruled_out']:,} out of the best {found.top}"

@@ -69,7 +69,7 @@ class OneMore:
     """Whether nodes without a station were looked at, too."""
     thinned: bool
     """Whether only those of them with incidents were, because each takes time."""
-    certified: bool
+    sure: bool
     """Whether the best `top` are sure to be the best: every other place is solved, or ruled out by a bound."""
     proven: bool
     """Whether bounds are proven; else they are estimated, or simulated."""
@@ -141,7 +141,7 @@ class OneMore:
             "anywhere": self.anywhere,
             "only_demand_nodes": self.thinned,
             "period": self.period,
-            "certified": self.certified,
+            "sure": self.sure,
             "proven": self.proven,
             "simulated": self.simulated,
             "incidents_per_day": self.incidents_per_day,
