@@ -103,6 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     An error is a readable line on standard error; with RUNCARD_DEBUG=1 it is a traceback.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait by counting: a fit took a third longer
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
