@@ -110,7 +110,7 @@ def beside_mean_field(words: str, city: City, large: Large) -> Row:
     simulated = simulate_policies(city, policies, incidents=incidents, seed=1, threads=THREADS).policies
     late = [one.late_fraction for one in simulated]
     assert found.lower <= min(one.high for one in late)
-    mean_field, near, closest = (one.mean for one in late)
+    mean_field, near, closest = (one.value for one in late)
     beside = f"neighbourhoods {near:.4g}, closest-first {closest:.4g}"
     words = f"bound, {words}: of the mean field {mean_field:.4g} ({beside})"
     return row(words, found, mean_field, large.wanted)

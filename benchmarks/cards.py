@@ -91,7 +91,7 @@ def depth_row(department: Plan) -> Row:
     began = time.perf_counter()
     (table,) = measure_depths(book)
     seconds = time.perf_counter() - began
-    kept = {row.depth: row.kept.mean for row in table.rows if row.kept is not None and row.depth is not None}
+    kept = {row.depth: row.kept.value for row in table.rows if row.kept is not None and row.depth is not None}
     assert table.exact
     assert 0.0 < kept[4] <= 1.0 + 1e-9
     shares = ", ".join(f"{depth}: {100.0 * part:.0f} %" for depth, part in kept.items())

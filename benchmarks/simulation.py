@@ -142,7 +142,7 @@ def exact_ones() -> Iterator[Row]:
         for policy, result in zip(policies, found.policies, strict=True):
             interval = ratio_interval(result.late, result.incidents, level=0.99)
             inside += interval.low <= runcard.evaluate(policy).late_fraction <= interval.high
-            widest = max(widest, interval.half / interval.mean)
+            widest = max(widest, interval.half / interval.value)
             incidents += result.num_incidents
     num = CITIES * len(POLICIES)
     yield Row(

@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "runcard"
 RANKS = {
     "errors": -1,
     "html_table": 0,
+    "interval": 0,
     "memory": 0,
     "output_file": 2,
     "threads": 0,
@@ -22,13 +23,14 @@ RANKS = {
     "policy": 4,
     "plan": 5,
     "simulate": 6,
-    "calibrate": 7,
-    "outputs": 8,
-    "study": 9,
-    "service": 9,
-    "cli": 10,
-    "__main__": 11,
-    "__init__": 11,
+    "assess": 7,
+    "calibrate": 8,
+    "outputs": 9,
+    "study": 10,
+    "service": 10,
+    "cli": 11,
+    "__main__": 12,
+    "__init__": 12,
 }
 
 

@@ -154,7 +154,7 @@ def test_a_result_that_did_not_converge_says_so(
         certificate = Certificate(lower=0.0, upper=1.0, converged=False)
         return replace(solved, certificate=certificate) if solved.name == "optimal" else solved  # type: ignore[type-var]
 
-    monkeypatch.setattr("runcard.outputs.policy_choice.solve_named", give_up)
+    monkeypatch.setattr("runcard.assess.policy_choice.solve_named", give_up)
     ran = run("compare", grid_folder, *(["--json"] if as_json else []))
     assert ran.code == 1
     assert "not converged: optimal" in ran.err

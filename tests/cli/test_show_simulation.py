@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import inf
 
 from runcard.cli.show_simulation import late_words, simulation_line, with_error, work_table
-from runcard.simulate.result import Interval
+from runcard.interval import Interval
 
 from ..outputs.test_simulate import simulation
 

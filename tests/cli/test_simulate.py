@@ -157,7 +157,7 @@ def test_policy_files_are_simulated_as_their_policies(
         ][0]["policies"],
         "compare": json.loads(run("compare", grid_folder, "--policies", "CF,OPT", "--json").out)["policies"],
     }
-    monkeypatch.setattr("runcard.outputs.policy_choice.solve_named", lambda *_: pytest.fail("should not be solved"))
+    monkeypatch.setattr("runcard.assess.policy_choice.solve_named", lambda *_: pytest.fail("should not be solved"))
     monkeypatch.setattr("runcard.outputs.compare.load_kernels", lambda *_: None)  # which solves a tiny city
     files = f"{cf},{policy_file}"
     by_file = {

@@ -85,7 +85,7 @@ def test_a_policy_that_did_not_converge_is_not_written(
 def test_a_city_too_large_for_memory_is_refused(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty trucks have a million million states: one line with exit code 2, before any driving time is computed."""
     assert run("generate", tmp_path / "city", "--side", "8", "--stations", "40").code == 0
-    monkeypatch.setattr("runcard.outputs.steps.dispatch_problem", lambda *_, **__: pytest.fail("too late"))
+    monkeypatch.setattr("runcard.assess.steps.dispatch_problem", lambda *_, **__: pytest.fail("too late"))
     for command in (
         ["compare", tmp_path / "city"],
         ["compare", tmp_path / "city", "--policies", "CF"],
@@ -107,8 +107,8 @@ def test_a_policy_for_units_that_are_mostly_idle_is_noted_in_a_busy_department(
     """The file is written all the same, and one line names the better policy, if the city is not small."""
     arguments = ("solve", grid_folder, "--policy", "one-step-mean-field", "-o", tmp_path / "a.policy")
     assert "mostly idle" not in run(*arguments).out
-    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
-    monkeypatch.setattr("runcard.outputs.policy_choice.WHOLE_STATES", 0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.WHOLE_STATES", 0)
     ran = run(*arguments)
     (line,) = [line for line in ran.out.splitlines() if "mostly idle" in line]
     assert line.endswith("one-step-neighbourhoods is made for that, and was nearer to the optimum where it is known.")

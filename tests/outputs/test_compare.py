@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from runcard.assess.steps import Steps
 from runcard.city import City, Objective, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.progress import Progress
 from runcard.outputs.compare import compare_policies
-from runcard.outputs.steps import Steps
 from runcard.policy.solve import evaluate
 from runcard.policy.solve_options import SolveOptions
 

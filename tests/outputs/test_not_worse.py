@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from tests.departments import grid_department
 
+from runcard.assess.policy_choice import worse_note
+from runcard.assess.steps import NO_STEPS
 from runcard.city import City, generate_grid
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.map import compared_policies
-from runcard.outputs.policy_choice import worse_note
 from runcard.outputs.report.solved import CLOSEST, RECOMMENDED, Effort, solved_city
 from runcard.outputs.report.words import replaced_words
-from runcard.outputs.steps import NO_STEPS
 from runcard.outputs.whatif.changes import Load
 from runcard.outputs.whatif.effect import find_effect
 from runcard.policy.closest_first import quick_closest_first
@@ -25,7 +25,7 @@ NAME = "one-step-mean-field"
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is solved exactly."""
-    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
+from runcard.assess.steps import Steps
 from runcard.city import City, Objective, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.progress import Progress
-from runcard.outputs.steps import Steps
 from runcard.outputs.weights import WeightComparison, compare_weights
 from runcard.policy.solve import evaluate, solve_problem
 from runcard.policy.solve_options import SolveOptions

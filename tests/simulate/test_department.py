@@ -73,18 +73,18 @@ def test_every_standard_is_missed_as_often_as_the_exact_solver_says(name: str) -
         for s, standard in enumerate(city.of_kind(kind).standards):
             interval = ratio_interval(counts[:, s, 1], counts[:, s, 0], 0.9999)
             assert interval.low < exact[standard] < interval.high, standard
-            assert dict(found.standards(0))[standard].mean == interval.mean
+            assert dict(found.standards(0))[standard].value == interval.value
             rates[standard] = sum(p.incidents_per_day for p in city.demand if p.type == standard.type)
         # The cost of the problem of a kind is the weighted sum per incident that needs the kind.
         cost = runcard.evaluate(policy[kind], threads=1).cost
         misses = result.misses
         interval = ratio_interval(misses.weights, misses.incidents, 0.9999)
         assert interval.low < cost < interval.high
-        assert result.missed.mean == interval.mean
+        assert result.missed.value == interval.value
     total = sum(one.weight * exact[one] * rates[one] for one in city.standards) / city.incidents_per_day
     missed = found.missed(0)
     assert missed.low - missed.half < total < missed.high + missed.half
-    assert missed.half < 0.02 * missed.mean
+    assert missed.half < 0.02 * missed.value
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -216,7 +216,7 @@ def test_splitting_a_type_changes_nothing() -> None:
     city, seed = department_of(), 3
     one, two = (simulated(which, "closest-first", "optimal", seed=seed) for which in (city, split(city, "fire")))
     for number in range(2):
-        assert one.missed(number).mean == pytest.approx(two.missed(number).mean, rel=1e-12)
+        assert one.missed(number).value == pytest.approx(two.missed(number).value, rel=1e-12)
         for kind in KINDS:
             left, right = (found.kinds[kind].policies[number] for found in (one, two))
             num = len(left.rules)
@@ -242,7 +242,7 @@ def test_a_kind_that_nobody_needs_changes_nothing() -> None:
         one, two = (simulated(which, scenario=scenario, incidents=3_200) for which in (city, with_boats))
         for kind in KINDS:
             assert_same_batches(one.kinds[kind].policies[0], two.kinds[kind].policies[0])
-        assert one.missed(0).mean == two.missed(0).mean
+        assert one.missed(0).value == two.missed(0).value
         assert [rule for rule, _ in two.standards(0)] == list(city.standards)
 
 
@@ -308,7 +308,7 @@ def test_plain_cities_are_as_before(scenario: str) -> None:
     for result, before in zip(found.policies, BEFORE[scenario], strict=True):
         outside, turned = (sum(getattr(batch, name) for batch in result.batches) for name in ("outside", "turned"))
         assert (int(result.late.sum()), result.num_incidents, outside, turned) == before[:4]
-        assert result.minutes("first_mean").mean == before[4]
+        assert result.minutes("first_mean").value == before[4]
 
 
 def two_ends() -> City:
@@ -381,7 +381,7 @@ def test_every_scenario_runs_for_every_kind(scenario: str) -> None:
         for batch in (engines, ladders):
             assert batch.idle_minutes.sum() == pytest.approx(batch.minutes)
             assert int(batch.standards[:, 0].max()) <= batch.incidents <= batch.of_city
-    assert found.missed(0).low < found.missed(0).mean < found.missed(0).high
+    assert found.missed(0).low < found.missed(0).value < found.missed(0).high
 
 
 def test_trucks_turn_back_when_all_that_count_are_there() -> None:
@@ -420,11 +420,11 @@ def test_a_department_is_as_precise_as_asked_for() -> None:
     seen: list[SimulationProgress] = []
     found = simulated(department_of(), "closest-first", "optimal", incidents=None, precision=0.03, progress=seen.append)
     assert found.precise
-    widths = [found.missed(number).half / found.missed(number).mean for number in range(2)]
+    widths = [found.missed(number).half / found.missed(number).value for number in range(2)]
     assert max(widths) <= 0.03
     assert seen[-1].part == 1.0
     assert seen[-1].precision == pytest.approx(max(widths))
-    assert not found.missed(1).half > 0.03 * found.missed(1).mean
+    assert not found.missed(1).half > 0.03 * found.missed(1).value
 
 
 def test_differences_are_over_all_kinds() -> None:
@@ -435,19 +435,19 @@ def test_differences_are_over_all_kinds() -> None:
     found = simulate_plans(city, [*map(plan_by_kind, [*policies, mixed])], incidents=64_000, threads=1)
     assert found.names == ("closest-first", "optimal", "optimal and closest-first")
     missed = [found.missed(number) for number in range(3)]
-    assert found.fewer_missed(1).mean == pytest.approx(missed[0].mean - missed[1].mean)
-    assert found.improvement(1).mean == pytest.approx(1.0 - missed[1].mean / missed[0].mean)
+    assert found.fewer_missed(1).value == pytest.approx(missed[0].value - missed[1].value)
+    assert found.improvement(1).value == pytest.approx(1.0 - missed[1].value / missed[0].value)
     assert found.fewer_missed(1).half < np.hypot(missed[0].half, missed[1].half)
-    assert found.improvement(0).mean == found.improvement(0).half == 0.0
+    assert found.improvement(0).value == found.improvement(0).half == 0.0
     parts = [found.kinds[kind].policies[2].misses.weights.sum() for kind in KINDS]
-    assert missed[2].mean == pytest.approx(sum(parts) / found.num_incidents)
+    assert missed[2].value == pytest.approx(sum(parts) / found.num_incidents)
     assert_same_batches(found.kinds["ladder"].policies[2], found.kinds["ladder"].policies[0])
     assert_same_batches(found.kinds["engine"].policies[2], found.kinds["engine"].policies[1])
     rates = {p.type: 0.0 for p in city.demand}
     for point in city.demand:
         rates[point.type] += point.incidents_per_day
-    by_standard = sum(one.weight * part.mean * rates[one.type] for one, part in found.standards(0))
-    assert by_standard / city.incidents_per_day == pytest.approx(missed[0].mean, rel=0.02)
+    by_standard = sum(one.weight * part.value * rates[one.type] for one, part in found.standards(0))
+    assert by_standard / city.incidents_per_day == pytest.approx(missed[0].value, rel=0.02)
 
 
 def test_threads_and_asking_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

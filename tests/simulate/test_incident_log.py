@@ -329,7 +329,7 @@ def test_a_log_of_one_incident_is_replayed(tmp_path: Path) -> None:
         city, policies_of(city), scenario_of(tmp_path, 'replay.log = "log.csv"'), threads=1
     ).policies[0]
     assert {batch.incidents for batch in found.batches} == {1}
-    assert found.minutes("first_mean").mean > 0.0
+    assert found.minutes("first_mean").value > 0.0
     for values in (found.busy_fractions, found.dispatches_per_day, found.idle_chances):
         assert np.isfinite(values).all()
 

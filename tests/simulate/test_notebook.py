@@ -13,9 +13,10 @@ from runcard import (
     solve,
     solve_problem,
 )  # fmt: skip
+from runcard.interval import Interval
 from runcard.simulate.department import DepartmentSimulation
 from runcard.simulate.engine import simulate_policies
-from runcard.simulate.result import Interval, Simulation
+from runcard.simulate.result import Simulation
 
 NAMES = ["closest-first", HOSTILE]
 
@@ -38,7 +39,7 @@ def town() -> DepartmentSimulation:
 
 def words(given: Interval, decimals: int, times: float = 1.0) -> list[str]:
     """An interval as two cells."""
-    mean, low, high = (f"{times * one:.{decimals}f}" for one in (given.mean, given.low, given.high))
+    mean, low, high = (f"{times * one:.{decimals}f}" for one in (given.value, given.low, given.high))
     return [mean, f"{low} to {high}"]
 
 

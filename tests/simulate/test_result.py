@@ -38,7 +38,7 @@ def test_an_interval_is_that_of_student(level: float) -> None:
     values = np.random.default_rng(1).normal(3.0, 2.0, 12)
     found = interval_of(values, level)
     low, high = stats.t.interval(level, 11, loc=values.mean(), scale=stats.sem(values))
-    assert (found.mean, found.low, found.high) == pytest.approx((values.mean(), low, high))
+    assert (found.value, found.low, found.high) == pytest.approx((values.mean(), low, high))
     assert found.half == pytest.approx((high - low) / 2.0)
 
 
@@ -85,8 +85,8 @@ def test_quantiles_agree_with_records() -> None:
         for name, chance in (("median", 0.5), ("p90", 0.9)):
             expected = float(np.quantile(whole[truck], chance, method="inverted_cdf"))
             minutes = found.policies[0].minutes(f"{truck}_{name}")
-            assert minutes.mean == pytest.approx(expected, rel=2 * BIN_WIDTH, abs=LEAST_MINUTES)
-            assert minutes.low < minutes.mean < minutes.high < 1.1 * minutes.mean
+            assert minutes.value == pytest.approx(expected, rel=2 * BIN_WIDTH, abs=LEAST_MINUTES)
+            assert minutes.low < minutes.value < minutes.high < 1.1 * minutes.value
         for batch, records in zip(found.policies[0].batches, batches, strict=True):
             assert getattr(batch, f"{truck}_mean") == pytest.approx(float(records[truck].mean()), rel=1e-12)
 
@@ -95,7 +95,7 @@ def test_few_arrivals_say_nothing_about_the_error_of_a_quantile() -> None:
     """With less than 200 incidents in a section the median is told and its interval is not; a typo is an error."""
     city = small_city()
     result = simulate_policies(city, policies_of(city), incidents=320, threads=1).policies[0]
-    assert result.minutes("first_p90").mean > result.minutes("first_median").mean > 0.0
+    assert result.minutes("first_p90").value > result.minutes("first_median").value > 0.0
     assert result.minutes("first_p90").half == np.inf
     assert result.minutes("first_mean").half < np.inf
     with pytest.raises(InputError, match="expected one of first_mean"):
@@ -112,22 +112,22 @@ def test_the_first_incidents_of_a_batch_are_like_the_others() -> None:
     ]
     late = interval_of(np.concatenate([one.late / one.incidents for one in found]), level=0.9999)
     assert late.low < evaluate(policy).late_fraction < late.high
-    assert late.half < 0.06 * late.mean
+    assert late.half < 0.06 * late.value
 
 
 def test_where_nobody_is_late_the_interval_is_that_of_the_binomial() -> None:
     """None of 200 incidents late: the late fraction is less than 1.9 %, with a chance of 97.5 %."""
     late = simulation_of((0, 0)).policies[0].late_fraction
-    assert (late.mean, late.low) == (0.0, 0.0)
+    assert (late.value, late.low) == (0.0, 0.0)
     assert (1.0 - late.high) ** 200 == pytest.approx(0.025)
     every = simulation_of((100, 100)).policies[0].late_fraction
-    assert (every.mean, every.high, every.low) == pytest.approx((1.0, 1.0, 1.0 - late.high))
+    assert (every.value, every.high, every.low) == pytest.approx((1.0, 1.0, 1.0 - late.high))
 
 
 def test_a_policy_that_was_never_late_has_no_certain_gain() -> None:
     """Two late incidents of one policy and none of the other: the gain may be nothing at all."""
     gain = simulation_of((1, 1), (0, 0)).improvement(1)
-    assert gain.mean == gain.high == 1.0
+    assert gain.value == gain.high == 1.0
     assert gain.low < 0.0
 
 
@@ -169,49 +169,49 @@ def with_standards(*missed: tuple[int, int]) -> SimulatedPolicy:
 def test_standards_count_by_their_weights() -> None:
     """Missed standards are a weighted sum per incident, and each has its own part of the incidents it applies to."""
     first, other = with_standards((10, 5), (20, 15)), with_standards((9, 3), (19, 13))
-    assert first.missed.mean == pytest.approx((20 + 5 + 40 + 15) / 200)
-    assert [part.mean for _, part in first.standards] == pytest.approx([30 / 200, 20 / 200])
+    assert first.missed.value == pytest.approx((20 + 5 + 40 + 15) / 200)
+    assert [part.value for _, part in first.standards] == pytest.approx([30 / 200, 20 / 200])
     assert first.standards[0][1] == Misses(np.array([10.0, 20.0]), np.array([100.0, 100.0])).per_incident
     found = Simulation(Scenario(), (first, other), ("s0", "s1"), 1, True)
     fewer = found.fewer_missed(1)
-    assert (fewer.mean, fewer.low, fewer.high) == pytest.approx((0.04, 0.04, 0.04))
-    assert found.improvement(1).mean == pytest.approx(8 / 80)
+    assert (fewer.value, fewer.low, fewer.high) == pytest.approx((0.04, 0.04, 0.04))
+    assert found.improvement(1).value == pytest.approx(8 / 80)
     assert found.standards(1) == other.standards
     # Of two kinds together, by the incidents of the city.
     both = all_misses([first, other], 6.0)
     assert both.weights.tolist() == [25.0 + 21.0, 55.0 + 51.0]
-    assert both.per_incident.mean == pytest.approx(152.0 / 400.0)
+    assert both.per_incident.value == pytest.approx(152.0 / 400.0)
 
 
 def test_weights_have_the_interval_of_what_they_are_part_of() -> None:
     """Where all incidents miss the same, or none misses any, the interval is the binomial's times the most weight."""
     none, every = with_standards((0, 0), (0, 0)).missed, with_standards((100, 100), (100, 100)).missed
-    assert (none.mean, none.low, every.mean, every.high) == pytest.approx((0.0, 0.0, 3.0, 3.0))
+    assert (none.value, none.low, every.value, every.high) == pytest.approx((0.0, 0.0, 3.0, 3.0))
     assert (1.0 - none.high / 3.0) ** 200 == pytest.approx(0.025)
     assert every.low == pytest.approx(3.0 - none.high)
     wide = with_standards((10, 50), (40, 50)).missed
-    assert (wide.low, wide.mean, wide.high) == (0.0, 1.0, 3.0)
+    assert (wide.low, wide.value, wide.high) == (0.0, 1.0, 3.0)
 
 
 def test_differences_are_paired() -> None:
     """A policy that has two late incidents fewer in every batch has a difference without any error."""
     found = simulation_of((10, 20, 30), (8, 18, 28))
     fewer = found.fewer_late(1)
-    assert (fewer.mean, fewer.low, fewer.high) == pytest.approx((0.02, 0.02, 0.02))
+    assert (fewer.value, fewer.low, fewer.high) == pytest.approx((0.02, 0.02, 0.02))
     assert found.policies[0].late_fraction.half > 0.2
-    assert found.fewer_late(0).mean == found.fewer_late(0).half == 0.0
+    assert found.fewer_late(0).value == found.fewer_late(0).half == 0.0
 
 
 def test_a_gain_that_is_the_same_part_in_every_batch_has_no_error() -> None:
     """A policy with a tenth fewer late incidents in every batch improves by exactly a tenth."""
     gain = simulation_of((10, 20, 30), (9, 18, 27)).improvement(1)
-    assert (gain.mean, gain.low, gain.high) == pytest.approx((0.1, 0.1, 0.1))
+    assert (gain.value, gain.low, gain.high) == pytest.approx((0.1, 0.1, 0.1))
 
 
 def test_no_late_incident_has_no_improvement() -> None:
     """Where the first policy is never late, nothing is known about a gain."""
     gain = simulation_of((0, 0), (0, 1)).improvement(1)
-    assert (gain.mean, gain.low, gain.high) == (0.0, -np.inf, np.inf)
+    assert (gain.value, gain.low, gain.high) == (0.0, -np.inf, np.inf)
 
 
 def test_what_was_found_cannot_be_overwritten() -> None:
@@ -230,25 +230,25 @@ def test_what_was_found_cannot_be_overwritten() -> None:
 def test_fractions_stay_within_0_and_1() -> None:
     """The interval of a late fraction ends at 0 and 1, and that of minutes at 0."""
     late = simulation_of((0, 1, 0)).policies[0].late_fraction
-    assert late.low == 0.0 < late.mean < late.high
+    assert late.low == 0.0 < late.value < late.high
     late = simulation_of((100, 99, 100)).policies[0].late_fraction
-    assert late.high == 1.0 > late.mean > late.low
+    assert late.high == 1.0 > late.value > late.low
 
 
 def test_a_batch_without_incidents_counts_for_nothing() -> None:
     """A week without any incident has no arrivals: it changes neither means nor the late fraction."""
     batches = [batch_with(1, 10, first_mean=4.0), batch_with(0, 0), batch_with(3, 30, first_mean=4.0)]
     result = SimulatedPolicy("p", tuple(batches), NO_BINS)
-    assert result.late_fraction.mean == 0.1
-    assert result.minutes("first_mean").mean == 4.0
+    assert result.late_fraction.value == 0.1
+    assert result.minutes("first_mean").value == 4.0
     assert result.minutes("first_mean").half == 0.0
 
 
 def test_longer_batches_count_for_more() -> None:
     """A mean over batches is one over all their incidents."""
     result = SimulatedPolicy("p", (batch_with(1, 10, first_mean=1.0), batch_with(1, 30, first_mean=3.0)), NO_BINS)
-    assert result.minutes("first_mean").mean == pytest.approx(2.5)
-    assert result.late_fraction.mean == pytest.approx(0.05)
+    assert result.minutes("first_mean").value == pytest.approx(2.5)
+    assert result.late_fraction.value == pytest.approx(0.05)
 
 
 def test_sums_by_truck_are_by_time() -> None:
@@ -281,7 +281,7 @@ def test_the_interval_of_a_difference_of_ratios_holds_it() -> None:
         above = np.array([0.1, 0.13])[:, None] * below + common + rng.normal(0.0, 0.5, (2, 32))
         found = difference_interval((above[0], below[0]), (above[1], below[1]))
         other = difference_interval((above[0], below[0]), (above[1][::-1], below[1][::-1]))
-        assert found.mean == pytest.approx(other.mean)
+        assert found.value == pytest.approx(other.value)
         held += found.low <= 0.03 <= found.high
         narrower += found.half < other.half
     assert 365 <= held <= 395

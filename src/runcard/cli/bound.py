@@ -34,12 +34,12 @@ def bound(
     Shows a lower bound on the late fraction that holds for every policy which sends as many units as an incident asks
     for, what policies reach in a simulation, and so how far from the best possible each of them is at most.
     """
+    from runcard.assess.policy_choice import best_policy, policy_choices
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_bound import print_bound
     from runcard.cli.terminal import print_json
     from runcard.outputs.bound import BoundEffort, bound_city
-    from runcard.outputs.policy_choice import best_policy, policy_choices
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(threads=threads)

@@ -64,6 +64,7 @@ def fit(
     Rates by area and type, periods of the week, what is sent, busy times, turnout, driving and shared delay, each with
     its interval. Rows that cannot be used are counted by reason.
     """
+    from runcard.assess.policy_choice import best_policy, policy_of_kinds
     from runcard.calibrate.backtest import LEAST_INCIDENTS, split_log
     from runcard.calibrate.fit import fit_city
     from runcard.calibrate.goodness import judge_fit
@@ -75,7 +76,6 @@ def fit(
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_fit import show_fit
     from runcard.errors import InputError
-    from runcard.outputs.policy_choice import best_policy, policy_of_kinds
     from runcard.policy.solve_options import SolveOptions
 
     known, overrules = read_mapping(mapping), _overrules(overrule or [])
@@ -170,7 +170,7 @@ def _replayed(found: "Fit", rest: "Log", words: str, report: Any) -> "Backtest":
 
 
 def _dispatch(found: "Fit", words: str, report: Any) -> "Dispatch":
-    from runcard.outputs.policy_choice import policy_of_kinds
+    from runcard.assess.policy_choice import policy_of_kinds
     from runcard.plan.plan import solve
     from runcard.policy.solve_options import SolveOptions
 

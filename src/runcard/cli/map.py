@@ -40,13 +40,13 @@ def map_policies(
     Every truck is idle. Each policy has a map for the first truck and one for the second. Each kind of units has a
     picture of its own.
     """
+    from runcard.assess.policy_choice import policy_choices
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
     from runcard.output_file import size_in_words
     from runcard.outputs.map import check_picture_file, compared_policies, draw_map, path_of_kind, policies_to_draw
-    from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.week_choice import fleets_for
     from runcard.plan.file import load
     from runcard.plan.words import expected_one_of

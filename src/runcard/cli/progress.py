@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Display
 
+from runcard.assess.steps import Steps
 from runcard.city.model import LATE, Objective
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
-from runcard.outputs.steps import Steps
 
 if TYPE_CHECKING:
     from runcard.mdp.bound import BoundProgress

@@ -9,6 +9,7 @@ from math import isfinite
 
 from rich.text import Text
 
+from runcard.assess.policy_choice import PolicyChoice, is_small, policy_note
 from runcard.city.model import LATE, City
 from runcard.cli.show_comparison import print_files
 from runcard.cli.show_simulation import late_words
@@ -16,7 +17,6 @@ from runcard.cli.tables import BEST, SplitTable, city_line, objective_words
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.bound import BoundedPolicy, CityBound, KindBound
-from runcard.outputs.policy_choice import PolicyChoice, is_small, policy_note
 from runcard.outputs.report.solved import CLOSEST
 from runcard.plan.words import TINY, counted, incidents_a_day
 
@@ -64,7 +64,7 @@ def print_bound(city: City, found: CityBound, choices: Sequence[PolicyChoice]) -
         "interval, and what could be avoided counts from its upper end."
     )
     shown: list[CityBound | KindBound] = [found, *found.kinds]
-    if any(one.missed.mean < part.lower for part in shown for one in part.policies):
+    if any(one.missed.value < part.lower for part in shown for one in part.policies):
         console.print(BY_CHANCE)
     for kind in found.kinds:
         if is_small(kind.city):
@@ -86,10 +86,10 @@ def bound_table(found: CityBound | KindBound, *, of_standards: bool) -> SplitTab
     has_share = any(one.share is not None for one in found.policies)
     if has_share:
         headings.append("has of the gain,\nat least, %")
-    best = min(one.missed.mean for one in found.policies)
+    best = min(one.missed.value for one in found.policies)
     rows: list[list[str | Text]] = [["no policy is below", percent_down(found.lower), *([""] * (len(headings) - 2))]]
     for one in found.policies:
-        name = Text(visible(one.name), style=BEST if one.missed.mean == best else "")
+        name = Text(visible(one.name), style=BEST if one.missed.value == best else "")
         minutes = f"{one.mean_minutes:.3f}" if isfinite(one.mean_minutes) else ""
         rows.append([name, late_words(one.missed), minutes, tenths(one.gap_high, ROUND_CEILING)])
         if has_share:
@@ -114,7 +114,7 @@ def bound_lines(found: CityBound | KindBound, *, units: str, of_standards: bool)
 
 def gap_words(one: BoundedPolicy, *, of_standards: bool) -> str:
     """How far from the best possible a policy is at most, in a sentence."""
-    value = significant(100.0 * one.missed.mean)
+    value = significant(100.0 * one.missed.value)
     reaches = f"misses {value} standards per 100 incidents" if of_standards else f"is late at {value} %"
     avoidable = tenths(one.gap_high, ROUND_CEILING)
     words = f"{one.name} {reaches}: at most {avoidable} % of these can be avoided by any other way"

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from rich.text import Text
 
+from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import LATE
 from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, objective_words, outward
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
 from runcard.outputs.compare import ComparedPolicy, Comparison
-from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.weights import WeightComparison, WeightResult
 from runcard.plan.words import certainty, in_decimals
 

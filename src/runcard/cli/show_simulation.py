@@ -9,10 +9,11 @@ from runcard.city.model import City
 from runcard.cli.tables import BEST, SplitTable, city_line
 from runcard.cli.terminal import make_console
 from runcard.cli.visible import visible
+from runcard.interval import Interval
 from runcard.outputs.simulate import ARRIVALS, Stress, survives
 from runcard.plan.words import counted, decimals_of
 from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Interval, Simulation
+from runcard.simulate.result import Simulation
 
 
 def print_simulation(city: City, found: DepartmentSimulation) -> None:
@@ -36,12 +37,12 @@ def print_simulation(city: City, found: DepartmentSimulation) -> None:
 
 def simulated_department_table(found: DepartmentSimulation) -> SplitTable:
     """The missed standards of all kinds together, for each policy."""
-    best = min(found.missed(number).mean for number in range(len(found.names)))
+    best = min(found.missed(number).value for number in range(len(found.names)))
     rows: list[list[str | Text]] = []
     for number, name in enumerate(found.names):
         missed = found.missed(number)
         fewer = with_error(found.improvement(number), 1, 100.0) if number else ""
-        rows.append([Text(visible(name), style=BEST if missed.mean == best else ""), late_words(missed), fewer])
+        rows.append([Text(visible(name), style=BEST if missed.value == best else ""), late_words(missed), fewer])
     return SplitTable(["policy", "missed per 100", "fewer missed\nthan first, %"], rows)
 
 
@@ -84,14 +85,14 @@ def print_stress(stress: Stress) -> None:
 def with_error(given: Interval, decimals: int, times: float = 1.0) -> str:
     """A number with what it may be off by: "5.20 ± 0.03"; "?" where nothing is known about that."""
     half = f"{times * given.half:.{decimals}f}" if isfinite(given.half) else "?"
-    return f"{times * given.mean:.{decimals}f} ± {half}"
+    return f"{times * given.value:.{decimals}f} ± {half}"
 
 
 def late_words(given: Interval) -> str:
     """A late fraction in percent, with as many decimals as its error asks for."""
-    if isnan(given.mean):
+    if isnan(given.value):
         return "no incidents"
-    least, significant = (given.half, 1) if isfinite(given.half) else (given.mean, 3)
+    least, significant = (given.half, 1) if isfinite(given.half) else (given.value, 3)
     return with_error(given, decimals_of(least, significant=significant), 100.0)
 
 
@@ -113,9 +114,9 @@ def simulation_table(simulation: Simulation, *, of_standards: bool = False) -> S
     if of_standards:
         headings[1:3] = ["missed per 100", "fewer missed\nthan first, %"]
     rows: list[list[str | Text]] = []
-    best = min(result.missed.mean for result in simulation.policies)
+    best = min(result.missed.value for result in simulation.policies)
     for number, result in enumerate(simulation.policies):
-        name = Text(visible(result.name), style=BEST if result.missed.mean == best else "")
+        name = Text(visible(result.name), style=BEST if result.missed.value == best else "")
         fewer = with_error(simulation.improvement(number), 1, 100.0) if number else ""
         minutes = [with_error(result.minutes(f"{which}_{of}"), 2) for which, of in arrivals]
         rows.append([name, late_words(result.missed), fewer, *minutes])
@@ -142,7 +143,7 @@ def stress_standards(stress: Stress) -> SplitTable:
         by_policy = [one.standards(number) for number in range(len(one.names))]
         headings = ["scenario", *(f"{visible(own.type)}: {visible(own.kind)}\n{own.rule}" for own, _ in by_policy[0])]
         cells = (
-            ", ".join("-" if isnan(missed.mean) else f"{100.0 * missed.mean:.2f}" for _, missed in of_standard)
+            ", ".join("-" if isnan(missed.value) else f"{100.0 * missed.value:.2f}" for _, missed in of_standard)
             for of_standard in zip(*by_policy, strict=True)
         )
         rows.append([one.scenario.name, *cells])
@@ -157,7 +158,7 @@ def stress_arrivals(stress: Stress) -> SplitTable:
     for one in stress.simulations:
         for kind, found in one.kinds.items():
             minutes = (
-                f"{result.minutes(f'{which}_mean').mean:.2f}, {result.minutes(f'{which}_p90').mean:.2f}"
+                f"{result.minutes(f'{which}_mean').value:.2f}, {result.minutes(f'{which}_p90').value:.2f}"
                 for result in found.policies
                 for which in ("first", "last")
             )

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import City
 from runcard.cli.show_comparison import fewer_words, policy_cell, print_files
 from runcard.cli.show_department import standard_table
 from runcard.cli.show_simulation import with_error
 from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, outward
 from runcard.cli.terminal import make_console
-from runcard.outputs.policy_choice import PolicyChoice
 from runcard.outputs.week_choice import pairs_by_hour
 from runcard.outputs.week_comparison import WeekComparison
 from runcard.plan.words import certainty, in_decimals, incidents_a_day

@@ -78,8 +78,8 @@ def _cells(change: BeforeAfter | None, times: float) -> list[str | Text]:
     if change is None:
         return ["", "", ""]
     between = span(change.difference, times, 2, sign=True)
-    cell = Text(signed(times * change.difference.mean, 2) + (f"\n{between}" if between else ""))
-    return [f"{times * change.before.mean:.2f}", f"{times * change.after.mean:.2f}", cell]
+    cell = Text(signed(times * change.difference.value, 2) + (f"\n{between}" if between else ""))
+    return [f"{times * change.before.value:.2f}", f"{times * change.after.value:.2f}", cell]
 
 
 def _beside(name: str, between: str) -> Text:

@@ -22,8 +22,8 @@ from runcard.cli.parameters import (
 from runcard.errors import NotConvergedError
 
 if TYPE_CHECKING:
+    from runcard.assess.policy_choice import PolicyChoice
     from runcard.city.model import City
-    from runcard.outputs.policy_choice import PolicyChoice
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.department import DepartmentSimulation
     from runcard.simulate.scenario import Scenario
@@ -67,13 +67,13 @@ def simulate(
 
     Shows the late fraction and the arrivals of the first and the last truck, with intervals, and what stations do.
     """
+    from runcard.assess.policy_choice import policy_choices
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_simulation
     from runcard.cli.show_week import print_periods
     from runcard.cli.terminal import make_console, print_json
     from runcard.output_file import size_in_words
-    from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.simulate import document_of
     from runcard.outputs.week_choice import default_policies, hour_gains
     from runcard.policy.solve_options import SolveOptions
@@ -113,12 +113,12 @@ def stress(
     threads: Threads = None,
 ) -> None:
     """Simulate policies in every scenario: does the gain survive?"""
+    from runcard.assess.policy_choice import policy_choices
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_stress
     from runcard.cli.show_week import print_periods
     from runcard.cli.terminal import print_json
-    from runcard.outputs.policy_choice import policy_choices
     from runcard.outputs.simulate import Stress
     from runcard.outputs.week_choice import default_policies
     from runcard.policy.solve_options import SolveOptions

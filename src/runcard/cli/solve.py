@@ -32,14 +32,14 @@ def solve_city(
     The file decides for every demand point and every set of idle trucks; where the city has periods of the week, for
     each of them.
     """
+    from runcard.assess.policy_choice import policy_note, policy_of_kinds
+    from runcard.assess.steps import city_problem
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.tables import bounds_words, city_line
     from runcard.cli.terminal import make_console
     from runcard.errors import NotConvergedError
     from runcard.output_file import check_output_file, size_in_words
-    from runcard.outputs.policy_choice import policy_note, policy_of_kinds
-    from runcard.outputs.steps import city_problem
     from runcard.plan.plan import plan_of_periods, problems_of_periods
     from runcard.policy.solve import check_size, has_values, solve_named
     from runcard.policy.solve_options import SolveOptions

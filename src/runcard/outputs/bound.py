@@ -24,23 +24,24 @@ from typing import Any
 
 import numpy as np
 
+from runcard.assess.chances import ChanceKeeper, Sums, chance_interval
+from runcard.assess.policy_choice import PolicyChoice, check_week
+from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.city.model import LATE, City
 from runcard.errors import InputError
+from runcard.interval import Interval
 from runcard.mdp.bound import BoundProgress, LowerBound, lower_bound
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.chances import ChanceKeeper, Sums, chance_interval
-from runcard.outputs.policy_choice import PolicyChoice, check_week
 from runcard.outputs.report.solved import CLOSEST, QUICK
 from runcard.outputs.simulate import interval_values
-from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.plan.plan import plan_of
 from runcard.policy.base import Policy
 from runcard.policy.solve import check_size
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.simulate.department import DepartmentSimulation, simulate_plans
 from runcard.simulate.engine import prepare_policies
-from runcard.simulate.result import Interval, ratio_interval
+from runcard.simulate.result import ratio_interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +177,7 @@ def bound_city(city: City, choices: Sequence[PolicyChoice], effort: BoundEffort)
     found = {kind: _bounded(kind, problem, effort, alone=len(counted) == 1) for kind, problem in counted.items()}
     kinds = []
     for kind, bound in found.items():
-        seen, minutes = cities[kind], [one.minutes("first_mean").mean for one in simulation.kinds[kind].policies]
+        seen, minutes = cities[kind], [one.minutes("first_mean").value for one in simulation.kinds[kind].policies]
         sums = [keeper.missed(choice.label, kind) for choice in choices]
         error = counted[kind].cost_error
         policies = _beside(choices, sums, minutes, lower=bound.lower, most=seen.most_weight, error=error)
@@ -293,14 +294,14 @@ def _beside(
     found = []
     for number, (choice, own) in enumerate(zip(choices, sums, strict=True)):
         missed = chance_interval(own, most)
-        missed = Interval(missed.mean, max(0.0, missed.low - error), min(most, missed.high + error))
+        missed = Interval(missed.value, max(0.0, missed.low - error), min(most, missed.high + error))
         share = None if closest in (None, number) else share_of_gain(sums[closest], own, lower, error)
         found.append(
             BoundedPolicy(
                 name=choice.label,
                 missed=missed,
                 mean_minutes=minutes[number],
-                gap=gap_to(lower, missed.mean),
+                gap=gap_to(lower, missed.value),
                 gap_high=gap_to(lower, missed.high),
                 share=share,
             )
@@ -323,4 +324,4 @@ def share_of_gain(closest: Sums, own: Sums, lower: float, error: float = 0.0) ->
         return None
     found = ratio_interval(gained, can_be_gained)
     low = ratio_interval(gained - 2.0 * error * closest[1], can_be_gained + error * closest[1]).low
-    return Interval(*(min(1.0, end) for end in (found.mean, low, found.high)))
+    return Interval(min(1.0, found.value), min(1.0, low), min(1.0, found.high))

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from runcard.assess.policy_choice import PolicyChoice, check_week, policy_choices
+from runcard.assess.steps import NO_STEPS, Steps, city_problem
 from runcard.city.model import LATE, City, Standard
 from runcard.errors import RuncardError
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.standards import StandardTables, error_of_standards, standard_tables
-from runcard.outputs.policy_choice import PolicyChoice, check_week, policy_choices
-from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate
 from runcard.policy.solve_options import DEFAULTS, SolveOptions

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from runcard.assess.steps import NO_STEPS, NamedSteps, Steps
 from runcard.city.model import LATE, City
 from runcard.mdp.memory import check_states
 from runcard.outputs.compare import DEFAULT_POLICIES, ComparedPolicy, Comparison, StandardResult, compare_policies
-from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from runcard.assess.policy_choice import best_policy, exact_work, worse_note
+from runcard.assess.steps import Steps
 from runcard.city.model import City
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
 from runcard.output_file import check_output_file, write_whole
 from runcard.outputs.areas import borders, box_around, free_spot, territories
 from runcard.outputs.panels import NOBODY, Drawing, Panel, area_colours, drawing_of, panels_of
-from runcard.outputs.policy_choice import best_policy, exact_work, worse_note
-from runcard.outputs.steps import Steps
 from runcard.outputs.whatif.paired import SimulatedCity
 from runcard.plan.words import article, misses
 from runcard.policy.base import Policy

@@ -1,12 +1,12 @@
 """Simulations of one city as documents for programs: one scenario with all that was found, or many side by side."""
 
-from dataclasses import asdict, dataclass
-from math import isfinite
+from dataclasses import dataclass
 from typing import Any
 
 from runcard.city.model import City, Standard
+from runcard.interval import Interval
 from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Interval, Simulation
+from runcard.simulate.result import Simulation
 from runcard.simulate.scenario import PAPER
 
 ARRIVALS = ("mean", "median", "p90")
@@ -33,9 +33,9 @@ class Stress:
     def gain_left(self, one: DepartmentSimulation, number: int) -> float | None:
         """The gain of a policy in a scenario as a part of that in the paper's model; None where there is none."""
         for other in self.simulations:
-            gain = other.improvement(number).mean
+            gain = other.improvement(number).value
             if other.scenario.name == PAPER and gain > 0.0:
-                return one.improvement(number).mean / gain
+                return one.improvement(number).value / gain
         return None
 
 
@@ -126,4 +126,4 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
 
 def interval_values(given: Interval) -> dict[str, float | None]:
     """An interval as plain values; None for a number that JSON does not have."""
-    return {name: float(number) if isfinite(number) else None for name, number in asdict(given).items()}
+    return given.document()

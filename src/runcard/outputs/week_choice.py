@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from runcard.assess.policy_choice import OF_WEEK, PolicyChoice, check_week
+from runcard.assess.steps import NO_STEPS, Steps, city_problem
 from runcard.city.model import City
 from runcard.city.periods import ALWAYS
 from runcard.mdp.fingerprint import city_fingerprint
-from runcard.outputs.policy_choice import OF_WEEK, PolicyChoice, check_week
 from runcard.outputs.simulate import interval_values
-from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.plan.fleet import Fleet, fleet_of
 from runcard.plan.plan import problems_of_periods
 from runcard.policy.base import Policy

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from runcard.assess.policy_choice import PolicyChoice, policy_choices
+from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.city.model import LATE, City
 from runcard.mdp.memory import check_states
 from runcard.outputs.compare import Comparison, StandardResult, compare_policies
 from runcard.outputs.department_comparison import DepartmentComparison, DepartmentResult
-from runcard.outputs.policy_choice import PolicyChoice, policy_choices
-from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.outputs.week_choice import WEEK_POLICIES, pairs_by_hour
 from runcard.plan.plan import problems_of_periods
 from runcard.policy.base import Policy

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from runcard.assess.policy_choice import PolicyChoice, names_file
+from runcard.assess.steps import NO_STEPS, Steps, city_problem
 from runcard.city.conditions import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.errors import InputError
 from runcard.mdp.memory import check_states
 from runcard.mdp.objective import with_objective
 from runcard.outputs.compare import ComparedPolicy, solved_result
-from runcard.outputs.policy_choice import PolicyChoice, names_file
-from runcard.outputs.steps import NO_STEPS, Steps, city_problem
 from runcard.policy.solve import policy_names
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels

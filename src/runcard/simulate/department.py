@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City, Standard
 from runcard.errors import InputError
+from runcard.interval import Interval
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
 from runcard.simulate.engine import SimulationProgress, simulate_kinds
-from runcard.simulate.result import Interval, Misses, Simulation, all_misses
+from runcard.simulate.result import Misses, Simulation, all_misses
 from runcard.simulate.scenario import PAPER, Scenario
 
 

@@ -314,7 +314,7 @@ def simulate_kinds(
         """Half the width of the widest interval, relatively to its mean; inf if nothing is missed."""
         parts = ([result(policy, kind) for kind in range(len(kinds))] for policy in range(len(policies)))
         found = [all_misses(by_kind, most).per_incident for by_kind in parts]
-        return max(missed.half / missed.mean if missed.mean > 0.0 else np.inf for missed in found)
+        return max(missed.half / missed.value if missed.value > 0.0 else np.inf for missed in found)
 
     while True:
         # A few batches at a time, so that progress is seen and Ctrl-C is heard.

@@ -3,8 +3,9 @@
 from math import isfinite, isnan
 
 from runcard.html_table import html_note, html_table
+from runcard.interval import Interval
 from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Interval, SimulatedPolicy, Simulation
+from runcard.simulate.result import SimulatedPolicy, Simulation
 
 INTERVAL = "95 % interval"
 
@@ -59,10 +60,10 @@ def _standards(found: Simulation | DepartmentSimulation) -> str:
 
 def cells(given: Interval, decimals: int, times: float = 1.0) -> list[str]:
     """A mean and its interval, or that there is none."""
-    if isnan(given.mean):
+    if isnan(given.value):
         return ["no incidents", ""]
     ends = (f"{times * end:.{decimals}f}" if isfinite(end) else "?" for end in (given.low, given.high))
-    return [f"{times * given.mean:.{decimals}f}", " to ".join(ends)]
+    return [f"{times * given.value:.{decimals}f}", " to ".join(ends)]
 
 
 def _title(found: Simulation | DepartmentSimulation) -> str:

@@ -16,26 +16,13 @@ from numpy.typing import NDArray
 
 from runcard.city.model import MINUTES_PER_DAY, Standard
 from runcard.errors import InputError
+from runcard.interval import Interval
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES
 from runcard.simulate.model import Model
 from runcard.simulate.scenario import Scenario
 from runcard.simulate.state import Counts, State
 
 LEVEL = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean, and an interval that holds the true mean with the chance of its level."""
-
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def half(self) -> float:
-        """Half of its width."""
-        return (self.high - self.low) / 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +133,7 @@ class Misses:
         # If few standards are missed, batches say little: the interval is at least that for independent incidents.
         low = most * float(beta.ppf(rest, missed, met + 1)) if missed else 0.0
         high = most * float(beta.ppf(1.0 - rest, missed + 1, met)) if met else most
-        return Interval(found.mean, max(0.0, min(found.low, low)), min(most, max(found.high, high)))
+        return Interval(found.value, max(0.0, min(found.low, low)), min(most, max(found.high, high)))
 
     def fewer_in(self, other: "Misses") -> Interval:
         """How much smaller the mean of another policy is in the same batches."""
@@ -155,7 +142,7 @@ class Misses:
     def gain_of(self, other: "Misses") -> Interval:
         """The same as a part of this mean."""
         if self.weights.sum() > 0.0 == other.weights.sum():  # more batches might have some
-            return Interval(1.0, 1.0 - other.per_incident.high / self.per_incident.mean, 1.0)
+            return Interval(1.0, 1.0 - other.per_incident.high / self.per_incident.value, 1.0)
         return ratio_interval(self.weights - other.weights, self.weights)
 
 
@@ -252,7 +239,7 @@ class SimulatedPolicy:
     def minutes(self, which: str) -> Interval:
         """Minutes from the call on: `first_mean`, `first_median`, `first_p90`, or the same of the `last` truck."""
         found = _minutes(which, self, None)
-        return Interval(found.mean, max(0.0, found.low), found.high)
+        return Interval(found.value, max(0.0, found.low), found.high)
 
     def _by_time(self, which: str) -> NDArray[np.float64]:
         """The sum over batches, divided by their minutes; 0 if all incidents of a log are at one moment."""

@@ -191,7 +191,7 @@ def _draw_late(result: ExperimentResult) -> "Figure":
             ]
             panel.errorbar(
                 # Apart, so that one interval does not hide the other.
-                [side + 0.1 * (number - middle) for side in experiment.sides], [one.mean for one in found],
+                [side + 0.1 * (number - middle) for side in experiment.sides], [one.value for one in found],
                 # Of one graph nothing is known about the error.
                 yerr=[one.half if isfinite(one.half) else 0.0 for one in found], color=colour, marker=marker, ms=4.5,
                 lw=1.2, elinewidth=1.6, capsize=3, label=words.capitalize(),

@@ -57,7 +57,7 @@ def test_chances_by_area_add_up_to_the_table(report: Report, town: City) -> None
                     chances = shares.mean(shares.problem.missed(place))
                     missed = float((rates * chances)[here].sum() / rates[here].sum())
                     assert one.missed is not None
-                    assert missed == pytest.approx(one.missed.mean, rel=1e-6)
+                    assert missed == pytest.approx(one.missed.value, rel=1e-6)
             assert missed > 0.0
 
 

@@ -65,7 +65,7 @@ CITIES = {
 def test_a_report_of_an_odd_city(name: str, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is made, and speaks of no number that is none."""
     if not exact:
-        monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
+        monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
     city = CITIES[name]()
     report = find(city, Effort(incidents=400), quick=not (exact and city.has_periods))
     page = report_page(report)
@@ -78,15 +78,15 @@ def test_a_report_of_an_odd_city(name: str, exact: bool, monkeypatch: pytest.Mon
 def test_every_class_has_a_row(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a city without standards whose incidents are in time by several rules: all together, and each by itself."""
     if not exact:
-        monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
+        monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
     city = with_classes(generate_grid(side=3, num_stations=3, load=0.2, seed=1))
     report = find(city, Effort(incidents=4000), quick=True)
     page = report_page(report)
     for words in ("Late, by 2 different standards", f"in {city.target_minutes:g} min", "second of 2 trucks in 9 min"):
         assert words in page
     for result in report.solved.results:
-        parts = [one.missed.mean for one in result.standards if one.missed is not None]
-        assert sum(parts) / 2.0 == pytest.approx(result.missed.mean, rel=1e-6 if exact else 0.1)
+        parts = [one.missed.value for one in result.standards if one.missed is not None]
+        assert sum(parts) / 2.0 == pytest.approx(result.missed.value, rel=1e-6 if exact else 0.1)
         assert all(one.missed is not None and one.missed.low <= one.missed.high for one in result.standards)
         assert all(one.minutes is not None for one in result.standards)
 

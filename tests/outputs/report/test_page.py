@@ -71,7 +71,7 @@ def test_the_page_has_every_standard_under_every_policy(report: Report, page: st
             assert one.missed is not None
             assert one.minutes is not None
             pattern = (
-                f"{re.escape(percent_words(one.missed.mean))}</td><td>{re.escape(minutes_words(one.minutes))}</td>"
+                f"{re.escape(percent_words(one.missed.value))}</td><td>{re.escape(minutes_words(one.minutes))}</td>"
             )
             assert re.search(pattern, page)
             assert rule_words(one.standard) in page
@@ -219,12 +219,12 @@ def test_the_page_says_what_cards_keep_of_the_gain() -> None:
     """Cards of no line are a fixed order, closest-first keeps nothing and the optimum all; all of it is on the page."""
     report = find(generate_grid(side=4, num_stations=4, load=0.3, seed=2), Effort())
     (table,) = report.depths
-    costs = [row.missed.mean for row in table.rows]
-    assert costs[0] == pytest.approx(report.solved.results[0].missed.mean, rel=1e-9)
-    assert costs[-1] == pytest.approx(report.solved.last.missed.mean, rel=1e-9)
+    costs = [row.missed.value for row in table.rows]
+    assert costs[0] == pytest.approx(report.solved.results[0].missed.value, rel=1e-9)
+    assert costs[-1] == pytest.approx(report.solved.last.missed.value, rel=1e-9)
     for row, cost in zip(table.rows, costs, strict=True):
         assert row.kept is not None
-        assert row.kept.mean == pytest.approx((costs[0] - cost) / (costs[0] - costs[-1]), abs=1e-6)
+        assert row.kept.value == pytest.approx((costs[0] - cost) / (costs[0] - costs[-1]), abs=1e-6)
     text = Parts(report_page(report)).text
     assert table.words in text
     assert all(row.name in text for row in table.rows)

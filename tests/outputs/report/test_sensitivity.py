@@ -54,7 +54,7 @@ def test_every_row_is_a_fresh_comparison(department: City, rows: dict[str, Row])
         comparison = compare_department(city, (CLOSEST, OPTIMAL))
         row = rows[words]
         for number, own in enumerate((row.closest, row.recommended)):
-            assert own.missed.mean == pytest.approx(comparison.results[number].missed, rel=1e-8)
+            assert own.missed.value == pytest.approx(comparison.results[number].missed, rel=1e-8)
             assert own.mean_minutes == pytest.approx(comparison.mean_minutes(number), rel=1e-8)
 
 

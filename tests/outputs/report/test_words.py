@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 
 from runcard.city.model import Objective, Standard
+from runcard.interval import Interval
 from runcard.outputs.report.answers import FarUnit
 from runcard.outputs.report.findings import Report
 from runcard.outputs.report.sensitivity import Row
 from runcard.outputs.report.solved import per_year
 from runcard.outputs.report.words import left_out, summary, survival, verdict
 from runcard.plan.words import and_list, number_words, percent_words, rule_words
-from runcard.simulate.result import Interval
 
 
 def with_gain(report: Report, gain: Interval, *, exact: bool = False) -> Report:
     """A report with another gain."""
-    fewer = Interval(*(report.solved.results[0].missed.mean * part for part in (gain.mean, gain.low, gain.high)))
+    fewer = Interval(*(report.solved.results[0].missed.value * part for part in (gain.value, gain.low, gain.high)))
     last = replace(report.solved.last, gain=gain, fewer=fewer)
     results = (*report.solved.results[:-1], last)
     return replace(report, solved=replace(report.solved, results=results, exact=exact, incidents=1000))
@@ -27,10 +27,10 @@ def test_the_summary_has_the_numbers_that_matter(report: Report) -> None:
     text = " ".join(summary(report))
     first, last = report.solved.results[0], report.solved.last
     assert "10 engines and 2 ladders at 9 stations, and 36.8 incidents a day" in text
-    assert f"{per_year(first.missed.mean, report.city):,.0f} a year" in text
-    assert f"{number_words(per_year(last.fewer.mean, report.city))} missed standards a year fewer" in text
+    assert f"{per_year(first.missed.value, report.city):,.0f} a year" in text
+    assert f"{number_words(per_year(last.fewer.value, report.city))} missed standards a year fewer" in text
     assert f"{60 * (first.mean_minutes - last.mean_minutes):.1f} seconds sooner" in text
-    assert percent_words(last.gain.mean) in text
+    assert percent_words(last.gain.value) in text
 
 
 def test_standards_that_get_worse_are_named(report: Report) -> None:
@@ -39,7 +39,7 @@ def test_standards_that_get_worse_are_named(report: Report) -> None:
     worse = [
         after.standard
         for before, after in zip(report.solved.results[0].standards, report.solved.last.standards, strict=True)
-        if before.missed and after.missed and after.missed.mean > before.missed.mean + 5e-4
+        if before.missed and after.missed and after.missed.value > before.missed.value + 5e-4
     ]
     assert worse
     for standard in worse:
@@ -68,7 +68,7 @@ def test_every_standard_that_reads_worse_is_named(
 ) -> None:
     """However little it is: what the table shows as missed more often, the summary says, and how sure it is."""
     solved, number = report.solved, 0
-    after = before - fewer.mean
+    after = before - fewer.value
     first, last = (
         replace(
             result,

@@ -35,27 +35,27 @@ def test_before_and_after_are_what_compare_says_of_both_cities(tmp_path: Path) -
     for number in (0, 1):
         before, after = (one.results[number] for one in fresh)
         found = effect.missed(number)
-        assert (found.before.mean, found.after.mean) == pytest.approx((before.missed, after.missed), rel=1e-8)
+        assert (found.before.value, found.after.value) == pytest.approx((before.missed, after.missed), rel=1e-8)
         assert found.difference.low <= after.upper - before.lower
         assert found.difference.high >= after.lower - before.upper
         assert found.difference.high - found.difference.low < 1e-7
         per_day = [one.missed * own.city.incidents_per_day for one, own in zip((before, after), fresh, strict=True)]
-        assert effect.per_year(number).difference.mean == pytest.approx(DAYS_PER_YEAR * (per_day[1] - per_day[0]))
+        assert effect.per_year(number).difference.value == pytest.approx(DAYS_PER_YEAR * (per_day[1] - per_day[0]))
         for one, old, new in zip(effect.standards(number), before.standards, after.standards, strict=True):
             assert one.standard == old.standard == new.standard
             assert one.missed is not None
-            assert (one.missed.before.mean, one.missed.after.mean) == pytest.approx(
+            assert (one.missed.before.value, one.missed.after.value) == pytest.approx(
                 (old.miss_fraction, new.miss_fraction)
             )
             assert one.minutes is not None
-            assert (one.minutes.before.mean, one.minutes.after.mean) == pytest.approx(
+            assert (one.minutes.before.value, one.minutes.after.value) == pytest.approx(
                 (old.mean_minutes, new.mean_minutes)
             )
     for kind, own in effect.kinds.items():
         results = [one.kinds[kind].results[0].evaluation for one in fresh]
         minutes = own.policies[0].first_minutes
-        assert minutes.before.mean == pytest.approx(results[0].mean_response_minutes)
-        assert minutes.after.mean == pytest.approx(results[1].mean_response_minutes)
+        assert minutes.before.value == pytest.approx(results[0].mean_response_minutes)
+        assert minutes.after.value == pytest.approx(results[1].mean_response_minutes)
         busy = dict(zip(fresh[1].kinds[kind].problem.station_ids, results[1].busy_fractions, strict=True))
         for unit in own.units:
             assert unit.station_after is None or unit.busy_after == pytest.approx(busy[unit.station_after])
@@ -69,8 +69,8 @@ def test_a_plain_city_is_compared_by_its_late_fraction(tmp_path: Path) -> None:
     effect = find_effect(city, changes)
     written = read_city(write_city(city_to_write(city, apply_changes(city, changes)), tmp_path / "city"))
     fresh = compare_policies(written, ["optimal"]).results[0].evaluation
-    assert effect.missed(0).after.mean == pytest.approx(fresh.late_fraction, rel=1e-8)
-    assert effect.first_minutes(0).after.mean == pytest.approx(fresh.mean_response_minutes)
+    assert effect.missed(0).after.value == pytest.approx(fresh.late_fraction, rel=1e-8)
+    assert effect.first_minutes(0).after.value == pytest.approx(fresh.mean_response_minutes)
     assert isnan(effect.first_minutes(0).after.low)
     assert effect.exact
     (standard,) = effect.standards(0)
@@ -87,7 +87,7 @@ def test_a_kind_that_does_not_change_is_not_solved_again() -> None:
     assert nothing.before == nothing.after
     assert (nothing.difference.low, nothing.difference.high) == (0.0, 0.0)
     share = engine.before.incidents_per_day / effect.before.incidents_per_day
-    assert effect.missed(0).difference.mean == pytest.approx(share * engine.policies[0].missed.difference.mean)
+    assert effect.missed(0).difference.value == pytest.approx(share * engine.policies[0].missed.difference.value)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -97,7 +97,7 @@ def test_a_unit_less_never_helps_and_one_more_never_hurts(seed: int) -> None:
     more = Add(str(rng.choice(["engine", "ladder"])), str(rng.choice([node.node_id for node in city.nodes])))
     gained = find_effect(city, [more]).missed(0).difference
     assert gained.low <= 0.0
-    assert gained.mean <= 1e-9
+    assert gained.value <= 1e-9
     for station in city.stations:
         left = {unit.kind for unit in city.units if unit.station_id != station.station_id}
         if left < set(city.kinds):  # the last unit of a kind
@@ -106,7 +106,7 @@ def test_a_unit_less_never_helps_and_one_more_never_hurts(seed: int) -> None:
             continue
         lost = find_effect(city, [Close(station.station_id)]).missed(0).difference
         assert lost.high >= 0.0
-        assert lost.mean >= -1e-9
+        assert lost.value >= -1e-9
 
 
 def with_classes() -> City:
@@ -125,18 +125,18 @@ def test_every_class_has_a_proven_interval_and_its_minutes() -> None:
     for one, other in zip(exact.standards(0), simulated.standards(0), strict=True):
         assert one.missed is not None
         assert other.missed is not None
-        assert one.missed.difference.low <= one.missed.difference.mean <= one.missed.difference.high
+        assert one.missed.difference.low <= one.missed.difference.value <= one.missed.difference.high
         assert one.missed.difference.half < 1e-6
-        assert abs(one.missed.difference.mean - other.missed.difference.mean) <= 3.0 * other.missed.difference.half
+        assert abs(one.missed.difference.value - other.missed.difference.value) <= 3.0 * other.missed.difference.half
         assert one.minutes is not None
         assert other.minutes is not None
-        assert one.minutes.after.mean == pytest.approx(other.minutes.after.mean, rel=0.02)
+        assert one.minutes.after.value == pytest.approx(other.minutes.after.value, rel=0.02)
     rates = [
         sum(point.incidents_per_day for point in city.demand if city.rule_of(point) == one.standard.rule)
         for one in exact.standards(0)
     ]
-    parts = [rate * one.missed.before.mean for rate, one in zip(rates, exact.standards(0), strict=True) if one.missed]
-    assert sum(parts) / sum(rates) == pytest.approx(exact.missed(0).before.mean)
+    parts = [rate * one.missed.before.value for rate, one in zip(rates, exact.standards(0), strict=True) if one.missed]
+    assert sum(parts) / sum(rates) == pytest.approx(exact.missed(0).before.value)
 
 
 def test_outside_help_is_no_slower_because_of_a_far_new_station() -> None:
@@ -146,14 +146,14 @@ def test_outside_help_is_no_slower_because_of_a_far_new_station() -> None:
     changes: list[Change] = [Move(one.station_id, middle) for one in city.stations if one.node_id != middle]
     central = apply_changes(city, changes)
     corner = max(central.nodes, key=lambda node: abs(node.x_coord - 2.5) + abs(node.y_coord - 2.5)).node_id
-    assert find_effect(central, [Add("truck", corner)]).missed(0).difference.mean <= 1e-9
+    assert find_effect(central, [Add("truck", corner)]).missed(0).difference.value <= 1e-9
 
 
 def _areas_add_up(effect: Effect, rel: float) -> None:
     rates = sum(area.incidents_after for area in effect.areas)
     for when in ("before", "after"):
         total = sum(getattr(area, f"missed_{when}") * area.incidents_after for area in effect.areas) / rates
-        assert total == pytest.approx(getattr(effect.missed(0), when).mean, rel=rel)
+        assert total == pytest.approx(getattr(effect.missed(0), when).value, rel=rel)
 
 
 def test_areas_add_up_to_the_city() -> None:
@@ -161,7 +161,7 @@ def test_areas_add_up_to_the_city() -> None:
     effect = find_effect(demo_city(), [Close("quayside"), Load(1.2)])
     _areas_add_up(effect, 1e-7)
     total = sum(area.more_per_year for area in effect.areas)
-    assert total == pytest.approx(effect.per_year(0).difference.mean, rel=1e-6)
+    assert total == pytest.approx(effect.per_year(0).difference.value, rel=1e-6)
     ranked = [area.more_per_year for area in effect.ranked_areas()]
     assert ranked == sorted(ranked, reverse=True)
 
@@ -185,13 +185,13 @@ def test_a_simulated_effect_agrees_with_the_exact_one(case: int) -> None:
         assert not found.exact
         for number in (0, 1):
             for of in ("missed", "per_year", "first_minutes"):
-                inside, truth = getattr(found, of)(number).difference, getattr(exact, of)(number).difference.mean
+                inside, truth = getattr(found, of)(number).difference, getattr(exact, of)(number).difference.value
                 outside += not inside.low <= truth <= inside.high
-                assert abs(inside.mean - truth) < 3.0 * inside.half
+                assert abs(inside.value - truth) < 3.0 * inside.half
         for one, other in zip(found.standards(0), exact.standards(0), strict=True):
             assert one.missed is not None
             assert other.missed is not None
-            assert abs(one.missed.difference.mean - other.missed.difference.mean) <= 3.0 * one.missed.difference.half
+            assert abs(one.missed.difference.value - other.missed.difference.value) <= 3.0 * one.missed.difference.half
     assert outside <= 3
     _areas_add_up(found, 0.05)
 
@@ -236,7 +236,7 @@ def test_common_draws_make_the_interval_of_a_difference_narrow(change: Change) -
     effect = find_effect(demo_city(), [change], incidents=incidents).kinds["engine"]
     missed = effect.policies[0].missed
     assert 2.0 * missed.difference.half < np.hypot(missed.before.half, missed.after.half)
-    chance = missed.after.mean
+    chance = missed.after.value
     counted = 1.96 * np.sqrt(2.0 * chance * (1.0 - chance) / incidents)
     assert 4.0 * missed.difference.half < counted
 
@@ -271,8 +271,8 @@ def test_a_year_of_a_period_has_only_its_hours() -> None:
         effect = find_effect(week, [Load(1.5)], period=period.name)
         rate, missed = effect.before.incidents_per_day, effect.missed(0)
         year = rate * DAYS_PER_YEAR * len(period.hours) / 168
-        assert effect.per_year(0).before.mean == pytest.approx(year * missed.before.mean)
-        assert sum(area.more_per_year for area in effect.areas) == pytest.approx(effect.per_year(0).difference.mean)
+        assert effect.per_year(0).before.value == pytest.approx(year * missed.before.value)
+        assert sum(area.more_per_year for area in effect.areas) == pytest.approx(effect.per_year(0).difference.value)
         assert f"more late incidents in the hours of {period.name}, a year" in headline(effect)
         assert effect.document()["period"] == period.name
         incidents += year
@@ -305,8 +305,8 @@ def test_closest_first_can_be_the_policy_itself() -> None:
 
 def test_a_policy_for_units_that_are_mostly_idle_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where somebody asks for it in a department that is not small, and is busy before or after the changes."""
-    monkeypatch.setattr("runcard.outputs.policy_choice.SMALL_WORK", 0.0)
-    monkeypatch.setattr("runcard.outputs.policy_choice.WHOLE_STATES", 0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.WHOLE_STATES", 0)
     city = generate_grid(side=3, num_stations=4, load=0.1, seed=6)
     quiet, busy = (
         find_effect(city, [Load(times)], policy="one-step-mean-field", incidents=1_000) for times in (0.5, 3.0)

@@ -12,12 +12,12 @@ from tests.town import plain_town
 from tests.weeks import with_days
 
 import runcard
+from runcard.assess.steps import Steps
 from runcard.city import City, Objective, demo_city, generate_grid
 from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
-from runcard.outputs.steps import Steps
 from runcard.outputs.whatif import one_more
 from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
 from runcard.outputs.whatif.changes import Add
@@ -129,13 +129,13 @@ def test_the_best_place_is_what_whatif_says_of_it() -> None:
     found = rank_one_more(city, "engine", top=1)
     best = found.best[0]
     effect = find_effect(city, [Add("engine", best.place)]).kinds["engine"].policies[0]
-    assert best.misses == pytest.approx(effect.missed.after.mean, rel=1e-7)
-    assert best.change == pytest.approx(effect.missed.difference.mean, rel=1e-6)
-    assert best.mean_response_minutes == pytest.approx(effect.first_minutes.after.mean, rel=1e-6)
+    assert best.misses == pytest.approx(effect.missed.after.value, rel=1e-7)
+    assert best.change == pytest.approx(effect.missed.difference.value, rel=1e-6)
+    assert best.mean_response_minutes == pytest.approx(effect.first_minutes.after.value, rel=1e-6)
     assert found.per_year(1.0) == pytest.approx(DAYS_PER_YEAR * found.incidents_per_day)
     assert best.change_lower is not None
     assert best.change_upper is not None
-    assert best.change_lower <= effect.missed.difference.mean <= best.change_upper
+    assert best.change_lower <= effect.missed.difference.value <= best.change_upper
 
 
 def test_a_period_counts_its_own_rates_and_hours() -> None:
@@ -144,7 +144,7 @@ def test_a_period_counts_its_own_rates_and_hours() -> None:
     found = rank_one_more(week, top=1, period="day")
     effect = find_effect(week, [Add("truck", found.best[0].place)], period="day")
     assert found.best[0].change is not None
-    assert found.per_year(found.best[0].change) == pytest.approx(effect.per_year(0).difference.mean, rel=1e-5)
+    assert found.per_year(found.best[0].change) == pytest.approx(effect.per_year(0).difference.value, rel=1e-5)
     assert found.document()["days_per_year"] == pytest.approx(DAYS_PER_YEAR * 105 / 168)
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.browser import OpenPage
 
 from runcard.city import City, demo_city, generate_grid
+from runcard.interval import Interval
 from runcard.outputs.whatif.one_more import rank_one_more
 from runcard.outputs.whatif.one_more_page import one_more_layer, one_more_map, one_more_page, saved_a_year
 from runcard.outputs.whatif.one_more_words import (
@@ -24,7 +25,6 @@ from runcard.outputs.whatif.one_more_words import (
 from runcard.outputs.whatif.places import OneMore
 from runcard.outputs.whatif.result import BeforeAfter
 from runcard.outputs.whatif.words import headline
-from runcard.simulate.result import Interval
 
 
 @pytest.fixture(scope="module")

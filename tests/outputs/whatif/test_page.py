@@ -10,6 +10,7 @@ from tests.browser import OpenPage
 from tests.town import plain_town
 
 from runcard.city import City, demo_city
+from runcard.interval import Interval
 from runcard.outputs.page.colours import diverging, lightness
 from runcard.outputs.whatif.changes import Add, Close, Load, Move
 from runcard.outputs.whatif.effect import find_effect
@@ -17,7 +18,6 @@ from runcard.outputs.whatif.layers import change_classes, map_data, station_chan
 from runcard.outputs.whatif.page import losing_and_gaining, whatif_page
 from runcard.outputs.whatif.result import BeforeAfter, Effect
 from runcard.outputs.whatif.words import headline, method, signed, span
-from runcard.simulate.result import Interval
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>{{ 7*7 }}"
 

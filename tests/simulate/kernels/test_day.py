@@ -175,5 +175,5 @@ def test_batches_agree_with_themselves(name: str) -> None:
         assert result.idle_chances.sum() == pytest.approx(1.0)
         assert 0.0 < late_fractions(result).mean() < 1.0
         for which in ("mean", "median", "p90"):
-            first, last = result.minutes(f"first_{which}").mean, result.minutes(f"last_{which}").mean
+            first, last = result.minutes(f"first_{which}").value, result.minutes(f"last_{which}").value
             assert 0.0 < first <= last

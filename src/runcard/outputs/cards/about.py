@@ -57,9 +57,9 @@ def depth_cells(table: DepthTable) -> list[list[str]]:
     for row in table.rows:
         half = "" if table.exact else f" ± {100.0 * row.missed.half:.2f}"
         unknown = "no gain" if table.exact else "not clear"
-        kept = unknown if row.kept is None else f"{100.0 * row.kept.mean:.0f}"
+        kept = unknown if row.kept is None else f"{100.0 * row.kept.value:.0f}"
         if row.kept is not None and row.kept.half > 0.0:
             kept += f" ± {100.0 * row.kept.half:.0f}"
         minutes = "" if row.minutes is None else f"{row.minutes:.2f}"
-        found.append([row.name, f"{100.0 * row.missed.mean:.3f}{half}", minutes, kept])
+        found.append([row.name, f"{100.0 * row.missed.value:.3f}{half}", minutes, kept])
     return found

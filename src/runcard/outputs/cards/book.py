@@ -15,12 +15,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.steps import NO_STEPS, Steps
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import DAYS_PER_YEAR, LATE, City, Objective
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.errors import InputError
 from runcard.mdp.problem import LAST_MINUTES, MINUTES
-from runcard.outputs.steps import NO_STEPS, Steps
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
 from runcard.plan.words import class_name, expected_one_of

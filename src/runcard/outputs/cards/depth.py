@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from runcard.assess.steps import NO_STEPS, Steps
 from runcard.city.model import LATE
 from runcard.errors import InputError
+from runcard.interval import Interval
 from runcard.outputs.cards.book import CardBook
-from runcard.outputs.steps import NO_STEPS, Steps
 from runcard.plan.fleet import fleet_of
 from runcard.plan.plan import Plan
 from runcard.plan.words import counted
@@ -26,7 +27,7 @@ from runcard.policy.base import Policy
 from runcard.policy.run_card import RunCards
 from runcard.policy.solve import evaluate
 from runcard.simulate.engine import SimulationProgress, simulate_fleets
-from runcard.simulate.result import Interval, ratio_interval
+from runcard.simulate.result import ratio_interval
 
 DEPTHS: Final = (1, 2, 4, 8)
 EXACT_WORK: Final = 1 << 26
@@ -81,7 +82,7 @@ class DepthTable:
             f"{_response(shown)}{_against(self.rows[0], self.rows[-1], self.policy)}."
         )
         rest = " The rest takes a dispatch system that looks at which units are free."
-        return found + (rest if shown.kept.mean < ALL_OF_IT else "")
+        return found + (rest if shown.kept.value < ALL_OF_IT else "")
 
 
 def _response(row: DepthRow) -> str:
@@ -97,7 +98,7 @@ def _against(closest: DepthRow, best: DepthRow, policy: str) -> str:
 
 def _percent(part: Interval) -> str:
     more = f" (± {100.0 * part.half:.0f})" if part.half > 0.0 else ""
-    return f"{100.0 * part.mean:.0f} %{more}"
+    return f"{100.0 * part.value:.0f} %{more}"
 
 
 def is_quick(plan: Plan, kind: str | None = None, *, work: int = QUICK_WORK) -> bool:
@@ -218,7 +219,7 @@ def _simulated_table(book: CardBook, kind: str, depths: Sequence[int], work: _Wo
             name=name,
             depth=depth,
             missed=one.missed,
-            minutes=one.minutes("first_mean").mean,
+            minutes=one.minutes("first_mean").value,
             kept=ratio_interval(closest.weights - one.misses.weights, gain) if sure else None,
         )
         for (name, depth), one in zip(_named(policy, depths), found.policies, strict=True)

@@ -117,8 +117,8 @@ def _add_depth(sheet: _Sheet, tables: Sequence[DepthTable]) -> None:
     for table in tables:
         sheet.add([*depth_headings(table), "from, %", "to, %"], bold=True)
         for row in table.rows:
-            kept = (None, None, None) if row.kept is None else (row.kept.mean, row.kept.low, row.kept.high)
-            cells = [row.name, 100.0 * row.missed.mean, row.minutes, *kept]
+            kept = (None, None, None) if row.kept is None else (row.kept.value, row.kept.low, row.kept.high)
+            cells = [row.name, 100.0 * row.missed.value, row.minutes, *kept]
             sheet.add(cells, [None, "0.000", "0.00", "0%", "0%", "0%"])
         sheet.add([table.words])
         sheet.add([""])

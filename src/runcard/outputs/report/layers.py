@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.team_shares import TeamShares
 from runcard.city.model import City
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.outputs.page import classes_of, sequential
 from runcard.outputs.panels import NOBODY, Panel, area_colours, drawing_of
 from runcard.outputs.report.answers import AreaAnswer
 from runcard.outputs.report.findings import Report, StationUnits
-from runcard.outputs.team_shares import TeamShares
 from runcard.plan.words import and_list, minutes_words, percent_words, price_words, rule_words
 
 Layer = dict[str, Any]

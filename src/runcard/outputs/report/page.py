@@ -12,7 +12,9 @@ from typing import Any, Final
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from runcard.assess.steps import NO_STEPS, Steps
 from runcard.city.model import City
+from runcard.interval import Interval
 from runcard.output_file import check_output_file, write_whole
 from runcard.outputs import fit_file
 from runcard.outputs.department_comparison import DepartmentComparison
@@ -22,10 +24,8 @@ from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import PART, TITLES, Row
 from runcard.outputs.report.solved import CARD, Effort
-from runcard.outputs.steps import NO_STEPS, Steps
 from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
 from runcard.policy.solve_options import SolveOptions
-from runcard.simulate.result import Interval
 
 BAR_WIDTH: Final = 150.0
 NARROW: Final = 5e-5
@@ -118,7 +118,7 @@ def _standard_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
     results, exact, city = report.solved.results, report.solved.exact, report.city
     total = [
         MissedCell(
-            missed=percent_words(one.missed.mean) if city.plain else _per_100(one.missed.mean),
+            missed=percent_words(one.missed.value) if city.plain else _per_100(one.missed.value),
             interval=interval_words(one.missed, exact),
             minutes=minutes_words(one.mean_minutes),
             change=_change(one.fewer),
@@ -132,7 +132,7 @@ def _standard_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
             one = result.standards[number]
             cells.append(
                 MissedCell(
-                    missed="no incidents" if one.missed is None else percent_words(one.missed.mean),
+                    missed="no incidents" if one.missed is None else percent_words(one.missed.value),
                     interval="" if one.missed is None else interval_words(one.missed, exact),
                     minutes="–" if one.minutes is None else minutes_words(one.minutes),
                     change="" if one.fewer is None else _change(one.fewer),
@@ -155,9 +155,9 @@ def _per_100(missed: float) -> str:
 
 def _change(fewer: Interval) -> str:
     """Whether less is missed than under closest-first, where that is certain."""
-    if abs(fewer.mean) < words.NOTICED or fewer.low <= 0.0 <= fewer.high:
+    if abs(fewer.value) < words.NOTICED or fewer.low <= 0.0 <= fewer.high:
         return ""
-    return "fewer" if fewer.mean > 0.0 else "more"
+    return "fewer" if fewer.value > 0.0 else "more"
 
 
 def interval_words(given: Interval, exact: bool) -> str:
@@ -214,7 +214,7 @@ class Scale:
 def _gain_scale(rows: tuple[Row, ...]) -> Scale:
     """A scale that has room for all gains, and for 0."""
     gains = [row.recommended.gain for row in rows]
-    ends = [end for gain in gains for end in (gain.low, gain.mean, gain.high) if isfinite(end)]
+    ends = [end for gain in gains for end in (gain.low, gain.value, gain.high) if isfinite(end)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     room = 0.05 * (high - low) or 0.01
     return Scale(max(-1.0, low - room), high + room)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from runcard.assess.steps import NamedSteps
 from runcard.city.model import City
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.report.solved import CLOSEST, RECOMMENDED, Effort, PolicyResult, Solved, quicker, solved_city
-from runcard.outputs.steps import NamedSteps
 
 LOADS: Final = (0.5, 0.8, 1.25, 1.5)
 SHARED_DELAYS: Final = (0.0, 0.5, 1.0)

@@ -3,7 +3,7 @@
 Each kind gets the policy of `policy_choice.best_policy`, which is `optimal` where it is small, or closest-first where
 another policy costs more than that over the same incidents, by the 95 % interval of the difference. Where every kind is
 small, all numbers are exact and their intervals proven or estimated; else all are simulated over the same incidents, as
-means of the chances of those who went, with 95 % intervals (see `outputs/chances.py`); only percentiles and the work of
+means of the chances of those who went, with 95 % intervals (see `assess/chances.py`); only percentiles and the work of
 units are counted. A gain is 1 - m / m₀, with m₀ what closest-first misses. Of bounds m in [l, u] and m₀ in [l₀, u₀] it
 lies in [1 - u / l₀, 1 - l / u₀].
 """
@@ -17,15 +17,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.chances import ChanceKeeper, Sums, chance_interval
+from runcard.assess.policy_choice import best_policy, is_small
+from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
+from runcard.assess.team_shares import TeamShares, exact_shares
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
+from runcard.interval import Interval
 from runcard.mdp.from_city import with_rates_of
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.chances import ChanceKeeper, Sums, chance_interval
 from runcard.outputs.compare import Comparison, StandardResult, compare_policies
 from runcard.outputs.department_comparison import DepartmentComparison
-from runcard.outputs.policy_choice import best_policy, is_small
-from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps, city_problem
-from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.plan.plan import plan_of
 from runcard.plan.words import certainty
 from runcard.policy.base import Policy
@@ -34,7 +35,7 @@ from runcard.policy.fixed_card import quick_fixed_card
 from runcard.policy.solve import solve_named
 from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.department import DepartmentSimulation, simulate_plans
-from runcard.simulate.result import Interval, ratio_interval
+from runcard.simulate.result import ratio_interval
 
 CLOSEST: Final = "closest-first"
 CARD: Final = "fixed-card"
@@ -240,21 +241,21 @@ def _exact_standard(before: StandardResult, after: StandardResult) -> StandardFi
 
 def _sure_fewer(first: Interval, missed: Interval) -> Interval:
     """How much less is missed, and between which numbers that is sure to lie."""
-    return Interval(first.mean - missed.mean, first.low - missed.high, first.high - missed.low)
+    return Interval(first.value - missed.value, first.low - missed.high, first.high - missed.low)
 
 
 def _sure_gain(first: Interval, missed: Interval) -> Interval:
     """The part of the misses that is avoided, and between which parts it is sure to lie."""
-    if first.mean <= 0.0:
+    if first.value <= 0.0:
         return Interval(0.0, 0.0, 0.0)
     low = 1.0 - missed.high / first.low if first.low > 0.0 else -inf
-    return Interval(1.0 - missed.mean / first.mean, low, 1.0 - missed.low / first.high)
+    return Interval(1.0 - missed.value / first.value, low, 1.0 - missed.low / first.high)
 
 
 def _simulated_gain(first: NDArray[np.float64], own: NDArray[np.float64]) -> Interval:
     """The same by batches of a simulation; nobody avoids more than all."""
     found = ratio_interval(first - own, first)
-    return Interval(found.mean, found.low, min(1.0, found.high))
+    return Interval(found.value, found.low, min(1.0, found.high))
 
 
 def _exact_kind(comparison: Comparison, number: int) -> KindResult:
@@ -348,8 +349,8 @@ def _simulated_result(
         policy, homes = one.policies[number], np.array(one.station_of)
         stations = [station.station_id for station in cities[kind].stations]
         kinds[kind] = KindResult(
-            mean_minutes=ratio_interval(*keeper.first_minutes(name, kind)).mean,
-            p90_minutes=policy.minutes("first_p90").mean,
+            mean_minutes=ratio_interval(*keeper.first_minutes(name, kind)).value,
+            p90_minutes=policy.minutes("first_p90").value,
             busy_fractions=np.array([policy.busy_fractions[homes == home].mean() for home in stations]),
             calls_per_day=np.array([policy.dispatches_per_day[homes == home].mean() for home in stations]),
         )
@@ -385,7 +386,7 @@ def _simulated_standards(city: City, keeper: ChanceKeeper, first: str, name: str
             found[rule.standard] = StandardFinding(
                 standard=rule.standard,
                 missed=chance_interval(own) if seen else None,
-                minutes=ratio_interval(*minutes).mean if seen and minutes is not None else None,
+                minutes=ratio_interval(*minutes).value if seen and minutes is not None else None,
                 fewer=ratio_interval(before[0] - own[0], own[1]) if seen else None,
             )
     return tuple(found[one] for one in city.standards if one in found)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
+from runcard.assess.policy_choice import worse_note
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
+from runcard.interval import Interval
 from runcard.outputs.fit_file import care_words, fit_faults
-from runcard.outputs.policy_choice import worse_note
 from runcard.outputs.report.solved import CARD, CLOSEST, PolicyResult, Solved, per_year
 from runcard.plan.words import (
     and_list,
@@ -19,7 +20,6 @@ from runcard.plan.words import (
     percent_words,
     rule_words,
 )
-from runcard.simulate.result import Interval
 
 if TYPE_CHECKING:
     from runcard.outputs.report.findings import Report
@@ -97,7 +97,7 @@ def in_the_log(report: "Report") -> list[tuple[str, str, str, str]]:
 def _today(report: "Report") -> str:
     """What sending the closest units does."""
     city, first = report.city, report.solved.results[0]
-    year = per_year(first.missed.mean, city)
+    year = per_year(first.missed.value, city)
     minutes = and_list([f"{minutes_words(one.mean_minutes)} ({kind})" for kind, one in first.kinds.items()])
     if len(first.kinds) == 1:
         minutes = minutes_words(first.mean_minutes)
@@ -118,7 +118,7 @@ def _recommended(report: "Report") -> str:
     if abs(seconds) < 0.05:
         response = "the mean response stays the same"
     found = verdict(last.gain)
-    year = per_year(last.fewer.mean, city)
+    year = per_year(last.fewer.value, city)
     # How sure it is: exact numbers need no interval in a sentence.
     between = "" if report.solved.exact else f" (95 % sure: {_range(last.gain)})"
     if city.objective.minimise != "late":
@@ -128,10 +128,10 @@ def _recommended(report: "Report") -> str:
             f"{number_words(abs(year))} {misses(city)} {'fewer' if year >= 0.0 else 'more'} a year."
         )
     if found == "better":
-        little = " That is little: the closest unit is as good as any rule here." if last.gain.mean < LITTLE else ""
+        little = " That is little: the closest unit is as good as any rule here." if last.gain.value < LITTLE else ""
         return (
             f"The recommended dispatch has {number_words(year)} {misses(city)} a year fewer, "
-            f"{percent_words(last.gain.mean)} of them{between}, and {response}.{little}"
+            f"{percent_words(last.gain.value)} of them{between}, and {response}.{little}"
         )
     if found == "worse":
         return f"The recommended dispatch is worse than closest first{between}: do not use it."
@@ -155,7 +155,7 @@ def _card(report: "Report") -> list[str]:
     cards = [one for one in report.solved.results if one.name == CARD]
     if not cards or verdict(last.gain) != "better" or report.city.objective.minimise != "late":
         return []
-    kept = max(0.0, cards[0].gain.mean / last.gain.mean)
+    kept = max(0.0, cards[0].gain.value / last.gain.value)
     return [
         f"A fixed list of units for each area, which any dispatch system can hold, keeps {min(kept, 1.0):.0%} of this "
         "gain."
@@ -166,12 +166,12 @@ def _worse(report: "Report") -> list[str]:
     """The standards that are missed more often with the recommended dispatch, however little, if a table shows it."""
     certain, uncertain = list[str](), list[str]()
     for before, after in zip(report.solved.results[0].standards, report.solved.last.standards, strict=True):
-        if not after.missed or not before.missed or not after.fewer or after.fewer.mean >= 0.0:
+        if not after.missed or not before.missed or not after.fewer or after.fewer.value >= 0.0:
             continue
-        shares, is_certain = (after.missed.mean, before.missed.mean), after.fewer.high < 0.0
+        shares, is_certain = (after.missed.value, before.missed.value), after.fewer.high < 0.0
         more, less = map(percent_words, shares)
         if more == less:
-            if not is_certain or after.fewer.mean > -NOTICED:
+            if not is_certain or after.fewer.value > -NOTICED:
                 continue
             more, less = (f"{100.0 * share:.2f} %" for share in shares)
         (certain if is_certain else uncertain).append(f"{rule_words(after.standard)}, missed {more} instead of {less}")

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from runcard.assess.policy_choice import best_policy, busy_part, is_small, policy_note, worse_note
+from runcard.assess.steps import NO_STEPS, NamedSteps, Steps
+from runcard.assess.team_shares import TeamShares, exact_shares
 from runcard.city.model import LATE, City
+from runcard.interval import Interval
 from runcard.mdp.problem import MINUTES, P_LATE
 from runcard.mdp.standards import rules_of
 from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
-from runcard.outputs.policy_choice import best_policy, busy_part, is_small, policy_note, worse_note
-from runcard.outputs.steps import NO_STEPS, NamedSteps, Steps
-from runcard.outputs.team_shares import TeamShares, exact_shares
 from runcard.outputs.whatif.areas import area_effects
 from runcard.outputs.whatif.changes import Change, apply_changes, change_words, changed_kinds
 from runcard.outputs.whatif.outside import same_outside
@@ -39,7 +40,6 @@ from runcard.outputs.whatif.words import rate_words
 from runcard.policy.optimal import NAME as OPTIMAL
 from runcard.policy.solve import check_size, policy_name
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
-from runcard.simulate.result import Interval
 
 CLOSEST: Final = "closest-first"
 INCIDENTS: Final = 200_000

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from runcard.assess.steps import NO_STEPS, Steps
 from runcard.city.model import City
 from runcard.errors import InputError, SizeError
 from runcard.mdp.memory import check_states, count_states
-from runcard.outputs.steps import NO_STEPS, Steps
 from runcard.outputs.whatif.candidates import OneMoreCity
 from runcard.outputs.whatif.one_more_exact import ExactRanking
 from runcard.outputs.whatif.one_more_simulated import simulated_places

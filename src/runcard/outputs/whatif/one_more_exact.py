@@ -18,12 +18,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.steps import Steps
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.memory import count_states
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.solve import Solution, solve_optimal
-from runcard.outputs.steps import Steps
 from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
 from runcard.outputs.whatif.first_guess import FirstGuess
 from runcard.outputs.whatif.places import Place

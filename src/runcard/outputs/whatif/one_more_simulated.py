@@ -10,8 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from runcard.assess.steps import NamedSteps, Steps
 from runcard.city.model import Objective
-from runcard.outputs.steps import NamedSteps, Steps
+from runcard.interval import Interval
 from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
 from runcard.outputs.whatif.first_guess import FirstGuess
 from runcard.outputs.whatif.paired import SimulatedCity, paired_effect
@@ -19,7 +20,6 @@ from runcard.outputs.whatif.places import Place
 from runcard.outputs.whatif.result import BeforeAfter, PolicyEffect
 from runcard.plan.words import counted
 from runcard.policy.solve_options import SolveOptions
-from runcard.simulate.result import Interval
 
 POLICY: Final = "closest-first"
 INCIDENTS: Final = 100_000
@@ -73,14 +73,14 @@ def _simulated(place: Place, effect: PolicyEffect, objective: Objective) -> Plac
     found = _cost(effect, objective)
     return replace(
         place,
-        cost=found.after.mean,
+        cost=found.after.value,
         lower=found.after.low,
         upper=found.after.high,
-        change=found.difference.mean,
+        change=found.difference.value,
         change_lower=found.difference.low,
         change_upper=found.difference.high,
-        misses=effect.missed.after.mean,
-        mean_response_minutes=effect.first_minutes.after.mean,
+        misses=effect.missed.after.value,
+        mean_response_minutes=effect.first_minutes.after.value,
     )
 
 
@@ -93,8 +93,9 @@ def _cost(effect: PolicyEffect, objective: Objective) -> BeforeAfter:
     weight = objective.weight
 
     def total(late: Interval, minutes: Interval) -> Interval:
-        ends = zip((late.mean, late.low, late.high), (minutes.mean, minutes.low, minutes.high), strict=True)
-        return Interval(*(one + weight * other for one, other in ends))
+        ends = (late.value, minutes.value), (late.low, minutes.low), (late.high, minutes.high)
+        value, low, high = (missed + weight * waited for missed, waited in ends)
+        return Interval(value, low, high)
 
     late, minutes = effect.missed, effect.first_minutes
     return BeforeAfter(

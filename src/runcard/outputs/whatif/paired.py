@@ -2,7 +2,7 @@
 
 Both cities meet the same incidents at the same moments, and a unit that both have is busy as long with an incident in
 both (see `simulate/shifts.py`). Of each incident the chance to miss a standard counts, given the team that went (see
-`outputs/chances.py`). The interval of a difference is that of the paired differences of the batches.
+`assess/chances.py`). The interval of a difference is that of the paired differences of the batches.
 """
 
 from collections import defaultdict
@@ -11,11 +11,11 @@ from functools import partial
 
 import numpy as np
 
+from runcard.assess.chances import ChanceKeeper, Sums
+from runcard.assess.steps import Steps, city_problem
+from runcard.assess.team_shares import TeamShares
 from runcard.city.model import City
 from runcard.mdp.standards import Rule
-from runcard.outputs.chances import ChanceKeeper, Sums
-from runcard.outputs.steps import Steps, city_problem
-from runcard.outputs.team_shares import TeamShares
 from runcard.outputs.whatif.result import BeforeAfter, PolicyEffect, StandardEffect, no_change
 from runcard.plan.plan import plan_of
 from runcard.policy.base import Policy

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.city.periods import Period
+from runcard.interval import Interval
 from runcard.outputs.simulate import interval_values
 from runcard.plan.words import CHANCE_ONLY
-from runcard.simulate.result import Interval
 
 NOTHING: Final = Interval(0.0, 0.0, 0.0)
 
@@ -42,7 +42,7 @@ class BeforeAfter:
 
 def sure_change(before: Interval, after: Interval) -> BeforeAfter:
     """The change between two numbers that are sure to lie in their intervals."""
-    difference = Interval(after.mean - before.mean, after.low - before.high, after.high - before.low)
+    difference = Interval(after.value - before.value, after.low - before.high, after.high - before.low)
     return BeforeAfter(before, after, difference)
 
 
@@ -347,5 +347,5 @@ def _added(parts: Sequence[tuple[float, Interval]]) -> Interval:
     mean = low = high = 0.0
     for factor, one in parts:
         ends = sorted((factor * one.low, factor * one.high))
-        mean, low, high = mean + factor * one.mean, low + ends[0], high + ends[1]
+        mean, low, high = mean + factor * one.value, low + ends[0], high + ends[1]
     return Interval(mean, low, high)

@@ -5,9 +5,9 @@ from typing import Final
 
 from runcard.city.model import Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
+from runcard.interval import Interval
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
 from runcard.plan.words import CHANCE_ONLY, article, certainty, misses
-from runcard.simulate.result import Interval
 
 SAME: Final = 5e-7
 """Differences of a fraction that no reader could see, and that are within what proofs leave open."""
@@ -66,19 +66,19 @@ def headline(effect: Effect, number: int = 0) -> str:
     difference = change.difference
     decimals = year_decimals(difference.low, difference.high)
     before, after, least, most = (
-        whole(one, decimals) for one in (change.before.mean, change.after.mean, difference.low, difference.high)
+        whole(one, decimals) for one in (change.before.value, change.after.value, difference.low, difference.high)
     )
-    if max(abs(difference.low), abs(difference.high)) <= SAME * max(1.0, change.before.mean):
+    if max(abs(difference.low), abs(difference.high)) <= SAME * max(1.0, change.before.value):
         return f"As many {what} as before: {before} {yearly}."
     instead = f"{after} instead of {before}"
     if difference.low <= 0.0 <= difference.high:
         return f"No clear change: between {least.lstrip('-')} fewer and {most} more {what} {yearly} ({instead})."
     more, ends = "more", [least, most]
-    if difference.mean < 0.0:
+    if difference.value < 0.0:
         more, ends = "fewer", [most.lstrip("-"), least.lstrip("-")]
     between = "" if ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
     # The change itself is rounded, as in every table, and not taken from the rounded numbers before and after.
-    return f"{whole(abs(difference.mean), decimals)} {more} {what} {yearly}{between}: {instead}."
+    return f"{whole(abs(difference.value), decimals)} {more} {what} {yearly}{between}: {instead}."
 
 
 def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
@@ -101,10 +101,10 @@ def kind_sends_several(one: KindEffect) -> bool:
 
 
 def _instead(change: BeforeAfter) -> str:
-    before, after = f"{change.before.mean:.2f}", f"{change.after.mean:.2f}"
+    before, after = f"{change.before.value:.2f}", f"{change.after.value:.2f}"
     if before == after and isnan(change.difference.low):
         return f"{after} min, as before"
-    seconds = 60.0 * change.difference.mean
+    seconds = 60.0 * change.difference.value
     longer = "longer" if seconds > 0.0 else "shorter"
     if before == after:
         return f"{after} min, {abs(seconds):.1f} s {longer}"

@@ -8,16 +8,16 @@ import pytest
 from tests.departments import grid_department
 from tests.policy_files import save_policy
 
-from runcard.city import City, generate_grid
-from runcard.errors import InputError, PolicyFileError
-from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.policy_choice import (
+from runcard.assess.policy_choice import (
     best_policy,
     busy_part,
     names_file,
     policy_choices,
     policy_note,
 )
+from runcard.city import City, generate_grid
+from runcard.errors import InputError, PolicyFileError
+from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.week_choice import fleets_for
 from runcard.policy.solve import evaluate, solve_problem
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
@@ -64,7 +64,7 @@ def test_what_means_a_file(folder: Path, word: str, is_file: bool) -> None:
 def test_a_file_is_read_and_nothing_is_solved(folder: Path, city: City, monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy of a file is that of the city's own problem, and decides as the one that was saved."""
     choices = policy_choices(["mine.policy"], DEFAULTS)
-    monkeypatch.setattr("runcard.outputs.policy_choice.solve_named", lambda *_: pytest.fail("should not be solved"))
+    monkeypatch.setattr("runcard.assess.policy_choice.solve_named", lambda *_: pytest.fail("should not be solved"))
     (policy,) = (fleet.policy for fleet in fleets_for(city, choices, DEFAULTS))
     problem = dispatch_problem(city)
     for point in range(problem.num_points):

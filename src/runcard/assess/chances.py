@@ -17,12 +17,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.team_shares import ShareKeeper, TeamShares
 from runcard.city.model import City
+from runcard.interval import Interval
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem
 from runcard.mdp.standards import Rule, rules_of
-from runcard.outputs.team_shares import ShareKeeper, TeamShares
 from runcard.plan.plan import Plan
-from runcard.simulate.result import Interval, ratio_interval
+from runcard.simulate.result import ratio_interval
 
 COST: Final = "cost"
 """Of an incident, as the objective counts it."""
@@ -117,4 +118,4 @@ class ChanceKeeper:
 def chance_interval(sums: Sums, most: float = 1.0) -> Interval:
     """The mean of chances, or of their weighted sum that is at most `most`, and its interval."""
     found = ratio_interval(*sums)
-    return Interval(found.mean, max(0.0, found.low), min(most, found.high))
+    return Interval(found.value, max(0.0, found.low), min(most, found.high))

@@ -2,8 +2,8 @@
 
 from tests.town import plain_town
 
+from runcard.assess.steps import city_problem
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.steps import city_problem
 
 
 class Told:

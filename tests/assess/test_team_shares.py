@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from runcard.assess.team_shares import LEFT_OUT, exact_shares, simulated_shares
 from runcard.city.demo import demo_city
 from runcard.city.grid import generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.rows import TableRule
-from runcard.outputs.team_shares import LEFT_OUT, exact_shares, simulated_shares
 from runcard.plan.plan import solve
 from runcard.policy.by_table import each_choice
 from runcard.policy.run_card import make_run_cards

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.departments import grid_department
 
-from runcard.outputs.chances import ChanceKeeper, Sums, chance_interval
+from runcard.assess.chances import ChanceKeeper, Sums, chance_interval
 from runcard.outputs.department_comparison import compare_department
 from runcard.plan.plan import solve
 from runcard.simulate.department import simulate_plans
@@ -60,8 +60,8 @@ def test_minutes_are_those_that_are_simulated() -> None:
     found = simulate_plans(city, [department], incidents=20_000, names=[NAME], keep_records=keeper.keep)
     for kind, simulation in found.kinds.items():
         counted = simulation.policies[0].minutes("first_mean")
-        assert ratio_interval(*keeper.first_minutes(NAME, kind)).mean == pytest.approx(
-            counted.mean, abs=2.0 * counted.half
+        assert ratio_interval(*keeper.first_minutes(NAME, kind)).value == pytest.approx(
+            counted.value, abs=2.0 * counted.half
         )
 
 
@@ -71,4 +71,4 @@ def test_chances_stay_between_none_and_all() -> None:
     assert (chance_interval(sums).low, chance_interval(sums).high) == (0.0, 1.0)
     one: Sums = (np.array([0.4]), np.array([2.0]))
     found = chance_interval(one, 3.0)
-    assert (found.mean, found.low, found.high) == (0.2, 0.0, 3.0)
+    assert (found.value, found.low, found.high) == (0.2, 0.0, 3.0)
