@@ -51,10 +51,10 @@ def test_a_department_is_read_as_it_was_written(city: City, tmp_path: Path, name
 
 
 def test_a_plain_city_has_a_plan_of_one_kind(tmp_path: Path) -> None:
-    """Without a roster and standards the plan has the one kind of trucks, whose policy is that of its problem."""
+    """Its trucks have the names of their stations, and the policy is that of the one problem that there is."""
     town = plain_town()
     plan = load(solve(town, "closest-first").save(tmp_path / "plain.policy"), town)
-    assert (plan.unit_ids, plan.types) == ((), ())
+    assert (plan.unit_ids, plan.types) == (tuple(unit.station_id for unit in town.units), ())
     alone = solve_problem(dispatch_problem(town), "closest-first")
     assert [fleet.policy.name for fleet in plan.fleets] == ["closest-first"]
     assert plan.fleets[0].policy.decide(alone.problem.trucks, 0) == alone.decide(alone.problem.trucks, 0)

@@ -71,7 +71,7 @@ def test_a_plain_city_with_periods(tmp_path: Path) -> None:
     plan = load(save(solve(city), tmp_path / "week.policy"), city)
     for hour, name in ((7, "day"), (21, "day"), (22, "night"), (6, "night")):
         assert plan.period_of(hour).name == name
-        assert plan.at(hour).unit_ids == ()
+        assert plan.at(hour).unit_ids == tuple(unit.station_id for unit in city.units)
         assert plan.at(hour).fleets[0].problem.fingerprint == city_fingerprint(city.in_period(name))
 
 

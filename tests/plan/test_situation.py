@@ -93,7 +93,7 @@ def test_a_unit_may_be_called_all() -> None:
 def test_units_that_are_none_are_refused(names: list[str], message: str) -> None:
     """An unknown unit, one that is named twice and what is no list are errors that say where."""
     with pytest.raises(InputError) as caught:
-        checked_units(names, ("E01", "E02"), "busy")
+        checked_units(names, {"E01": 1, "E02": 1}, "busy")
     assert str(caught.value) == message
 
 

@@ -39,8 +39,6 @@ class Answer:
     """Where the incident is, if it is an address, or if units are not at home (see `anywhere.py`)."""
     area: str = ""
     """The demand point that is closest to it by road; empty if it is that itself."""
-    row: int | None = None
-    """In a city without types: the number of its demand point."""
     moved: Mapping[str, Spot] = field(default_factory=dict)
     """Where units are that are not at home."""
     remarks: tuple[str, ...] = ()
@@ -75,10 +73,10 @@ class Answer:
 
     def standards_of(self, kind: KindDecision) -> tuple[Standard, ...]:
         """What counts for a kind: the standards of the type; in a city without any what is in time, if it is known."""
-        found = kind.fleet.standards_at(kind.point)
-        if found or self.ground is None or self.row is None:
-            return found
-        return (self.ground.targets(kind.fleet.kind)[self.row],)
+        standards = kind.fleet.standards_at(kind.point)
+        if standards or self.ground is None:
+            return standards
+        return (self.ground.targets(kind.fleet.kind)[kind.point if kind.like is None else kind.like],)
 
     def document(self, *, order: str | None = None, minutes: bool = True, every: bool = False) -> dict[str, Any]:
         """The answer as plain values; `order` says what made it if not the policy, and see `kind_document`."""
@@ -148,14 +146,12 @@ def _in_all(options: Sequence[Option]) -> dict[str, float | None]:
 
 
 def unit_prices(kind: KindDecision) -> dict[str, float]:
-    """The price of sending each idle unit of a kind, or one truck of each station that has an idle one."""
+    """The price of sending each idle unit of a kind, by its name."""
     fleet, stations = kind.fleet, np.flatnonzero(kind.trucks)
     if not len(stations):
         return {}
     prices = fleet.policy.prices(kind.trucks, 1 + stations)  # team 1 + i is one truck of station i
     homes = {fleet.problem.station_ids[i]: float(price) for i, price in zip(stations, prices, strict=True)}
-    if not fleet.units:
-        return homes
     return {unit.unit_id: homes[unit.station_id] for unit in fleet.units if unit.unit_id in kind.idle}
 
 

@@ -13,6 +13,7 @@ Closest-first sends the closest units to this very place. A fixed card has no or
 demand point by road is used, where a unit that is not at home keeps the place of its station.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +23,6 @@ from typing import Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.address import Place, Spot
 from runcard.city.aprons import with_aprons
 from runcard.city.check import taken_as_sound
 from runcard.city.conditions import near
@@ -36,6 +36,7 @@ from runcard.plan.answer import Answer
 from runcard.plan.fleet import Fleet, KindDecision
 from runcard.plan.ground import Ground
 from runcard.plan.plan import Plan
+from runcard.plan.situation import Situation
 from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Stored
 from runcard.policy.by_value import PricedPolicy
 from runcard.policy.options import checked_idle, first_in_order, idle_teams
@@ -59,9 +60,7 @@ class Post:
     node_id: str
     home: int
     """The number of their own station in the problem of the fleet."""
-    trucks: int
     units: tuple[Unit, ...]
-    """The same by name, if there is a roster."""
     on_road: bool = False
 
 
@@ -128,87 +127,62 @@ def _refuse_more() -> NoReturn:
     raise InputError("a policy for one place decides in one state only")
 
 
-def decide_anywhere(
-    plan: Plan,
-    idle: Mapping[str, int] | Collection[str],
-    place: Place,
-    incident_type: str = "",
-    *,
-    moved: Mapping[str, Place] | None = None,
-    row: int | None = None,
-) -> Answer:
-    """Who goes to an incident at any place, with units `moved` to other places than their stations.
-
-    `idle` has the idle units; without a roster, how many trucks of each station are idle, and `moved` names stations:
-    one truck of each is elsewhere. In a city without types, `row` says which row of a node is meant.
-    """
+def decide_anywhere(plan: Plan, situation: Situation, idle: Counter[str], incident_type: str) -> Answer:
+    """Who goes to an incident of a type at any place, with units that may be elsewhere than at their stations."""
     ground = plan.ground
     if ground is None:
         raise InputError(NO_CITY)
-    spot = ground.spots.find(place)
-    spots = {name: ground.spots.find(where, what=f"unit {name}") for name, where in (moved or {}).items()}
-    _check_moved(plan, idle, spots)
+    spot = ground.spots.find(situation.at)
+    moved = {
+        name: ground.spots.find(place, what=f"unit {name}") for name, place in (situation.moved or {}).items()
+    }  # fmt: skip
+    _check_moved(plan, idle, moved)
     minutes, kinds, notes, areas = ground.minutes_to(spot.node_id), [], list[str](), list[str]()
     for fleet in plan.fleets:
-        like = _like(plan, fleet, ground, minutes, incident_type, row)
+        like = _like(fleet, ground, minutes, incident_type, situation.row)
         if like is None:
             continue
-        area = fleet.problem.point_ids[like]
-        areas.append(area)
-        own = {name: where.node_id for name, where in spots.items() if name in _names(fleet)}
-        if area == spot.node_id and not own:
-            trucks = _trucks_of(fleet, idle)
-            kinds.append(fleet.decide(trucks, like, idle if fleet.units else ()))
+        areas.append(fleet.problem.point_ids[like])
+        away = {name: place.node_id for name, place in moved.items() if name in fleet.home_numbers}
+        if areas[-1] == spot.node_id and not away:
+            kinds.append(fleet.decide(fleet.idle_trucks(idle), like, idle))
             continue
         here = _Here(fleet, ground, spot.node_id, like, minutes)
-        kinds.append(here.decide(idle, own))
+        kinds.append(here.decide(idle, away))
         notes += here.notes
     if not kinds:
         raise InputError(f"expected a type of incident that some demand point has, got {incident_type!r}")
     return Answer(
-        node_id=spot.node_id, type=incident_type, kinds=tuple(kinds), spot=spot, area=areas[0], moved=spots,
-        remarks=tuple(notes), ground=ground, row=None if plan.types else like,
+        node_id=spot.node_id, type=incident_type, kinds=tuple(kinds), spot=spot, area=areas[0], moved=moved,
+        remarks=tuple(notes), ground=ground,
     )  # fmt: skip
 
 
-def _names(fleet: Fleet) -> Collection[str]:
-    """What its trucks are called: units, or stations where there is no roster."""
-    return {unit.unit_id for unit in fleet.units} if fleet.units else fleet.problem.station_ids
-
-
-def _trucks_of(fleet: Fleet, idle: Mapping[str, int] | Collection[str]) -> NDArray[np.int64]:
-    """[I] the idle trucks of each station."""
-    if isinstance(idle, Mapping):
-        return np.array([idle.get(station_id, 0) for station_id in fleet.problem.station_ids], np.int64)
-    return fleet.idle_trucks(idle)
-
-
-def _check_moved(plan: Plan, idle: Mapping[str, int] | Collection[str], moved: Mapping[str, Spot]) -> None:
+def _check_moved(plan: Plan, idle: Counter[str], moved: Collection[str]) -> None:
     """Raise an InputError about a unit that is said to be elsewhere, but is busy or is none."""
-    roster = bool(plan.unit_ids)
-    names = plan.unit_ids if roster else plan.fleets[0].problem.station_ids
+    what = "unit" if plan.has_roster else "station"
     for name in moved:
-        what = "unit" if roster else "station"
-        if name not in names:
-            guess = "" if roster else near(name, names)
+        if name not in plan.capacity:
+            guess = "" if plan.has_roster else near(name, plan.capacity)
             raise InputError(f"expected a {what} that is not at home, got {name!r}, which is none{guess}")
-        if name not in idle or (isinstance(idle, Mapping) and idle[name] < 1):
+        if name not in idle:
             raise InputError(f"{what} {name}: expected it to be idle, since it is said to be free elsewhere, got busy")
 
 
 def _like(
-    plan: Plan, fleet: Fleet, ground: Ground, minutes: NDArray[np.float64], incident_type: str, row: int | None
+    fleet: Fleet, ground: Ground, minutes: NDArray[np.float64], incident_type: str, row: int | None
 ) -> int | None:
     """The demand point of a type that is closest by road: from it to the place; None if no such incident needs them."""
-    points = [number for number, of_type in enumerate(fleet.types) if of_type == incident_type]
-    if not points:
+    nodes = [
+        node_id
+        for node_id, of_type in zip(fleet.problem.point_ids, fleet.types, strict=True)
+        if of_type == incident_type
+    ]
+    if not nodes:
         return None
     ground.seen_by(fleet)  # its points are nodes of the roads
-    away = minutes[[ground.node_numbers[fleet.problem.point_ids[number]] for number in points]]
-    like = points[int(away.argmin())]
-    if fleet.standards:
-        return like
-    return plan.row_of(fleet.problem.point_ids[like], row)
+    closest = min(nodes, key=lambda node_id: float(minutes[ground.node_numbers[node_id]]))
+    return fleet.point(closest, incident_type, row)
 
 
 class _Here:
@@ -220,39 +194,38 @@ class _Here:
         self.fleet, self.ground, self.node_id, self.like, self.minutes = fleet, ground, node_id, like, minutes
         self.notes: list[str] = []
 
-    def decide(self, idle: Mapping[str, int] | Collection[str], moved: Mapping[str, str]) -> KindDecision:
+    def decide(self, idle: Counter[str], moved: Mapping[str, str]) -> KindDecision:
         """What this kind sends."""
         fleet = self.fleet
-        idle_at = checked_idle(fleet.problem, _trucks_of(fleet, idle))
-        posts = self._near(self._posts(idle_at, () if isinstance(idle, Mapping) else idle, moved))
+        idle_at = checked_idle(fleet.problem, fleet.idle_trucks(idle))
+        posts = self._near(self._posts(idle, moved))
         nobody = not posts
         if nobody:  # a city needs a station; its truck is busy
             first = self.ground.seen_by(fleet).stations[0]
-            units = tuple(unit for unit in fleet.units if unit.station_id == first.station_id)[:1]
-            posts = [Post(first.station_id, first.node_id, 0, 1, units)]
+            posts = [Post(first.station_id, first.node_id, 0, fleet.units[:1])]
         local = self._fleet(posts, idle_at)
-        trucks = np.array([0 if nobody else post.trucks for post in posts], np.int64)
-        kind = local.decide(trucks, 0, frozenset(idle) if fleet.units else ())
-        return replace(kind, find_arrivals=partial(self._arrivals_of, posts, local.problem))
+        trucks = np.array([0 if nobody else len(post.units) for post in posts], np.int64)
+        kind = local.decide(trucks, 0, idle if fleet.roster else None)
+        return replace(kind, find_arrivals=partial(self._arrivals_of, posts, local.problem), like=self.like)
 
-    def _posts(self, idle_at: NDArray[np.int64], idle: Collection[str], moved: Mapping[str, str]) -> list[Post]:
+    def _posts(self, idle: Counter[str], moved: Mapping[str, str]) -> list[Post]:
         """Where idle trucks are: at home, in the order of stations, and elsewhere."""
-        found, elsewhere = [], []
+        found, elsewhere, left = [], [], +idle
         for home, station in enumerate(self.ground.seen_by(self.fleet).stations):
-            units = [
-                unit for unit in self.fleet.units if unit.station_id == station.station_id and unit.unit_id in idle
-            ]
-            names = [unit.unit_id for unit in units] if self.fleet.units else [station.station_id]
-            away = [name for name in names if name in moved]
-            for name in away:
-                own = tuple(unit for unit in units if unit.unit_id == name)
-                # An id of a station has no comma, that of a node may have one.
-                station_id = f"{name}@{moved[name]}".replace(",", ";")
-                elsewhere.append(Post(station_id, moved[name], home, 1, own, on_road=True))
-            left = int(idle_at[home]) - len(away)
-            if left > 0:
-                there = tuple(unit for unit in units if unit.unit_id not in moved)
-                found.append(Post(station.station_id, station.node_id, home, left, there))
+            there = []
+            for unit in (unit for unit in self.fleet.units if unit.station_id == station.station_id):
+                name = unit.unit_id
+                if left[name] <= 0:
+                    continue
+                if name in moved and left[name] == idle[name]:  # one of those that share a name
+                    # An id of a station has no comma, that of a node may have one.
+                    station_id = f"{name}@{moved[name]}".replace(",", ";")
+                    elsewhere.append(Post(station_id, moved[name], home, (unit,), on_road=True))
+                else:
+                    there.append(unit)
+                left[name] -= 1
+            if there:
+                found.append(Post(station.station_id, station.node_id, home, tuple(there)))
         return found + elsewhere
 
     def _near(self, posts: list[Post]) -> list[Post]:
@@ -302,19 +275,23 @@ class _Here:
             order = problem.order
         homes = np.array([post.home for post in posts], np.int64)
         here = HerePolicy(problem=problem, base=policy, idle_at=idle_at, homes=homes, order=order)
-        types, units = (fleet.types[self.like],), city.units if city.has_roster else ()
-        return Fleet(kind=fleet.kind, policies=(here,), units=units, standards=fleet.standards, types=types)
+        roster = tuple(
+            replace(unit, station_id=post.station_id) for post in posts for unit in post.units if fleet.roster
+        )
+        types = (fleet.types[self.like],)
+        return Fleet(kind=fleet.kind, policies=(here,), roster=roster, standards=fleet.standards, types=types)
 
     def _city(self, posts: list[Post]) -> City:
         """The small city."""
         city = self.ground.seen_by(self.fleet)
+        homes, kind = [post.station_id for post in posts for _ in post.units], city.units[0].kind
         point = replace(city.demand[self.like], node_id=self.node_id, incidents_per_day=QUIET_RATE)
         found = replace(
             city,
-            stations=tuple(Station(post.station_id, post.node_id, post.trucks) for post in posts),
-            units=tuple(replace(unit, station_id=post.station_id) for post in posts for unit in post.units),
+            stations=tuple(Station(post.station_id, post.node_id) for post in posts),
+            units=tuple(Unit(str(number), home, kind) for number, home in enumerate(homes)),
+            standards=self.fleet.standards_at(self.like),
             demand=(point,),
-            standards=() if city.plain else city.standards_of(point),
             # An apron more would change the mean of all links, which is that of outside ones.
             outside=replace(
                 city.outside, links=self.ground.outside_links(self.fleet), link_minutes=self.ground.outside_link_minutes

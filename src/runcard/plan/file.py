@@ -54,7 +54,7 @@ def save(plan: Plan, path: str | os.PathLike[str]) -> Path:
         kinds.append(
             {
                 "kind": fleet.kind,
-                "units": _rows(fleet.units, _UNIT),
+                "units": _rows(fleet.roster, _UNIT),
                 "standards": _rows(fleet.standards, _STANDARD),
                 "types": list(fleet.types),
                 "policies": policies,
@@ -123,9 +123,10 @@ def _plan(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], ground: 
         for number, said in enumerate(about["kinds"])
     )
     plan, kinds = Plan(fleets=fleets, spare=_units(about["spare"]), ground=ground), [fleet.kind for fleet in fleets]
-    if len(set(plan.unit_ids)) < len(plan.unit_ids) or len(set(kinds)) < len(kinds):
+    unit_ids = [unit.unit_id for roster in (*(fleet.roster for fleet in fleets), plan.spare) for unit in roster]
+    if len(set(unit_ids)) < len(unit_ids) or len(set(kinds)) < len(kinds):
         raise PolicyFileError("damaged: expected every unit and every kind once")
-    if len(kinds) > 1 and not all(fleet.units and fleet.standards for fleet in fleets):
+    if len(kinds) > 1 and not all(fleet.roster and fleet.standards for fleet in fleets):
         raise PolicyFileError("damaged: expected units and standards of every kind")
     return plan
 
@@ -145,17 +146,17 @@ def _fleet(said: Mapping[str, Any], periods: tuple[Period, ...], arrays: list[di
         kind=kind,
         policies=tuple(policies),
         periods=periods,
-        units=_units(said.get("units", [])),
+        roster=_units(said.get("units", [])),
         standards=tuple(_checked("incident_type", Standard, _STANDARD, row) for row in said.get("standards", [])),
         types=names_of(said.get("types", [""] * problem.num_points)),
     )
-    homes = [unit.station_id for unit in fleet.units]
+    homes = [unit.station_id for unit in fleet.roster]
     counts = [homes.count(station_id) for station_id in problem.station_ids]
-    if fleet.units and (counts != problem.trucks.tolist() or len(homes) != problem.num_trucks):
+    if homes and (counts != problem.trucks.tolist() or len(homes) != problem.num_trucks):
         raise PolicyFileError(f"damaged: expected units for the trucks of every station of {kind}")
     if len(fleet.types) != problem.num_points:
         raise PolicyFileError(f"damaged: expected a type for each of {problem.num_points} demand points of {kind}")
-    if ({unit.kind for unit in fleet.units} | {standard.kind for standard in fleet.standards}) - {kind}:
+    if ({unit.kind for unit in fleet.roster} | {standard.kind for standard in fleet.standards}) - {kind}:
         raise PolicyFileError(f"damaged: expected units and standards of the kind {kind} only")
     trucks = {standard.type: standard.trucks for standard in fleet.standards}
     numbers = [standard_measure(n) for n in range(max(map(len, map(fleet.standards_of, trucks)), default=0))]

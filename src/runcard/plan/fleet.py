@@ -14,6 +14,7 @@ from runcard.city.model import Standard, Unit
 from runcard.city.periods import ALWAYS, HOURS_PER_WEEK, Period
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.problem import DispatchProblem
+from runcard.plan.words import class_facts
 from runcard.policy.base import Decision, Option, Policy
 from runcard.policy.options import team_number
 from runcard.policy.solve import RECIPES
@@ -29,8 +30,8 @@ class Fleet:
     policies: tuple[Policy, ...]
     """One for each period, which differ in their rates only."""
     periods: tuple[Period, ...] = (ALWAYS,)
-    units: tuple[Unit, ...] = ()
-    """In the order of the roster; () where the city has none, and stations stand for their trucks."""
+    roster: tuple[Unit, ...] = ()
+    """() where the city has none."""
     standards: tuple[Standard, ...] = ()
     types: tuple[str, ...] = ()
     """[J] the type of incident of each demand point of its problem; "" where the city has no standards."""
@@ -93,17 +94,40 @@ class Fleet:
             policy.in_bulk(period.part_of_week * decisions)
 
     @cached_property
-    def _points(self) -> Mapping[tuple[str, str], int]:
-        """The demand point of each node and type; of equal ones the first."""
-        keys = zip(self.problem.point_ids, self.types, strict=True)
-        return {key: number for number, key in reversed(list(enumerate(keys)))}
+    def rows(self) -> Mapping[tuple[str, str], tuple[int, ...]]:
+        """The demand points of each node and type; the first one where the type says all that is needed there."""
+        rows: dict[tuple[str, str], tuple[int, ...]] = {}
+        for number, key in enumerate(zip(self.problem.point_ids, self.types, strict=True)):
+            if not (self.standards and key in rows):
+                rows[key] = (*rows.get(key, ()), number)
+        return rows
 
-    def point(self, node_id: str, incident_type: str) -> int | None:
-        """The demand point of a node and a type of incident; None if such an incident does not need this kind."""
-        return self._points.get((node_id, incident_type))
+    def point(self, node_id: str, incident_type: str, row: int | None = None) -> int | None:
+        """The demand point of a node and a type of incident; None if such an incident does not need this kind.
+
+        Without types, `row` says which of several at the node is meant, from 1.
+        """
+        if row is not None and self.standards:
+            raise InputError("class: expected none, the types of this city are its classes")
+        rows = self.rows.get((node_id, incident_type), ())
+        if row is None and len(rows) > 1:
+            facts = (f"{place} ({class_facts(self.problem, number)})" for place, number in enumerate(rows, start=1))
+            raise InputError(
+                f"class: expected a number, area {node_id} has {len(rows)} classes of incidents, got none; they are "
+                f"{', '.join(facts)}"
+            )
+        if row is not None and not 1 <= row <= len(rows):
+            raise InputError(f"class: expected 1 to {len(rows)} in area {node_id}, got {row}")
+        return rows[(row or 1) - 1] if rows else None
 
     @cached_property
-    def _place(self) -> Mapping[str, int]:
+    def units(self) -> tuple[Unit, ...]:
+        """In the order of the roster; without one a unit for each truck, those of a station with its name."""
+        stations = zip(self.problem.station_ids, self.problem.trucks.tolist(), strict=True)
+        return self.roster or tuple(Unit(home, home, self.kind) for home, trucks in stations for _ in range(trucks))
+
+    @cached_property
+    def home_numbers(self) -> Mapping[str, int]:
         """The number of the station of each unit."""
         number = {station_id: i for i, station_id in enumerate(self.problem.station_ids)}
         return {unit.unit_id: number[unit.station_id] for unit in self.units}
@@ -118,23 +142,21 @@ class Fleet:
 
     @cached_property
     def _only(self) -> Mapping[str, str]:
-        """The unit of each station that has one."""
+        """What the units of each station are called where all have one name."""
         return {OUTSIDE_ID: OUTSIDE_ID} | {
-            home: there[0] for home, there in self._by_station.items() if len(there) == 1
+            home: there[0] for home, there in self._by_station.items() if len(set(there)) == 1
         }
 
     def idle_trucks(self, idle: Collection[str]) -> NDArray[np.int64]:
-        """[I] how many of the idle units each station has."""
-        counts = [0] * self.problem.num_stations
-        for unit_id, i in self._place.items():
-            if unit_id in idle:
-                counts[i] += 1
+        """[I] how many of the idle units each station has; those that share a name are named, or counted, each."""
+        counts, numbers = [0] * self.problem.num_stations, self.home_numbers
+        for unit_id, number in (idle if isinstance(idle, Counter) else Counter(idle)).items():
+            if unit_id in numbers:
+                counts[numbers[unit_id]] += number
         return np.array(counts, np.int64)
 
     def unit_ids(self, team: Collection[str], idle: Collection[str]) -> tuple[str, ...]:
         """The units of a team of station ids: of each station the first that are idle."""
-        if not self.units:
-            return tuple(team)
         try:
             return tuple([self._only[station_id] for station_id in team])
         except KeyError:  # some station has several
@@ -146,17 +168,16 @@ class Fleet:
             sent.append(there[0])
         return tuple(sent)
 
-    def decide(self, trucks: NDArray[np.int64], point: int, idle: Collection[str] = ()) -> "KindDecision":
-        """What this kind sends to a demand point when `trucks` [I] of each station are idle, the units `idle`."""
+    def decide(self, trucks: NDArray[np.int64], point: int, idle: Collection[str] | None = None) -> "KindDecision":
+        """What this kind sends to a demand point when `trucks` [I] of each station are idle.
+
+        The idle units are `idle`; if that is left out, the first of each station.
+        """
         decision = self.policy.decide(trucks, point)
+        if idle is None:
+            idle = [name for names, n in zip(self._by_station.values(), trucks, strict=True) for name in names[:n]]
         units = self.unit_ids(decision.team, idle)
         return KindDecision(fleet=self, point=point, trucks=trucks, idle=idle, decision=decision, units=units)
-
-    def decide_for(self, idle: frozenset[str] | Counter[str], point: int) -> "KindDecision":
-        """The same when these units are idle; without a roster, so many trucks of each station."""
-        if isinstance(idle, Counter):
-            return self.decide(np.array([idle[home] for home in self.problem.station_ids], np.int64), point)
-        return self.decide(self.idle_trucks(idle), point, idle)
 
     def standards_at(self, point: int) -> tuple[Standard, ...]:
         """The standards of the incidents of a demand point, in the order of the measures of the problem."""
@@ -192,9 +213,11 @@ class KindDecision:
     trucks: NDArray[np.int64]
     """[I] the idle trucks of each station."""
     idle: Collection[str]
-    """The idle units, of all kinds, if there is a roster."""
+    """The idle units, of all kinds."""
     decision: Decision
     units: tuple[str, ...]
     """ "outside" for those that must come from there."""
     find_arrivals: Callable[[Decision], DispatchProblem] | None = None
     """Of a place that is in no table: the problem that has the arrivals of the teams of a decision."""
+    like: int | None = None
+    """The demand point in whose stead it is about such a place."""

@@ -26,8 +26,8 @@ from runcard.mdp.progress import Progress
 from runcard.plan.answer import Answer
 from runcard.plan.fleet import Fleet
 from runcard.plan.ground import Ground
-from runcard.plan.situation import Situation, checked_counts, checked_units
-from runcard.plan.words import class_facts, expected_one_of
+from runcard.plan.situation import Situation, checked_units
+from runcard.plan.words import expected_one_of
 from runcard.policy.base import Policy
 from runcard.policy.solve import check_size, policy_name, policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
@@ -98,12 +98,17 @@ class Plan:
         """The same with a city."""
         return replace(self, ground=ground)
 
+    @property
+    def has_roster(self) -> bool:
+        """Whether each unit has a name of its own; else the trucks of a station have that of the station."""
+        return bool(self.fleets[0].roster)
+
     def with_roster(self) -> "Plan":
-        """The same with names for trucks that have none of their own: those that its city gives them."""
-        if self._known or self.ground is None:
+        """The same with a name for each truck: where there is no roster, those that its city gives them."""
+        if self.has_roster or self.ground is None:
             return self
         (fleet,) = self.fleets
-        return replace(self, fleets=(replace(fleet, units=self.ground.city.units),))
+        return replace(self, fleets=(replace(fleet, roster=tuple(self.ground.city.units)),))
 
     def save(self, path: str | PathLike[str]) -> Path:
         """The file that now holds it."""
@@ -130,10 +135,6 @@ class Plan:
         return (*(unit for fleet in self.fleets for unit in fleet.units), *self.spare)
 
     @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.unit_ids)
-
-    @cached_property
     def types(self) -> tuple[str, ...]:
         """Every type of incident."""
         return tuple(dict.fromkeys(standard.type for fleet in self.fleets for standard in fleet.standards))
@@ -141,10 +142,7 @@ class Plan:
     @cached_property
     def capacity(self) -> Mapping[str, int]:
         """What units are called, and how many have that name: without a roster trucks have that of their station."""
-        if self._known:
-            return dict.fromkeys(self.unit_ids, 1)
-        problem = self.fleets[0].problem
-        return dict(zip(problem.station_ids, problem.trucks.tolist(), strict=True))
+        return Counter(self.unit_ids)
 
     @cached_property
     def types_at(self) -> Mapping[str, tuple[str, ...]]:
@@ -155,76 +153,42 @@ class Plan:
                 here.setdefault(node_id, {})[of_type] = None
         return {node_id: tuple(types) for node_id, types in here.items()}
 
-    @cached_property
-    def _rows_at(self) -> Mapping[str, tuple[int, ...]]:
-        """In a city without types: the rows of each demand point."""
-        rows: dict[str, list[int]] = {}
-        for number, node_id in enumerate(self.fleets[0].problem.point_ids):
-            rows.setdefault(node_id, []).append(number)
-        return {node_id: tuple(numbers) for node_id, numbers in rows.items()}
-
     def decide(self, situation: Situation) -> Answer:
         """Who goes to an incident."""
         if self.knows_hour:
             period = self.period_of(situation.time).name
             return replace(self.in_period(period).decide(situation), period=period)
-        place, row = situation.at, situation.row
+        place = situation.at
         idle, incident_type = self.idle_in(situation), self.type_of(place, situation.type)
-        if self.types and row is not None:
-            raise InputError("class: expected none, the types of this city are its classes")
         if situation.moved or not isinstance(place, str) or incident_type not in self.types_at.get(place, ()):
             return self._anywhere(idle, situation, incident_type)
-        if not self.types:
-            (fleet,), number = self.fleets, self.row_of(place, row)
-            kinds = (fleet.decide_for(idle, number),)
-            return Answer(node_id=place, type="", kinds=kinds, ground=self.ground, row=number)
-        points = [(fleet, fleet.point(place, incident_type)) for fleet in self.fleets]
-        sent = [fleet.decide_for(idle, point) for fleet, point in points if point is not None]
-        return Answer(node_id=place, type=incident_type, kinds=tuple(sent), ground=self.ground)
+        points = [(fleet, fleet.point(place, incident_type, situation.row)) for fleet in self.fleets]
+        kinds = [fleet.decide(fleet.idle_trucks(idle), point, idle) for fleet, point in points if point is not None]
+        return Answer(node_id=place, type=incident_type, kinds=tuple(kinds), ground=self.ground)
 
-    def idle_in(self, situation: Situation) -> frozenset[str] | Counter[str]:
-        """The idle units of a situation; without a roster, how many trucks of each station are idle."""
-        if self._known:
-            if situation.idle is not None:
-                return checked_units(situation.idle, self._known, "idle")
-            return self._known - checked_units(situation.busy or (), self._known, "busy")
+    def idle_in(self, situation: Situation) -> Counter[str]:
+        """The idle units of a situation, and how many those are that share a name."""
         if situation.idle is not None:
-            return checked_counts(situation.idle, self.capacity, "idle")
-        return Counter(self.capacity) - checked_counts(situation.busy or (), self.capacity, "busy")
+            return checked_units(situation.idle, self.capacity, "idle", roster=self.has_roster)
+        busy = checked_units(situation.busy or (), self.capacity, "busy", roster=self.has_roster)
+        return Counter(self.capacity) - busy
 
     def type_of(self, place: Place, given: str | None) -> str:
         """The type of an incident; it may be left out where there is only one."""
         types = self.types
-        if given and given in types:
-            return given
-        if given and types:
-            raise InputError(f"type: {expected_one_of('type of incident', types, given)}")
-        if given:
-            raise InputError(f"type: expected none, this city has no types of incidents, got {given!r}")
-        if not types:
-            return ""
-        here = self.types_at.get(place, types) if isinstance(place, str) else types
+        if given and given not in types:
+            none = f"expected none, this city has no types of incidents, got {given!r}"
+            raise InputError(f"type: {expected_one_of('type of incident', types, given) if types else none}")
+        here = (given,) if given else types or ("",)
+        if not given and isinstance(place, str):
+            here = self.types_at.get(place, here)
         if len(here) > 1:
             raise InputError(f"type: expected one of several types of incidents ({', '.join(here)}), got none")
         return here[0]
 
-    def row_of(self, node_id: str, row: int | None) -> int:
-        """In a city without types: the number of the row of a demand point, given which of its rows is meant."""
-        rows = self._rows_at[node_id]
-        if row is None and len(rows) > 1:
-            problem = self.fleets[0].problem
-            facts = ", ".join(f"{place} ({class_facts(problem, number)})" for place, number in enumerate(rows, start=1))
-            raise InputError(
-                f"class: expected a number, area {node_id} has {len(rows)} classes of incidents, got none; they are "
-                f"{facts}"
-            )
-        if row is not None and not 1 <= row <= len(rows):
-            raise InputError(f"class: expected 1 to {len(rows)} in area {node_id}, got {row}")
-        return rows[(row or 1) - 1]
-
-    def _anywhere(self, idle: frozenset[str] | Counter[str], situation: Situation, incident_type: str) -> Answer:
+    def _anywhere(self, idle: Counter[str], situation: Situation, incident_type: str) -> Answer:
         """The answer for a place that is no demand point of that type, or with units that are not at home."""
-        from runcard.plan.anywhere import NO_CITY, decide_anywhere  # it makes fleets
+        from runcard.plan.anywhere import decide_anywhere  # it makes fleets
 
         place = situation.at
         if self.ground is None and not situation.moved and isinstance(place, str):
@@ -232,9 +196,7 @@ class Plan:
                 raise InputError(expected_one_of("demand point", self.types_at, place))
             here = self.types_at[place]
             raise InputError(f"type: area {place}: {expected_one_of('type of incident', here, incident_type)}")
-        if self.ground is None:
-            raise InputError(NO_CITY)
-        return decide_anywhere(self, idle, place, incident_type, moved=situation.moved, row=situation.row)
+        return decide_anywhere(self, situation, idle, incident_type)
 
 
 def period_of_hour(periods: Sequence[Period], hour: int) -> Period:
@@ -270,7 +232,7 @@ def plan_of_periods(
                 kind=kind,
                 policies=tuple(policies[kind]),
                 periods=periods,
-                units=seen.units if city.has_roster else (),
+                roster=seen.units if city.has_roster else (),
                 standards=() if city.plain else seen.standards,
                 types=types,
             )

@@ -63,27 +63,21 @@ def units_said(words: str, capacity: Mapping[str, int], what: str = "idle") -> C
     return counts
 
 
-def checked_units(names: Iterable[Any], known: Collection[str], what: str) -> frozenset[str]:
-    """Units, each of which must be known, and be named once."""
+def checked_units(names: Iterable[Any], capacity: Mapping[str, int], what: str, *, roster: bool = True) -> Counter[str]:
+    """How often each unit is named: each must be known, and be named no more often than units have that name.
+
+    Without a `roster` trucks have the name of their station.
+    """
     try:
-        listed = names if isinstance(names, set | frozenset) else list(names)
-        units = frozenset(listed)
+        counts = Counter(names)
     except TypeError as error:
         raise InputError(f"{what}: expected the ids of units, got {names!r:.80}") from error
-    if not units <= frozenset(known):
-        raise InputError(f"{what}: expected units of the roster, got {min(map(str, units - frozenset(known)))!r:.80}")
-    if len(units) < len(listed):
-        twice = next(name for name, number in Counter(listed).items() if number > 1)
-        raise InputError(f"{what}: expected every unit once, got {twice} {Counter(listed)[twice]} times")
-    return units
-
-
-def checked_counts(names: Iterable[str], capacity: Mapping[str, int], what: str) -> Counter[str]:
-    """How often trucks are named that share the name of their station, which must have so many."""
-    counts = Counter(names)
+    if unknown := [name for name in counts if name not in capacity]:
+        name = min(map(str, unknown))
+        expected = "units of the roster, got" if roster else "stations, got"
+        raise InputError(f"{what}: expected {expected} {name!r:.80}{'' if roster else near(name, capacity)}")
     for name, number in counts.items():
-        if name not in capacity:
-            raise InputError(f"{what}: expected stations, got {name!r:.80}{near(str(name), capacity)}")
         if number > capacity[name]:
-            raise InputError(f"{what}: expected {name} at most {counted(capacity[name], 'time')}, got {number}")
+            most = "every unit once" if roster else f"{name} at most {counted(capacity[name], 'time')}"
+            raise InputError(f"{what}: expected {most}, got {f'{name} {number} times' if roster else number}")
     return counts

@@ -248,7 +248,7 @@ def _free(idle: list[str] | None, busy: list[str] | None, board: Board) -> froze
     for name, listed in (("idle", idle), ("busy", busy)):
         if listed is None:
             continue
-        sets[name] = checked_units(listed, board.unit_ids, name)
+        sets[name] = frozenset(checked_units(listed, dict.fromkeys(board.unit_ids, 1), name))
     if len(sets) == 1:
         return sets["idle"] if "idle" in sets else board.unit_ids - sets["busy"] - board.out_of_service
     if both := sets["idle"] & sets["busy"]:

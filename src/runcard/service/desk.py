@@ -94,15 +94,15 @@ class Desk:
         self, idle: frozenset[str], area: str, incident_type: str, *, incident_class: int | None = None
     ) -> Answer:
         """Who goes by the order of the card, or by the closest first: without prices, so that it takes no time."""
-        kinds, row = [], None if self.plan.types else self.plan.row_of(area, incident_class)
+        kinds = []
         for fleet in self.plan.fleets:
-            point = fleet.point(area, incident_type) if row is None else row
+            point = fleet.point(area, incident_type, incident_class)
             if point is not None:
                 order = fleet.problem.order if fleet.policy.fixed_order is None else fleet.policy.fixed_order
                 trucks = fleet.idle_trucks(idle)
                 number = first_in_order(fleet.problem, order, trucks, point)
                 kinds.append(decided_team(fleet, point, trucks, idle, team_ids(fleet.problem, point, number)))
-        return Answer(node_id=area, type=incident_type, kinds=tuple(kinds), ground=self.ground, row=row)
+        return Answer(node_id=area, type=incident_type, kinds=tuple(kinds), ground=self.ground)
 
     @cached_property
     def _rows(self) -> Mapping[str, tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64]]]:

@@ -94,11 +94,10 @@ class Fallback:
         hour = None
         if self._cards.periods:
             hour = next((one.hours[0] for one in self._cards.periods if one.name == asked.period), None)
-        typed, on_cards = bool(desk.plan.types), {key.kind for key in self._cards.cards}
+        on_cards = {key.kind for key in self._cards.cards}
         points = {
-            fleet.kind: fleet.point(area, asked.type) if typed else desk.plan.row_of(area, asked.incident_class)
-            for fleet in desk.plan.fleets
-        }
+            fleet.kind: fleet.point(area, asked.type, asked.incident_class) for fleet in desk.plan.fleets
+        }  # fmt: skip
         # Cards know nothing of units that no incident needs, or of kinds that they were not made for.
         fleets = [fleet for fleet in desk.plan.fleets if fleet.kind in on_cards]
         idle = [unit.unit_id for fleet in fleets for unit in fleet.units if unit.unit_id in asked.idle]
@@ -119,8 +118,7 @@ class Fallback:
             team = tuple(homes.get(unit, OUTSIDE_ID) for unit in sent.units)
             trucks = fleet.idle_trucks(asked.idle)
             kinds.append(decided_team(fleet, point, trucks, asked.idle, team, sent.units))
-        row = None if typed else next(iter(points.values()))
-        return Answer(node_id=area, type=asked.type, kinds=tuple(kinds), ground=desk.ground, row=row)
+        return Answer(node_id=area, type=asked.type, kinds=tuple(kinds), ground=desk.ground)
 
 
 def _noted(found: Answer, asked: "Asked", area: str, notes: list[str]) -> Answer:

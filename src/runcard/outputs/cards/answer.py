@@ -14,7 +14,7 @@ from runcard.city.periods import hour_of_week
 from runcard.errors import InputError
 from runcard.outputs.cards.csv_file import CardFile, CardKey, FileCard
 from runcard.plan.plan import period_of_hour
-from runcard.plan.situation import Situation, checked_counts
+from runcard.plan.situation import Situation, checked_units
 from runcard.plan.words import expected_one_of, team_words
 from runcard.policy.run_card import sent_by_card
 
@@ -86,9 +86,9 @@ def decide_by_cards(file: CardFile, situation: Situation) -> CardAnswer:
     here = {key: card for key, card in file.cards.items() if key.period == _period(file, time)}
     chosen = _cards_of(here, area, situation.type, situation.row)
     if situation.idle is None:
-        free = Counter(file.capacity) - checked_counts(situation.busy or (), file.capacity, "busy")
+        free = Counter(file.capacity) - checked_units(situation.busy or (), file.capacity, "busy", roster=False)
     else:
-        free = checked_counts(situation.idle, file.capacity, "idle")
+        free = checked_units(situation.idle, file.capacity, "idle", roster=False)
     kinds = tuple(_sent(key.kind, card, free) for key, card in chosen.items())
     return CardAnswer(key=next(iter(chosen)), kinds=kinds)
 

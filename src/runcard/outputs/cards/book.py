@@ -224,12 +224,11 @@ class _Maker:
 
     @cached_property
     def _homes(self) -> tuple[tuple[str, ...], ...]:
-        """[I] the units of each station, in the order of the roster; its id for each truck where there is none."""
-        problem = self.fleet.problem
-        if not self.fleet.units:
-            return tuple((one,) * int(num) for one, num in zip(problem.station_ids, problem.trucks, strict=True))
+        """[I] the units of each station, in the order of the roster."""
         units = self.fleet.units
-        return tuple(tuple(unit.unit_id for unit in units if unit.station_id == one) for one in problem.station_ids)
+        return tuple(
+            tuple(unit.unit_id for unit in units if unit.station_id == home) for home in self.fleet.problem.station_ids
+        )
 
     @cached_property
     def _names(self) -> dict[str, str]:
