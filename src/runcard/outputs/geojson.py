@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
@@ -22,43 +21,16 @@ from runcard.errors import InputError, RuncardError
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE
 from runcard.output_file import check_output_file, write_whole
 from runcard.outputs.area_file import DECIMALS, area_polygons, area_rates, check_lonlat
+from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
-from runcard.policy.closest_first import quick_closest_first
 from runcard.policy.options import team_ids
-from runcard.response.travel import Travel, travel_of
+from runcard.response.travel import travel_of
 
 Feature = dict[str, Any]
 Document = dict[str, Any]
 
 ENDING: Final = ".geojson"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SentTeam:
-    """What one kind sends to one demand point with every unit idle."""
-
-    fleet: Fleet
-    point: int
-    team: int
-    """The number of the team."""
-    closest: int
-    """The number of the team of closest-first."""
-
-    @property
-    def stations(self) -> tuple[str, ...]:
-        """The station of each unit that goes, "outside" for those that must come from there."""
-        return team_ids(self.fleet.problem, self.point, self.team)
-
-    def units(self, team: int) -> tuple[str, ...]:
-        """The units of a team."""
-        idle = {unit.unit_id for unit in self.fleet.units}
-        return self.fleet.unit_ids(team_ids(self.fleet.problem, self.point, team), idle)
-
-    def measure(self, name: str) -> float | None:
-        """A measure of the team that goes; None if the policy does not know it."""
-        table = self.fleet.problem.measures.get(name)
-        return None if table is None else float(table[self.team, self.point])
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +67,9 @@ class Layers:
         return {one.node_id: [round(one.x_coord, DECIMALS), round(one.y_coord, DECIMALS)] for one in nodes}
 
     @cached_property
-    def _sent(self) -> list[SentTeam]:
+    def _sent(self) -> list[Everywhere]:
         """What each kind sends to each demand point."""
-        fleets = () if self.plan is None else self.plan.fleets
-        return [one for fleet in fleets for one in _sent_by(fleet)]
+        return [everywhere(fleet) for fleet in (() if self.plan is None else self.plan.fleets)]
 
     def _of_kind(self, name: str, fleet: Fleet) -> str:
         """A property of one kind; the kind is said only where there are kinds."""
@@ -113,19 +84,18 @@ class Layers:
 
     def _fares(self) -> dict[str, dict[str, float]]:
         """By area: the mean number of missed standards and the mean minutes of its incidents, by kind."""
-        sums: dict[tuple[str, str], list[float]] = {}
-        for one in self._sent:
-            rate = float(one.fleet.problem.incidents_per_day[one.point])
-            for name, measure in (("missed", P_LATE), ("first_minutes", MINUTES)):
-                if (value := one.measure(measure)) is not None:
-                    key = (one.fleet.problem.point_ids[one.point], self._of_kind(name, one.fleet))
-                    total = sums.setdefault(key, [0.0, 0.0])
-                    total[0] += rate * value
-                    total[1] += rate
         found: dict[str, dict[str, float]] = {}
-        for (node_id, name), (total_value, total_rate) in sums.items():
-            if total_rate > 0.0:
-                found.setdefault(node_id, {})[name] = total_value / total_rate
+        for sent in self._sent:
+            point_ids, rates = sent.fleet.problem.point_ids, sent.fleet.problem.incidents_per_day
+            areas = {node_id: number for number, node_id in enumerate(dict.fromkeys(point_ids))}
+            here = np.array([areas[node_id] for node_id in point_ids])
+            total = np.bincount(here, rates)
+            for name, values in (("missed", sent.missed_in_all), ("first_minutes", sent.measure(MINUTES))):
+                sums = total if values is None else np.bincount(here, rates * values)
+                for node_id, number in areas.items():
+                    if values is not None and total[number] > 0.0:
+                        mean = float(sums[number] / total[number])
+                        found.setdefault(node_id, {})[self._of_kind(name, sent.fleet)] = mean
         return found
 
     def _stations(self) -> Iterator[Feature]:
@@ -170,61 +140,60 @@ class Layers:
 
     def _routes(self) -> Iterator[Feature]:
         """The route of each unit to each area that it goes to, for whatever type of incident."""
-        drives: dict[str, KindRoutes] = {}
-        types: dict[Drive, list[str]] = {}
-        for one in self._sent:
-            kind, node_id = one.fleet.kind, one.fleet.problem.point_ids[one.point]
-            if kind not in drives:
-                drives[kind] = KindRoutes.of(self.city.of_kind(kind))
-            routes = drives[kind].links_of(one.stations, one.point)
-            for unit_id, station_id, links in zip(one.units(one.team), one.stations, routes, strict=True):
-                if station_id != OUTSIDE_ID:
-                    types.setdefault(Drive(kind, node_id, unit_id, station_id, links), []).append(
-                        one.fleet.types[one.point]
-                    )
-        for drive, found in types.items():
-            of_kind = drives[drive.kind]
-            minutes = of_kind.drive_minutes(drive.links)
-            properties = {
-                "node_id": drive.node_id,
-                "unit": drive.unit_id,
-                "kind": drive.kind,
-                "station_id": drive.station_id,
-                "types": ", ".join(dict.fromkeys(filter(None, found))),
-                "links": len(drive.links),
-                "drive_minutes": minutes,
-                "mean_minutes": minutes + of_kind.travel.turnout_minutes,
-            }
-            nodes = of_kind.nodes_of(drive.station_id, drive.links)
-            yield _feature(_line([self._places[name] for name in nodes]), properties)
+        for sent in self._sent:
+            fleet, routes = sent.fleet, KindRoutes(self.city.of_kind(sent.fleet.kind))
+            types: dict[Drive, dict[str, None]] = {}
+            for point, units in enumerate(sent.units_listed):
+                team = team_ids(fleet.problem, point, int(sent.teams[point]))
+                for unit_id, station_id, links in zip(units, team, routes.links_of(team, point), strict=True):
+                    if station_id != OUTSIDE_ID:
+                        drive = Drive(fleet.problem.point_ids[point], unit_id, station_id, links)
+                        types.setdefault(drive, {})[fleet.types[point]] = None
+            for drive, found in types.items():
+                minutes = sum(self.city.links[number].mean_minutes for number in drive.links)
+                properties = {
+                    "node_id": drive.node_id,
+                    "unit": drive.unit_id,
+                    "kind": fleet.kind,
+                    "station_id": drive.station_id,
+                    "types": ", ".join(filter(None, found)),
+                    "links": len(drive.links),
+                    "drive_minutes": minutes,
+                    "mean_minutes": minutes + routes.travel.turnout_minutes,
+                }
+                nodes = routes.nodes_of(drive.station_id, drive.links)
+                yield _feature(_line([self._places[name] for name in nodes]), properties)
 
     def _decisions(self) -> Iterator[Feature]:
         """What goes to each type of incident in each area, of each kind."""
-        for one in self._sent:
-            fleet, problem = one.fleet, one.fleet.problem
-            units, closest = one.units(one.team), one.units(one.closest)
-            properties = {
-                "node_id": problem.point_ids[one.point],
-                "type": fleet.types[one.point] or (problem.class_names[one.point] if problem.class_names else ""),
-                "kind": fleet.kind,
-                "incidents_per_day": float(problem.incidents_per_day[one.point]),
-                "units": ", ".join(units),
-                "closest_first": ", ".join(closest),
-                "departs": one.team != one.closest,
-                "missed": one.measure(P_LATE),
-                "first_minutes": one.measure(MINUTES),
-                "last_minutes": one.measure(LAST_MINUTES),
-            }
-            for number, standard in enumerate(fleet.standards_at(one.point)):
-                properties[f"standard_{number + 1}"] = standard.rule
-                properties[f"miss_{number + 1}"] = float(problem.missed(number)[one.team, one.point])
-            yield _feature(self._polygons[problem.point_ids[one.point]], properties)
+        for sent in self._sent:
+            fleet, problem, teams = (
+                sent.fleet,
+                sent.fleet.problem,
+                zip(sent.units_listed, sent.closest.units_listed, sent.teams != sent.closest.teams, strict=True),
+            )
+            for point, (units, closest, departs) in enumerate(teams):
+                properties = {
+                    "node_id": problem.point_ids[point],
+                    "type": fleet.types[point] or (problem.class_names[point] if problem.class_names else ""),
+                    "kind": fleet.kind,
+                    "incidents_per_day": float(problem.incidents_per_day[point]),
+                    "units": ", ".join(units),
+                    "closest_first": ", ".join(closest),
+                    "departs": bool(departs),
+                }
+                for name, table in (("missed", P_LATE), ("first_minutes", MINUTES), ("last_minutes", LAST_MINUTES)):
+                    values = sent.measure(table)
+                    properties[name] = None if values is None else float(values[point])
+                for number, standard in enumerate(fleet.standards_at(point)):
+                    properties[f"standard_{number + 1}"] = standard.rule
+                    properties[f"miss_{number + 1}"] = float(sent.missed(number)[point])
+                yield _feature(self._polygons[problem.point_ids[point]], properties)
 
 
 class Drive(NamedTuple):
     """A unit on its way to an area."""
 
-    kind: str
     node_id: str
     unit_id: str
     station_id: str
@@ -232,22 +201,15 @@ class Drive(NamedTuple):
     """From the station on, by their places in the city."""
 
 
-@dataclass(frozen=True, eq=False)
 class KindRoutes:
-    """The routes of the units of one kind."""
+    """The routes of the units of a city of one kind."""
 
-    city: City
-    travel: Travel
-    second: dict[tuple[int, int], NDArray[np.int32]]
-    """By row and station: the links of the second unit of a station, where it takes another road."""
-
-    @classmethod
-    def of(cls, city: City) -> "KindRoutes":
-        """Those of a city of one kind."""
-        travel = travel_of(city)
+    def __init__(self, city: City) -> None:
+        self.city, self.travel = city, travel_of(city)
         several = [i for i, station in enumerate(city.stations) if station.trucks > 1]
         disjoint = city.driving.second_route == "disjoint"
-        return cls(city, travel, travel.routes.second_routes(several) if disjoint else {})
+        self.second = self.travel.routes.second_routes(several) if disjoint else {}
+        """By row and station: the links of the second unit of a station, where it takes another road."""
 
     def links_of(self, team: Sequence[str], point: int) -> Iterator[tuple[int, ...]]:
         """The links that each unit of a team of stations drives over; none from outside."""
@@ -269,18 +231,6 @@ class KindRoutes:
             link = self.city.links[number]
             nodes.append(link.to_node_id if link.from_node_id == nodes[-1] else link.from_node_id)
         return nodes
-
-    def drive_minutes(self, links: Sequence[int]) -> float:
-        """The mean driving time over some links."""
-        return sum(self.city.links[number].mean_minutes for number in links)
-
-
-def _sent_by(fleet: Fleet) -> Iterator[SentTeam]:
-    """What a fleet sends to each demand point with every unit idle."""
-    problem, points = fleet.problem, np.arange(fleet.problem.num_points)
-    pairs = (policy.teams(problem.trucks, points).tolist() for policy in (fleet.policy, quick_closest_first(problem)))
-    for point, (team, closest) in enumerate(zip(*pairs, strict=True)):
-        yield SentTeam(fleet=fleet, point=point, team=team, closest=closest)
 
 
 def _line(places: Sequence[list[float]]) -> dict[str, Any] | None:

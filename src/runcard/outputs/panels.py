@@ -16,6 +16,8 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
+from runcard.plan.everywhere import everywhere
+from runcard.plan.fleet import fleet_of
 from runcard.plan.words import expected_one_of, misses, percent
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import quick_closest_first
@@ -160,15 +162,13 @@ def _when(mean: float, known: Evaluation, which: str) -> str:
 
 def _sent(ground: Drawing, policy: Policy) -> NDArray[np.int64]:
     """[cell, rank] the stations of the trucks that go, the closest first, then outside for the rest, then `NOBODY`."""
-    problem, needed = policy.problem, policy.problem.trucks_needed[list(ground.points)]
-    ranked = np.full((len(ground.points), int(needed.max())), NOBODY, np.int64)
-    types = [ground.city.demand[point].type for point in ground.points]  # some have no such incidents
-    cells = [cell for cell, of_type in enumerate(types) if ground.type in ("", of_type)]
-    numbers = policy.teams(problem.trucks, np.array(ground.points, np.int64)[cells]).tolist()
-    for cell, number in zip(cells, numbers, strict=True):
-        point, team = ground.points[cell], [i for i in problem.teams.stations[number].tolist() if i >= 0]
-        ranked[cell, : needed[cell]] = problem.num_stations
-        ranked[cell, : len(team)] = sorted(team, key=problem.order[point].tolist().index)
+    problem, points = policy.problem, np.array(ground.points, np.int64)
+    needed, types = problem.trucks_needed[points], [ground.city.demand[point].type for point in ground.points]
+    ranked = np.full((len(points), int(needed.max())), NOBODY, np.int64)
+    cells = [cell for cell, of_type in enumerate(types) if ground.type in ("", of_type)]  # others are of other types
+    stations = everywhere(fleet_of(policy), points=points[cells]).stations[:, : ranked.shape[1]]
+    outside = np.where(np.arange(ranked.shape[1]) < needed[cells, None], problem.num_stations, NOBODY)
+    ranked[cells] = np.where(stations >= 0, stations, outside)
     return ranked
 
 

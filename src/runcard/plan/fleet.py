@@ -127,6 +127,11 @@ class Fleet:
         return self.roster or tuple(Unit(home, home, self.kind) for home, trucks in stations for _ in range(trucks))
 
     @cached_property
+    def every_unit(self) -> Counter[str]:
+        """What its units are called, and how many have that name."""
+        return Counter(unit.unit_id for unit in self.units)
+
+    @cached_property
     def home_numbers(self) -> Mapping[str, int]:
         """The number of the station of each unit."""
         number = {station_id: i for i, station_id in enumerate(self.problem.station_ids)}

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.model import City
-from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.outputs.report.solved import Solved
+from runcard.plan.everywhere import everywhere
+from runcard.plan.fleet import fleet_of
 from runcard.policy.base import Policy
-from runcard.policy.closest_first import quick_closest_first
 from runcard.response.routes import find_routes
 
 FAR_TIMES: Final = 2.0
@@ -58,32 +58,14 @@ class FarUnit:
 
 def answers_of(policy: Policy) -> tuple[AreaAnswer, ...]:
     """The answer of a policy for each demand point."""
-    problem, found = policy.problem, []
-    late = problem.measures[P_LATE]
-    points = np.arange(problem.num_points)
-    pairs = (one.teams(problem.trucks, points).tolist() for one in (policy, quick_closest_first(problem)))
-    for point, (team, closest) in enumerate(zip(*pairs, strict=True)):
-        gain = 0.0
-        if team != closest:
-            prices = policy.prices(problem.trucks, np.array([team, closest]))
-            gain = float(problem.cost[closest, point] + prices[1] - problem.cost[team, point] - prices[0])
-        found.append(
-            AreaAnswer(
-                point=point,
-                team=_ranked(problem, team, point),
-                closest=_ranked(problem, closest, point),
-                gain=gain,
-                missed=float(late[team, point]),
-                closest_missed=float(late[closest, point]),
-            )
-        )
-    return tuple(found)
-
-
-def _ranked(problem: DispatchProblem, team: int, point: int) -> tuple[int, ...]:
-    """The stations of a team, one for each unit, the closest first."""
-    members = [i for i in problem.teams.stations[team].tolist() if i >= 0]
-    return tuple(sorted(members, key=problem.order[point].tolist().index))
+    sent = everywhere(fleet_of(policy))
+    teams = ([tuple(i for i in team if i >= 0) for team in one.stations.tolist()] for one in (sent, sent.closest))
+    missed = (one.missed_in_all.tolist() for one in (sent, sent.closest))
+    columns = (sent.points.tolist(), *teams, sent.gains().tolist(), *missed)
+    return tuple(
+        AreaAnswer(point=point, team=team, closest=closest, gain=gain, missed=own, closest_missed=other)
+        for point, team, closest, gain, own, other in zip(*columns, strict=True)
+    )
 
 
 def far_units(solved: Solved, kind: str, answers: tuple[AreaAnswer, ...]) -> list[FarUnit]:
