@@ -12,8 +12,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "runcard"
 RANKS = {
     "errors": -1,
-    "html_table": 0,
     "interval": 0,
+    "table": 0,
     "memory": 0,
     "output_file": 2,
     "threads": 0,
@@ -92,9 +92,9 @@ def test_every_folder_of_the_package_has_its_place() -> None:
 
 
 def test_only_the_command_line_parses_and_prints() -> None:
-    """No other folder knows the terminal: neither typer nor rich nor print."""
+    """No other folder knows the terminal: neither typer nor rich nor print. A table knows how rich shows it."""
     for path in sorted(SOURCE.rglob("*.py")):
-        if "cli" in path.relative_to(SOURCE).parts:
+        if "cli" in path.relative_to(SOURCE).parts or path == SOURCE / "table.py":
             continue
         assert not {"rich", "typer"} & {module.split(".")[0] for module in imported_modules(path, "runcard")}, path
         assert not any(isinstance(node, ast.Name) and node.id == "print" for node in nodes_of(path)), path

@@ -26,8 +26,8 @@ def test_the_line_counts_incidents_and_batches() -> None:
 def test_trucks_of_one_station_are_busy_on_average_and_sent_together() -> None:
     """By hand: two trucks are busy 5 and 10 % of the time and sent once and twice a day; in one station 7.5 % and 3."""
     apart = simulation((5, 6))
-    assert [[str(cell) for cell in row] for row in work_table(apart)._rows] == [
+    assert [[str(cell) for cell in row] for row in work_table(apart).rows] == [
         ["s0", "5.0", "1.00"], ["s1", "10.0", "2.00"],
     ]  # fmt: skip
-    (row,) = work_table(replace(apart, station_of=("s0", "s0")))._rows
+    (row,) = work_table(replace(apart, station_of=("s0", "s0"))).rows
     assert [str(cell) for cell in row] == ["s0 (2 trucks)", "7.5", "3.00"]

@@ -16,11 +16,10 @@ from rich.text import Text
 from tests.policy_files import save_policy
 
 from runcard.city import generate_grid, write_city
-from runcard.cli.tables import SplitTable
 from runcard.cli.terminal import PlainConsole, print_json
-from runcard.cli.visible import visible, visible_lines
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.solve import solve_problem
+from runcard.table import Table, visible, visible_lines
 
 pytestmark = pytest.mark.slow
 
@@ -140,7 +139,7 @@ def test_a_real_terminal_gets_only_our_own_control_sequences(hostile: Path, comm
 
 def test_text_is_measured_as_it_is_shown() -> None:
     """A row with a control character in its name is as long as the others."""
-    table = SplitTable(["team", "number"], [(name, "1.0") for name in ("a\x1b[31m", "b", "c\nd")])
+    table = Table(["team", "number"], [(name, "1.0") for name in ("a\x1b[31m", "b", "c\nd")])
     console = PlainConsole(file=io.StringIO(), width=60, markup=False)
     console.print(table)
     assert isinstance(console.file, io.StringIO)

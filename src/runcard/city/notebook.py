@@ -13,7 +13,7 @@ import numpy as np
 
 from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
-from runcard.html_table import escaped, html_note, html_table
+from runcard.table import Table, escaped, html_note
 
 WIDTH: Final = 720.0
 MOST_HEIGHT: Final = 560.0
@@ -40,7 +40,7 @@ Box = tuple[float, float, float]
 
 def city_html(city: City) -> str:
     """A city as HTML."""
-    table = html_table(("", ""), _rows(city), title=city.name)
+    table = Table(("", ""), _rows(city), title=city.name).html()
     return f"<div>{table}{map_html(city, lambda pixels: places_svg(city, pixels), PLACES_NOTE)}</div>"
 
 

@@ -88,26 +88,24 @@ def _drift(decisions: "Iterator[dict[str, Any]]", output: Path | None, *, as_jso
 
 def _print_drift(found: "Drift") -> None:
     """Print a line for each standard and month, and what is to be known of them."""
-    from rich.table import Table
     from rich.text import Text
 
     from runcard.cli.terminal import make_console
     from runcard.service.audit.drift import ADVICE
     from runcard.service.audit.drift_page import luck
+    from runcard.table import Cell, Table
 
     console = make_console()
     if found.rows:
-        table = Table(box=None, pad_edge=False)
-        table.add_column("standard")
-        table.add_column("month")
-        for name in ("incidents", "met", "predicted", "first, min", "predicted, min", "chance of such luck", ""):
-            table.add_column(name, justify="right")
+        headings = ["standard", "month", "incidents", "met", "predicted", "first, min", "predicted, min"]
+        headings += ["chance of such luck", ""]
+        rows = []
         for row in found.rows:
             minutes = ["–" if one is None else f"{one:.1f}" for one in (row.first_minutes, row.predicted_minutes)]
             cells = [f"{row.incidents:,}", f"{row.met_fraction:.1%}", f"{row.predicted:.1%}", *minutes]
             words = [row.standard.words, row.when, *cells, luck(row.p_value), "drift" if row.warns else ""]
-            table.add_row(*(Text(word) for word in words), style="bold" if row.warns else None)
-        console.print(table)
+            rows.append([Cell(word, "bold" if row.warns else "") for word in words])
+        console.print(Table(headings, rows, left=2, ruled=False))
     for sentence in (found.headline, *found.warnings, *([ADVICE] if found.warnings else []), *found.notes):
         console.print(Text(sentence), soft_wrap=True)
 

@@ -29,8 +29,8 @@ def generate(
     """
     from runcard.city.files import write_city
     from runcard.city.grid import generate_grid
-    from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
+    from runcard.plan.words import city_line
 
     city = generate_grid(
         side=side,

@@ -26,8 +26,8 @@ def keys(
     ),
 ) -> None:
     """Make, list and remove API keys of the service. A new key is shown once."""
-    from runcard.cli.visible import visible
     from runcard.service.keys import add_key, read_keys, remove_key
+    from runcard.table import visible
 
     if action not in ACTIONS:
         raise typer.BadParameter(f"expected {', '.join(ACTIONS)}, got {action!r}", param_hint="'add|list|remove'")

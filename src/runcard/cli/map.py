@@ -43,13 +43,12 @@ def map_policies(
     from runcard.assess.policy_choice import policy_choices
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
-    from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
     from runcard.output_file import size_in_words
     from runcard.outputs.map import check_picture_file, compared_policies, draw_map, path_of_kind, policies_to_draw
     from runcard.outputs.week_choice import fleets_for
     from runcard.plan.file import load
-    from runcard.plan.words import expected_one_of
+    from runcard.plan.words import city_line, expected_one_of
     from runcard.policy.solve import evaluate
     from runcard.policy.solve_options import SolveOptions
 

@@ -31,9 +31,9 @@ from runcard.cli.simulate import simulate, stress
 from runcard.cli.solve import solve_city
 from runcard.cli.study import study
 from runcard.cli.teams import decide, lateness
-from runcard.cli.visible import visible
 from runcard.cli.whatif import whatif
 from runcard.errors import CityError, RuncardError
+from runcard.table import visible
 
 app = typer.Typer(
     help="Which fire trucks to send: optimal, state-dependent dispatch under shared traffic delays.",

@@ -20,7 +20,7 @@ from rich.progress import Progress as Display
 from runcard.assess.steps import Steps
 from runcard.city.model import LATE, Objective
 from runcard.cli.terminal import make_console
-from runcard.cli.visible import visible
+from runcard.table import visible
 
 if TYPE_CHECKING:
     from runcard.mdp.bound import BoundProgress

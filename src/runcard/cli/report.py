@@ -34,11 +34,11 @@ def report(
     """
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
-    from runcard.cli.tables import city_line
     from runcard.cli.terminal import make_console
     from runcard.output_file import check_output_file, size_in_words
     from runcard.outputs.fit_file import read_fit
     from runcard.outputs.report import write_report
+    from runcard.plan.words import city_line
     from runcard.policy.solve_options import SolveOptions
 
     check_page_name(output)

@@ -167,8 +167,8 @@ def _board_beside(audit: str) -> Path | None:
 
 def _say(policy: "LoadedPolicy", settings: "ServiceSettings", audit: str) -> None:
     """Print what is served, where, and what to know of it."""
-    from runcard.cli.visible import visible
     from runcard.service.settings import zone_of
+    from runcard.table import visible
 
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     print(visible(f"{policy.city.name}: {policy.method}, version {policy.version}, at http://{host}:{settings.port}"))

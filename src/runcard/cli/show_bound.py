@@ -7,18 +7,15 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import isfinite
 
-from rich.text import Text
-
 from runcard.assess.policy_choice import PolicyChoice, is_small, policy_note
 from runcard.city.model import LATE, City
 from runcard.cli.show_comparison import print_files
 from runcard.cli.show_simulation import late_words
-from runcard.cli.tables import BEST, SplitTable, city_line, objective_words
 from runcard.cli.terminal import make_console
-from runcard.cli.visible import visible
 from runcard.outputs.bound import BoundedPolicy, CityBound, KindBound
 from runcard.outputs.report.solved import CLOSEST
-from runcard.plan.words import TINY, counted, incidents_a_day
+from runcard.plan.words import TINY, city_line, counted, incidents_a_day, objective_words
+from runcard.table import BEST, Cell, Row, Table
 
 DIGITS = 3
 """Of a bound."""
@@ -79,7 +76,7 @@ def print_bound(city: City, found: CityBound, choices: Sequence[PolicyChoice]) -
         console.print("Rates are the means of the week, not those of its periods.")
 
 
-def bound_table(found: CityBound | KindBound, *, of_standards: bool) -> SplitTable:
+def bound_table(found: CityBound | KindBound, *, of_standards: bool) -> Table:
     """The bound, and what each policy reaches."""
     headings = ["policy", "missed\nper 100" if of_standards else "late\n%", "response\nmean min"]
     headings.append("avoidable,\nat most, %")
@@ -87,14 +84,14 @@ def bound_table(found: CityBound | KindBound, *, of_standards: bool) -> SplitTab
     if has_share:
         headings.append("has of the gain,\nat least, %")
     best = min(one.missed.value for one in found.policies)
-    rows: list[list[str | Text]] = [["no policy is below", percent_down(found.lower), *([""] * (len(headings) - 2))]]
+    rows: list[Row] = [["no policy is below", percent_down(found.lower), *([""] * (len(headings) - 2))]]
     for one in found.policies:
-        name = Text(visible(one.name), style=BEST if one.missed.value == best else "")
         minutes = f"{one.mean_minutes:.3f}" if isfinite(one.mean_minutes) else ""
-        rows.append([name, late_words(one.missed), minutes, tenths(one.gap_high, ROUND_CEILING)])
-        if has_share:
-            rows[-1].append("" if one.share is None else share_words(one.share.low))
-    return SplitTable(headings, rows)
+        style = BEST if one.missed.value == best else ""
+        shares = ["" if one.share is None else share_words(one.share.low)] * has_share
+        avoidable = tenths(one.gap_high, ROUND_CEILING)
+        rows.append([Cell(one.name, style), late_words(one.missed), minutes, avoidable, *shares])
+    return Table(headings, rows)
 
 
 def bound_lines(found: CityBound | KindBound, *, units: str, of_standards: bool) -> list[str]:

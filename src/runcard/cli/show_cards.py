@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.text import Text
-
-from runcard.cli.tables import SplitTable
 from runcard.cli.terminal import make_console, print_json
 from runcard.output_file import size_in_words
 from runcard.outputs.cards.about import depth_cells, depth_headings
@@ -13,6 +10,7 @@ from runcard.outputs.cards.answer import CardAnswer
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.depth import DepthTable
 from runcard.plan.words import counted
+from runcard.table import Table
 
 
 def print_cards(book: CardBook, tables: Sequence[DepthTable], path: Path) -> None:
@@ -33,7 +31,7 @@ def print_cards(book: CardBook, tables: Sequence[DepthTable], path: Path) -> Non
     for table in tables:
         first, *others = depth_headings(table)
         headings = [first, *(heading.replace(" ", "\n", 1) for heading in others)]
-        console.print(SplitTable(headings, [[Text(first), *rest] for first, *rest in depth_cells(table)]))
+        console.print(Table(headings, list(depth_cells(table))))
         console.print(table.words)
     if not tables:
         console.print("What cards keep of the gain was not measured: --measure does it, and may take minutes.")

@@ -3,16 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rich.text import Text
-
 from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import LATE
-from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, objective_words, outward
 from runcard.cli.terminal import make_console
-from runcard.cli.visible import visible
 from runcard.outputs.compare import ComparedPolicy, Comparison
 from runcard.outputs.weights import WeightComparison, WeightResult
-from runcard.plan.words import certainty, in_decimals
+from runcard.plan.words import certainty, city_line, decimals_for, in_decimals, objective_words, outward
+from runcard.table import BEST, Cell, Row, Table, visible
 
 ROUNDING = 1e-9
 """Late fractions that differ by less are the same."""
@@ -53,7 +50,7 @@ def print_weights(comparison: WeightComparison) -> None:
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
 
-def comparison_table(comparison: Comparison) -> SplitTable:
+def comparison_table(comparison: Comparison) -> Table:
     """The policies side by side; the best of each column that has one stands out."""
     results = comparison.results
     late = [result.evaluation.late_fraction for result in results]
@@ -73,20 +70,20 @@ def comparison_table(comparison: Comparison) -> SplitTable:
     if objective != LATE:
         what = "minutes" if objective.weight is None else f"late + {objective.weight:g} min"
         headings.append(f"{what},\n{sure}")
-    rows: list[list[str | Text]] = [
+    rows: list[Row] = [
         [
             policy_cell(result.name, converged=result.converged),
-            Text(in_decimals(100.0 * part, decimals), BEST if part == min(late) else ""),
+            Cell(in_decimals(100.0 * part, decimals), BEST if part == min(late) else ""),
             outward(result.lower, result.upper, decimals + 1),
             in_decimals(result.evaluation.late_per_day, per_day),
-            "" if mean is None else Text(f"{mean:.3f}", BEST if mean == fastest else ""),
+            "" if mean is None else Cell(f"{mean:.3f}", BEST if mean == fastest else ""),
             "" if result is results[0] else fewer_words(result.improvement_over_first),
             f"{result.seconds:.3f}",
             *([] if objective == LATE else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
         ]
         for result, part, mean in zip(results, late, minutes, strict=True)
     ]
-    return SplitTable(headings, rows)
+    return Table(headings, rows)
 
 
 def _print_arrivals(
@@ -100,7 +97,7 @@ def _print_arrivals(
         make_console().print(arrival_table(results, names, heading))
 
 
-def arrival_table(results: Sequence[ComparedPolicy], names: Sequence[str], heading: str = "policy") -> SplitTable:
+def arrival_table(results: Sequence[ComparedPolicy], names: Sequence[str], heading: str = "policy") -> Table:
     """The mean and the 90th percentile of the first and the last arrival; the best of each column stands out."""
     numbers = [
         (
@@ -112,11 +109,11 @@ def arrival_table(results: Sequence[ComparedPolicy], names: Sequence[str], headi
         for result in results
     ]
     best = [min(column) for column in zip(*numbers, strict=True)]
-    rows: list[list[str | Text]] = []
+    rows: list[Row] = []
     for name, own in zip(names, numbers, strict=True):
         cells = zip(own, best, strict=True)
-        rows.append([name, *(Text(f"{minutes:.2f}", BEST if minutes == least else "") for minutes, least in cells)])
-    return SplitTable([heading, "first\nmean", "first\n90 %", "last\nmean", "last\n90 %"], rows)
+        rows.append([name, *(Cell(f"{minutes:.2f}", BEST if minutes == least else "") for minutes, least in cells)])
+    return Table([heading, "first\nmean", "first\n90 %", "last\nmean", "last\n90 %"], rows)
 
 
 def optimum_lines(comparison: Comparison) -> list[str]:
@@ -139,21 +136,21 @@ def optimum_lines(comparison: Comparison) -> list[str]:
     return [limit, f"{what} the best possible, at most: {', '.join(gaps)}." if gaps else ""]
 
 
-def rule_table(comparison: Comparison) -> SplitTable:
+def rule_table(comparison: Comparison) -> Table:
     """The late fraction of each policy for the incidents of each rule."""
     results = comparison.results
     decimals = decimals_for(100.0 * late for result in results for late in result.late_by_rule.values())
-    rows: list[list[str | Text]] = [
+    rows: list[Row] = [
         [
             policy_cell(result.name, converged=result.converged),
             *(in_decimals(100.0 * late, decimals) for late in result.late_by_rule.values()),
         ]
         for result in results
     ]
-    return SplitTable(["policy", *(rule.replace(" in ", "\nin ") for rule in results[0].late_by_rule)], rows)
+    return Table(["policy", *(rule.replace(" in ", "\nin ") for rule in results[0].late_by_rule)], rows)
 
 
-def station_table(comparison: Comparison) -> SplitTable:
+def station_table(comparison: Comparison) -> Table:
     """The share of all trucks sent that comes from each station, and how busy its trucks are, for every policy."""
     results = comparison.results
     evaluations = [result.evaluation for result in results]
@@ -167,10 +164,10 @@ def station_table(comparison: Comparison) -> SplitTable:
     ]
     rows.append(["outside", "", *(f"{100.0 * of.outside_share:6.2f}  {'':6}" for of in evaluations)])
     headings = ["station", "trucks", *(f"{visible(result.name)}\nsent %  busy %" for result in results)]
-    return SplitTable(headings, rows, has_foot=True)
+    return Table(headings, rows, has_foot=True)
 
 
-def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) -> SplitTable:
+def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) -> Table:
     """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
     decimals = decimals_for(100.0 * point.late_fraction for point in points)
     finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
@@ -178,7 +175,7 @@ def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) 
     columns = ("late\n%", f"{sure}\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
     if of_standards:
         columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
-    rows = (
+    rows: list[Row] = [
         (
             policy_cell(f"{point.weight:g}", converged=point.result.converged),
             in_decimals(100.0 * point.late_fraction, decimals),
@@ -189,8 +186,8 @@ def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) 
             f"{point.result.seconds:.3f}",
         )
         for point in points
-    )
-    return SplitTable(["weight", *columns], rows)
+    ]
+    return Table(["weight", *columns], rows)
 
 
 def fewer_words(part: float) -> str:
@@ -199,7 +196,6 @@ def fewer_words(part: float) -> str:
     return f"{share:.2f}" if share > -100.0 else f"{share:.1f}" if share > -1e5 else f"{share:.1e}"
 
 
-def policy_cell(name: str, *, converged: bool) -> Text:
+def policy_cell(name: str, *, converged: bool) -> Cell:
     """The name of a policy in a table, with a warning if it did not converge."""
-    cell = Text(visible(name))
-    return cell if converged else cell.append("\nnot converged", "bold red")
+    return Cell(name, warning="" if converged else "not converged")

@@ -1,14 +1,11 @@
 """The policies of a department side by side, for the terminal: all kinds together, every standard, then each kind."""
 
-from rich.text import Text
-
 from runcard.cli.show_comparison import fewer_words, policy_cell, print_files, print_results
-from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, outward
 from runcard.cli.terminal import make_console
-from runcard.cli.visible import visible
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.week_comparison import WeekComparison
-from runcard.plan.words import certainty, counted, in_decimals, incidents_a_day
+from runcard.plan.words import certainty, city_line, counted, decimals_for, in_decimals, incidents_a_day, outward
+from runcard.table import BEST, Cell, Row, Table, visible
 
 
 def print_department(comparison: DepartmentComparison) -> None:
@@ -30,7 +27,7 @@ def print_department(comparison: DepartmentComparison) -> None:
         print_results(one)
 
 
-def department_table(comparison: DepartmentComparison) -> SplitTable:
+def department_table(comparison: DepartmentComparison) -> Table:
     """The policies side by side, with the missed standards of all kinds together."""
     results = comparison.results
     missed = [result.missed for result in results]
@@ -38,10 +35,10 @@ def department_table(comparison: DepartmentComparison) -> SplitTable:
     per_day = decimals_for(comparison.city.incidents_per_day * one for one in missed)
     headings = ["policy", "missed\nper 100", f"{certainty(comparison.proven)}\ninterval", "missed\nper day"]
     headings += ["fewer\nmissed, %", "above best\nat most, %", "time\ns"]
-    rows: list[list[str | Text]] = [
+    rows: list[Row] = [
         [
             policy_cell(result.name, converged=result.converged),
-            Text(in_decimals(100.0 * result.missed, decimals), BEST if result.missed == min(missed) else ""),
+            Cell(in_decimals(100.0 * result.missed, decimals), BEST if result.missed == min(missed) else ""),
             outward(result.lower, result.upper, decimals + 1),
             in_decimals(comparison.city.incidents_per_day * result.missed, per_day),
             "" if result is results[0] else fewer_words(result.improvement_over_first),
@@ -50,33 +47,34 @@ def department_table(comparison: DepartmentComparison) -> SplitTable:
         ]
         for result in results
     ]
-    return SplitTable(headings, rows)
+    return Table(headings, rows)
 
 
-def standard_table(comparison: DepartmentComparison | WeekComparison) -> SplitTable:
+def standard_table(comparison: DepartmentComparison | WeekComparison) -> Table:
     """How often each standard is missed by each policy; the best of each row stands out."""
     results, city = comparison.results, comparison.city
     per_day = {
         one.type: sum(point.incidents_per_day for point in city.demand if point.type == one.type)
         for one in city.standards
     }
-    rows: list[list[str | Text]] = []
+    rows: list[Row] = []
     for number, standard in enumerate(city.standards):
         found = [result.standards[number] for result in results]
         known = [one.miss_fraction for one in found if one.miss_fraction is not None]
         decimals = decimals_for(100.0 * one for one in known)
-        cells: list[str | Text] = []
+        cells: list[str | Cell] = []
         for one in found:
             if one.miss_fraction is None or one.lower is None or one.upper is None:
                 cells.append("no incidents")
                 continue
             interval = outward(one.lower, one.upper, decimals + 1)
             style = BEST if one.miss_fraction == min(known) else ""
-            minutes = "" if one.mean_minutes is None else f"\n{one.mean_minutes:.2f} min"
-            cells.append(Text(f"{in_decimals(100.0 * one.miss_fraction, decimals)}\n{interval}{minutes}", style))
+            minutes = [] if one.mean_minutes is None else [f"{one.mean_minutes:.2f} min"]
+            cells.append(Cell(in_decimals(100.0 * one.miss_fraction, decimals), style, [interval, *minutes]))
         weight = f", weight {standard.weight:g}" if standard.weight != 1.0 else ""
         about = "first" if standard.arrivals == 1 else "last" if standard.arrivals == standard.trucks else ""
-        name = f"{visible(standard.type)}: {visible(standard.kind)}\n{standard.rule}{weight}"
-        name += f"\n{about} there, mean" if about and found[0].mean_minutes is not None else ""
-        rows.append([Text(name), in_decimals(per_day[standard.type], 2), *cells])
-    return SplitTable(["standard", "incidents\nper day", *(visible(name) for name in comparison.names)], rows)
+        below = [f"{standard.rule}{weight}"]
+        below += [f"{about} there, mean"] if about and found[0].mean_minutes is not None else []
+        name = Cell(f"{standard.type}: {standard.kind}", below=below)
+        rows.append([name, in_decimals(per_day[standard.type], 2), *cells])
+    return Table(["standard", "incidents\nper day", *(visible(name) for name in comparison.names)], rows)

@@ -4,15 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from runcard.calibrate.backtest import Backtest
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.goodness import Goodness
 from runcard.calibrate.log import shown_rejections
 from runcard.calibrate.page import number_text
 from runcard.cli.terminal import make_console
-from runcard.cli.visible import visible
+from runcard.table import Table, visible
 
 
 def show_fit(
@@ -56,39 +54,33 @@ def show_fit(
         console.print(f"Wrote {output}: the city, fit.html, fit.json and rejected.csv", soft_wrap=True)
 
 
-def _table(*heads: str, left: int = 1) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, head in enumerate(heads):
-        table.add_column(head, justify="left" if place < left else "right", no_wrap=place == 0)
-    return table
-
-
 def _numbers(fit: Fit) -> Table:
     """The numbers; those that somebody overruled, and what is most common, have no interval."""
-    heads = ("number", "value", "from", "to", "sample")
     any_overruled = any(one.fitted is not None for one in fit.numbers)
-    table = _table(*heads, *["overruled, the log says"] * any_overruled)
+    headings = ["number", "value", "from", "to", "sample", *["overruled,\nthe log says"] * any_overruled]
+    rows = []
     for one in fit.numbers:
         ends = (number_text(one.low), number_text(one.high)) if one.low != one.high else ("", "")
         said = ["" if one.fitted is None else number_text(one.fitted)] * any_overruled
-        table.add_row(visible(one.name), number_text(one.value), *ends, f"{one.sample:,}", *said)
-    return table
+        rows.append([one.name, number_text(one.value), *ends, f"{one.sample:,}", *said])
+    return Table(headings, rows, ruled=False)
 
 
 def _late(goodness: Goodness) -> Table:
-    table = _table("missed, for what was really sent", "incidents", "in the log", "predicted")
+    headings, rows = ["missed, for what was really sent", "incidents", "in the log", "predicted"], []
     for one in goodness.late:
         words = f"{one.standard.type}, {one.standard.kind}, {one.standard.rule}"
         observed = f"{100.0 * one.observed:.1f} % ({100.0 * one.low:.1f} to {100.0 * one.high:.1f})"
-        table.add_row(visible(words), f"{one.num:,}", observed, f"{100.0 * one.predicted:.1f} %")
-    return table
+        rows.append([words, f"{one.num:,}", observed, f"{100.0 * one.predicted:.1f} %"])
+    return Table(headings, rows, ruled=False)
 
 
 def _replay(backtest: Backtest) -> Table:
     """Policies; the gain is over the first."""
-    table = _table(f"replay of {backtest.num_incidents:,} incidents", "missed", "from", "to", "fewer", "from", "to")
+    headings = [f"replay of {backtest.num_incidents:,} incidents", "missed", "from", "to", "fewer", "from", "to"]
+    rows = []
     for number, one in enumerate(backtest.policies):
         ends = [f"{value:.4f}" for value in one.per_incident]
         fewer = ["", "", ""] if number == 0 else [f"{value:.4f}" for value in backtest.fewer(number)]
-        table.add_row(visible(one.name), *ends, *fewer)
-    return table
+        rows.append([one.name, *ends, *fewer])
+    return Table(headings, rows, ruled=False)

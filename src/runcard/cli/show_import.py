@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from runcard.city.importers import Imported, ImportSummary
-from runcard.cli.tables import city_line
 from runcard.cli.terminal import make_console
-from runcard.plan.words import counted
+from runcard.plan.words import city_line, counted
 
 MAX_LISTED: Final = 5
 

@@ -1,12 +1,8 @@
 """Where one more unit should stand, for the terminal: the best places side by side."""
 
-from rich.text import Text
-
 from runcard.city.model import LATE
 from runcard.cli.show_whatif import print_care, print_faults
-from runcard.cli.tables import SplitTable, city_line
 from runcard.cli.terminal import make_console
-from runcard.cli.visible import visible
 from runcard.outputs.whatif.one_more_words import (
     change_a_year,
     misses_per_100,
@@ -17,7 +13,8 @@ from runcard.outputs.whatif.one_more_words import (
     year_span,
 )
 from runcard.outputs.whatif.places import OneMore
-from runcard.plan.words import misses
+from runcard.plan.words import city_line, misses
+from runcard.table import Cell, Row, Table
 
 
 def print_one_more(found: OneMore) -> None:
@@ -34,7 +31,7 @@ def print_one_more(found: OneMore) -> None:
     print_faults(console, found.fit_faults)
 
 
-def place_table(found: OneMore) -> SplitTable:
+def place_table(found: OneMore) -> Table:
     """The best places, below them the department as it is."""
     what = misses(found.city).replace(" ", "\n")
     headings = [
@@ -48,20 +45,20 @@ def place_table(found: OneMore) -> SplitTable:
     headings += ["what is\nminimised"] if other else []
     base = found.base
     assert base.mean_response_minutes is not None
-    rows: list[list[str | Text]] = []
+    rows: list[Row] = []
     for place in found.best:
         assert place.mean_response_minutes is not None
         between = year_span(found, place)
         shorter = 60.0 * (base.mean_response_minutes - place.mean_response_minutes)
-        cells: list[str | Text] = [
+        cells: list[str | Cell] = [
             # Beside the first line of a number that has its interval in a second one.
-            Text(visible(place_words(found, place)) + ("\n" if between else "")),
+            Cell(place_words(found, place), below=[""] if between else []),
             misses_per_100(found, place),
-            Text(change_a_year(found, place) + (f"\n{between}" if between else "")),
+            Cell(change_a_year(found, place), below=[between] if between else []),
             f"{place.mean_response_minutes:.2f}",
             f"{round(shorter, 1) + 0.0:.1f}",
         ]
         rows.append(cells + ([f"{place.cost:.5f}"] if other else []))
-    foot: list[str | Text] = ["as it is", misses_per_100(found, base), "", f"{base.mean_response_minutes:.2f}", ""]
+    foot: list[str | Cell] = ["as it is", misses_per_100(found, base), "", f"{base.mean_response_minutes:.2f}", ""]
     rows.append(foot + ([f"{base.cost:.5f}"] if other else []))
-    return SplitTable(headings, rows, has_foot=True)
+    return Table(headings, rows, has_foot=True)

@@ -3,17 +3,15 @@
 from math import isfinite, isnan
 
 import numpy as np
-from rich.text import Text
 
 from runcard.city.model import City
-from runcard.cli.tables import BEST, SplitTable, city_line
 from runcard.cli.terminal import make_console
-from runcard.cli.visible import visible
 from runcard.interval import Interval
 from runcard.outputs.simulate import ARRIVALS, Stress, survives
-from runcard.plan.words import counted, decimals_of
+from runcard.plan.words import city_line, counted, decimals_of
 from runcard.simulate.department import DepartmentSimulation
 from runcard.simulate.result import Simulation
+from runcard.table import BAD, BEST, Cell, Row, Table, visible
 
 
 def print_simulation(city: City, found: DepartmentSimulation) -> None:
@@ -35,28 +33,28 @@ def print_simulation(city: City, found: DepartmentSimulation) -> None:
         console.print(work_table(one))
 
 
-def simulated_department_table(found: DepartmentSimulation) -> SplitTable:
+def simulated_department_table(found: DepartmentSimulation) -> Table:
     """The missed standards of all kinds together, for each policy."""
     best = min(found.missed(number).value for number in range(len(found.names)))
-    rows: list[list[str | Text]] = []
+    rows: list[Row] = []
     for number, name in enumerate(found.names):
         missed = found.missed(number)
         fewer = with_error(found.improvement(number), 1, 100.0) if number else ""
-        rows.append([Text(visible(name), style=BEST if missed.value == best else ""), late_words(missed), fewer])
-    return SplitTable(["policy", "missed per 100", "fewer missed\nthan first, %"], rows)
+        rows.append([Cell(name, BEST if missed.value == best else ""), late_words(missed), fewer])
+    return Table(["policy", "missed per 100", "fewer missed\nthan first, %"], rows)
 
 
-def simulated_standard_table(found: DepartmentSimulation) -> SplitTable:
+def simulated_standard_table(found: DepartmentSimulation) -> Table:
     """How often each policy misses each standard."""
     by_policy = [dict(found.standards(number)) for number in range(len(found.names))]
-    rows: list[list[str | Text]] = [
+    rows: list[Row] = [
         [
-            Text(f"{visible(one.type)}: {visible(one.kind)}\n{one.rule}"),
+            Cell(f"{one.type}: {one.kind}", below=[one.rule]),
             *(late_words(missed[one]) for missed in by_policy),
         ]
         for one in by_policy[0]
     ]
-    return SplitTable(["standard", *map(visible, found.names)], rows)
+    return Table(["standard", *map(visible, found.names)], rows)
 
 
 def print_stress(stress: Stress) -> None:
@@ -107,23 +105,23 @@ def simulation_line(simulation: Simulation, num_incidents: int | None = None) ->
     )
 
 
-def simulation_table(simulation: Simulation, *, of_standards: bool = False) -> SplitTable:
+def simulation_table(simulation: Simulation, *, of_standards: bool = False) -> Table:
     """The late fraction, or the missed standards, and the arrivals of each policy."""
     arrivals = [(which, of) for which in ("first", "last") for of in ARRIVALS]
     headings = ["policy", "late, %", "fewer late\nthan first, %", *(f"{which}, {of}\nmin" for which, of in arrivals)]
     if of_standards:
         headings[1:3] = ["missed per 100", "fewer missed\nthan first, %"]
-    rows: list[list[str | Text]] = []
+    rows: list[Row] = []
     best = min(result.missed.value for result in simulation.policies)
     for number, result in enumerate(simulation.policies):
-        name = Text(visible(result.name), style=BEST if result.missed.value == best else "")
+        name = Cell(result.name, BEST if result.missed.value == best else "")
         fewer = with_error(simulation.improvement(number), 1, 100.0) if number else ""
         minutes = [with_error(result.minutes(f"{which}_{of}"), 2) for which, of in arrivals]
         rows.append([name, late_words(result.missed), fewer, *minutes])
-    return SplitTable(headings, rows)
+    return Table(headings, rows)
 
 
-def work_table(simulation: Simulation) -> SplitTable:
+def work_table(simulation: Simulation) -> Table:
     """How busy the trucks of each station are, and how often they are sent."""
     results = simulation.policies
     headings = [f"{visible(result.name)}\n{of}" for result in results for of in ("busy, %", "sent a day")]
@@ -133,10 +131,10 @@ def work_table(simulation: Simulation) -> SplitTable:
         label = station if here.sum() == 1 else f"{station} ({here.sum()} trucks)"
         work = [(result.busy_fractions[here].mean(), result.dispatches_per_day[here].sum()) for result in results]
         rows.append([label, *(cell for busy, sent in work for cell in (f"{100.0 * busy:.1f}", f"{sent:.2f}"))])
-    return SplitTable(["station", *headings], rows)
+    return Table(["station", *headings], rows)
 
 
-def stress_standards(stress: Stress) -> SplitTable:
+def stress_standards(stress: Stress) -> Table:
     """How often each standard is missed in each scenario, for all policies in turn."""
     headings, rows = ["scenario"], []
     for one in stress.simulations:
@@ -147,10 +145,10 @@ def stress_standards(stress: Stress) -> SplitTable:
             for of_standard in zip(*by_policy, strict=True)
         )
         rows.append([one.scenario.name, *cells])
-    return SplitTable(headings, rows)
+    return Table(headings, rows)
 
 
-def stress_arrivals(stress: Stress) -> SplitTable:
+def stress_arrivals(stress: Stress) -> Table:
     """When the first and the last truck of each kind are there in each scenario."""
     names = [visible(name) for name in stress.simulations[0].names]
     headings = ["scenario", *(f"{name}\n{which}" for name in names for which in ("first", "last"))]
@@ -163,10 +161,10 @@ def stress_arrivals(stress: Stress) -> SplitTable:
                 for which in ("first", "last")
             )
             rows.append([one.scenario.name if stress.city.plain else f"{one.scenario.name}: {kind}", *minutes])
-    return SplitTable(headings, rows)
+    return Table(headings, rows)
 
 
-def stress_table(stress: Stress) -> SplitTable:
+def stress_table(stress: Stress) -> Table:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
     simulations = stress.simulations
     names = [visible(name) for name in simulations[0].names]
@@ -175,7 +173,7 @@ def stress_table(stress: Stress) -> SplitTable:
     for name in names[1:]:
         headings += [f"{name}\n{late}", f"{name}\n{fewer}", f"{name}\nsurvives"]
     for one in simulations:
-        cells: list[str | Text] = [one.scenario.name, late_words(one.missed(0))]
+        cells: list[str | Cell] = [one.scenario.name, late_words(one.missed(0))]
         for number in range(1, len(names)):
             gain = one.improvement(number)
             word, left = survives(gain), stress.gain_left(one, number)
@@ -183,7 +181,7 @@ def stress_table(stress: Stress) -> SplitTable:
             cells += [
                 late_words(one.missed(number)),
                 with_error(gain, 1, 100.0),
-                Text(f"{word}{share}", style=BEST if word == "yes" else "bold red" if word.startswith("no,") else ""),
+                Cell(f"{word}{share}", BEST if word == "yes" else BAD if word.startswith("no,") else ""),
             ]
         rows.append(cells)
-    return SplitTable(headings, rows)
+    return Table(headings, rows)

@@ -1,8 +1,5 @@
 """What a study found, for the terminal."""
 
-from rich.table import Table
-from rich.text import Text
-
 from runcard.cli.terminal import make_console
 from runcard.plan.words import counted
 from runcard.study.evidence import Evidence
@@ -10,20 +7,20 @@ from runcard.study.experiment import experiments
 from runcard.study.findings import FINDINGS
 from runcard.study.run import FINDING
 from runcard.study.tables import MANY_GRAPHS, ExperimentResult
+from runcard.table import DOUBTFUL, Cell, Row, Table
 
 WIDTH = 140
 
 
 def print_experiments() -> None:
     """Print the name and title of every experiment and finding."""
-    table = Table("name", "in the paper", "what", box=None, pad_edge=False)
-    for one in experiments():
-        table.add_row(one.name, one.paper, one.title)
-    for number, finding in FINDINGS.items():
-        table.add_row(f"{FINDING}{number}", "a finding about it", finding.title)
+    rows = [
+        *((one.name, one.paper, one.title) for one in experiments()),
+        *((f"{FINDING}{number}", "a finding about it", finding.title) for number, finding in FINDINGS.items()),
+    ]
     console = make_console()
     console.width = max(console.width, WIDTH)
-    console.print(table)
+    console.print(Table(["name", "in the paper", "what"], rows, left=3, ruled=False))
 
 
 def print_result(result: ExperimentResult, *, in_full: bool) -> None:
@@ -41,26 +38,22 @@ def print_result(result: ExperimentResult, *, in_full: bool) -> None:
     console.print(result.words, soft_wrap=True)
     if result.num_open:
         console.print(
-            f"Not proven as closely as it should be: {counted(result.num_open, 'late fraction')}", style="yellow"
+            f"Not proven as closely as it should be: {counted(result.num_open, 'late fraction')}", style=DOUBTFUL
         )
 
 
 def study_table(result: ExperimentResult) -> Table:
     """A table for the terminal: percent, the paper's in brackets, in colour where they are far apart."""
-    found = Table(box=None, pad_edge=False)
-    for head in ("side", "trucks", "load", "correlated", *result.columns):
-        found.add_column(head, justify="right", no_wrap=True)
+    rows: list[Row] = []
     for line in result.lines:
         setting, cells = line.setting, []
         for cell in line.cells:
             words = f"{round(cell.value, 2) + 0.0:.2f}"  # no minus before a zero
             words += "" if cell.paper is None else f" ({cell.paper:.2f})"
-            cells.append(Text(words, style="yellow" if cell.off is not None and abs(cell.off) > 3.0 else ""))
-        found.add_row(
-            str(setting.side), str(setting.trucks), f"{setting.load:g}", "yes" if line.shared_delay else "no",
-            *cells,
-        )  # fmt: skip
-    return found
+            cells.append(Cell(words, DOUBTFUL if cell.off is not None and abs(cell.off) > 3.0 else ""))
+        correlated = "yes" if line.shared_delay else "no"
+        rows.append([str(setting.side), str(setting.trucks), f"{setting.load:g}", correlated, *cells])
+    return Table(["side", "trucks", "load", "correlated", *result.columns], rows, left=0, ruled=False)
 
 
 def print_finding(number: int, evidence: Evidence, *, few: bool) -> None:

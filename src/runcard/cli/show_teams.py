@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 
-from rich.text import Text
-
 from runcard.city.address import Spot
-from runcard.cli.tables import BEST, SplitTable, decimals_for
 from runcard.cli.terminal import make_console
-from runcard.cli.visible import visible
 from runcard.outputs.explain import Explanation, explained, headline_of
 from runcard.outputs.lateness import ClassLateness
 from runcard.plan.answer import Answer
-from runcard.plan.words import counted, in_decimals, incidents_a_day, team_words
+from runcard.plan.words import counted, decimals_for, in_decimals, incidents_a_day, team_words
+from runcard.table import Table
 
 
 def print_lateness(spot: Spot, classes: Sequence[ClassLateness], *, top: int) -> None:
@@ -71,7 +68,7 @@ def class_line(one: ClassLateness) -> str:
     )
 
 
-def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitTable:
+def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> Table:
     """The teams of an incident class with P(late), best first; only the first `top` if given."""
     several = lateness.trucks > 1
     headings = ["team", "late\n%", "first\nmean min", "90 % in\nmin"]
@@ -82,7 +79,7 @@ def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitT
     if any(team.shared_links is not None for team in lateness.teams):
         headings.append("shared\nlinks")
     decimals = decimals_for((100.0 * team.p_late for team in lateness.teams), significant=2)
-    rows = (
+    rows = [
         (
             ", ".join(team.team),
             in_decimals(100.0 * team.p_late, decimals),
@@ -93,11 +90,11 @@ def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> SplitT
             "" if team.shared_links is None else str(team.shared_links),
         )[: len(headings)]
         for team in lateness.teams[:top]
-    )
-    return SplitTable(headings, rows)
+    ]
+    return Table(headings, rows)
 
 
-def decision_table(explanation: Explanation) -> SplitTable:
+def decision_table(explanation: Explanation) -> Table:
     """The team that goes, then the alternatives, with what counts now, price and their sum; P(late now) always."""
     minimise, options = explanation.objective.minimise, [explanation.decision, *explanation.decision.alternatives]
     several = len(explanation.decision.team) > 1
@@ -118,8 +115,7 @@ def decision_table(explanation: Explanation) -> SplitTable:
         if option.team in explanation.arrivals:
             known = explanation.arrivals[option.team]
             cells += [f"{minutes:.1f}" for minutes in (known if several else known[:2])]
-        style = BEST if option is explanation.decision else ""
-        rows.append([Text(visible(cell), style) for cell in (", ".join(option.team), *cells)])
+        rows.append([", ".join(option.team), *cells])
     if explanation.arrivals:
         headings += ["first\nmean min", "90 % in\nmin", "last\nmean min", "90 % in\nmin"][: 4 if several else 2]
-    return SplitTable(["team", *headings], rows)
+    return Table(["team", *headings], rows, strong=[0])

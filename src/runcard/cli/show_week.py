@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 
-from rich.text import Text
-
 from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import City
 from runcard.cli.show_comparison import fewer_words, policy_cell, print_files
 from runcard.cli.show_department import standard_table
 from runcard.cli.show_simulation import with_error
-from runcard.cli.tables import BEST, SplitTable, city_line, decimals_for, outward
 from runcard.cli.terminal import make_console
 from runcard.outputs.week_choice import pairs_by_hour
 from runcard.outputs.week_comparison import WeekComparison
-from runcard.plan.words import certainty, in_decimals, incidents_a_day
+from runcard.plan.words import certainty, city_line, decimals_for, in_decimals, incidents_a_day, outward
 from runcard.simulate.department import DepartmentSimulation
+from runcard.table import BEST, Cell, Row, Table
 
 
 def print_week(comparison: WeekComparison) -> None:
@@ -39,7 +37,7 @@ def print_week(comparison: WeekComparison) -> None:
     console.print("Every period is taken as if it lasted for ever; simulate switches between them as time passes.")
 
 
-def week_table(comparison: WeekComparison) -> SplitTable:
+def week_table(comparison: WeekComparison) -> Table:
     """The policies side by side, with the mean of the week."""
     results, per_day = comparison.results, comparison.city.incidents_per_day
     missed = [result.missed for result in results]
@@ -48,10 +46,10 @@ def week_table(comparison: WeekComparison) -> SplitTable:
     headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day", "response\nmean min", "fewer\nlate, %"]
     if not comparison.city.plain:
         headings[1:] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day", headings[4], "fewer\nmissed, %"]
-    rows: list[list[str | Text]] = [
+    rows: list[Row] = [
         [
             policy_cell(result.name, converged=result.converged),
-            Text(in_decimals(100.0 * result.missed, decimals), BEST if result.missed == min(missed) else ""),
+            Cell(in_decimals(100.0 * result.missed, decimals), BEST if result.missed == min(missed) else ""),
             outward(result.lower, result.upper, decimals + 1),
             in_decimals(per_day * result.missed, of_day),
             f"{result.mean_minutes:.3f}",
@@ -61,21 +59,21 @@ def week_table(comparison: WeekComparison) -> SplitTable:
         ]
         for result in results
     ]
-    return SplitTable([*headings, "above best\nat most, %", "time\ns"], rows)
+    return Table([*headings, "above best\nat most, %", "time\ns"], rows)
 
 
-def period_table(comparison: WeekComparison) -> SplitTable:
+def period_table(comparison: WeekComparison) -> Table:
     """What each policy misses in each period; the best of each column stands out."""
     columns = [[one.missed for one in period.results] for period in comparison.periods.values()]
     decimals = decimals_for(100.0 * one for column in columns for one in column)
-    rows: list[list[str | Text]] = []
+    rows: list[Row] = []
     for number, name in enumerate(comparison.names):
         cells = (
-            Text(in_decimals(100.0 * column[number], decimals), BEST if column[number] == min(column) else "")
+            Cell(in_decimals(100.0 * column[number], decimals), BEST if column[number] == min(column) else "")
             for column in columns
         )
         rows.append([name, *cells])
-    return SplitTable(["policy", *comparison.periods], rows)
+    return Table(["policy", *comparison.periods], rows)
 
 
 def print_periods(city: City, found: Sequence[DepartmentSimulation], choices: Sequence[PolicyChoice]) -> None:

@@ -3,11 +3,8 @@
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.text import Text
 
-from runcard.cli.tables import SplitTable, city_line
 from runcard.cli.terminal import make_console
-from runcard.cli.visible import visible
 from runcard.outputs.fit_file import AGREEMENT, FAULTS, care_words
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
 from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect
@@ -23,7 +20,8 @@ from runcard.outputs.whatif.words import (
     span,
     standard_words,
 )
-from runcard.plan.words import misses
+from runcard.plan.words import city_line, misses
+from runcard.table import Cell, Row, Table
 
 MOST_ROWS = 5
 """Areas that gain, areas that lose, and twice as many units."""
@@ -73,42 +71,48 @@ def print_faults(console: Console, faults: Sequence[str]) -> None:
             console.print(line, soft_wrap=True)
 
 
-def _cells(change: BeforeAfter | None, times: float) -> list[str | Text]:
+def _cells(change: BeforeAfter | None, times: float) -> list[str | Cell]:
     """Before, after and the change with its interval."""
     if change is None:
         return ["", "", ""]
     between = span(change.difference, times, 2, sign=True)
-    cell = Text(signed(times * change.difference.value, 2) + (f"\n{between}" if between else ""))
+    cell = Cell(signed(times * change.difference.value, 2), below=[between] if between else [])
     return [f"{times * change.before.value:.2f}", f"{times * change.after.value:.2f}", cell]
 
 
-def _beside(name: str, between: str) -> Text:
+def _beside(name: str, between: str) -> Cell:
     """The name of a row, beside the first line of a number that has its interval in a second one."""
-    return Text(visible(name) + ("\n" if between else ""))
+    return Cell(name, below=[""] if between else [])
 
 
-def standard_change_table(effect: Effect) -> SplitTable:
+def _in_two_lines(words: str) -> Cell:
+    """A standard, its type on a line of its own."""
+    before, colon, after = words.partition(": ")
+    return Cell(f"{before}:", below=[after]) if colon else Cell(words)
+
+
+def standard_change_table(effect: Effect) -> Table:
     """Every standard under the recommended policy, and how it changes under closest-first."""
     headings = ["standard", "missed\nbefore", "after", "change", "minutes\nbefore", "after", "change"]
     headings.append("change with\nclosest-first")
     plain = effect.before.plain
     rows = [
         [
-            Text(visible(standard_words(one.standard, plain=plain)).replace(": ", ":\n", 1)),
+            _in_two_lines(standard_words(one.standard, plain=plain)),
             *_cells(one.missed, 100.0),
             *_cells(one.minutes, 1.0),
             _cells(other.missed, 100.0)[2],
         ]
         for one, other in zip(effect.standards(0), effect.standards(1), strict=True)
     ]
-    return SplitTable(headings, rows)
+    return Table(headings, rows)
 
 
-def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> SplitTable:
+def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> Table:
     """What some areas get before and after."""
     what = misses(effect.before).replace(" ", "\n")
     headings = ["area", "closest\nstation", f"{what}\nbefore", "after", "minutes\nbefore", "after", "change\na year"]
-    rows: list[list[str | Text]] = [
+    rows: list[Row] = [
         [
             _beside(area.name or area.node_id, span(area.per_year, 1.0, 1, sign=True)),
             closest_words(area),
@@ -116,18 +120,18 @@ def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> SplitTable:
             f"{100.0 * area.missed_after:.1f}",
             f"{area.minutes_before:.2f}",
             f"{area.minutes_after:.2f}",
-            Text("\n".join(filter(None, (signed(area.more_per_year, 1), span(area.per_year, 1.0, 1, sign=True))))),
+            Cell(signed(area.more_per_year, 1), below=[*filter(None, [span(area.per_year, 1.0, 1, sign=True)])]),
         ]
         for area in areas
     ]
-    return SplitTable(headings, rows)
+    return Table(headings, rows)
 
 
-def unit_table(effect: Effect) -> SplitTable:
+def unit_table(effect: Effect) -> Table:
     """How busy the units are that change the most."""
     rows = []
     for unit in changed_units(effect, 2 * MOST_ROWS):
         stations = dict.fromkeys(one for one in (unit.station_before, unit.station_after) if one is not None)
         busy = ["" if one is None else f"{100.0 * one:.1f}" for one in (unit.busy_before, unit.busy_after)]
         rows.append([unit.unit_id, unit.kind, ", then ".join(stations), *busy])
-    return SplitTable(["unit", "kind", "station", "busy\nbefore", "after"], rows)
+    return Table(["unit", "kind", "station", "busy\nbefore", "after"], rows)

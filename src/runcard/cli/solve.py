@@ -36,11 +36,11 @@ def solve_city(
     from runcard.assess.steps import city_problem
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
-    from runcard.cli.tables import bounds_words, city_line
     from runcard.cli.terminal import make_console
     from runcard.errors import NotConvergedError
     from runcard.output_file import check_output_file, size_in_words
     from runcard.plan.plan import plan_of_periods, problems_of_periods
+    from runcard.plan.words import bounds_words, city_line
     from runcard.policy.solve import check_size, has_values, solve_named
     from runcard.policy.solve_options import SolveOptions
 
@@ -67,7 +67,7 @@ def solve_city(
                 certificate = found.certificate
                 if certificate is not None:
                     ends = certificate.lower, certificate.upper
-                    interval = bounds_words(given, *ends, kind, proven=own.proven)
+                    interval = bounds_words(given, *ends, proven=own.proven)
                     if not certificate.converged:
                         raise NotConvergedError(
                             f"{given.name}: {words}{name} did not converge: {interval}; nothing was written"

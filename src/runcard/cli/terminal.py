@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from runcard.cli.visible import visible, visible_lines
+from runcard.table import visible, visible_lines
 
 
 class PlainConsole(Console):

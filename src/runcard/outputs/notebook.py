@@ -6,11 +6,11 @@ from typing import Protocol
 
 from runcard.city.model import City
 from runcard.city.notebook import PLACES_NOTE, map_html, places_svg
-from runcard.html_table import html_note, html_table
 from runcard.outputs.compare import Comparison, StandardResult
 from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.week_comparison import WeekComparison
 from runcard.plan.words import certainty
+from runcard.table import Table, html_note
 
 MISSED, LATE = "missed standards per 100 incidents", "late, %"
 RESPONSE = "mean response, min"
@@ -116,7 +116,7 @@ def _policies(
         fewer = "" if one is results[0] else f"{100.0 * one.improvement_over_first:.2f}"
         response = "" if mean is None else f"{mean:.3f}"
         rows.append([name, f"{100.0 * part:.4f}", ends_words(one.lower, one.upper), response, fewer])
-    return html_table(headings, rows, title=title, strong=_smallest(missed))
+    return Table(headings, rows, title=title, strong=_smallest(missed)).html()
 
 
 def _standards(results: Sequence[tuple[str, Sequence[StandardResult]]], *, sure: bool) -> str:
@@ -131,7 +131,7 @@ def _standards(results: Sequence[tuple[str, Sequence[StandardResult]]], *, sure:
         standard = of_standard[0].standard
         numbers = [cell for one in of_standard for cell in _standard_cells(one)]
         rows.append([f"{standard.type}, {standard.kind}: {standard.rule}", *numbers])
-    return html_table(headings, rows)
+    return Table(headings, rows).html()
 
 
 def _standard_cells(one: StandardResult) -> list[str]:
@@ -152,7 +152,7 @@ def _periods(comparison: WeekComparison) -> str:
         for number, result in enumerate(one.results):
             numbers += [f"{100.0 * result.missed:.4f}", f"{one.mean_minutes(number):.3f}"]
         rows.append([period, f"{100.0 * comparison.weights[period]:.1f}", *numbers])
-    return html_table(headings, rows)
+    return Table(headings, rows).html()
 
 
 def lies_in(proven: bool) -> str:

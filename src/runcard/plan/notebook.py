@@ -2,12 +2,12 @@
 
 from runcard.city.model import LATE
 from runcard.city.notebook import DEMAND_COLOUR, Pixels, map_html
-from runcard.html_table import escaped, html_note, html_table, html_title
 from runcard.mdp.problem import MINUTES
 from runcard.plan.answer import Answer
 from runcard.plan.fleet import KindDecision
 from runcard.policy.notebook import PRICE, price_cells, price_headings
 from runcard.policy.options import team_number
+from runcard.table import Table, escaped, html_note, html_title
 
 
 def answer_html(answer: Answer) -> str:
@@ -65,4 +65,4 @@ def _kind_table(one: KindDecision) -> str:
                 *price_cells(option, of_late),
             ]
         )
-    return html_table([fleet.kind, *late, *response, *price_headings(of_late)], rows, strong={0})
+    return Table([fleet.kind, *late, *response, *price_headings(of_late)], rows, strong=[0]).html()

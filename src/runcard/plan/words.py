@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import floor, log10
 from typing import Final
 
 from runcard.city.conditions import OUTSIDE_ID, near
-from runcard.city.model import City, Standard
+from runcard.city.model import LATE, City, Objective, Standard
 from runcard.mdp.problem import DispatchProblem
 
 MAX_CHOICES: Final = 12
@@ -81,6 +82,27 @@ def decimals_of(fraction: float, *, significant: int) -> int:
     return min(12, max(2, significant - 1 - floor(log10(100.0 * abs(fraction)))))
 
 
+def decimals_for(numbers: Iterable[float], *, significant: int = 3) -> int:
+    """The decimals (3 or more) that show `significant` digits of each number that is not shown as a tiny one."""
+    shown = [abs(number) for number in numbers if abs(number) >= TINY]
+    return max(3, decimals_of(min(shown) / 100.0, significant=significant)) if shown else 3
+
+
+def outward(lower: float, upper: float, decimals: int, *, times: int = 100) -> str:
+    """An interval in percent that is sure to hold the given one: its ends are rounded down and up.
+
+    Where all of it is tiny, its ends have four digits in scientific notation. With `times` 1 it is not in percent.
+    """
+    if 0.0 < times * upper < TINY:
+        ends = ((lower, ROUND_FLOOR), (upper, ROUND_CEILING))
+        low, high = (Context(prec=4, rounding=way).multiply(Decimal(end), times) for end, way in ends)
+        return f"{low:.3e} to {high:.3e}" if low else f"0 to {high:.3e}"
+    unit = Decimal(1).scaleb(-decimals)
+    low = (Decimal(lower) * times).quantize(unit, ROUND_FLOOR)
+    high = (Decimal(upper) * times).quantize(unit, ROUND_CEILING)
+    return f"{low:f}-{high:f}"
+
+
 def expected_one_of(noun: str, choices: Iterable[str], got: str, *, guess: bool = True) -> str:
     """A message that says what could have been given instead of `got`, and what it may have meant.
 
@@ -135,6 +157,40 @@ def price_words(city: City) -> tuple[float, str]:
         return 1.0, "response minutes a call"
     more = "" if city.objective.minimise == "late" else f" (a minute counts as {city.objective.weight:g})"
     return 1000.0, f"{misses(city)}{more} per 1,000 calls"
+
+
+def objective_words(objective: Objective) -> str:
+    """What an objective makes smallest, such as "late fraction + 0.05 × mean response minutes"."""
+    alone = {"late": "late fraction", "minutes": "mean response minutes"}
+    both = f"late fraction + {objective.weight or 0.0:g} × mean response minutes"
+    return alone.get(objective.minimise, both)
+
+
+def bounds_words(city: City, lower: float, upper: float, *, proven: bool) -> str:
+    """Where the mean cost of an incident that needs a kind is proven, or estimated, to lie, in words."""
+    sure = certainty(proven)
+    of_late = city.objective.minimise == "late"
+    if of_late and not city.plain:
+        return f"missed standards per 100 incidents {sure} to lie in {outward(lower, upper, 6)}"
+    ends = outward(lower, upper, 6, times=100 if of_late else 1) + (" %" if of_late else "")
+    return f"{objective_words(city.objective)} {sure} to lie in {ends}"
+
+
+def city_line(city: City) -> str:
+    """A city in one line: its size, its load and its target."""
+    targets = sorted({standard.target_minutes for point in city.demand for standard in city.standards_of(point)})
+    target = f"{targets[0]:g}" if len(targets) == 1 else f"{targets[0]:g} to {targets[-1]:g}"
+    counts = Counter(unit.kind for unit in city.units)
+    types = f" of {counted(len({point.type for point in city.demand}), 'type')}" if not city.plain else ""
+    load = f"load {city.load:.2g}, " if len(city.kinds) == 1 else ""  # each kind has its own
+    return (
+        f"{city.name}: {counted(len(city.stations), 'station')}, "
+        f"{', '.join(counted(number, kind) for kind, number in counts.items())}, "
+        f"{counted(len({point.node_id for point in city.demand}) if types else len(city.demand), 'demand point')}, "
+        f"{incidents_a_day(city.incidents_per_day)}{types}, {load}target {target} min"
+        + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
+        + (f"; periods: {', '.join(one.name for one in city.periods)}" if city.has_periods else "")
+    )
 
 
 def class_words(problem: DispatchProblem, point: int) -> str:

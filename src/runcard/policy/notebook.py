@@ -1,7 +1,7 @@
 """Decisions in a notebook: the team that goes in bold, and below it what else could go."""
 
-from runcard.html_table import html_note, html_table
 from runcard.policy.base import Decision, Option
+from runcard.table import Table
 
 PRICE = "Price: what taking these units now is expected to cost later. Sum: now and later together."
 
@@ -21,7 +21,7 @@ def decision_html(decision: Decision) -> str:
         for one in options
     ]
     note = f"{PRICE} Where there are standards, late counts the missed ones, each with its weight."
-    return f"<div>{html_table(headings, rows, strong={0})}{html_note(note)}</div>"
+    return f"<div>{Table(headings, rows, notes=[note], strong=[0]).html()}</div>"
 
 
 def price_headings(of_late: bool) -> list[str]:

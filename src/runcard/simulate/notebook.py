@@ -2,10 +2,10 @@
 
 from math import isfinite, isnan
 
-from runcard.html_table import html_note, html_table
 from runcard.interval import Interval
 from runcard.simulate.department import DepartmentSimulation
 from runcard.simulate.result import SimulatedPolicy, Simulation
+from runcard.table import Table, html_note
 
 INTERVAL = "95 % interval"
 
@@ -24,7 +24,8 @@ def simulation_html(simulation: Simulation) -> str:
         rows.append([result.name, *cells(result.missed, 3, 100.0), *response, *gain])
     standards = _standards(simulation) if rules else ""
     num = simulation.policies[0].num_incidents
-    return f"<div>{html_table(headings, rows, title=_title(simulation))}{standards}{_note(simulation, num)}</div>"
+    table = Table(headings, rows, title=_title(simulation)).html()
+    return f"<div>{table}{standards}{_note(simulation, num)}</div>"
 
 
 def department_simulation_html(found: DepartmentSimulation) -> str:
@@ -41,7 +42,8 @@ def department_simulation_html(found: DepartmentSimulation) -> str:
         rows.append([name, *cells(found.missed(number), 3, 100.0), *response, *gain])
     standards = _standards(found) if found.order else ""
     note = _note(found, found.num_incidents)
-    return f"<div>{html_table(headings, rows, title=_title(found))}{standards}{note}</div>"
+    table = Table(headings, rows, title=_title(found)).html()
+    return f"<div>{table}{standards}{note}</div>"
 
 
 def _standards(found: Simulation | DepartmentSimulation) -> str:
@@ -55,7 +57,7 @@ def _standards(found: Simulation | DepartmentSimulation) -> str:
         standard = of_standard[0][0]
         numbers = [cell for _, missed in of_standard for cell in cells(missed, 3, 100.0)]
         rows.append([f"{standard.type}, {standard.kind}: {standard.rule}", *numbers])
-    return html_table(headings, rows)
+    return Table(headings, rows).html()
 
 
 def cells(given: Interval, decimals: int, times: float = 1.0) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.town import plain_town
 
 from runcard.city import Objective
-from runcard.cli.tables import bounds_words, objective_words, outward
+from runcard.plan.words import bounds_words, objective_words, outward
 
 
 @given(st.floats(1.001e-6, 1.0), st.floats(0.0, 1e-6), st.integers(0, 10))
@@ -46,7 +46,7 @@ def test_a_tiny_interval_is_rounded_outward_to_four_digits(lower: float, width: 
 def test_what_is_proven_is_called_by_its_name(objective: Objective, words: str) -> None:
     """Only the late fraction is in percent; the ends are rounded outwards in any unit."""
     city = replace(plain_town(), objective=objective)
-    assert bounds_words(city, 0.12345678, 0.2345678901, "truck", proven=True) == words
+    assert bounds_words(city, 0.12345678, 0.2345678901, proven=True) == words
     assert words.startswith(objective_words(objective))
-    estimated = bounds_words(city, 0.12345678, 0.2345678901, "truck", proven=False)
+    estimated = bounds_words(city, 0.12345678, 0.2345678901, proven=False)
     assert estimated == words.replace("proven", "estimated")
