@@ -67,10 +67,10 @@ def cities(draw: st.DrawFn) -> City:
         DemandPoint,
         some_node,
         st.floats(0.0, MAX_RATE),
-        st.none() | st.integers(1, 4),
-        st.none() | minutes,
-        words,
-        st.tuples(st.tuples(st.just("note"), cells)),
+        trucks=st.none() | st.integers(1, 4),
+        target_minutes=st.none() | minutes,
+        name=words,
+        extra=st.tuples(st.tuples(st.just("note"), cells)),
     )
     return City(
         name=draw(words),

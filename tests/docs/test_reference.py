@@ -18,8 +18,8 @@ import runcard
 from runcard.calibrate.mapping import INCIDENT_COLUMNS, LOG_COLUMNS
 from runcard.calibrate.mapping import SECTIONS as LOG_SECTIONS
 from runcard.calibrate.mapping import SETTINGS as LOG_SETTINGS
-from runcard.city.conditions import SETTING_CONDITIONS
 from runcard.city.importers.mapping import COLUMN_KEYS, SECTIONS, SETTING_KEYS
+from runcard.city.model import SETTING_CONDITIONS
 from runcard.city.periods import PERIOD_KEYS
 from runcard.city.tables import TABLES
 from runcard.cli import app, main

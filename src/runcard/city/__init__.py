@@ -4,9 +4,8 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.demo import demo_city
 from runcard.city.files import read_city, write_city
 from runcard.city.grid import generate_grid
-from runcard.city.model import (
-    MINUTES_PER_DAY,
-    City,
+from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.city.parts import (
     DemandPoint,
     Driving,
     Link,

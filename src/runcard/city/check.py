@@ -4,63 +4,39 @@ The same checks serve a city built in memory and one read from a folder. So a `F
 in it. Whoever raises the error turns that into words: `stations[1]` here, `station.csv row 3` in a folder.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from runcard.city.conditions import (
-    COLUMN_CONDITIONS,
     LEAST_CV,
     LEAST_RATE,
     MAX_NAMED,
-    OPTIONAL_TABLES,
-    REFERENCE,
-    SETTING_CONDITIONS,
-    STATION_REFERENCE,
-    TABLE_ATTRIBUTES,
-    UNIQUE,
+    TRUCK,
     UNREAD,
-    UNSTATED,
-    USES,
     Fault,
     Place,
     is_team_size,
+    near,
     plain,
     shown,
 )
+from runcard.city.model import SETTING_CONDITIONS, City
+from runcard.city.parts import COLUMN_CONDITIONS, OPTIONAL_TABLES, TABLE_ATTRIBUTES, Objective
 from runcard.city.periods import ALWAYS, period_faults
-from runcard.city.roster import department_faults
 from runcard.errors import CityError
 
-if TYPE_CHECKING:
-    from runcard.city.model import City, Objective
+_OWN_NEEDS = ("trucks", "arrivals", "target_minutes")
+"""The columns of a demand point that say what standards say where there are any."""
+_UNSTATED = {key: condition.default for key, condition in SETTING_CONDITIONS.items()}
+"""The settings that nobody states."""
 
 
-_taken_as_sound: ContextVar[bool] = ContextVar("taken_as_sound", default=False)
-
-
-@contextmanager
-def taken_as_sound() -> Iterator[None]:
-    """Make cities without checking them: only where they come from a checked one, and what changes cannot be wrong.
-
-    Checking every link of a large city takes far longer than a decision in it.
-    """
-    token = _taken_as_sound.set(True)
-    try:
-        yield
-    finally:
-        _taken_as_sound.reset(token)
-
-
-def check_city(city: "City") -> None:
+def check_city(city: City) -> None:
     """Raise one CityError that lists every fault of the city; return nothing if there is none."""
-    if _taken_as_sound.get():
-        return
     settings = {key: attrgetter(key)(city) for key in SETTING_CONDITIONS}
     settings["turnout_by_kind"] = {kind: asdict(turnout) for kind, turnout in city.turnout_by_kind.items()}
     if city.periods not in ((), (ALWAYS,)):
@@ -81,7 +57,7 @@ def check_city(city: "City") -> None:
         raise CityError(f"city {shown(city.name)}", faults)
 
 
-def objective_faults(objective: "Objective") -> list[str]:
+def objective_faults(objective: Objective) -> list[str]:
     """Every fault of an objective that belongs to no city."""
     return list(_setting_faults({"objective.minimise": objective.minimise, "objective.weight": objective.weight}))
 
@@ -127,13 +103,13 @@ def find_faults(
 
 def _reference_faults(tables: Mapping[str, Sequence[Any]]) -> Iterator[Fault]:
     """A fault for every row that names a node or a station that is not there."""
-    for condition, table, id_field in ((REFERENCE, "node", "node_id"), (STATION_REFERENCE, "station", "station_id")):
-        known = {getattr(row, id_field) for row in tables.get(table, ())}
+    for referred in ("node", "station"):
+        known = {getattr(row, f"{referred}_id") for row in tables.get(referred, ())}
         if not known or UNREAD in known:
             continue
         for name, rows in tables.items():
-            for field in (field for field, of_field in COLUMN_CONDITIONS[name].items() if of_field is condition):
-                for index, row in enumerate(rows):
+            for field, condition in COLUMN_CONDITIONS[name].items():
+                for index, row in enumerate(rows if condition.refers == referred else ()):
                     value = getattr(row, field)
                     if value not in known and value is not UNREAD:
                         yield Fault(name, index, f"expected {field} {condition.words}, got {shown(value)}")
@@ -150,30 +126,35 @@ def _setting_faults(settings: Mapping[str, Any]) -> Iterator[str]:
             del sound[key]
             yield fault
     unsound = settings.keys() - sound
-    known = UNSTATED | sound
-    for key, (chooser, words, users, needed) in USES.items():
-        choice, value = known[chooser], known.get(key)
+    known = _UNSTATED | sound
+    for key, condition in SETTING_CONDITIONS.items():
+        if condition.only_with is None:
+            continue
+        chooser, users, needed, words = condition.only_with
+        section, _, name = key.partition(".")
+        chooser = f"{section}.{chooser}"
+        choice, value = known[chooser], known[key]
         if unsound & {chooser, key}:
             continue
         if value is not None and choice not in users:
             yield f"expected no {key} for {words} {choice}, which does not use it, got {value!r}"
         elif value is None and choice in users and needed:
             if (key, choice) == ("driving.cv", "gamma"):
-                if known.get("driving.scale_minutes") is None and "driving.scale_minutes" not in unsound:
+                if known["driving.scale_minutes"] is None and "driving.scale_minutes" not in unsound:
                     yield f"expected {key} or driving.scale_minutes, one of which {words} {choice} needs, got none"
                 continue
             yield f"expected {key}, which {words} {choice} needs, got none"
-        elif value is not None and users is LEAST_CV and value < LEAST_CV[choice]:
+        elif value is not None and name == "cv" and value < LEAST_CV[choice]:
             yield f"expected {key} >= {LEAST_CV[choice]:g} for the model {choice}, got {value!r}"
-    if known["driving.model"] == "gamma" and None not in (known.get("driving.cv"), known.get("driving.scale_minutes")):
+    if known["driving.model"] == "gamma" and None not in (known["driving.cv"], known["driving.scale_minutes"]):
         yield "expected driving.cv or driving.scale_minutes, got both"
-    if known.get("driving.coupled_branch") is not None and (shared := known.get("shared_delay", 1.0)) != 1.0:
+    if known["driving.coupled_branch"] is not None and (shared := known["shared_delay"]) != 1.0:
         yield (
             "expected no shared_delay beside driving.coupled_branch, whose chance is that of its branch, "
             f"got {shown(shared)}"
         )
-    varied = known.get("turnout.cv") is not None or known["turnout.model"] != "exponential"
-    if varied and known.get("turnout.mean_minutes", 0.0) == 0.0 and "turnout.mean_minutes" not in unsound:
+    varied = known["turnout.cv"] is not None or known["turnout.model"] != "exponential"
+    if varied and known["turnout.mean_minutes"] == 0.0 and "turnout.mean_minutes" not in unsound:
         yield "expected turnout.mean_minutes > 0 beside turnout.model or turnout.cv, got 0"
 
 
@@ -211,22 +192,138 @@ def _table_faults(table: str, rows: Sequence[Any], place: Place) -> Iterator[Fau
         return
     for field, condition in COLUMN_CONDITIONS[table].items():
         for index, row in enumerate(rows):
-            value = getattr(row, field)
-            # See `roster.py`: these depend on other tables.
-            later = (table, field) == ("demand", "type") or ((table, field) == ("station", "trucks") and value == 0)
-            if not later and (fault := condition.fault(field, value)):
+            if fault := condition.fault(field, getattr(row, field)):
                 yield Fault(table, index, fault)
     first: dict[Any, int] = {}
-    for index, value in enumerate(getattr(row, UNIQUE[table]) for row in rows if table in UNIQUE):
+    name = f"{table}_id"
+    for index, row in enumerate(rows if name in COLUMN_CONDITIONS[table] else ()):
+        value = getattr(row, name)
         if value is not UNREAD and first.setdefault(value, index) != index:
             again = f"got {shown(value)} again (first at {place(table, first[value])})"
-            yield Fault(table, index, f"expected {UNIQUE[table]} to be unique, {again}")
+            yield Fault(table, index, f"expected {name} to be unique, {again}")
     if table == "demand":
         rates = [point.incidents_per_day for point in rows]
         if all(rate == 0.0 for rate in rates):
             yield Fault(table, None, "expected at least one incidents_per_day > 0, got none")
         elif all(isinstance(rate, float | int) and 0.0 <= rate < LEAST_RATE for rate in rates):
             yield Fault(table, None, f"expected at least one incidents_per_day >= {LEAST_RATE:g}, got {max(rates)!r}")
+
+
+def department_faults(
+    settings: Mapping[str, Any], tables: Mapping[str, Sequence[Any]], place: Place, unread: Collection[str] = ()
+) -> Iterator[Fault]:
+    """Every fault of a roster, of incident types, and of settings by kind.
+
+    A table that is not there, or is there but could not be read, is not checked, and neither is what depends on it.
+    """
+    units, standards, demand = (tables.get(name, ()) for name in ("unit", "incident_type", "demand"))
+    empty = [name for name in OPTIONAL_TABLES if name in unread or (name in tables and not tables[name])]
+    if "unit" not in empty:
+        yield from _truck_faults(tables.get("station", ()), units)
+    kinds = dict.fromkeys(unit.kind for unit in units if unit.kind) or {TRUCK: None}
+    if UNREAD not in kinds and not empty:
+        yield from _kind_faults(settings, standards, kinds, has_roster=bool(units))
+    if standards:
+        yield from standard_faults(standards, place)
+        yield from _type_faults(standards, demand)
+    elif "incident_type" not in empty and "target_minutes" in settings and settings["target_minutes"] is None:
+        yield Fault("city", None, "expected target_minutes, or standards in incident_type.csv, got neither")
+
+
+def _truck_faults(stations: Sequence[Any], units: Sequence[Any]) -> Iterator[Fault]:
+    """A fault for every station without trucks, or with another number of them than the roster lists."""
+    homes = [unit.station_id for unit in units]
+    for index, station in enumerate(stations):
+        number, listed = station.trucks, homes.count(station.station_id)
+        if not isinstance(number, int) or UNREAD in homes:
+            continue
+        if not units and number < 1:
+            yield Fault("station", index, f"expected trucks >= 1, got {number}")
+        elif units and number not in (0, listed):
+            yield Fault(
+                "station", index, f"expected trucks {listed}, the units that unit.csv lists there, got {number}"
+            )
+
+
+def _kind_faults(
+    settings: Mapping[str, Any], standards: Sequence[Any], kinds: Iterable[str], *, has_roster: bool
+) -> Iterator[Fault]:
+    """A fault for every kind that is named but has no units, or has units but is not named where all must be."""
+    known = f"a kind of unit.csv ({_listed(kinds)})" if has_roster else f"the kind {TRUCK}, without a unit.csv"
+    for index, standard in enumerate(standards):
+        if standard.kind is not UNREAD and standard.kind not in kinds:
+            text = f"expected {known}, got {shown(standard.kind)}{near(str(standard.kind), kinds)}"
+            yield Fault("incident_type", index, text)
+    if not standards and len(list(kinds)) > 1:
+        text = f"expected incident_type.csv to say which kinds go, with several kinds of units ({_listed(kinds)})"
+        yield Fault("unit", None, text)
+    busy = settings.get("busy_minutes")
+    of_busy = busy if isinstance(busy, Mapping) else {}
+    for key, by_kind in (("busy_minutes", of_busy), ("turnout", settings.get("turnout_by_kind", {}))):
+        for kind in by_kind:
+            if kind not in kinds:
+                yield Fault("city", None, f"{key}: expected {known}, got {shown(kind)}{near(kind, kinds)}")
+    needed = {standard.kind for standard in standards} or set(kinds)
+    for kind in kinds if isinstance(busy, Mapping) else ():
+        if kind in needed and kind not in of_busy:
+            yield Fault("city", None, f"expected busy_minutes for the kind {shown(kind)}, got none")
+
+
+def standard_faults(standards: Sequence[Any], place: Place) -> Iterator[Fault]:
+    """A fault for every standard that cannot be met, is there twice, or contradicts another one of its team."""
+    first: dict[Any, int] = {}
+    seen: dict[Any, int] = {}
+    busy: dict[Any, int] = {}
+    for index, one in enumerate(standards):
+        if UNREAD in (one.type, one.kind, one.trucks, one.arrivals, one.target_minutes):
+            continue
+        if is_team_size(one.trucks) and is_team_size(one.arrivals) and one.arrivals > one.trucks:
+            text = f"expected arrivals <= trucks, got {one.arrivals} of {one.trucks} trucks"
+            yield Fault("incident_type", index, text)
+        team = (one.type, one.kind)
+        before = first.setdefault(team, index)
+        if standards[before].trucks != one.trucks:
+            where, number = place("incident_type", before), standards[before].trucks
+            text = f"expected trucks {number} as in {where}, which is about the same team, got {one.trucks}"
+            yield Fault("incident_type", index, text)
+        before = seen.setdefault((*team, one.arrivals, one.target_minutes), index)
+        if before != index:
+            where = place("incident_type", before)
+            yield Fault("incident_type", index, f"expected each standard once, got that of {where} again")
+        if one.busy_minutes is not None and one.busy_minutes is not UNREAD:
+            before = busy.setdefault(team, index)
+            if standards[before].busy_minutes != one.busy_minutes:
+                where, number = place("incident_type", before), standards[before].busy_minutes
+                text = f"expected busy_minutes {number:g} as in {where}, which is about the same team"
+                yield Fault("incident_type", index, f"{text}, got {one.busy_minutes:g}")
+
+
+def _type_faults(standards: Sequence[Any], demand: Sequence[Any]) -> Iterator[Fault]:
+    """A fault for every demand point of an unknown type or with needs of its own, and for every type without any."""
+    types = dict.fromkeys(one.type for one in standards)
+    if UNREAD in types or not demand:
+        return
+    used = {point.type for point in demand}
+    for index, point in enumerate(demand):
+        if point.type is not UNREAD and point.type not in types:
+            text = f"expected a type of incident_type.csv ({_listed(types)}), got {shown(point.type)}"
+            yield Fault("demand", index, f"{text}{near(str(point.type), types)}")
+        for field in _OWN_NEEDS:
+            value = getattr(point, field)
+            if value is not None and value is not UNREAD:
+                text = f"expected no {field} beside incident_type.csv, which says it for every type, got {shown(value)}"
+                yield Fault("demand", index, text)
+    for index, one in enumerate(standards):
+        if UNREAD not in used and one.type not in used:
+            text = f"expected some row of demand.csv with the type {shown(one.type)}, got none"
+            yield Fault("incident_type", index, text)
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Some names, the first few of them."""
+    shown_names = list(map(str, names))
+    more = f" and {len(shown_names) - MAX_NAMED} more" if len(shown_names) > MAX_NAMED else ""
+    return ", ".join(shown_names[:MAX_NAMED]) + more
 
 
 def route_faults(links: Sequence[Any], stations: Sequence[Any], demand: Sequence[Any]) -> Iterator[Fault]:

@@ -1,16 +1,16 @@
-"""What each setting and each cell of a city must be, and the words for a value that is not.
+"""What a value must be, and the words for one that is not: the types with which classes declare their fields.
 
-The same conditions serve a city built in memory and one read from a folder.
+The same conditions serve a city built in memory, one read from a folder, and a scenario.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from math import inf
 from numbers import Integral
 from reprlib import Repr
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple, get_args, get_origin
 
 LEAST_CV: Final = {"gamma": 0.0, "lognormal": 0.0, "hyperexponential": 1.0}
 """The models that have a coefficient of variation, and the smallest that each can have."""
@@ -32,8 +32,6 @@ MAX_RATE: Final = 1e9
 OUTSIDE_ID: Final = "outside"
 """How a truck from outside the region is named in a team."""
 
-_TURNOUT_KEYS: Final = ("mean_minutes", "model", "cv", "shared")
-
 RESERVED_IDS: Final = (OUTSIDE_ID, "all", "none")
 """No station or unit may be called so: these words have a meaning where they are listed."""
 
@@ -42,18 +40,6 @@ TRUCK: Final = "truck"
 
 UNREAD: Final[Any] = object()
 """Stands for a value that could not be read. Its fault is known already, so every check passes over it."""
-
-TABLE_ATTRIBUTES: Final = {
-    "node": "nodes",
-    "link": "links",
-    "station": "stations",
-    "demand": "demand",
-    "unit": "units",
-    "incident_type": "standards",
-}
-"""The field of `City` that holds each table."""
-
-OPTIONAL_TABLES: Final = ("unit", "incident_type")
 
 _NOT_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, line ends, half characters, and marks that turn the direction of the text that follows."""
@@ -79,20 +65,38 @@ class UnreadableError(ValueError):
     """A file from which nothing can be read; the message says why. `read_city` makes a fault of it."""
 
 
-class Condition(NamedTuple):
-    """What must hold for one field: its type, words to follow "expected" and the field, and the range of its values."""
+class OnlyWith(NamedTuple):
+    """Which choices of another key of its section use a key, and whether they need it."""
 
-    of: type
+    key: str
+    choices: Collection[str]
+    needed: bool = True
+    words: str = "the model"
+
+
+class Condition(NamedTuple):
+    """What must hold for a value: words to follow "expected" and its name, and the range that it may be in.
+
+    A class declares it beside the type of a field, `Annotated[float, Condition(...)]`: see `conditions_of`.
+    """
+
     words: str
-    holds: Callable[[Any], bool]
+    holds: Callable[[Any], bool] = lambda value: True
     least: float = -inf
     most: float = inf
-    optional: bool = False
-    """Whether None stands for no value."""
+    passes: tuple[Any, ...] = ()
+    """Values that need not hold: None, where it stands for no value."""
+    of: type = object
+    refers: str = ""
+    """The table whose ids it is one of."""
+    only_with: OnlyWith | None = None
+    quiet: bool = False
+    """Whether it is written only if it says something else than the default."""
+    default: Any = MISSING
 
     def fault(self, field: str, value: Any) -> str | None:
         """What is wrong with the value of a field; None if nothing is."""
-        if value is UNREAD or (self.optional and value is None):
+        if value is UNREAD or value in self.passes:
             return None
         words = self.words
         try:
@@ -103,6 +107,18 @@ class Condition(NamedTuple):
         except (TypeError, AttributeError):  # a value of another type, in a city that was built in memory
             pass
         return f"expected {field} {words}, got {shown(value)}"
+
+
+def conditions_of(declared: type[Any]) -> dict[str, Condition]:
+    """By field of a dataclass: the condition that it declares, with the type beside it; other fields have none."""
+    found = {}
+    for field in fields(declared):
+        # Of `Annotated[float, condition] | None` the first part.
+        parts = [part for part in (field.type, *get_args(field.type)) if get_origin(part) is Annotated]
+        for of, condition in map(get_args, parts):
+            passes = (*condition.passes, *([None] if type(None) in get_args(field.type) else []))
+            found[field.name] = condition._replace(of=of, passes=passes, default=field.default)
+    return found
 
 
 def near(word: str, choices: Iterable[str]) -> str:
@@ -140,118 +156,37 @@ def is_team_size(value: Any) -> bool:
     return isinstance(value, Integral) and 1 <= int(value) <= MAX_TRUCKS_PER_INCIDENT
 
 
-def one_of(names: Sequence[str]) -> Condition:
+def one_of(*names: str) -> Condition:
     """The condition that a field is one of some names."""
-    return Condition(str, f"to be {' or '.join(names)}", lambda value: value in names)
+    return Condition(f"to be {' or '.join(names)}", lambda value: value in names)
 
 
-_TEXT: Final = Condition(str, "without control characters", is_text)
-_ID: Final = Condition(
-    str,
-    "not empty, without control characters or spaces around it",
-    lambda value: bool(value) and value == value.strip() and is_text(value),
+def is_id(value: Any) -> bool:
+    """Whether it is not empty, without control characters or spaces around it."""
+    return bool(value) and value == value.strip() and is_text(value)
+
+
+_LISTED_WORDS: Final = (
+    f"not empty, without commas, control characters or spaces around it, and not one of {', '.join(RESERVED_IDS)}"
 )
-_ID_IN_LISTS: Final = Condition(
-    str,
-    f"not empty, without commas, control characters or spaces around it, and not one of {', '.join(RESERVED_IDS)}",
-    lambda value: _ID.holds(value) and "," not in value and value not in RESERVED_IDS,
-)
-_KIND: Final = Condition(
-    str,
-    "not empty, of at most 60 characters, without commas, slashes, control characters or spaces around it, and no "
-    "key of [turnout]",
-    lambda value: _ID.holds(value) and len(value) <= 60 and not set(value) & set(",/\\") and value not in _TURNOUT_KEYS,
-)
-REFERENCE: Final = Condition(str, "to be a known node", lambda value: True)
-STATION_REFERENCE: Final = Condition(str, "to be a known station", lambda value: True)
-_COORDINATE: Final = Condition(float, "to be a number", lambda value: value == value, -MAX_COORDINATE, MAX_COORDINATE)
-_MINUTES: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUTES, MAX_MINUTES)
-_COUNT: Final = Condition(int, ">= 1", lambda value: value >= 1)
-_TEAM_SIZE: Final = Condition(int, f"to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", is_team_size)
-_CV: Final = Condition(float, f"from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV, optional=True)
-_AMOUNT: Final = Condition(float, ">= 0", lambda value: value >= 0.0, 0.0)
+AMOUNT: Final = Condition(">= 0", lambda value: value >= 0.0, 0.0)
+TEAM_SIZE: Final = Condition(f"to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", is_team_size)
+MINUTES: Final = Condition("> 0", lambda value: value > 0.0, LEAST_MINUTES, MAX_MINUTES)
+WEIGHT: Final = Condition(f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT)
+CV: Final = Condition(f"from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV)
 
-SETTING_CONDITIONS: Final[Mapping[str, Condition]] = {
-    "name": _TEXT,
-    "busy_minutes": _MINUTES,
-    "target_minutes": _MINUTES._replace(optional=True),
-    "trucks_per_incident": _TEAM_SIZE,
-    "arrivals_per_incident": _TEAM_SIZE,
-    "shared_delay": Condition(float, "from 0 to 1", lambda value: 0.0 <= value <= 1.0),
-    "driving.model": one_of(("exponential", "gamma", "lognormal", "hyperexponential", "pareto")),
-    "driving.route_seed": Condition(int, ">= 0", lambda value: value >= 0, 0, MAX_SEED),
-    "driving.cv": _CV,
-    "driving.tail_index": Condition(
-        float, "> 1, because the mean is infinite otherwise", lambda value: 1.0 < value < inf, optional=True
-    ),
-    "driving.fixed_part": Condition(float, "from 0 to less than 1", lambda value: 0.0 <= value < 1.0),
-    "driving.coupled_branch": one_of(("short", "long"))._replace(optional=True),
-    "driving.second_route": one_of(("same", "disjoint")),
-    "driving.scale_minutes": _MINUTES._replace(optional=True),
-    "turnout.mean_minutes": _AMOUNT._replace(most=MAX_MINUTES),
-    "turnout.model": one_of(("exponential", "gamma", "lognormal")),
-    "turnout.cv": _CV,
-    "turnout.shared": Condition(bool, "to be true or false", lambda value: isinstance(value, bool)),
-    "outside.links": _COUNT._replace(least=1, most=10_000, optional=True),
-    "outside.link_minutes": _MINUTES._replace(optional=True),
-    "objective.minimise": one_of(("late", "minutes", "late+minutes")),
-    "objective.weight": Condition(
-        float, f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT, optional=True
-    ),
-}
-
-COLUMN_CONDITIONS: Final[Mapping[str, Mapping[str, Condition]]] = {
-    "node": {"node_id": _ID, "x_coord": _COORDINATE, "y_coord": _COORDINATE, "name": _TEXT},
-    "link": {
-        "link_id": _ID,
-        "from_node_id": REFERENCE,
-        "to_node_id": REFERENCE,
-        "directed": Condition(bool, "to be true or false", lambda value: value in (False, True)),
-        "mean_minutes": _MINUTES,
-        "length_m": _AMOUNT._replace(most=MAX_COORDINATE, optional=True),
-    },
-    "station": {
-        "station_id": _ID_IN_LISTS,
-        "node_id": REFERENCE,
-        "trucks": _COUNT._replace(least=1, most=1000),
-        "name": _TEXT,
-    },
-    "demand": {
-        "node_id": REFERENCE,
-        "incidents_per_day": _AMOUNT._replace(most=MAX_RATE),
-        "trucks": _TEAM_SIZE._replace(optional=True),
-        "arrivals": _TEAM_SIZE._replace(optional=True),
-        "target_minutes": _MINUTES._replace(optional=True),
-        "type": _TEXT,
-        "name": _TEXT,
-    },
-    "unit": {"unit_id": _ID_IN_LISTS, "station_id": STATION_REFERENCE, "kind": _KIND},
-    "incident_type": {
-        "type": _ID,
-        "kind": _KIND,
-        "trucks": _TEAM_SIZE,
-        "arrivals": _TEAM_SIZE,
-        "target_minutes": _MINUTES,
-        "weight": Condition(float, f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT),
-        "busy_minutes": _MINUTES._replace(optional=True),
-    },
-}
-
-UNIQUE: Final[Mapping[str, str]] = {
-    "node": "node_id", "link": "link_id", "station": "station_id", "unit": "unit_id",
-}  # fmt: skip
-"""The column of each table that may hold a value only once; a node may have several demand points."""
-
-
-USES: Final[Mapping[str, tuple[str, str, Collection[str], bool]]] = {
-    "driving.cv": ("driving.model", "the model", LEAST_CV, True),
-    "driving.tail_index": ("driving.model", "the model", ("pareto",), True),
-    "driving.coupled_branch": ("driving.model", "the model", ("hyperexponential",), False),
-    "driving.scale_minutes": ("driving.model", "the model", ("gamma",), False),
-    "turnout.cv": ("turnout.model", "the model", LEAST_CV, True),
-    "objective.weight": ("objective.minimise", "minimising", ("late+minutes",), True),
-}
-"""The settings that only some choices of another one use: that other one, words for it, these choices, and whether they
-need it."""
-
-UNSTATED: Final = {"driving.model": "exponential", "turnout.model": "exponential", "objective.minimise": "late"}
+Text = Annotated[str, Condition("without control characters", is_text)]
+Id = Annotated[str, Condition("not empty, without control characters or spaces around it", is_id)]
+ListedId = Annotated[
+    str, Condition(_LISTED_WORDS, lambda value: is_id(value) and "," not in value and value not in RESERVED_IDS)
+]
+NodeId = Annotated[str, Condition("to be a known node", refers="node")]
+StationId = Annotated[str, Condition("to be a known station", refers="station")]
+Coordinate = Annotated[
+    float, Condition("to be a number", lambda value: value == value, -MAX_COORDINATE, MAX_COORDINATE)
+]
+Minutes = Annotated[float, MINUTES]
+TeamSize = Annotated[int, TEAM_SIZE]
+Weight = Annotated[float, WEIGHT]
+Chance = Annotated[float, Condition("from 0 to 1", lambda value: 0.0 <= value <= 1.0)]
+Flag = Annotated[bool, Condition("to be true or false", lambda value: isinstance(value, bool))]

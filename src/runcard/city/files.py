@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from runcard.city.check import fault_words, find_faults
-from runcard.city.conditions import OPTIONAL_TABLES, TABLE_ATTRIBUTES, Fault, UnreadableError
+from runcard.city.conditions import Fault, UnreadableError
 from runcard.city.model import City, Derived
+from runcard.city.parts import OPTIONAL_TABLES, TABLE_ATTRIBUTES
 from runcard.city.settings import city_fields, format_settings, parse_settings
 from runcard.city.tables import TABLES, ReadTable, format_table, parse_table, with_trucks
 from runcard.errors import CityError, InputError, RuncardError

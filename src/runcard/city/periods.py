@@ -28,11 +28,10 @@ PERIOD_KEYS: Final = ("name", "hours", "rates")
 _HOURS: Final = re.compile(r"(?:([a-z]{3})(?:\s*-\s*([a-z]{3}))?\s+)?(\d{1,2})\s*-\s*(\d{1,2})")
 _TIME: Final = re.compile(r"([a-z]{3})[a-z]*\s+(\d{1,2}):([0-5]\d)")
 _NAME: Final = Condition(
-    str,
     "not empty, of at most 60 characters, without commas, slashes or control characters",
     lambda value: 0 < len(value) <= 60 and value == value.strip() and not set(value) & set(",/\\") and is_text(value),
 )
-_RATE: Final = Condition(float, "> 0", lambda value: not isinstance(value, bool) and value > 0.0, 0.001, 1000.0)
+_RATE: Final = Condition("> 0", lambda value: not isinstance(value, bool) and value > 0.0, 0.001, 1000.0)
 _EXPECTED_HOURS: Final = "days and whole hours, such as mon-fri 7-22 or sat 22-7"
 
 

@@ -6,33 +6,19 @@ Inside the program the keys of a section carry its name: `driving.model`.
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import MISSING, asdict
 from math import inf
 from operator import attrgetter
 from typing import Any, Final
 
-from runcard.city.conditions import SETTING_CONDITIONS, UNREAD, UnreadableError, near, plain, shown
-from runcard.city.model import City, Driving, Objective, Outside, Turnout
+from runcard.city.conditions import UNREAD, UnreadableError, near, plain, shown
+from runcard.city.model import SETTING_CONDITIONS, City
+from runcard.city.parts import SECTIONS, Turnout
 from runcard.city.periods import ALWAYS, format_hours, read_periods
 
 SCHEMA: Final = 1
-SECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
-    "driving": Driving,
-    "turnout": Turnout,
-    "outside": Outside,
-    "objective": Objective,
-}
-REQUIRED: Final = ("name", "busy_minutes")
-"""Besides these, target_minutes, unless there are standards: see `roster.py`."""
-
 _TYPE_WORDS: Final = {str: "text", float: "a number", int: "a whole number", bool: "true or false", list: "a list"}
-
-NOT_IF_DEFAULT: Final = {
-    "arrivals_per_incident": 1,
-    "driving.fixed_part": 0.0,
-    "driving.second_route": "same",
-}
-"""The keys that are written only if they say something else than this."""
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -66,107 +52,102 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
     schema = document.pop("schema", None)
     if type(schema) is not int or schema != SCHEMA:
         raise UnreadableError(f"expected schema = {SCHEMA}, got {'none' if schema is None else shown(schema)}")
-    settings, faults = _take_by_kind(document)
-    if "period" in document:
-        periods, of_periods = read_periods(document.pop("period"))
-        faults += of_periods
-        settings |= {} if periods is None else {"periods": periods}
-    given: dict[str, Any] = {}
-    for key, value in document.items():
-        is_section = key in SECTIONS and isinstance(value, dict)
-        given |= {f"{key}.{inner}": value[inner] for inner in value} if is_section else {key: value}
-    settings.setdefault("target_minutes", None)
-    faults += [f"missing key {key}" for key in REQUIRED if key not in given and key not in settings]
-    for key, value in given.items():
-        if key in SECTIONS:
-            faults.append(f"expected {key} to be a section, got {shown(value)}")
-        elif key not in SETTING_CONDITIONS:
-            faults.append(f"unknown key {plain(key)}{near(key, [*SETTING_CONDITIONS, *SECTIONS, 'period'])}")
-        else:
-            try:
-                settings[key] = typed(value, SETTING_CONDITIONS[key].of)
-            except TypeError as error:
-                settings[key] = UNREAD
-                faults.append(f"expected {key} to be {error}, got {shown(value)}")
-    return settings, faults
-
-
-def _take_by_kind(document: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The settings by kind, taken out of a document, and what is wrong with them."""
     settings: dict[str, Any] = {}
     faults: list[str] = []
 
-    def read(key: str, name: str, value: Any) -> Any:
+    def read(key: str, value: Any, name: str) -> Any:
         try:
             return typed(value, SETTING_CONDITIONS[key].of)
         except TypeError as error:
             faults.append(f"expected {name} to be {error}, got {shown(value)}")
             return UNREAD
 
-    if isinstance(document.get("busy_minutes"), dict):
-        found = document.pop("busy_minutes")
+    by_kind = document.get("busy_minutes")
+    if isinstance(by_kind, dict):
+        del document["busy_minutes"]
         settings["busy_minutes"] = {
-            kind: read("busy_minutes", f"busy_minutes.{plain(kind)}", value) for kind, value in found.items()
+            kind: read("busy_minutes", value, f"busy_minutes.{plain(kind)}") for kind, value in by_kind.items()
         }
     turnout = document.get("turnout")
     turnout = turnout if isinstance(turnout, dict) else {}
     for kind in [key for key, value in turnout.items() if isinstance(value, dict)]:
-        of_kind: dict[str, Any] = {}
-        for inner, value in turnout.pop(kind).items():
-            key, name = f"turnout.{inner}", f"turnout.{plain(kind)}.{plain(inner)}"
-            if key in SETTING_CONDITIONS:
-                of_kind[inner] = read(key, name, value)
+        of_kind = settings.setdefault("turnout_by_kind", {}).setdefault(kind, {})
+        for key, value in turnout.pop(kind).items():
+            name = f"turnout.{plain(kind)}.{plain(key)}"
+            if key in Turnout.__slots__:
+                of_kind[key] = read(f"turnout.{key}", value, name)
             else:
-                known = [other.removeprefix("turnout.") for other in SETTING_CONDITIONS if other.startswith("turnout.")]
-                faults.append(f"unknown key {name}{near(inner, known)}")
-        settings.setdefault("turnout_by_kind", {})[kind] = of_kind
+                faults.append(f"unknown key {name}{near(key, Turnout.__slots__)}")
+    if "period" in document:
+        periods, of_periods = read_periods(document.pop("period"))
+        faults += of_periods
+        settings |= {} if periods is None else {"periods": periods}
+    values = flat(document, SECTIONS)
+    settings.setdefault("target_minutes", None)  # whether it may be left out depends on the tables
+    required = (key for key, condition in SETTING_CONDITIONS.items() if condition.default is MISSING)
+    faults += [f"missing key {key}" for key in required if key not in values and key not in settings]
+    for key, value in values.items():
+        if key in SECTIONS:
+            faults.append(f"expected {key} to be a section, got {shown(value)}")
+        elif key not in SETTING_CONDITIONS:
+            faults.append(f"unknown key {plain(key)}{near(key, [*SETTING_CONDITIONS, *SECTIONS, 'period'])}")
+        else:
+            settings[key] = read(key, value, key)
     return settings, faults
+
+
+def flat(document: Mapping[str, Any], sections: Container[str]) -> dict[str, Any]:
+    """Every key of a document with its value, keys of sections led by the section's name."""
+    found: dict[str, Any] = {}
+    for key, value in document.items():
+        is_section = key in sections and isinstance(value, dict)
+        found |= {f"{key}.{inner}": value[inner] for inner in value} if is_section else {key: value}
+    return found
 
 
 def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The keyword arguments of `City` that the settings give; the defaults stay where the model states them."""
-    given: dict[str, dict[str, Any]] = {section: {} for section in ("", *SECTIONS)}
-    if "turnout_by_kind" in settings:
-        by_kind = {kind: Turnout(**values) for kind, values in settings["turnout_by_kind"].items()}
-        given[""]["turnout_by_kind"] = by_kind
+    found: dict[str, Any] = {section: {} for section in SECTIONS}
     for key, value in settings.items():
-        if key == "turnout_by_kind":
-            continue
         section, _, name = key.rpartition(".")
-        given[section][name] = value
-    return given.pop("") | {section: SECTIONS[section](**values) for section, values in given.items()}
+        (found[section] if section else found)[name] = value
+    if "turnout_by_kind" in found:
+        found["turnout_by_kind"] = {kind: Turnout(**values) for kind, values in found["turnout_by_kind"].items()}
+    return found | {section: of(**found[section]) for section, of in SECTIONS.items()}
 
 
 def format_settings(city: City) -> str:
     """The TOML text of a city's settings: the main ones, and others where they are not the default."""
-    lines, begun = [f"schema = {SCHEMA}"], ""
-    by_kind = {"busy_minutes": city.busy_minutes} if isinstance(city.busy_minutes, Mapping) else {}
+    sections: dict[str, dict[str, Any]] = {"": {}}
     for key, condition in SETTING_CONDITIONS.items():
         section, _, name = key.rpartition(".")
-        value = None if key in by_kind else attrgetter(key)(city)
-        stated = not section or section == "driving" or getattr(city, section) != SECTIONS[section]()
-        if not stated or value is None or (key in NOT_IF_DEFAULT and value == NOT_IF_DEFAULT[key]):
-            continue
-        if section != begun:
-            lines += ["", f"[{section}]"]
-            begun = section
-        lines.append(f"{name} = {_written(condition.of, value)}")
-    for key, values in by_kind.items():
-        lines += ["", f"[{key}]", *(f"{_key(kind)} = {_written(float, one)}" for kind, one in values.items())]
-    for kind, turnout in city.turnout_by_kind.items():
-        lines += ["", f"[turnout.{_key(kind)}]"]
-        fields = ((name, getattr(turnout, name)) for name in Turnout.__slots__)
-        types = {name: SETTING_CONDITIONS[f"turnout.{name}"].of for name in Turnout.__slots__}
-        lines += [f"{name} = {_written(types[name], value)}" for name, value in fields if value is not None]
+        value = attrgetter(key)(city)
+        stated = section in ("", "driving") or getattr(city, section) != SECTIONS[section]()
+        if stated and value is not None and not (condition.quiet and value == condition.default):
+            sections.setdefault(section, {})[name] = value
+    top = sections.pop("")
+    if isinstance(top["busy_minutes"], Mapping):
+        sections["busy_minutes"] = top.pop("busy_minutes")
+    sections |= {f"turnout.{_key(kind)}": asdict(turnout) for kind, turnout in city.turnout_by_kind.items()}
+    lines = [f"schema = {SCHEMA}", *_lines("", top)]
+    for section, values in sections.items():
+        lines += ["", f"[{section}]", *_lines(section, values)]
     for period in city.periods if city.periods != (ALWAYS,) else ():
+        rates = period.rates
+        if isinstance(rates, Mapping):
+            written = ", ".join(f"{_key(name)} = {_written(float, rate)}" for name, rate in rates.items())
         lines += ["", "[[period]]", f"name = {_written(str, period.name)}"]
         lines.append(f"hours = {_written(list, format_hours(period.hours))}")
-        if isinstance(period.rates, Mapping):
-            rates = (f"{_key(name)} = {_written(float, rate)}" for name, rate in period.rates.items())
-            lines.append(f"rates = {{ {', '.join(rates)} }}")
-        else:
-            lines.append(f"rates = {_written(float, period.rates)}")
+        lines.append(f"rates = {f'{{ {written} }}' if isinstance(rates, Mapping) else _written(float, rates)}")
     return "\n".join(lines) + "\n"
+
+
+def _lines(section: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """The keys of a section as TOML text; those of busy_minutes are kinds."""
+    for name, value in values.items():
+        key = section if section == "busy_minutes" else f"{section.partition('.')[0]}.{name}".lstrip(".")
+        if value is not None:
+            yield f"{_key(name)} = {_written(SETTING_CONDITIONS[key].of, value)}"
 
 
 def _key(name: str) -> str:

@@ -12,8 +12,8 @@ from dataclasses import MISSING, dataclass, fields, replace
 from difflib import SequenceMatcher
 from typing import Any, Final
 
-from runcard.city.conditions import COLUMN_CONDITIONS, UNREAD, Fault, UnreadableError, near, plain, shown
-from runcard.city.model import DemandPoint, Link, Node, Standard, Station, Unit
+from runcard.city.conditions import UNREAD, Fault, UnreadableError, near, plain, shown
+from runcard.city.parts import COLUMN_CONDITIONS, ROWS
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS: Final = {"0": False, "1": True, "false": False, "true": True}
@@ -89,14 +89,15 @@ def _read_cell(of: type, cell: str) -> Any:
     raise ValueError({float: "a number", int: "a whole number", bool: "0 or 1"}[of])
 
 
-def _city_table(row: type[Any], name: str) -> Table:
+def _city_table(name: str, row: type[Any]) -> Table:
     """The table of a city whose columns are the fields of a class; those with a default are optional."""
-    types = {column: condition.of for column, condition in COLUMN_CONDITIONS[name].items()}
-    required = tuple(field.name for field in fields(row) if field.default is MISSING)
-    return Table(name, row, required, tuple(column for column in types if column not in required), types)
+    columns = COLUMN_CONDITIONS[name]
+    required = tuple(column for column, condition in columns.items() if condition.default is MISSING)
+    optional = tuple(column for column in columns if column not in required)
+    return Table(name, row, required, optional, {column: condition.of for column, condition in columns.items()})
 
 
-TABLES: Final = tuple(map(_city_table, (Node, Link, Station, DemandPoint, Unit, Standard), COLUMN_CONDITIONS))
+TABLES: Final = tuple(_city_table(name, row) for name, row in ROWS.items())
 
 
 def with_trucks(stations: Table) -> Table:

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.aprons import with_aprons
-from runcard.city.check import taken_as_sound
 from runcard.city.conditions import near
-from runcard.city.model import QUIET_RATE, City, Station, Unit
+from runcard.city.model import QUIET_RATE, City, Station, Unit, taken_as_sound
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective

@@ -20,8 +20,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.conditions import COLUMN_CONDITIONS
 from runcard.city.model import City, Standard, Unit
+from runcard.city.parts import COLUMN_CONDITIONS
 from runcard.city.periods import HOURS_PER_WEEK, Period, period_faults
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.fingerprint import city_fingerprint

@@ -21,15 +21,17 @@ from importlib.resources import files
 from math import inf
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from runcard.city.conditions import (
     LEAST_CV,
     LEAST_MINUTES,
     MAX_CV,
-    SETTING_CONDITIONS,
+    Chance,
     Condition,
+    Flag,
     UnreadableError,
+    conditions_of,
     is_text,
     near,
     one_of,
@@ -37,18 +39,23 @@ from runcard.city.conditions import (
     shown,
 )
 from runcard.city.files import read_text
-from runcard.city.model import City
+from runcard.city.model import SETTING_CONDITIONS, City
 from runcard.city.periods import DAYS, HOURS_PER_DAY, HOURS_PER_WEEK
-from runcard.city.settings import parse_toml, typed
+from runcard.city.settings import flat, parse_toml, typed
 from runcard.errors import CityError, InputError
 
 TIME_MODELS: Final = ("exponential", "fixed", "gamma", "lognormal", "hyperexponential")
-KINDS: Final = ("total", "parts")
 PAPER: Final = "paper"
 REPAIR_HOURS: Final = 24.0
 MOST: Final = 1e6
 """Minutes, hours or breakdowns: far more than makes sense, and few enough to be simulated."""
 _FOLDER: Final = files("runcard.simulate") / "scenarios"
+
+_TIME_MODEL: Final = one_of(*TIME_MODELS)
+_CV: Final = Condition("")
+"""What it may be depends on the model."""
+_NOT_NEGATIVE: Final = Condition(">= 0", lambda value: value >= 0.0, 0.0, MOST)
+_POSITIVE: Final = Condition("> 0", lambda value: value > 0.0, LEAST_MINUTES, MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +66,16 @@ class Busy:
     city says on average, as far as the drive leaves time for it; `by_type`: as long as their type of incident says.
     """
 
-    kind: str = "total"
-    model: str = "exponential"
-    cv: float | None = None
-    mean_minutes: float | None = None
-    back_factor: float = 1.0
+    kind: Annotated[str, one_of("total", "parts")] = "total"
+    model: Annotated[str, _TIME_MODEL] = "exponential"
+    cv: Annotated[float, _CV] | None = None
+    mean_minutes: Annotated[float, _POSITIVE] | None = None
+    back_factor: Annotated[float, _NOT_NEGATIVE] = 1.0
     """The drive home takes this many times as long as a drive there."""
-    back_model: str | None = None
+    back_model: Annotated[str, _TIME_MODEL] | None = None
     """The law of the time on a link on the way home; None: that of the way there."""
-    back_cv: float | None = None
-    by_type: bool = False
+    back_cv: Annotated[float, _CV] | None = None
+    by_type: Flag = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,24 +101,24 @@ class Scenario:
     name: str = PAPER
     title: str = "The paper's model"
     busy: Busy = Busy()
-    turn_back: float = 0.0
+    turn_back: Chance = 0.0
     """The chance that a truck turns back when the truck that counts has arrived before it."""
-    redirect: bool = False
+    redirect: Flag = False
     """Whether trucks on their way home can be sent."""
     rates: tuple[float, ...] = ()
     """What incident rates are multiplied by, of mean 1, at each hour of the day or of the week."""
     log: Path | None = None
     """Incidents that are replayed instead of drawn."""
-    breakdowns_per_year: float = 0.0
+    breakdowns_per_year: Annotated[float, _NOT_NEGATIVE] = 0.0
     """Of each truck."""
-    repair_hours: float = REPAIR_HOURS
+    repair_hours: Annotated[float, _POSITIVE] = REPAIR_HOURS
     shifts: tuple[Shift, ...] = ()
-    call_minutes: float = 0.0
+    call_minutes: Annotated[float, _NOT_NEGATIVE] = 0.0
     """From the call, when the clock of the target starts, to dispatch."""
     turnout: tuple[tuple[str, Any], ...] = ()
     driving: tuple[tuple[str, Any], ...] = ()
     """What is different about turnout and driving times, as pairs of key and value."""
-    shared_delay: float | None = None
+    shared_delay: Chance | None = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without a city."""
@@ -150,14 +157,42 @@ class Scenario:
         return found
 
 
+_FIELDS: Final = {f"busy.{name}": f"busy.{name}" for name in conditions_of(Busy)} | {
+    "dispatch.turn_back": "turn_back",
+    "dispatch.redirect": "redirect",
+    "out_of_service.breakdowns_per_year": "breakdowns_per_year",
+    "out_of_service.repair_hours": "repair_hours",
+    "call.minutes": "call_minutes",
+    "shared_delay": "shared_delay",
+}
+"""By key the field of a scenario that holds it."""
+
+_CONDITIONS: Final = conditions_of(Scenario) | {f"busy.{key}": of for key, of in conditions_of(Busy).items()}
+_HOURS: Final = Condition("", of=list)
+"""What they may be depends on what else is said about rates."""
+
+CITY_KEYS: Final = (
+    "turnout.mean_minutes", "turnout.model", "turnout.cv", "turnout.shared",
+    "driving.model", "driving.cv", "driving.tail_index", "driving.fixed_part",
+    "driving.scale_minutes",
+)  # fmt: skip
+"""The same as in `city.toml`: the city checks them when it is changed."""
+
+KEYS: Final[Mapping[str, Condition]] = {
+    **{key: _CONDITIONS[field] for key, field in _FIELDS.items()},
+    "rates.by_hour_of_day": _HOURS,
+    "rates.by_hour_of_week": _HOURS,
+    "rates.swing": _CONDITIONS["turn_back"],
+    "replay.log": Condition("", of=str),
+    **{key: SETTING_CONDITIONS[key] for key in CITY_KEYS},
+}
+"""Every key of a scenario besides `title` and the list `shift`, and what must hold for its value."""
+
+
 def _scenario_faults(scenario: Scenario) -> Iterator[str]:
     """What is wrong with a scenario in any city."""
-    for key, condition in KEYS.items():
-        section, _, name = key.rpartition(".")
-        field = key if section == "busy" else "call_minutes" if section == "call" else name
-        if key in CITY_KEYS or section in ("rates", "replay"):  # checked where they are used
-            continue
-        if fault := condition.fault(key, attrgetter(field)(scenario)):
+    for key, field in _FIELDS.items():
+        if fault := KEYS[key].fault(key, attrgetter(field)(scenario)):
             yield fault
     busy = scenario.busy
     yield from _law_faults("busy.", busy.model, busy.cv)
@@ -214,7 +249,9 @@ def read_scenario(words: str) -> Scenario:
         if not isinstance(title, str) or not is_text(title):
             raise InputError(f"{word}: expected title to be text without control characters, got {shown(title)}")
         titles.append(title)
-        for key, value in _flat(document, word).items():
+        for key, value in flat(document, document).items():
+            if key not in KEYS and key != "shift":
+                raise InputError(f"{word}: unknown key {plain(key)}{near(key, [*KEYS, 'shift', 'title'])}")
             if key in given and given[key][0] != value:
                 raise InputError(f"scenario {words}: {given[key][1]} and {word} both say what {key} is")
             given[key] = (value, word)
@@ -238,59 +275,6 @@ def _read_part(word: str) -> tuple[Path, dict[str, Any]]:
         return path, parse_toml(read_text(path))
     except UnreadableError as error:
         raise InputError(f"{word}: {error}") from error
-
-
-_CHANCE: Final = Condition(float, "from 0 to 1", lambda value: 0.0 <= value <= 1.0)
-_NOT_NEGATIVE: Final = Condition(float, ">= 0", lambda value: value >= 0.0, 0.0, MOST)
-_POSITIVE: Final = Condition(float, "> 0", lambda value: value > 0.0, LEAST_MINUTES, MOST)
-_CV: Final = Condition(float, "", lambda value: True, optional=True)
-"""What it may be depends on the model."""
-_HOURS: Final = Condition(list, "", lambda value: True)
-"""What they may be depends on what else is said about rates."""
-
-CITY_KEYS: Final = (
-    "turnout.mean_minutes", "turnout.model", "turnout.cv", "turnout.shared",
-    "driving.model", "driving.cv", "driving.tail_index", "driving.fixed_part",
-    "driving.scale_minutes",
-)  # fmt: skip
-"""The same as in `city.toml`: the city checks them when it is changed."""
-
-KEYS: Final[Mapping[str, Condition]] = {
-    "busy.kind": one_of(KINDS),
-    "busy.model": one_of(TIME_MODELS),
-    "busy.cv": _CV,
-    "busy.mean_minutes": _POSITIVE._replace(optional=True),
-    "busy.back_factor": _NOT_NEGATIVE,
-    "busy.back_model": one_of(TIME_MODELS)._replace(optional=True),
-    "busy.back_cv": _CV,
-    "busy.by_type": SETTING_CONDITIONS["turnout.shared"],
-    "dispatch.turn_back": _CHANCE,
-    "dispatch.redirect": SETTING_CONDITIONS["turnout.shared"],
-    "rates.by_hour_of_day": _HOURS,
-    "rates.by_hour_of_week": _HOURS,
-    "rates.swing": _CHANCE,
-    "replay.log": Condition(str, "", lambda value: True),
-    "out_of_service.breakdowns_per_year": _NOT_NEGATIVE,
-    "out_of_service.repair_hours": _POSITIVE,
-    "call.minutes": _NOT_NEGATIVE,
-    **{key: SETTING_CONDITIONS[key] for key in CITY_KEYS},
-    "shared_delay": _CHANCE._replace(optional=True),
-}
-"""Every key of a scenario besides `title` and the list `shift`, and what must hold for its value."""
-
-
-def _flat(document: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Every key with its value, keys of sections led by the section's name."""
-    found: dict[str, Any] = {}
-    for key, value in document.items():
-        if isinstance(value, dict):
-            found.update({f"{key}.{inner}": inner_value for inner, inner_value in value.items()})
-        else:
-            found[key] = value
-    for key in found:
-        if key not in KEYS and key != "shift":
-            raise InputError(f"{where}: unknown key {plain(key)}{near(key, [*KEYS, 'shift', 'title'])}")
-    return found
 
 
 def _scenario(name: str, title: str, given: Mapping[str, tuple[Any, str]], folder: Path) -> Scenario:
@@ -327,7 +311,7 @@ def _rates(name: str, given: Mapping[str, Any]) -> tuple[float, ...]:
     if len(profiles) != 1:
         words = "or rates.by_hour_of_week, got both" if profiles else "with rates.swing"
         raise InputError(f"scenario {name}: expected rates.by_hour_of_day {words}")
-    if fault := _CHANCE.fault("rates.swing", swing):
+    if fault := KEYS["rates.swing"].fault("rates.swing", swing):
         raise InputError(f"scenario {name}: {fault}")
     ((key, profile),) = profiles.items()
     num = HOURS_PER_DAY if key == "by_hour_of_day" else HOURS_PER_WEEK
@@ -345,19 +329,19 @@ def _are_hours(value: Any) -> bool:
     return len(value) == 2 and all(type(hour) in (int, float) and 0 <= hour <= HOURS_PER_DAY for hour in value)
 
 
-_COUNT: Final = Condition(int, "to be a whole number from 1 up", lambda value: type(value) is int and value >= 1)
-SHIFT_KEYS: Final[Mapping[str, tuple[Any, Condition]]] = {
-    "station": (None, Condition(str, "to be the id of a station", lambda value: isinstance(value, str), optional=True)),
-    "trucks": (1, _COUNT),
-    "every": (None, _COUNT._replace(optional=True)),
-    "unit": (None, Condition(str, "to be the id of a unit", lambda value: isinstance(value, str), optional=True)),
-    "off_hours": (None, Condition(list, "= [from, to], hours from 0 to 24", _are_hours)),
-    "days": (
-        DAYS,
-        Condition(list, f"among {', '.join(DAYS)}, each once", lambda days: 0 < len(days) == len({*days} & {*DAYS})),
+_ONE_UP: Final = Condition("to be a whole number from 1 up", lambda value: type(value) is int and value >= 1)
+_A_TEXT: Final = Condition("", lambda value: isinstance(value, str), passes=(None,), default=None)
+SHIFT_KEYS: Final[Mapping[str, Condition]] = {
+    "station": _A_TEXT._replace(words="to be the id of a station"),
+    "trucks": _ONE_UP._replace(default=1),
+    "every": _ONE_UP._replace(passes=(None,), default=None),
+    "unit": _A_TEXT._replace(words="to be the id of a unit"),
+    "off_hours": Condition("= [from, to], hours from 0 to 24", _are_hours, default=None),
+    "days": Condition(
+        f"among {', '.join(DAYS)}, each once", lambda days: 0 < len(days) == len({*days} & {*DAYS}), default=DAYS
     ),
 }
-"""Every key of a shift with its default, and what must hold for its value."""
+"""Every key of a shift, with its default and what must hold for its value."""
 
 
 def _shift_faults(given: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
@@ -365,7 +349,7 @@ def _shift_faults(given: Mapping[str, Any], values: Mapping[str, Any]) -> Iterat
     for key in given:
         if key not in SHIFT_KEYS:
             yield f"unknown key {plain(key)}; expected {', '.join(SHIFT_KEYS)}"
-    for key, (_, condition) in SHIFT_KEYS.items():
+    for key, condition in SHIFT_KEYS.items():
         if fault := condition.fault(key, values[key]):
             yield fault
     named = [key for key in ("station", "unit", "every") if values[key] is not None]
@@ -383,7 +367,7 @@ def _shifts(given: Any, where: str) -> tuple[Shift, ...]:
         raise InputError(f"{where}: expected shifts as [[shift]] sections, got {shown(given)}")
     found = []
     for number, entry in enumerate(given, start=1):
-        values = {key: entry.get(key, default) for key, (default, _) in SHIFT_KEYS.items()}
+        values = {key: entry.get(key, condition.default) for key, condition in SHIFT_KEYS.items()}
         for fault in _shift_faults(entry, values):
             raise InputError(f"{where}: shift {number}: {fault}")
         start, stop = map(float, values["off_hours"])

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.areas import Areas, drive_minutes, driving_graph, spread_areas, street_graph
+from runcard.city.check import standard_faults
 from runcard.city.conditions import UnreadableError
 from runcard.city.files import read_text
 from runcard.city.importers.contract import Contraction, contract_chains
@@ -29,7 +30,6 @@ from runcard.city.importers.stations import PlacedStations, read_roster, read_st
 from runcard.city.importers.summary import ImportSummary, StationMoved, by_file
 from runcard.city.model import City, DemandPoint, Link, Node, Standard, Station, Unit
 from runcard.city.places import FAR_METRES
-from runcard.city.roster import standard_faults
 from runcard.city.tables import TABLES, parse_table
 from runcard.errors import CityError, InputError
 
