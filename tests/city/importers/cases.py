@@ -9,7 +9,8 @@ import networkx as nx
 import numpy as np
 
 from runcard.city import City
-from runcard.city.importers.roads import Roads
+from runcard.city.importers.roads import Arc as RoadArc
+from runcard.city.importers.roads import Roads, arcs_of
 
 Arc = tuple[int, int, float]
 
@@ -18,20 +19,17 @@ def roads_from(arcs: Sequence[Arc], *, classes: Sequence[str] | None = None, num
     """Roads of arcs (start, end, minutes) between nodes on a line of 100 m, with a class for each arc."""
     number = num_nodes or 1 + max(max(start, end) for start, end, _ in arcs)
     names = ["street"] * len(arcs) if classes is None else list(classes)
-    known = tuple(dict.fromkeys(names))
-    starts, ends, minutes = (np.array(column) for column in zip(*arcs, strict=True))
     return Roads(
         node_ids=tuple(f"n{one}" for one in range(number)),
         x=100.0 * np.arange(number),
         y=np.zeros(number),
         lonlat=False,
-        starts=starts.astype(np.int64),
-        ends=ends.astype(np.int64),
-        minutes=minutes.astype(float),
-        length_m=500.0 * minutes.astype(float),
-        class_of=np.array([known.index(name) for name in names], np.int64),
-        classes=known,
-        link_ids=tuple(f"a{one}" for one in range(len(arcs))),
+        arcs=arcs_of(
+            [
+                RoadArc(start, end, f"a{place}", minutes, 500.0 * minutes, np.nan, name)
+                for place, ((start, end, minutes), name) in enumerate(zip(arcs, names, strict=True))
+            ]
+        ),
     )
 
 
@@ -39,8 +37,8 @@ def graph_of(roads: Roads) -> nx.DiGraph:
     """The same as a graph of networkx, by node id, with the faster of parallel arcs."""
     graph = nx.DiGraph()
     graph.add_nodes_from(roads.node_ids)
-    for start, end, minutes in zip(roads.starts.tolist(), roads.ends.tolist(), roads.minutes.tolist(), strict=True):
-        add_way(graph, roads.node_ids[start], roads.node_ids[end], minutes)
+    for arc in roads.listed:
+        add_way(graph, roads.node_ids[arc.start], roads.node_ids[arc.end], arc.minutes)
     return graph
 
 

@@ -30,8 +30,7 @@ def cross(middle: int, *others: int) -> list[Arc]:
 def ways(roads: Roads) -> dict[tuple[str, str], float]:
     """The arcs by the ids of their nodes."""
     ids = roads.node_ids
-    pairs = zip(roads.starts.tolist(), roads.ends.tolist(), roads.minutes.tolist(), strict=True)
-    return {(ids[start], ids[end]): minutes for start, end, minutes in pairs}
+    return {(ids[arc.start], ids[arc.end]): arc.minutes for arc in roads.listed}
 
 
 def test_a_two_way_chain_becomes_one_street() -> None:
@@ -40,9 +39,9 @@ def test_a_two_way_chain_becomes_one_street() -> None:
     roads = roads_from(arcs)
     short = contract_chains(roads, needed_nodes(roads, "n0", "n3"))
     assert ways(short.roads) == {("n0", "n3"): 7.0, ("n3", "n0"): 8.0}
-    assert short.streets[0] == short.streets[1]
+    assert short.roads.listed[0].street == short.roads.listed[1].street
     assert short.num_nodes == 2
-    assert sorted(short.roads.length_m.tolist()) == [3500.0, 4000.0]
+    assert sorted(short.roads.arcs.length_m.tolist()) == [3500.0, 4000.0]
 
 
 def test_one_way_chains_between_the_same_junctions_are_two_streets() -> None:
@@ -51,7 +50,7 @@ def test_one_way_chains_between_the_same_junctions_are_two_streets() -> None:
     roads = roads_from(arcs)
     short = contract_chains(roads, needed_nodes(roads, "n0"))
     assert dict.fromkeys((("n0", "n2"), ("n2", "n0")), 2.0).items() <= ways(short.roads).items()
-    street = dict(zip(ways(short.roads), short.streets.tolist(), strict=True))
+    street = dict(zip(ways(short.roads), short.roads.arcs.street.tolist(), strict=True))
     assert street["n0", "n2"] != street["n2", "n0"]
     assert street["n0", "n4"] == street["n4", "n0"]
 
@@ -88,7 +87,7 @@ def test_one_ring_and_nothing_else_is_left_as_it_is() -> None:
     roads = roads_from([(0, 1, 1.0), (1, 2, 1.0), (2, 0, 1.0)])
     short = contract_chains(roads, needed_nodes(roads, "n1"))
     assert short.num_nodes == 0
-    assert len(short.roads.starts) == 3
+    assert len(short.roads.arcs) == 3
 
 
 @st.composite
@@ -126,7 +125,7 @@ def road_networks(draw: st.DrawFn) -> tuple[Roads, np.ndarray]:
 def test_no_route_time_changes(case: tuple[Roads, np.ndarray]) -> None:
     """Between all nodes that stay, networkx finds the same times before and after, and no needed node is lost."""
     roads, needed = case
-    if not any(start != end for start, end in zip(roads.starts, roads.ends, strict=True)):
+    if not any(arc.start != arc.end for arc in roads.listed):
         return
     used, _ = clean_roads(roads)
     kept = {one for one, flag in zip(roads.node_ids, needed.tolist(), strict=True) if flag} & set(used.node_ids)
@@ -137,4 +136,4 @@ def test_no_route_time_changes(case: tuple[Roads, np.ndarray]) -> None:
     before = route_times(graph_of(used), short.roads.node_ids)
     after = route_times(graph_of(short.roads), short.roads.node_ids)
     assert after == pytest.approx(before, abs=1e-9)
-    assert len(set(zip(short.roads.starts.tolist(), short.roads.ends.tolist(), strict=True))) == len(short.streets)
+    assert len({(arc.start, arc.end) for arc in short.roads.listed}) == len(short.roads.arcs)

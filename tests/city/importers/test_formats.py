@@ -42,8 +42,8 @@ def assert_same(read: ReadRoads, graph: nx.MultiDiGraph) -> None:
         )
     assert roads.lonlat
     lengths = sorted(data["length"] for _, _, data in graph.edges(data=True))
-    assert sorted(roads.length_m.tolist()) == pytest.approx(lengths)
-    assert set(roads.classes) == {"residential", "secondary"}
+    assert sorted(roads.arcs.length_m.tolist()) == pytest.approx(lengths)
+    assert set(roads.arcs.road_class) == {"residential", "secondary"}
     assert read.rejected == ()
 
 
@@ -124,9 +124,9 @@ def test_times_of_osmnx_come_before_speeds() -> None:
     graph.add_edge(2002, 2003, **common, maxspeed="['30', '50']")
     graph.add_edge(2003, 2004, **common)
     read = roads_from_graph(graph)
-    assert read.roads.minutes.tolist() == pytest.approx([1.5, 3.0, 1.5, 1.0])
+    assert read.roads.arcs.minutes.tolist() == pytest.approx([1.5, 3.0, 1.5, 1.0])
     assert read.minutes_from == {"minutes": 1, "speed": 2, "usual": 1}
-    assert read.roads.classes == ("primary",)
+    assert set(read.roads.arcs.road_class) == {"primary"}
     assert not read.roads.lonlat
 
 
@@ -137,7 +137,7 @@ def test_an_undirected_graph_is_two_way_but_for_one_way_streets() -> None:
     graph.add_edge("1", "2", length=10)
     graph.add_edge("2", "3", length=10, oneway="True")
     roads = roads_from_graph(graph).roads
-    assert {(roads.node_ids[a], roads.node_ids[b]) for a, b in zip(roads.starts, roads.ends, strict=True)} == {
+    assert {(roads.node_ids[a], roads.node_ids[b]) for a, b in zip(roads.arcs.start, roads.arcs.end, strict=True)} == {
         ("1", "2"),
         ("2", "1"),
         ("2", "3"),
@@ -219,7 +219,7 @@ def test_rows_that_cannot_be_used_are_listed_with_their_number(tmp_path: Path) -
         ("link.csv", 13, "expected one_way to be 1 or 0, true or false, yes or no, got 'maybe'"),
     ]
     assert read.num_links == 12
-    assert len(read.roads.starts) == 14
+    assert len(read.roads.arcs) == 14
 
 
 @pytest.mark.parametrize(

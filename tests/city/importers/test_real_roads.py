@@ -73,7 +73,7 @@ def test_contracting_manhattan_changes_no_route_time(manhattan: Imported) -> Non
     """From all firehouses to all demand nodes, the raw arcs give the same minutes within 1e-9."""
     found = manhattan
     roads = read_roads(MANHATTAN, MANHATTAN_MAPPING).roads
-    raw = driving_graph(roads.num_nodes, roads.starts, roads.ends, np.maximum(roads.minutes, 0.001))
+    raw = driving_graph(roads.num_nodes, roads.arcs.start, roads.arcs.end, np.maximum(roads.arcs.minutes, 0.001))
     ids = list(dict.fromkeys([one.node_id for one in found.city.stations] + list(demand_nodes(found.city))))
     places = [roads.node_ids.index(one) for one in ids]
     before = dijkstra(raw, indices=places[:47])[:, places]

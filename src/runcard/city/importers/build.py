@@ -9,14 +9,14 @@ directions, half of it counts for the area of either end:
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.areas import Areas, drive_minutes, driving_graph, spread_areas, street_graph
+from runcard.city.areas import Areas, drive_minutes, spread_areas, street_graph
 from runcard.city.check import standard_faults
 from runcard.city.conditions import UnreadableError
 from runcard.city.files import read_text
@@ -127,7 +127,7 @@ def import_city(
         rejected += more
     files = list(dict.fromkeys(one.file for one in rejected))
     rejected = tuple(sorted(rejected, key=lambda one: (files.index(one.file), one.row)))
-    streets = street_graph(used.num_nodes, used.starts, used.ends, used.minutes)
+    streets = street_graph(used.num_nodes, used.arcs.start, used.arcs.end, used.arcs.minutes)
     areas = spread_areas(streets, num_areas=options.num_areas, widest_minutes=options.widest_minutes)
     needed = np.zeros(used.num_nodes, np.bool_)
     needed[placed.nodes] = needed[areas.centres] = True
@@ -138,7 +138,7 @@ def import_city(
         busy_minutes=options.busy_minutes,
         target_minutes=None if rules else options.target_minutes,
         nodes=tuple(map(Node, short.roads.node_ids, short.roads.x.tolist(), short.roads.y.tolist())),
-        links=_links(short),
+        links=_links(short.roads),
         stations=_stations(placed, used, has_roster=bool(units)),
         demand=_demand(used, areas, rules, options.incidents_per_day),
         units=units,
@@ -171,32 +171,28 @@ def read_standards(path: Path) -> tuple[Standard, ...]:
     return found.rows
 
 
-def _links(short: Contraction) -> tuple[Link, ...]:
+def _links(roads: Roads) -> tuple[Link, ...]:
     """The links of contracted roads: a street whose directions take the same time is one, other arcs are directed."""
-    roads, streets = short.roads, short.streets.tolist()
-    arcs = list(
-        zip(roads.starts.tolist(), roads.ends.tolist(), roads.minutes.tolist(), roads.length_m.tolist(), strict=True)
-    )
-    class_of, names = roads.class_of.tolist(), roads.classes
-    arc_of = {(start, end): arc for arc, (start, end, _, _) in enumerate(arcs)}
+    arcs = roads.listed
+    place_of = {(arc.start, arc.end): place for place, arc in enumerate(arcs)}
+    classified = any(arc.road_class for arc in arcs)
     taken: set[str] = set()
     links, merged = [], set[int]()
-    for arc, (start, end, minutes, length_m) in enumerate(arcs):
-        if arc in merged:
+    for place, arc in enumerate(arcs):
+        if place in merged:
             continue
-        back = arc_of.get((end, start))
-        both = (
-            back is not None
-            and streets[back] == streets[arc]
-            and class_of[back] == class_of[arc]
-            and abs(arcs[back][2] - minutes) <= SAME * minutes
+        other = place_of.get((arc.end, arc.start))
+        directed = (
+            other is None
+            or (arcs[other].street, arcs[other].road_class) != (arc.street, arc.road_class)
+            or abs(arcs[other].minutes - arc.minutes) > SAME * arc.minutes
         )
-        if both and back is not None:
-            merged.add(back)
-        link_id = _unique(roads.link_ids[arc] or "link", taken)
-        extra = (("road_class", names[class_of[arc]]),) if any(names) else ()
-        ends = (roads.node_ids[start], roads.node_ids[end])
-        links.append(Link(link_id, *ends, not both, minutes, round(length_m, 3), extra))
+        if not directed and other is not None:
+            merged.add(other)
+        extra = (("road_class", arc.road_class),) if classified else ()
+        ends = (roads.node_ids[arc.start], roads.node_ids[arc.end])
+        link_id = _unique(arc.link_id or "link", taken)
+        links.append(Link(link_id, *ends, directed, arc.minutes, round(arc.length_m, 3), extra))
     return tuple(links)
 
 
@@ -227,10 +223,9 @@ def _demand(roads: Roads, areas: Areas, rules: Sequence[Standard], per_day: floa
 
 def road_shares(roads: Roads, areas: Areas) -> NDArray[np.float64]:
     """[area] its part of the length of all roads; each is counted once, whether it can be used both ways or not."""
-    low, high = np.minimum(roads.starts, roads.ends), np.maximum(roads.starts, roads.ends)
-    once = np.unique(low * roads.num_nodes + high, return_index=True)[1]
-    half = np.repeat(roads.length_m[once] / 2.0, 2)
-    ends = np.column_stack([roads.starts[once], roads.ends[once]]).ravel()
+    once = roads.arcs[np.unique(roads.pairs, return_index=True)[1]]
+    half = np.repeat(once.length_m / 2.0, 2)
+    ends = np.column_stack([once.start, once.end]).ravel()
     lengths = np.bincount(areas.area_of[ends], weights=half, minlength=len(areas.centres)).astype(np.float64)
     lengths = np.maximum(lengths, LEAST_SHARE * lengths.mean()) if lengths.sum() > 0.0 else np.ones(len(lengths))
     return np.asarray(lengths / lengths.sum())
@@ -253,7 +248,6 @@ def _summary(
         StationMoved(placed.ids[one], used.node_ids[placed.nodes[one]], round(float(placed.metres[one]), 1))
         for one in np.flatnonzero(placed.metres > FAR_METRES).tolist()
     ]
-    graph = driving_graph(used.num_nodes, used.starts, used.ends, used.minutes)
     return ImportSummary(
         nodes_read=read.roads.num_nodes,
         links_read=read.num_links,
@@ -262,11 +256,7 @@ def _summary(
         minutes_from=read.minutes_from,
         computed_lengths=read.computed_lengths,
         texts_cleaned=read.num_cleaned + placed.num_cleaned,
-        self_loops=cleaning.self_loops,
-        short_links=cleaning.short_links,
-        parallel_links=cleaning.parallel_links,
-        dropped_nodes=cleaning.dropped_nodes,
-        dropped_links=cleaning.dropped_links,
+        **asdict(cleaning),
         contracted_nodes=short.num_nodes,
         contracted_loops=short.num_loops,
         contracted_parallel=short.num_parallel,
@@ -281,7 +271,7 @@ def _summary(
         areas=len(areas.centres),
         areas_asked=options.num_areas,
         widest_area_minutes=areas.widest_minutes,
-        farthest_drive_minutes=float(drive_minutes(graph, areas).max()),
+        farthest_drive_minutes=float(drive_minutes(used.graph, areas).max()),
         rates_are_data=False,
         rejected=by_file(rejected),
     )

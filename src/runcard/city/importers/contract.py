@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runcard.city.importers.roads import Flags, Positions, Roads, fastest_arcs
+from runcard.city.importers.roads import ARC, Arcs, Flags, Roads, arcs_of, fastest_arcs
 
 Ways = list[dict[int, int]]
 """[node] the arc to, or from, each of its neighbours."""
@@ -32,8 +31,7 @@ class Contraction:
     """Contracted roads, and what was done."""
 
     roads: Roads
-    streets: Positions
-    """[arc] its street: two arcs of one street are the two directions of one road."""
+    """Two arcs of one street are the two directions of one road."""
     num_nodes: int
     """Nodes that are gone: those of chains that became arcs, and of loops."""
     num_loops: int
@@ -44,24 +42,19 @@ class Contraction:
 
 def contract_chains(roads: Roads, needed: Flags) -> Contraction:
     """Strongly connected roads with every chain made one; nodes that are `needed`, at least one, stay."""
-    streets = _streets(roads)
-    before = roads
-    num_loops = num_parallel = 0
-    while True:
-        chains = _chains(roads, streets.tolist(), needed)
-        if not chains:
-            break
-        shorter, streets, loops = _joined(roads, streets, chains)
-        if not len(shorter.starts):  # one loop is all there is
-            return Contraction(before, _streets(before), 0, 0, 0)
-        fastest = fastest_arcs(shorter.starts, shorter.ends, shorter.minutes)
+    roads.arcs.street = np.unique(roads.pairs, return_inverse=True)[1]
+    before, num_loops, num_parallel = roads, 0, 0
+    while chains := _chains(roads, needed):
+        arcs, loops = _joined(roads.arcs, chains)
+        if not len(arcs):  # one loop is all there is
+            return Contraction(before, 0, 0, 0)
+        fastest = fastest_arcs(arcs)
         num_loops += loops
-        num_parallel += len(shorter.starts) - len(fastest)
-        gone = np.zeros(roads.num_nodes, np.bool_)
-        gone[[node for chain in chains for node in chain.nodes]] = True
-        roads, streets = shorter.with_arcs(fastest).with_nodes(~gone), streets[fastest]
-        needed = needed[~gone]
-    return Contraction(roads, streets, before.num_nodes - roads.num_nodes, num_loops, num_parallel)
+        num_parallel += len(arcs) - len(fastest)
+        stays = np.ones(roads.num_nodes, np.bool_)
+        stays[[node for chain in chains for node in chain.nodes]] = False
+        roads, needed = replace(roads, arcs=arcs[fastest]).with_nodes(stays), needed[stays]
+    return Contraction(roads, before.num_nodes - roads.num_nodes, num_loops, num_parallel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +65,26 @@ class _Chain:
     directions: tuple[tuple[int, ...], ...]
 
 
-def _streets(roads: Roads) -> Positions:
-    """[arc] a number that an arc shares with the arc between the same nodes the other way, and with no other."""
-    low, high = np.minimum(roads.starts, roads.ends), np.maximum(roads.starts, roads.ends)
-    pairs: NDArray[np.int64] = low * roads.num_nodes + high
-    return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
-
-
-def _chains(roads: Roads, streets: list[int], needed: Flags) -> list[_Chain]:
+def _chains(roads: Roads, needed: Flags) -> list[_Chain]:
     """Every longest chain."""
     ways_out: Ways = [{} for _ in roads.node_ids]
     ways_in: Ways = [{} for _ in roads.node_ids]
-    starts, ends, class_of = roads.starts.tolist(), roads.ends.tolist(), roads.class_of.tolist()
-    for arc, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        ways_out[start][end] = arc
-        ways_in[end][start] = arc
+    arcs = roads.listed
+    for place, arc in enumerate(arcs):
+        ways_out[arc.start][arc.end] = ways_in[arc.end][arc.start] = place
 
     def passes(node: int) -> bool:
         out, into = ways_out[node], ways_in[node]
         if len(out) == len(into) == 1:
             if out.keys() == into.keys():
                 return False  # the end of a blind alley
-        elif len(out) != 2 or out.keys() != into.keys() or any(streets[out[one]] != streets[into[one]] for one in out):
+        elif (
+            len(out) != 2
+            or out.keys() != into.keys()
+            or any(arcs[out[one]].street != arcs[into[one]].street for one in out)
+        ):
             return False
-        return len({class_of[arc] for ways in (out, into) for arc in ways.values()}) == 1
+        return len({arcs[place].road_class for ways in (out, into) for place in ways.values()}) == 1
 
     free = [not kept and passes(node) for node, kept in enumerate(needed.tolist())]
     chains = []
@@ -129,32 +118,21 @@ def _chain(node: int, free: list[bool], ways_out: Ways, ways_in: Ways) -> _Chain
     return _Chain(tuple(path[1:-1]), (there, tuple(ways_out[a][b] for a, b in pairwise(path))))
 
 
-def _joined(roads: Roads, streets: Positions, chains: list[_Chain]) -> tuple[Roads, Positions, int]:
-    """The roads with each chain as an arc, or as two, after the arcs that stay; their streets; how many were loops."""
-    used = np.ones(len(roads.starts), np.bool_)
-    new: list[tuple[tuple[int, ...], int]] = []
-    num_loops, street = 0, int(streets.max()) + 1
+def _joined(arcs: Arcs, chains: list[_Chain]) -> tuple[Arcs, int]:
+    """The arcs with each chain as an arc, or as two, after those that stay; and how many chains were loops."""
+    used = np.ones(len(arcs), np.bool_)
+    new, num_loops, street = [], 0, int(arcs.street.max())
     for chain in chains:
-        for arcs in chain.directions:
-            used[list(arcs)] = False
+        for pieces in chain.directions:
+            used[list(pieces)] = False
         first = chain.directions[0]
-        if roads.starts[first[0]] == roads.ends[first[-1]]:
+        if arcs.start[first[0]] == arcs.end[first[-1]]:
             num_loops += 1
             continue
-        new += [(arcs, street) for arcs in chain.directions]
         street += 1
-    kept = np.flatnonzero(used)
-    left = roads.with_arcs(kept)
-    first_arcs = np.array([arcs[0] for arcs, _ in new], np.int64)
-    last_arcs = np.array([arcs[-1] for arcs, _ in new], np.int64)
-    joined = replace(
-        left,
-        starts=np.append(left.starts, roads.starts[first_arcs]),
-        ends=np.append(left.ends, roads.ends[last_arcs]),
-        minutes=np.append(left.minutes, [roads.minutes[list(arcs)].sum() for arcs, _ in new]),
-        length_m=np.append(left.length_m, [roads.length_m[list(arcs)].sum() for arcs, _ in new]),
-        class_of=np.append(left.class_of, roads.class_of[first_arcs]),
-        link_ids=(*left.link_ids, *(roads.link_ids[arcs[0]] for arcs, _ in new)),
-    )
-    of_new = np.array([number for _, number in new], np.int64)
-    return joined, np.append(streets[kept], of_new), num_loops
+        for pieces in chain.directions:
+            joined = arcs[pieces[0]].copy()
+            joined.end, joined.street = arcs.end[pieces[-1]], street
+            joined.minutes, joined.length_m = arcs.minutes[list(pieces)].sum(), arcs.length_m[list(pieces)].sum()
+            new.append(joined)
+    return arcs_of(np.concatenate([arcs[used], np.array(new, ARC)])), num_loops

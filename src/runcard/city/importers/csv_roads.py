@@ -23,7 +23,7 @@ from runcard.city.importers.measures import (
     first_word,
     speed_kph,
 )
-from runcard.city.importers.roads import ArcTable, ReadRoads, coordinate_system, roads_of
+from runcard.city.importers.roads import ARC, Arcs, ReadRoads, arcs_of, coordinate_system, whole_roads
 from runcard.city.importers.rows import (
     NO_VALUE,
     Columns,
@@ -72,14 +72,14 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
     lonlat = coordinate_system(x, y, nodes.settings.get("crs"), node_table.file)
     link_table = read_columns(folder / links.settings["file"], links.columns, section="links", **links.reading)
     arcs, more = _arcs(link_table, links, {one: place for place, one in enumerate(ids)})
-    roads, minutes_from, computed = roads_of(tuple(ids), x, y, arcs, lonlat=lonlat)
+    roads, minutes_from, computed = whole_roads(ids, x, y, arcs, lonlat=lonlat)
     return ReadRoads(
         roads=roads,
         num_links=len(link_table),
         rejected=(*rejected, *more),
         num_cleaned=cleaned(node_table.cells["id"])[1],
         minutes_from=minutes_from,
-        computed_lengths=computed if "length" in links.columns else len(arcs.starts),
+        computed_lengths=computed,
         guessed_crs="crs" not in nodes.settings,
     )
 
@@ -146,9 +146,10 @@ def _nodes(table: Columns) -> tuple[list[str], Floats, Floats, list[RejectedRow]
     return [ids[place] for place in kept.tolist()], x[kept], y[kept], rejected
 
 
-def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> tuple[ArcTable, list[RejectedRow]]:
+def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> tuple[Arcs, list[RejectedRow]]:
     """The links that can be used, and the rows that cannot."""
     settings, cells, size = section.settings, table.cells, len(table)
+    arcs = arcs_of(np.zeros(size, ARC))
     rejected: list[RejectedRow] = []
     good = np.ones(size, np.bool_)
 
@@ -156,36 +157,25 @@ def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> t
         rejected.extend(table.rejected(good & wrong, words, key))
         good[wrong] = False
 
-    ends = []
-    for key in ("from", "to"):
-        ends.append(np.array([node_of.get(one, -1) for one in to_ids(cells[key])], np.int64))
-        reject(ends[-1] < 0, f"expected {key} to be a known node", key)
-    measured: dict[str, Floats] = {}
-    for key, units, unit in (("length", METRES, "m"), ("minutes", MINUTES, "minutes")):
+    for field, key in (("start", "from"), ("end", "to")):
+        arcs[field] = [node_of.get(one, -1) for one in to_ids(cells[key])]
+        reject(arcs[field] < 0, f"expected {key} to be a known node", key)
+    for field, key, units, unit in (("length_m", "length", METRES, "m"), ("minutes", "minutes", MINUTES, "minutes")):
         values, wrong = table.numbers(key) if key in cells else (np.full(size, np.nan), np.zeros(size, np.bool_))
         reject(wrong, f"expected {key} to be a number", key)
         reject(values < 0.0, f"expected {key} >= 0", key)
-        measured[key] = values * factor(units, settings.get(f"{key}_unit", unit), f"[links] {key}_unit")
-    kph = _speeds(cells["speed"], settings) if "speed" in cells else np.full(size, np.nan)
-    reject((kph <= 0.0) | (kph > MOST_KPH), f"expected speed > 0 and at most {MOST_KPH:g} km/h", "speed")
+        arcs[field] = values * factor(units, settings.get(f"{key}_unit", unit), f"[links] {key}_unit")
+    arcs.kph = _speeds(cells["speed"], settings) if "speed" in cells else np.nan
+    reject((arcs.kph <= 0.0) | (arcs.kph > MOST_KPH), f"expected speed > 0 and at most {MOST_KPH:g} km/h", "speed")
     one_way = _one_way(cells, settings, size)
     reject(one_way < 0, "expected one_way to be 1 or 0, true or false, yes or no", "one_way")
-    kept = np.flatnonzero(good)
     refuse_if_most(rejected, size, "links")
-    listed = kept.tolist()
-    ids = _link_ids(table) if "id" in cells else [str(number) for number in table.row_numbers]
+    arcs.both_ways = one_way == 0
+    arcs.link_id = _link_ids(table) if "id" in cells else [str(number) for number in table.row_numbers]
     classes = cells.get("road_class", ("",) * size)
     class_of = {cell: cleaned([first_word(cell)])[0][0] for cell in set(classes)}
-    return ArcTable(
-        starts=ends[0][kept],
-        ends=ends[1][kept],
-        link_ids=tuple(ids[one] for one in listed),
-        minutes=measured["minutes"][kept],
-        length_m=measured["length"][kept],
-        kph=kph[kept],
-        road_class=tuple(class_of[classes[one]] for one in listed),
-        both_ways=one_way[kept] == 0,
-    ), rejected
+    arcs.road_class = [class_of[cell] for cell in classes]
+    return arcs[good], rejected
 
 
 def _speeds(cells: Sequence[str], settings: MappingType[str, Any]) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 
 from runcard.city.conditions import shown
 from runcard.city.importers.measures import first_word, speed_kph
-from runcard.city.importers.roads import ArcTable, ReadRoads, coordinate_system, roads_of
+from runcard.city.importers.roads import Arc, Arcs, ReadRoads, arcs_of, coordinate_system, whole_roads
 from runcard.city.importers.rows import RejectedRow, cleaned, refuse_if_most, to_ids
 from runcard.errors import InputError, MissingExtraError
 
@@ -113,7 +113,7 @@ def _roads(
         raise InputError(f"{where}: expected ids of nodes to be unique, got some twice")
     lonlat = coordinate_system(x, y, crs, where)
     arcs, more, num_edges = _arcs(edges, node_of, directed=directed, where=where)
-    roads, minutes_from, computed = roads_of(names, x, y, arcs, lonlat=lonlat)
+    roads, minutes_from, computed = whole_roads(names, x, y, arcs, lonlat=lonlat)
     return ReadRoads(
         roads=roads,
         num_links=num_edges,
@@ -127,10 +127,10 @@ def _roads(
 
 def _arcs(
     edges: Iterable[Edge], node_of: Mapping[Any, int], *, directed: bool, where: str
-) -> tuple[ArcTable, list[RejectedRow], int]:
+) -> tuple[Arcs, list[RejectedRow], int]:
     """The edges that can be used, those that cannot, and how many there are."""
     rejected: list[RejectedRow] = []
-    rows: list[tuple[int, int, str, float, float, float, str, bool]] = []
+    rows: list[Arc] = []
     for start, end, key, data in edges:
         name = f"{start}-{end}-{key}"
         length = _number(data.get("length"))
@@ -146,22 +146,14 @@ def _arcs(
             kph = speed_kph(data.get("speed_kph")) or speed_kph(data.get("maxspeed")) or np.nan
             one_way = directed or str(data.get("oneway", "")).strip().lower() in ("true", "yes", "1")
             road_class = first_word(data.get("highway"))
-            rows.append((node_of[start], node_of[end], name, minutes, length, kph, road_class, not one_way))
+            rows.append(Arc(node_of[start], node_of[end], name, minutes, length, kph, road_class, not one_way))
     if not rows:
         raise InputError(f"{where}: expected roads between its nodes, got none")
     number = len(rows) + len(rejected)
     refuse_if_most(rejected, number, "edges")
-    starts, ends, ids, minutes_, lengths, speeds, classes, both = zip(*rows, strict=True)
-    arcs = ArcTable(
-        starts=np.array(starts, np.int64),
-        ends=np.array(ends, np.int64),
-        link_ids=tuple(cleaned(ids)[0]),
-        minutes=np.array(minutes_),
-        length_m=np.array(lengths),
-        kph=np.array(speeds),
-        road_class=tuple(cleaned(classes)[0]),
-        both_ways=np.array(both, np.bool_),
-    )
+    arcs = arcs_of(rows)
+    for texts in ("link_id", "road_class"):
+        arcs[texts] = cleaned(arcs[texts].tolist())[0]
     return arcs, rejected, number
 
 

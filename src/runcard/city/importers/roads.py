@@ -8,8 +8,10 @@ An *arc* is one direction of a road. What is done, in this order, with everythin
     one part        the largest set of nodes that all reach one another stays (strongly connected), with its arcs
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import compress
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,53 +34,63 @@ SPEED_SOURCES: Final = ("minutes", "speed", "usual")
 """Where the minutes of a link come from: stated, from a stated speed, or from the usual speed of its class."""
 
 
+class Arc(NamedTuple):
+    """An arc by the positions of its nodes. As a file states it, it has NaN where that says nothing, and no street."""
+
+    start: int
+    end: int
+    link_id: str
+    """The two arcs of a two-way link may have the same."""
+    minutes: float
+    length_m: float
+    kph: float
+    road_class: str
+    both_ways: bool = False
+    street: int = 0
+    """Two arcs of one street are the two directions of one road."""
+
+
+ARC: Final = np.dtype([(name, object if of is str else of) for name, of in Arc.__annotations__.items()])
+Arcs = Any
+"""A record array of arcs."""
+
+
 @dataclass(frozen=True, eq=False)
 class Roads:
-    """Nodes with coordinates, and arcs between them by the position of their nodes."""
+    """Nodes with coordinates, and arcs between them."""
 
     node_ids: tuple[str, ...]
     x: Floats
     y: Floats
     lonlat: bool
-    starts: Positions
-    ends: Positions
-    minutes: Floats
-    length_m: Floats
-    class_of: Positions
-    """[arc] its class, as a position in `classes`."""
-    classes: tuple[str, ...]
-    link_ids: tuple[str, ...]
-    """[arc] the id of its link; the two arcs of a two-way link may have the same."""
+    arcs: Arcs
 
     @property
     def num_nodes(self) -> int:
         """The number of nodes."""
         return len(self.node_ids)
 
-    def with_arcs(self, kept: Positions) -> "Roads":
-        """The same nodes with some of the arcs, in this order."""
-        return replace(
-            self,
-            starts=self.starts[kept],
-            ends=self.ends[kept],
-            minutes=self.minutes[kept],
-            length_m=self.length_m[kept],
-            class_of=self.class_of[kept],
-            link_ids=tuple(self.link_ids[one] for one in kept.tolist()),
-        )
+    @property
+    def listed(self) -> list[Arc]:
+        """The arcs one by one, which a record array is slow to give."""
+        return list(map(Arc._make, self.arcs.tolist()))
+
+    @property
+    def graph(self) -> Any:
+        """The minutes from node to node as a sparse matrix."""
+        return driving_graph(self.num_nodes, self.arcs.start, self.arcs.end, self.arcs.minutes)
+
+    @property
+    def pairs(self) -> Positions:
+        """[arc] a number for its two nodes, whichever way it goes."""
+        start, end = self.arcs.start, self.arcs.end
+        return np.asarray(np.minimum(start, end) * self.num_nodes + np.maximum(start, end))
 
     def with_nodes(self, kept: Flags) -> "Roads":
         """Only the nodes that are kept, and the arcs between them."""
-        roads = self.with_arcs(np.flatnonzero(kept[self.starts] & kept[self.ends]))
-        number = np.cumsum(kept) - 1
-        return replace(
-            roads,
-            node_ids=tuple(self.node_ids[one] for one in np.flatnonzero(kept).tolist()),
-            x=self.x[kept],
-            y=self.y[kept],
-            starts=number[roads.starts],
-            ends=number[roads.ends],
-        )
+        arcs, number = self.arcs[kept[self.arcs.start] & kept[self.arcs.end]], np.cumsum(kept) - 1
+        arcs.start, arcs.end = number[arcs.start], number[arcs.end]
+        return Roads(tuple(compress(self.node_ids, kept)), self.x[kept], self.y[kept], self.lonlat, arcs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,20 +121,6 @@ class Cleaning:
     dropped_links: int
 
 
-@dataclass(frozen=True, eq=False)
-class ArcTable:
-    """Arcs as a file states them, NaN where it says nothing, before lengths and minutes are made whole."""
-
-    starts: Positions
-    ends: Positions
-    link_ids: tuple[str, ...]
-    minutes: Floats
-    length_m: Floats
-    kph: Floats
-    road_class: tuple[str, ...]
-    both_ways: Flags
-
-
 def coordinate_system(x: Floats, y: Floats, crs: str | None, where: str) -> bool:
     """Whether coordinates are longitude and latitude; an InputError if they are exchanged or out of range."""
     fix = "exchange x and y, in [nodes] of the mapping file or in the file"
@@ -141,36 +139,26 @@ def coordinate_system(x: Floats, y: Floats, crs: str | None, where: str) -> bool
     return crs == "lonlat" or (crs is None and is_lonlat(x, y))
 
 
-def roads_of(
-    node_ids: tuple[str, ...], x: Floats, y: Floats, arcs: ArcTable, *, lonlat: bool
+def arcs_of(arcs: Any) -> Arcs:
+    """Arcs as a record array."""
+    return np.asarray(arcs, ARC).view(np.recarray)
+
+
+def whole_roads(
+    node_ids: Sequence[str], x: Floats, y: Floats, arcs: Arcs, *, lonlat: bool
 ) -> tuple[Roads, dict[str, int], int]:
-    """The roads of a table of arcs; how many minutes come from where, and how many lengths are straight distances."""
-    straight = distance_metres(x[arcs.starts], y[arcs.starts], x[arcs.ends], y[arcs.ends], lonlat=lonlat)
-    no_length = np.isnan(arcs.length_m)
-    length_m = np.where(no_length, straight, arcs.length_m)
-    classes = tuple(dict.fromkeys(arcs.road_class))
-    number = {name: place for place, name in enumerate(classes)}
-    class_of = np.array([number[name] for name in arcs.road_class], np.int64)
-    stated, by_speed = ~np.isnan(arcs.minutes), ~np.isnan(arcs.kph)
+    """The roads of stated arcs; how many minutes come from where, and how many lengths are straight distances."""
+    straight = distance_metres(x[arcs.start], y[arcs.start], x[arcs.end], y[arcs.end], lonlat=lonlat)
+    no_length, stated, by_speed = np.isnan(arcs.length_m), ~np.isnan(arcs.minutes), ~np.isnan(arcs.kph)
     known = arcs.kph[by_speed].tolist()
-    usual = np.array([usual_kph(name, known) for name in classes])
-    kph = np.where(by_speed, arcs.kph, usual[class_of] if len(class_of) else 0.0)
-    minutes = np.where(stated, arcs.minutes, METRES_AND_KPH_TO_MINUTES * length_m / kph)
+    usual = {name: usual_kph(name, known) for name in set(arcs.road_class.tolist())}
     counts = (int(stated.sum()), int((by_speed & ~stated).sum()), int((~by_speed & ~stated).sum()))
-    back = np.flatnonzero(arcs.both_ways)
-    roads = Roads(
-        node_ids=node_ids,
-        x=x,
-        y=y,
-        lonlat=lonlat,
-        starts=np.append(arcs.starts, arcs.ends[back]),
-        ends=np.append(arcs.ends, arcs.starts[back]),
-        minutes=np.append(minutes, minutes[back]),
-        length_m=np.append(length_m, length_m[back]),
-        class_of=np.append(class_of, class_of[back]),
-        classes=classes,
-        link_ids=(*arcs.link_ids, *(arcs.link_ids[one] for one in back.tolist())),
-    )
+    arcs.length_m = np.where(no_length, straight, arcs.length_m)
+    arcs.kph = np.where(by_speed, arcs.kph, [usual[name] for name in arcs.road_class])
+    arcs.minutes = np.where(stated, arcs.minutes, METRES_AND_KPH_TO_MINUTES * arcs.length_m / arcs.kph)
+    back = arcs[arcs.both_ways]
+    back.start, back.end = back.end.copy(), back.start.copy()
+    roads = Roads(tuple(node_ids), x, y, lonlat, arcs_of(np.concatenate([arcs, back])))
     return roads, dict(zip(SPEED_SOURCES, counts, strict=True)), int(no_length.sum())
 
 
@@ -178,30 +166,32 @@ def clean_roads(roads: Roads) -> tuple[Roads, Cleaning]:
     """Roads that trucks can be routed on, from every node to every other, and what was done for it."""
     from scipy.sparse.csgraph import connected_components  # here, because it takes a while to import
 
-    loops = roads.starts == roads.ends
-    roads = roads.with_arcs(np.flatnonzero(~loops))
-    if not len(roads.starts):
+    loops = roads.arcs.start == roads.arcs.end
+    arcs = roads.arcs[~loops]
+    if not len(arcs):
         raise InputError("expected roads between different nodes, got none")
-    if roads.minutes.max() > MAX_MINUTES:
-        raise InputError(f"expected links of at most {MAX_MINUTES:g} minutes, got {roads.minutes.max():g}")
-    short = roads.minutes < LEAST_LINK_MINUTES
-    roads = replace(roads, minutes=np.maximum(roads.minutes, LEAST_LINK_MINUTES))
-    fastest = fastest_arcs(roads.starts, roads.ends, roads.minutes)
-    parallel = len(roads.starts) - len(fastest)
-    roads = roads.with_arcs(fastest)
-    graph = driving_graph(roads.num_nodes, roads.starts, roads.ends, roads.minutes)
-    part = connected_components(graph, connection="strong")[1]
+    if arcs.minutes.max() > MAX_MINUTES:
+        raise InputError(f"expected links of at most {MAX_MINUTES:g} minutes, got {arcs.minutes.max():g}")
+    short = arcs.minutes < LEAST_LINK_MINUTES
+    arcs.minutes[short] = LEAST_LINK_MINUTES
+    roads = replace(roads, arcs=arcs[fastest_arcs(arcs)])
+    part = connected_components(roads.graph, connection="strong")[1]
     kept = part == np.bincount(part).argmax()
     if kept.sum() < 2:
         raise InputError("expected roads on which some nodes reach one another and back, got only one-way roads")
     whole = roads.with_nodes(kept)
-    dropped = len(roads.starts) - len(whole.starts)
-    return whole, Cleaning(int(loops.sum()), int(short.sum()), parallel, int((~kept).sum()), dropped)
+    return whole, Cleaning(
+        self_loops=int(loops.sum()),
+        short_links=int(short.sum()),
+        parallel_links=len(arcs) - len(roads.arcs),
+        dropped_nodes=int((~kept).sum()),
+        dropped_links=len(roads.arcs) - len(whole.arcs),
+    )
 
 
-def fastest_arcs(starts: Positions, ends: Positions, minutes: Floats) -> Positions:
+def fastest_arcs(arcs: Arcs) -> Positions:
     """The arcs that are the fastest from their start to their end, in their order; of equal ones the first."""
-    order = np.lexsort((np.arange(len(starts)), minutes, ends, starts))
+    order = np.lexsort((np.arange(len(arcs)), arcs.minutes, arcs.end, arcs.start))
     first = np.ones(len(order), np.bool_)
-    first[1:] = (np.diff(starts[order]) != 0) | (np.diff(ends[order]) != 0)
+    first[1:] = (np.diff(arcs.start[order]) != 0) | (np.diff(arcs.end[order]) != 0)
     return np.sort(order[first])
