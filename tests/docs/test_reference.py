@@ -122,7 +122,7 @@ def test_every_key_of_the_file_of_a_department_is_documented(tmp_path: Path) -> 
 def test_every_key_and_column_of_a_city_folder_is_documented() -> None:
     """Each key of city.toml and each column of the tables stands in the reference."""
     text = (DOCS / "reference" / "city-folder.md").read_text(encoding="utf-8")
-    columns = [column for table in TABLES for column in table.columns]
+    columns = [column for table in TABLES.values() for column in table.columns]
     for word in ("schema", *SETTING_CONDITIONS, *PERIOD_KEYS, "[[period]]", *columns):
         assert f"`{word}`" in text, word
 

@@ -28,7 +28,7 @@ from runcard.city.tables import TABLES, ReadTable, format_table, parse_table, wi
 from runcard.errors import CityError, InputError, RuncardError
 
 SETTINGS_FILE: Final = "city.toml"
-FILE_NAMES: Final = (*(table.file_name for table in TABLES), SETTINGS_FILE)
+FILE_NAMES: Final = (*(table.file_name for table in TABLES.values()), SETTINGS_FILE)
 """In the order in which a write replaces them."""
 
 OPTIONAL_FILES: Final = tuple(f"{name}.csv" for name in OPTIONAL_TABLES)
@@ -89,16 +89,11 @@ def _city_of(
 
 def city_texts(city: City) -> dict[str, str]:
     """The texts of the files of a city, by their names."""
-    rows = [(table, getattr(city, TABLE_ATTRIBUTES[table.name])) for table in TABLES]
-    rows = [(table, of_table) for table, of_table in rows if not isinstance(of_table, Derived)]
-    if city.has_roster:  # the roster says how many trucks a station has
-        uncounted = tuple(replace(station, trucks=0) for station in city.stations)
-        rows = [(table, uncounted if table.name == "station" else own) for table, own in rows]
-    texts = {
-        table.file_name: format_table(table, of_table)
-        for table, of_table in rows
-        if of_table or table.file_name not in OPTIONAL_FILES
-    }
+    rows = {name: getattr(city, attribute) for name, attribute in TABLE_ATTRIBUTES.items()}
+    rows = {name: of_table for name, of_table in rows.items() if not isinstance(of_table, Derived)}
+    if "unit" in rows:  # the roster says how many trucks a station has
+        rows["station"] = tuple(replace(station, trucks=0) for station in city.stations)
+    texts = {TABLES[name].file_name: format_table(TABLES[name], of_table) for name, of_table in rows.items()}
     return texts | {SETTINGS_FILE: format_settings(city)}
 
 
@@ -213,7 +208,7 @@ def _parse(
         faults += [Fault("city", None, text) for text in found]
     except UnreadableError as error:
         faults.append(Fault("city", None, str(error)))
-    for table in TABLES:
+    for table in TABLES.values():
         if table.file_name in OPTIONAL_FILES and not has(table.file_name):
             continue
         if table.name == "station" and not has("unit.csv"):

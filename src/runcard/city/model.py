@@ -166,6 +166,11 @@ class City:
         """Whether its units were given: else they are the trucks of its stations."""
         return not isinstance(self.units, Derived)
 
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The types of incidents that were given; none in a plain city, where a type is only a word."""
+        return () if self.plain else tuple(dict.fromkeys(standard.type for standard in self.standards))
+
     def said(self, kind: str) -> str:
         """A kind as messages name it; "" where trucks are all there are."""
         return "" if self.plain and not self.has_roster else kind
@@ -189,11 +194,10 @@ class City:
         The kind may be left out where incidents need only one. Where none needs it, the incidents of its types are next
         to none.
         """
-        if self.plain and not self.has_roster and kind in (None, TRUCK):
-            return self
         if kind is None and len(self.kinds) > 1:
             raise InputError(f"{self.name}: expected one of its kinds of units ({', '.join(self.kinds)}), got none")
-        kind, kinds = self.kinds[0] if kind is None else kind, self.sent_kinds
+        kinds = self.sent_kinds
+        kind = (self.kinds or kinds)[0] if kind is None else kind
         if kind not in kinds:
             found = f"got {kind!r}{near(str(kind), kinds)}"
             raise InputError(f"{self.name}: expected a kind that incidents need ({', '.join(kinds)}), {found}")
@@ -207,23 +211,24 @@ class City:
         return {}
 
     def _seen_by(self, kind: str) -> "City":
-        """The part of the city that a kind sees."""
-        standards = tuple(standard for standard in self.standards if standard.kind == kind)
-        units = tuple(unit for unit in self.units if unit.kind == kind)
-        types = {standard.type for standard in standards if not self.plain}
-        homes = {unit.station_id for unit in units}
+        """The part of the city that a kind sees; the city itself, where that is all of it."""
+        # What was derived stays so: then it is made again, and is the same.
+        units = type(self.units)(unit for unit in self.units if unit.kind == kind)
+        standards = type(self.standards)(standard for standard in self.standards if standard.kind == kind)
+        types, homes = {standard.type for standard in standards}, {unit.station_id for unit in units}
         with taken_as_sound():  # a part of this city, which was checked
-            return replace(
+            part = replace(
                 self,
                 busy_minutes=self.busy_minutes_of(kind),
                 turnout=self.turnout_by_kind.get(kind, self.turnout),
                 turnout_by_kind={},
                 stations=tuple(station for station in self.stations if station.station_id in homes) or self.stations,
-                demand=_heard_of(tuple(point for point in self.demand if not types or point.type in types)),
-                units=units if self.has_roster else (),
-                standards=() if self.plain else standards,
+                demand=_heard_of(tuple(point for point in self.demand if point.type in types)),
+                units=units,
+                standards=standards,
                 periods=tuple(_rates_of_types(period, types) for period in self.periods),
             )
+        return self if part == self else part
 
     @property
     def has_periods(self) -> bool:
@@ -275,7 +280,7 @@ class City:
         return self._by_need.get(self._need(point), ())
 
     def _need(self, point: DemandPoint) -> Any:
-        """What tells incidents apart: their type and, in a plain city, what they need."""
+        """What tells incidents apart: their type and, where nobody gave standards, what they need."""
         if not self.plain:
             return point.type
         return (
@@ -288,10 +293,11 @@ class City:
     @cached_property
     def _by_need(self) -> Mapping[Any, tuple[Standard, ...]]:
         """The standards that count for one incident together."""
-        if self.plain:
-            return {(one.type, one.trucks, one.arrivals, one.target_minutes): (one,) for one in self.standards}
-        types = dict.fromkeys(standard.type for standard in self.standards)
-        return {name: tuple(one for one in self.standards if one.type == name) for name in types}
+        found: dict[Any, tuple[Standard, ...]] = {}
+        for one in self.standards:
+            need = (one.type, one.trucks, one.arrivals, one.target_minutes) if self.plain else one.type
+            found[need] = (*found.get(need, ()), one)
+        return found
 
     def _standards_of_needs(self) -> Derived[Standard]:
         """A standard for each different need of the demand points."""
@@ -385,7 +391,7 @@ def _heard_of(demand: tuple[DemandPoint, ...]) -> tuple[DemandPoint, ...]:
 
 
 def _rates_of_types(period: Period, types: set[str]) -> Period:
-    """A period with the rates of some types only, where it has rates by type; of all, if no types are named."""
-    if not isinstance(period.rates, Mapping) or not types:
+    """A period with the rates of some types only, where it has rates by type."""
+    if not isinstance(period.rates, Mapping):
         return period
     return replace(period, rates={name: rate for name, rate in period.rates.items() if name in types})

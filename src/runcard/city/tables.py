@@ -97,7 +97,7 @@ def _city_table(name: str, row: type[Any]) -> Table:
     return Table(name, row, required, optional, {column: condition.of for column, condition in columns.items()})
 
 
-TABLES: Final = tuple(_city_table(name, row) for name, row in ROWS.items())
+TABLES: Final = {name: _city_table(name, row) for name, row in ROWS.items()}
 
 
 def with_trucks(stations: Table) -> Table:

@@ -75,7 +75,7 @@ def _at_places(table: Table) -> Table:
 
 def read_incident_log(path: Path, city: City) -> NDArray[np.void]:
     """The incidents of a log as records; raises an error that names the first row that is not sound."""
-    table = LOG_TABLE if city.plain else TYPED_TABLE
+    table = TYPED_TABLE if city.types else LOG_TABLE
     try:
         text = read_text(path)
         by_place = _has_coordinates(text)
@@ -139,7 +139,7 @@ class _Areas:
         x, y = (float(self.rows[row][name]) for name in COORDINATES)
         if fault := fault_of(self.city, x, y, float(self.metres[row]), most=MOST_METRES):
             raise InputError(f"{where}: {fault}")
-        nodes, closest = self._closest_of_type(None if self.city.plain else self.rows[row].get("type"))
+        nodes, closest = self._closest_of_type(self.rows[row].get("type"))
         found, node_id = int(closest[self.node[row]]), self.city.nodes[int(self.node[row])].node_id
         if found < 0:
             raise InputError(f"{where}: expected a road from some demand point to node {node_id}, got none")
@@ -174,7 +174,7 @@ def _find_point(where: str, row: Mapping[str, Any], node: str, city: City, point
     if node not in points_at:
         raise InputError(f"{where}: expected a node of demand.csv, got {shown(node)}{near(node, points_at)}")
     points, what = points_at[node], f"node {node}" + (f" with the type {of_type}" if of_type else "")
-    if not city.plain and (of_type or number is None):
+    if city.types and (of_type or number is None):
         points = _of_type(where, node, of_type, city, points)
     if number is None and len(points) == 1:
         return points[0]
@@ -187,14 +187,11 @@ def _find_point(where: str, row: Mapping[str, Any], node: str, city: City, point
 def _of_type(where: str, node: str, of_type: str | None, city: City, points: list[int]) -> list[int]:
     """The demand points of a node that have a type; none has to be named where there is only one."""
     types = list(dict.fromkeys(city.demand[j].type for j in points))
-    known = dict.fromkeys(standard.type for standard in city.standards)
     if not of_type and len(types) > 1:
         raise InputError(f"{where}: expected a type, since node {node} has several ({', '.join(types)}), got none")
-    if of_type and of_type not in known:
-        raise InputError(
-            f"{where}: expected a type of incident_type.csv ({', '.join(known)}), got {shown(of_type)}"
-            f"{near(of_type, known)}"
-        )
+    if of_type and of_type not in city.types:
+        known = f"a type of incident_type.csv ({', '.join(city.types)})"
+        raise InputError(f"{where}: expected {known}, got {shown(of_type)}{near(of_type, city.types)}")
     if of_type and of_type not in types:
         raise InputError(
             f"{where}: expected a type that node {node} has in demand.csv ({', '.join(types)}), got {shown(of_type)}"

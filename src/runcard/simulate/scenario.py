@@ -144,7 +144,7 @@ class Scenario:
         shared_delay = city.shared_delay if self.shared_delay is None else self.shared_delay
         by_kind = {kind: replace(own, **turnout) for kind, own in city.turnout_by_kind.items()}
         # Where every kind has a turnout of its own, the general one is nobody's.
-        general = not city.has_roster or any(unit.kind not in by_kind for unit in city.units)
+        general = any(unit.kind not in by_kind for unit in city.units)
         crews = replace(city.turnout, **turnout) if general else city.turnout
         try:
             roads = replace(city.driving, **driving)

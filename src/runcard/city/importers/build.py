@@ -133,18 +133,20 @@ def import_city(
     needed[placed.nodes] = needed[areas.centres] = True
     short = contract_chains(used, needed)
     rules = _standards(standards, units, options)
+    homes = [used.node_ids[node] for node in placed.nodes.tolist()]
     city = City(
         name=options.name,
         busy_minutes=options.busy_minutes,
         target_minutes=None if rules else options.target_minutes,
         nodes=tuple(map(Node, short.roads.node_ids, short.roads.x.tolist(), short.roads.y.tolist())),
         links=_links(short.roads),
-        stations=_stations(placed, used, has_roster=bool(units)),
+        stations=tuple(map(Station, placed.ids, homes, [0] * len(homes) if units else placed.trucks, placed.names)),
         demand=_demand(used, areas, rules, options.incidents_per_day),
         units=units,
         standards=rules,
     )
-    return Imported(city, _summary(read, used, cleaning, placed, areas, short, city, options, rejected), rejected)
+    summary = _summary(read, used, cleaning, placed, units, areas, short, city, options, rejected)
+    return Imported(city, summary, rejected)
 
 
 def _standards(path: Path | None, units: Sequence[Unit], options: ImportOptions) -> tuple[Standard, ...]:
@@ -159,9 +161,8 @@ def _standards(path: Path | None, units: Sequence[Unit], options: ImportOptions)
 
 def read_standards(path: Path) -> tuple[Standard, ...]:
     """The standards of a file in the form of incident_type.csv."""
-    table = next(one for one in TABLES if one.name == "incident_type")
     try:
-        found = parse_table(table, read_text(path))
+        found = parse_table(TABLES["incident_type"], read_text(path))
     except UnreadableError as error:
         raise InputError(f"{path}: {error}") from error
     faults = [*found.faults, *standard_faults(found.rows, lambda _, index: f"row {found.row_numbers[index or 0]}")]
@@ -205,13 +206,6 @@ def _unique(name: str, taken: set[str]) -> str:
     return found
 
 
-def _stations(placed: PlacedStations, roads: Roads, *, has_roster: bool) -> tuple[Station, ...]:
-    """The stations at their nodes."""
-    nodes = [roads.node_ids[one] for one in placed.nodes.tolist()]
-    trucks = [0] * len(nodes) if has_roster else placed.trucks
-    return tuple(map(Station, placed.ids, nodes, trucks, placed.names))
-
-
 def _demand(roads: Roads, areas: Areas, rules: Sequence[Standard], per_day: float) -> tuple[DemandPoint, ...]:
     """The demand points: a total shared by road length, and equally among types."""
     types = tuple(dict.fromkeys(rule.type for rule in rules)) or ("",)
@@ -236,6 +230,7 @@ def _summary(
     used: Roads,
     cleaning: Cleaning,
     placed: PlacedStations,
+    units: Sequence[Unit],
     areas: Areas,
     short: Contraction,
     city: City,
@@ -243,7 +238,7 @@ def _summary(
     rejected: tuple[RejectedRow, ...],
 ) -> ImportSummary:
     """What was done, as numbers."""
-    homes = {unit.station_id for unit in city.units}
+    homes = {unit.station_id for unit in units}
     far = [
         StationMoved(placed.ids[one], used.node_ids[placed.nodes[one]], round(float(placed.metres[one]), 1))
         for one in np.flatnonzero(placed.metres > FAR_METRES).tolist()
@@ -266,8 +261,8 @@ def _summary(
         stations=len(city.stations),
         farthest_station_metres=round(float(placed.metres.max()), 1),
         far_stations=tuple(far),
-        units=dict(Counter(unit.kind for unit in city.units)) if city.has_roster else {},
-        stations_without_units=sum(one not in homes for one in placed.ids) if city.has_roster else 0,
+        units=dict(Counter(unit.kind for unit in units)),
+        stations_without_units=sum(station_id not in homes for station_id in placed.ids) if units else 0,
         areas=len(areas.centres),
         areas_asked=options.num_areas,
         widest_area_minutes=areas.widest_minutes,
