@@ -14,13 +14,16 @@ TRUTH = np.array([0.8, 1.2, 1.7, 0.4])
 Floats = NDArray[np.float64]
 
 
-def fitted(seed: int, num: int, share: float) -> tuple[DrivingFit, Strays | None]:
-    """The fit to drives of which a part began anywhere, and its strays."""
+def fitted(seed: int, num: int, share: float, step: float = 0.0) -> tuple[DrivingFit, Strays | None]:
+    """The fit to drives of which a part began anywhere, and its strays; a clock may show them in steps."""
     rng = np.random.default_rng(seed)
     by_class = rng.gamma(2.0, 0.5, (num, 2))
     anywhere = np.where(rng.random(num)[:, None] < share, rng.uniform(0.0, 4.0, (num, 2)), by_class)
     minutes = rng.gamma((TRUTH[0] + anywhere @ TRUTH[1:3]) / TRUTH[3], TRUTH[3])
-    driving = fit_driving(minutes, by_class, np.arange(num), ("fast", "slow"))
+    if step:
+        begin = rng.random(num)
+        minutes = step * np.floor(minutes / step + begin)
+    driving = fit_driving(minutes, by_class, np.arange(num), ("fast", "slow"), step_minutes=step)
     return driving, find_strays(minutes, by_class, driving)
 
 
@@ -56,6 +59,22 @@ def test_strays_are_counted_and_the_others_say_the_truth(share: float) -> None:
     error, left = np.abs(plain.mean(axis=0) - TRUTH), np.abs(without.mean(axis=0) - TRUTH)
     assert (left < 0.3 * error)[[0, 3]].all(), (left, error)
     assert held(plain, without, halves).mean() >= 0.95
+
+
+def test_a_clock_of_whole_minutes_hides_no_strays() -> None:
+    """It shows as many of the same drives as an exact one, and what the others say widens intervals to the truth."""
+    plain, without, halves = np.zeros((3, 4)), np.zeros((3, 4)), np.zeros((3, 4))
+    for seed in range(3):
+        driving, strays = fitted(seed, 2000, 0.1, step=1.0)
+        exact = fitted(seed, 2000, 0.1)[1]
+        assert strays is not None
+        assert exact is not None
+        plain[seed], halves[seed] = of_all(driving)
+        without[seed] = strays.numbers
+        assert strays.share == pytest.approx(exact.share, abs=0.02)
+    assert (np.abs(plain - TRUTH) <= halves)[:, [0, 3]].mean() < 0.2
+    assert held(plain, without, halves).mean() >= 0.9
+    assert fitted(5, 1000, 0.0, step=1.0)[1] is None
 
 
 def test_where_all_drives_are_of_their_routes_there_are_no_strays() -> None:

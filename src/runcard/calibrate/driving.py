@@ -202,7 +202,7 @@ def _grouped(
         group = _merged(group, poor, columns.sum(axis=0))
 
 
-def shown_by(minutes: Floats, mean: Floats, scale: float, step_minutes: float) -> tuple[Floats, Floats]:
+def shown_by(minutes: Floats, mean: Floats, scale: float | Floats, step_minutes: float) -> tuple[Floats, Floats]:
     """The chances that a clock of these steps shows less than these minutes of a drive, and that it shows no more."""
     if step_minutes <= EXACT_MINUTES:
         below = gammainc(mean / scale, minutes / scale)
@@ -210,12 +210,14 @@ def shown_by(minutes: Floats, mean: Floats, scale: float, step_minutes: float) -
     return _shown_in_steps(minutes, mean, scale, step_minutes)
 
 
-def _shown_in_steps(minutes: Floats, mean: Floats, scale: float, steps: float | Floats) -> tuple[Floats, Floats]:
+def _shown_in_steps(
+    minutes: Floats, mean: Floats, scale: float | Floats, steps: float | Floats
+) -> tuple[Floats, Floats]:
     before, here, after = (_excess(minutes + ahead * steps, mean, scale) for ahead in (-1.0, 0.0, 1.0))
     return 1.0 - (before - here) / steps, 1.0 - (here - after) / steps
 
 
-def _excess(minutes: Floats, mean: Floats, scale: float) -> Floats:
+def _excess(minutes: Floats, mean: Floats, scale: float | Floats) -> Floats:
     """E (D - x)+ in minutes of drives of these means, each for its own x."""
     shape, y = mean / scale, np.maximum(minutes, 0.0) / scale
     late = mean * gammaincc(shape + 1.0, y) - minutes * gammaincc(shape, y)

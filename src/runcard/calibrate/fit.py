@@ -411,7 +411,7 @@ def _fit_shared(
     incident = log.responses["incident"][data.drives.response[used]]
     route = len(placed.centres) * data.drives.start[used] + placed.area[incident]
     left, mean = (data.drives.minutes - data.mean)[used], data.mean[used]
-    dilution = 1.0 if data.strays is None else data.strays.dilution
+    dilution = 1.0 if data.strays is None else (1.0 + data.strays.hidden) * data.strays.dilution
 
     def fit(some: NDArray[np.bool_]) -> SharedDelayFit:
         return fit_shared_delay(
@@ -607,14 +607,14 @@ def _time_numbers(
     strays: Strays | None,
     shared: SharedDelayFit,
 ) -> list[Fitted]:
-    found = []
+    found, hidden = [], 0.0 if strays is None else strays.hidden
     for kind, of in turnout.items():
         name = f"turnout.{kind}"
         mean, cv = of.without_strays or (None, None)
-        low, high, note = _widened(of.mean_minutes, of.mean_half, mean, of.model)
+        low, high, note = _widened(of.mean_minutes, of.mean_half, mean, hidden, of.model)
         found.append(Fitted(f"{name}.mean_minutes", of.mean_minutes, low, high, of.num_times, "responses", note))
         if of.cv is not None:
-            low, high, note = _widened(of.cv, of.cv_half, cv)
+            low, high, note = _widened(of.cv, of.cv_half, cv, hidden)
             found.append(Fitted(f"{name}.cv", of.cv, low, high, of.num_times, "responses", note))
         found.append(_together_number(f"turnout.{kind}.shared", together[kind]))
     rows = (
@@ -626,7 +626,7 @@ def _time_numbers(
         ("scale_minutes", driving.scale_minutes, driving.scale_half, "variance per minute of driving"),
     )
     for place, (name, value, half, note) in enumerate(rows):
-        low, high, note = _widened(value, half, None if strays is None else float(strays.numbers[place]), note)
+        low, high, note = _widened(value, half, None if strays is None else float(strays.numbers[place]), hidden, note)
         found.append(Fitted(f"driving.{name}", value, low, high, driving.num_trips, "drives", note))
     note = "too few pairs drove together to tell: 0 is taken"
     if driving.step_minutes > COARSE_MINUTES:
@@ -641,10 +641,14 @@ def _time_numbers(
     return found
 
 
-def _widened(value: float, half: float, without: float | None, note: str = "") -> tuple[float, float, str]:
+def _widened(
+    value: float, half: float, without: float | None, hidden: float, note: str = ""
+) -> tuple[float, float, str]:
     """The ends of an interval that holds what there is without strays, too, if that is known; and the note with it."""
-    ends = [value] if without is None else [value, without]
-    words = [note] * bool(note) + [f"without strays {end:.3g}" for end in ends[1:]]
+    if without is None:
+        return max(0.0, value - half), value + half, note
+    ends = value, without + hidden * (without - value)
+    words = [note] * bool(note) + [f"without strays {without:.3g}"]
     return max(0.0, min(ends) - half), max(ends) + half, "; ".join(words)
 
 
