@@ -41,9 +41,10 @@ def ids_of(problem: DispatchProblem, team: int, point: int) -> tuple[str, ...]:
 class Unpruned(AheadPolicy):
     """The policy without leaving out teams that are proven not to be among the best."""
 
-    def _best_prices(
+    def best_prices(
         self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
     ) -> NDArray[np.float64]:
+        """The prices of all of them."""
         return self._prices(idle, teams)
 
 

@@ -16,7 +16,7 @@ import runcard
 from runcard.city import City, Objective
 from runcard.errors import InputError
 from runcard.plan.plan import solve
-from runcard.policy.ahead_bulk import AheadRule
+from runcard.policy.ahead_rule import AheadRule
 from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
 from runcard.simulate import engine, rules

@@ -39,11 +39,6 @@ class Tables(NamedTuple):
     """What the team takes from the state of the table."""
     local_parts: NDArray[np.int64]
     """[, 2^k - 2] which teams of the table are part of the team (see `team_parts`), -1 where there are fewer."""
-    first_removal: NDArray[np.int64]
-    """[G + 1] where the removals of each table begin: up to 2k - 1 of its trucks, none included."""
-    removal_offset: NDArray[np.int64]
-    removal_members: NDArray[np.int64]
-    """[, 2k - 1] the stations of the trucks, -1 where there are fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,30 +80,19 @@ class FactoredValues:
     def _local_teams(self, stride: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
         """The teams of each table, for `Tables`."""
         problem = self.problem
-        most = problem.teams.max_size
         lengths, teams, offsets, parts = [], [], [], []
-        num_removals, removal_offsets, removal_members = [], [], []
         for g, stations in enumerate(self.stations):
-            removals = Teams.of(problem.trucks[stations], 2 * most - 1)
-            members = np.where(removals.stations >= 0, stations[removals.stations], -1)
-            offset = removals.counts @ stride[g, stations]
-            num_removals.append(len(removals))
-            removal_offsets.append(offset)
-            removal_members.append(members)
-            # Smaller removals come first: those of 1 to k trucks are the teams of the table. Teams count from 0 here.
-            local = slice(1, int(removals.first_of_size[most + 1]))
-            lengths.append(local.stop - 1)
-            teams.append(problem.teams.numbers(members[local, :most]))
-            offsets.append(offset[local])
-            parts.append(np.maximum(team_parts(Teams.of(problem.trucks[stations], most))[1:] - 1, -1))
+            local = Teams.of(problem.trucks[stations], problem.teams.max_size)
+            members = np.where(local.stations >= 0, stations[local.stations], -1)[1:]
+            lengths.append(len(members))
+            teams.append(problem.teams.numbers(members))
+            offsets.append(local.counts[1:] @ stride[g, stations])
+            parts.append(np.maximum(team_parts(local)[1:] - 1, -1))  # the empty team is not listed: they count from 0
         return {
             "first_local": starts(lengths),
             "local_team": np.concatenate(teams),
             "local_offset": np.concatenate(offsets),
             "local_parts": np.concatenate(parts),
-            "first_removal": starts(num_removals),
-            "removal_offset": np.concatenate(removal_offsets),
-            "removal_members": np.concatenate(removal_members),
         }
 
     def places(self, idle: NDArray[np.int64]) -> NDArray[np.int64]:

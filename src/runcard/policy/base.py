@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import DecisionRule, checked_lines, checked_order, checked_table, checked_values
-from runcard.policy.ahead_bulk import AheadRule
+from runcard.policy.ahead_rule import AheadRule
 from runcard.policy.solve_options import SolveOptions
 
 

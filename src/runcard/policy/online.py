@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import SizeError
-from runcard.mdp.kernels.lookahead_bulk import team_ahead
+from runcard.mdp.kernels.lookahead_best import team_ahead
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.memory import check_states
 from runcard.mdp.rows import ValueRule
@@ -36,22 +36,10 @@ class OnlinePolicy(PricedPolicy):
     def _fill_values(self, start: int, stop: int, value: NDArray[np.float64]) -> None:
         """Set the values of the states start..stop-1, up to what is the same for all states with equally many idle."""
 
-    @abstractmethod
-    def _best_prices(
-        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """The prices of teams of these costs now; nan or inf for those that no decision would list."""
-
-    def best_prices(
-        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """The prices of idle teams of these costs now; nan or inf for those that no decision would list."""
-        return self._best_prices(idle, teams, cost)
-
     def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The teams that a decision may list, and their prices."""
         teams = idle_teams(self.problem, idle, point)
-        price = self._best_prices(idle, teams, self.problem.cost[teams, point])
+        price = self.best_prices(idle, teams, self.problem.cost[teams, point])
         listed = np.isfinite(price)
         return teams[listed], price[listed]
 

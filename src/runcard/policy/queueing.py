@@ -78,7 +78,7 @@ class QueueingPolicy(OnlinePolicy):
         state = self.queues.fixed_point(idle)
         return self.queues.horizon_days * (self.queues.late_without(state, idle, teams) - state.late)
 
-    def _best_prices(
+    def best_prices(
         self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The same, infinite for teams that cannot be among those that are listed."""

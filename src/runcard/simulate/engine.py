@@ -22,7 +22,7 @@ from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.mdp.rows import cannot_go
 from runcard.plan.fleet import Fleet, fleet_of
-from runcard.policy.ahead_bulk import AheadRule
+from runcard.policy.ahead_rule import AheadRule
 from runcard.policy.base import Policy
 from runcard.response.route_kernels import mix
 from runcard.response.routes import find_routes

@@ -11,7 +11,7 @@ from runcard.errors import InputError
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.plan.fleet import Fleet
-from runcard.policy.ahead_bulk import AheadRule
+from runcard.policy.ahead_rule import AheadRule
 from runcard.policy.base import Policy
 from runcard.simulate.kernels.day import week_hour_at
 from runcard.simulate.kernels.run import BY_CARD, BY_ORDER, BY_TABLE, BY_VALUE

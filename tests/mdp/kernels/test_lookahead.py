@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from runcard.mdp.factored import FactoredValues
-from runcard.mdp.kernels.lookahead import all_prices, is_idle, no_prices, price_of
+from runcard.mdp.kernels.lookahead import enter_state, price_here
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy import ahead
+from runcard.policy import ahead_rule
 from runcard.policy.ahead import AheadPolicy
 
 from ..problems import make_problem
@@ -114,30 +114,25 @@ def idle_team_numbers(problem: DispatchProblem, state: State) -> NDArray[np.int6
 
 @pytest.mark.parametrize(("problem", "size"), CASES)
 def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
-    """In every state, the prices of all teams from increments are those of one team at a time, and inf if not idle."""
+    """In every state, the prices of all teams from increments are h(f-a) - h(f), and inf if a team is not idle."""
     values = random_tables(problem, size, seed=size)
-    laid_out, tables = AheadPolicy(name="ahead", problem=problem, values=values)._teams, values.tables
-    now = no_prices(laid_out, tables)
-    prices = now.price
+    teams = AheadPolicy(name="ahead", problem=problem, values=values)._teams
+    scratch = teams.scratch()
     for state in Dense(problem).states:
         idle = np.array(state)
-        place = values.places(idle)
-        all_prices(np.arange(problem.num_teams), idle, place, now, laid_out, tables)
+        enter_state(0, 0, idle, scratch, teams, values.tables)
+        prices = np.array([price_here(team, scratch, teams) for team in range(problem.num_teams)])
         could_go = idle_team_numbers(problem, state)
         assert np.array_equal(np.flatnonzero(np.isfinite(prices)), could_go)
         assert (prices[~np.isfinite(prices)] == np.inf).all()
         np.testing.assert_allclose(prices[could_go], values.prices(idle, could_go), rtol=0, atol=1e-13)
-        one_by_one = [price_of(problem.teams.stations[team], place, tables) for team in could_go]
-        np.testing.assert_allclose(prices[could_go], one_by_one, rtol=0, atol=1e-13)
-        for team in range(problem.num_teams):
-            assert is_idle(problem.teams.stations[team], idle) == (team in could_go)
 
 
 @pytest.fixture(params=[True, False], ids=["nearby", "all"])
 def nearby(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether incidents to come look at the teams of their own table only, as with many teams, or at all."""
     given: bool = request.param
-    monkeypatch.setattr(ahead, "FEW_TEAMS", 0 if given else 10**6)
+    monkeypatch.setattr(ahead_rule, "FEW_TEAMS", 0 if given else 10**6)
     return given
 
 

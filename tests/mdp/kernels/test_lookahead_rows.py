@@ -1,4 +1,4 @@
-"""Tests of the rows of bulk decisions, against the formulas of the kernel's docstring written out."""
+"""Tests of the rows of the look-ahead, against the formulas of the kernel's docstring written out."""
 
 from itertools import product
 
@@ -10,7 +10,7 @@ from runcard.mdp.kernels.lookahead_rows import fill_rows
 
 from ..problems import make_problem
 from .test_lookahead import random_tables
-from .test_lookahead_bulk import every_state
+from .test_lookahead_best import every_state
 
 
 def test_rows_of_a_table() -> None:

@@ -34,7 +34,7 @@ def test_one_event_ahead_of_any_values(problem: DispatchProblem) -> None:
     out = np.full(problem.num_states, np.nan)
     half = problem.num_states // 2
     for start, stop in ((0, half), (half, problem.num_states)):
-        values_ahead(start, stop, policy._teams, values.tables, out)
+        values_ahead(start, stop, policy._teams.scratch(), policy._teams, values.tables, out)
     best = np.zeros(problem.num_states)
     for place, j, _, totals in dense.totals(value):
         best[place] += problem.incidents_per_day[j] * totals.min()

@@ -12,7 +12,7 @@ from runcard.policy.options import team_number
 from runcard.service.explorer.everywhere import KindScene, points_of
 
 POLICIES = ("closest-first", "optimal", "one-step", "fixed-card")
-"""Those that find all teams at once; one-step-mean-field is in test_ahead_bulk.py, where it is compiled anyway."""
+"""Those that find all teams at once; one-step-mean-field is in test_ahead_rule.py, where it is compiled anyway."""
 
 
 @pytest.fixture(scope="module")

@@ -14,31 +14,26 @@ import numpy as np
 from numba import njit
 
 from runcard.mdp.arrays import Floats
-from runcard.mdp.kernels.lookahead import all_prices, best_totals, no_prices
+from runcard.mdp.kernels.lookahead import enter_state
 
 
 @njit(nogil=True, cache=True)
-def values_ahead(start: int, stop: int, teams: Any, tables: Any, out: Floats) -> None:
+def values_ahead(start: int, stop: int, scratch: Any, teams: Any, tables: Any, out: Floats) -> None:
     """Set out[f] for the states start..stop-1, of which the last station counts ones."""
-    num_stations, now = len(teams.trucks), no_prices(teams, tables)
-    idle, place = np.zeros(num_stations, np.int64), np.zeros(len(tables.first_value) - 1, np.int64)
+    num_stations, place = len(teams.trucks), scratch.place
+    idle = np.zeros(num_stations, np.int64)
     for f in range(start, stop):
         rest = f
         for i in range(num_stations - 1, -1, -1):
             idle[i] = rest % (teams.trucks[i] + 1)
             rest //= teams.trucks[i] + 1
+        enter_state(0, 0, idle, scratch, teams, tables)
         here = 0.0
         for g in range(len(place)):
-            place[g] = tables.first_value[g]
-            for i in range(num_stations):
-                place[g] += tables.stride[g, i] * idle[i]
             here += tables.value[place[g]]
-        all_prices(teams.listed, idle, place, now, teams, tables)
         total, leaving = teams.total_rate * here, teams.total_rate
-        for g in range(len(place)):
-            best_totals(g, idle, place, now, teams, tables)
-            for m in range(teams.first_point[g], teams.first_point[g + 1]):
-                total += teams.rate[m] * now.total[m]
+        for m in range(len(teams.point)):
+            total += teams.rate[m] * scratch.total[m]
         for i in range(num_stations):
             rate = teams.returns_per_day * (teams.trucks[i] - idle[i])
             if rate > 0.0:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.kernels.bare import bare_kernel, inlined_kernel
-from runcard.mdp.kernels.lookahead_bulk import team_ahead
+from runcard.mdp.kernels.lookahead_best import team_ahead
 from runcard.mdp.kernels.states import state_mask
 from runcard.simulate.kernels.day import advance, finish, send, week_hour_at
 
@@ -106,17 +106,17 @@ def run_batch(
 
 @bare_kernel
 def run_batch_ahead(
-    model: Any, state: Any, scratch: Any, bulk: Any, teams: Any, tables: Any, found: Any, records: Any,
+    model: Any, state: Any, scratch: Any, ranked: Any, teams: Any, tables: Any, found: Any, records: Any,
     stations: NDArray[np.int64], first_counted: int, num_incidents: int, end: float,
 ) -> None:  # fmt: skip
-    """The same as `run_batch` for a policy that looks one event ahead (see `policy.ahead_bulk`).
+    """The same as `run_batch` for a policy that looks one event ahead (see `policy.ahead_rule`).
 
     It may be called again with a later end; `finish` is left to the caller.
     """
     while found.sums[0].of_city < num_incidents and advance(model, state, end):
         point = model.points[state.clock[0].point]
         if point.needed > 0:
-            team = team_ahead(point.own, state.idle, scratch, bulk, teams, tables)
+            team = team_ahead(point.own, state.idle, scratch, ranked, teams, tables)
             for r in range(len(stations)):
                 stations[r] = teams.members[team, r]
             send(model, state, stations)

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from runcard.city import City, generate_grid
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.kernels.lookahead_bulk import team_ahead
-from runcard.policy import ahead_bulk
+from runcard.mdp.kernels.lookahead_best import team_ahead
 from runcard.policy.ahead import AheadPolicy
-from runcard.policy.ahead_bulk import MOST_RANKED, MOST_ROWS, AheadRule
+from runcard.policy.ahead_rule import MOST_RANKED, AheadRule
 from runcard.policy.mean_field import solve_mean_field
 from runcard.policy.options import team_number
 
@@ -28,10 +27,9 @@ def with_needs(city: City, needs: tuple[int, ...], num_points: int) -> City:
 
 def rule_of(policy: AheadPolicy) -> AheadRule:
     """What its kernels decide by."""
-    bulk = policy.in_bulk(0.0)
-    assert bulk is not None
-    assert bulk.ahead is not None
-    return bulk.ahead
+    rule = policy.in_bulk(0.0).ahead
+    assert rule is not None
+    return rule
 
 
 def random_states(policy: AheadPolicy, number: int, seed: int) -> list[NDArray[np.int64]]:
@@ -79,25 +77,22 @@ def test_the_explorer_sends_the_same_teams_to_every_point() -> None:
     """Asked for all points in one state after another, the explorer sends what `decide` does, in the kernel."""
     problem = dispatch_problem(grid_department(side=5, engines=16, ladders=9), kind="ladder", minutes=False)
     policy, points = solve_mean_field(problem), np.arange(problem.num_points)
-    assert getattr(policy.in_bulk(len(points)), "ahead", None) is not None
+    assert policy.in_bulk(len(points)).ahead is not None
     for idle in random_states(policy, 5, seed=3):
         decided = [team_number(problem, policy.decide(idle, point).team) for point in points.tolist()]
         assert policy.teams(idle, points).tolist() == decided
 
 
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept does not grow with decisions, stays below its limits, and is not made where it would not."""
+def test_memory_is_bounded() -> None:
+    """What is kept does not grow with decisions, and stays below its limits."""
     city = generate_grid(side=7, num_stations=44, load=0.1, seed=1, gamma=0.2, shared_delay=0.0)
     policy = solve_mean_field(dispatch_problem(city, minutes=False))
     rule = rule_of(policy)
-    arrays = [*rule.bulk, *rule.scratch()]
-    assert len(rule.bulk.increment) == len(rule.bulk.slack) <= MOST_ROWS
-    assert len(rule.bulk.ranked) == len(rule.bulk.ranked_cost) <= MOST_RANKED
-    assert sum(array.nbytes for array in arrays) < 64 * 2**20
+    arrays = [*rule.ranked, *rule.teams, *rule.scratch()]
+    assert len(rule.ranked.team) == len(rule.ranked.cost) <= MOST_RANKED
+    assert sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) < 64 * 2**20
     assert rule_of(policy) is rule
     check_same(policy, 20)
-    monkeypatch.setattr(ahead_bulk, "MOST_ROWS", 1000)
-    assert AheadPolicy(name="ahead", problem=policy.problem, values=policy.values).in_bulk(0.0) is None
 
 
 def test_values_of_every_state_come_first() -> None:

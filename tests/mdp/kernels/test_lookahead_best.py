@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runcard.mdp.kernels.lookahead_bulk import _bound_of, _total_of, team_ahead
+from runcard.mdp.kernels.lookahead_best import bound_of, team_ahead
 from runcard.mdp.problem import DispatchProblem
-from runcard.policy import ahead, ahead_bulk
+from runcard.policy import ahead_rule
 from runcard.policy.ahead import AheadPolicy
-from runcard.policy.ahead_bulk import AheadRule, ahead_rule
+from runcard.policy.ahead_rule import AheadRule
 from runcard.policy.options import idle_teams
 
 from ..problems import make_problem
@@ -19,9 +19,7 @@ from .test_lookahead import CASES, random_tables
 
 def rule_of(policy: AheadPolicy) -> AheadRule:
     """What its kernels decide by."""
-    rule = ahead_rule(policy.values, policy._teams, threads=1)
-    assert rule is not None
-    return rule
+    return policy._in_kernels
 
 
 def best_of_all(policy: AheadPolicy, idle: NDArray[np.int64], point: int) -> int:
@@ -50,7 +48,7 @@ def every_state(problem: DispatchProblem) -> list[NDArray[np.int64]]:
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_the_same_decisions_in_every_state(case: int, few_teams: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With values of no structure, in every state, whether or not any team may be chosen: decisions are the same."""
-    monkeypatch.setattr(ahead, "FEW_TEAMS", few_teams)
+    monkeypatch.setattr(ahead_rule, "FEW_TEAMS", few_teams)
     problem, size = CASES[case]
     check_same(
         AheadPolicy(name="ahead", problem=problem, values=random_tables(problem, size, seed=case)), every_state(problem)
@@ -63,7 +61,7 @@ def test_the_same_decisions_with_many_stations(seed: int, monkeypatch: pytest.Mo
 
     Half of the problems have costs and rates that repeat, so that many teams are equally good.
     """
-    monkeypatch.setattr(ahead, "FEW_TEAMS", 0)
+    monkeypatch.setattr(ahead_rule, "FEW_TEAMS", 0)
     rng = np.random.default_rng(seed)
     needed = [1, 2, 3, 2, 1, 3] if seed < 4 else [4, 1, 2, 4]
     cost = [0.25, 0.5, 0.75] if seed % 2 else None
@@ -73,9 +71,9 @@ def test_the_same_decisions_with_many_stations(seed: int, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("case", range(len(CASES)))
-def test_bounds_and_totals(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In every state no bound is above the price, and totals are those of one decision at a time, to the last bit."""
-    monkeypatch.setattr(ahead, "FEW_TEAMS", 0)
+def test_bounds_are_not_above_prices(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every state no bound is above the price."""
+    monkeypatch.setattr(ahead_rule, "FEW_TEAMS", 0)
     problem, size = CASES[case]
     policy = AheadPolicy(name="ahead", problem=problem, values=random_tables(problem, size, seed=case))
     rule, rate = rule_of(policy), problem.total_incidents_per_day
@@ -90,17 +88,15 @@ def test_bounds_and_totals(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
             weight = rate + problem.returns_per_day * (problem.num_trucks - idle.sum() + number)
             prices = policy._prices(idle, teams)
             for team, price in zip(teams.tolist(), prices, strict=True):
-                total = _total_of(team, point, weight, number, idle, scratch, *rule)
-                assert total == problem.cost[team, point] + price
-                assert _bound_of(team, number, scratch, rule.bulk, rule.teams) <= weight * price + 1e-9
+                assert bound_of(team, number, scratch, rule.teams) <= weight * price + 1e-9
 
 
 def test_teams_that_are_not_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
     """With only a few teams ranked by cost, all others are gone through, and decisions are the same."""
-    monkeypatch.setattr(ahead, "FEW_TEAMS", 0)
-    monkeypatch.setattr(ahead_bulk, "MOST_RANKED", 12)
+    monkeypatch.setattr(ahead_rule, "FEW_TEAMS", 0)
+    monkeypatch.setattr(ahead_rule, "MOST_RANKED", 12)
     rng = np.random.default_rng(1)
     problem = make_problem([1, 2, 1, 1, 1, 2], [2, 3, 1, 2], seed=9, load=1.0)
     policy = AheadPolicy(name="ahead", problem=problem, values=random_tables(problem, 3, seed=9))
-    assert np.diff(rule_of(policy).bulk.first_ranked).tolist() == [3] * 4
+    assert np.diff(rule_of(policy).ranked.first).tolist() == [3] * 4
     check_same(policy, [rng.integers(0, problem.trucks + 1) for _ in range(60)])
