@@ -13,8 +13,8 @@ from runcard.city import City, Link, Node
 from runcard.errors import AuditError, NotConvergedError, RuncardError
 from runcard.plan.file import save
 from runcard.plan.plan import solve
+from runcard.service.audit.sqlite import MemoryLog
 from runcard.service.desk import Desk
-from runcard.service.memory_audit import MemoryAudit
 
 FIRE = {"area": "n5", "type": "fire"}
 
@@ -50,17 +50,15 @@ WRONG = [
 
 
 @pytest.fixture(scope="module")
-def recording(policy_folder: Path) -> Iterator[tuple[Any, MemoryAudit]]:
+def recording(policy_folder: Path) -> Iterator[tuple[Any, MemoryLog]]:
     """A service, and where it records."""
-    audit = MemoryAudit()
+    audit = MemoryLog()
     with service(policy_folder, audit_log=audit) as client:
         yield client, audit
 
 
 @pytest.mark.parametrize(("asked", "status", "words"), WRONG)
-def test_what_makes_no_sense_is_refused(
-    recording: tuple[Any, MemoryAudit], asked: Any, status: int, words: str
-) -> None:
+def test_what_makes_no_sense_is_refused(recording: tuple[Any, MemoryLog], asked: Any, status: int, words: str) -> None:
     """Each mistake has its status and a sentence with what was expected, and leaves no record."""
     client, audit = recording
     response = client.post("/v1/decisions", json=asked)
@@ -162,6 +160,6 @@ def test_what_is_no_fault_of_the_question_is_5xx(
     def fail(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr(MemoryAudit, "decision", fail)
+    monkeypatch.setattr(MemoryLog, "decision", fail)
     response = client.get("/v1/decisions/abc")
     assert (response.status_code, response.json()["detail"]) == (status, str(error))

@@ -9,6 +9,7 @@ from typing import Any
 from runcard.errors import AuditError
 from runcard.outputs.cards.book import make_book
 from runcard.plan.file import load
+from runcard.service.audit.sqlite import MemoryLog
 from runcard.service.documents import (
     DecisionAnswer,
     DecisionRecord,
@@ -18,7 +19,6 @@ from runcard.service.documents import (
     StandardChance,
     UnitUpdate,
 )
-from runcard.service.memory_audit import MemoryAudit
 
 ASKED = {"area": "n5", "type": "fire", "busy": ["E01"]}
 
@@ -65,7 +65,7 @@ def test_outcomes_are_kept_with_their_decision(client: Any) -> None:
         assert client.post(f"{where}/outcome", json=wrong).status_code == 422, wrong
 
 
-class FullDisk(MemoryAudit):
+class FullDisk(MemoryLog):
     """An audit log that can be written no more."""
 
     async def record(self, decision: Any, *, text: str | None = None) -> None:

@@ -17,7 +17,6 @@ from runcard.service.explorer.scenes import make_scenes
 from runcard.service.fallback import Fallback
 from runcard.service.keys import KeyRing
 from runcard.service.limits import Gate
-from runcard.service.memory_audit import MemoryAudit
 from runcard.service.parts import Parts
 from runcard.service.policies import PolicyStore, check_clock, load_policy
 from runcard.service.problems import add_problem_handlers
@@ -82,5 +81,5 @@ def make_parts(settings: ServiceSettings, audit: AuditLog | None = None) -> Part
         restore_board(units, settings.board, store.serving.plan.ground)
     answerer = Answerer(settings, store, units, Fallback(store, settings.fallback))
     if audit is None:  # the last thing that can fail, so that nothing is left open
-        audit = MemoryAudit() if settings.audit is None else open_audit(settings.audit)
+        audit = open_audit(settings.audit)
     return Parts(settings=settings, store=store, started_with=started_with, board=units, answerer=answerer, audit=audit)

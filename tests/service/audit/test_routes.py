@@ -20,7 +20,7 @@ from tests.service.audit.test_drift import decisions_of
 
 from runcard.service.audit import open_audit
 from runcard.service.audit.routes import DriftDocument, audit_router
-from runcard.service.memory_audit import MemoryAudit
+from runcard.service.audit.sqlite import MemoryLog
 from runcard.service.problems import add_problem_handlers
 
 
@@ -109,7 +109,7 @@ def test_one_reads_the_log_at_a_time(tmp_path: Path) -> None:
     """While drift or a table is found, the next one is 503 with Retry-After, and waits in no thread; after it, 200."""
     began, go_on = Event(), Event()
 
-    class Slow(MemoryAudit):
+    class Slow(MemoryLog):
         def decisions(self, **_: Any) -> Iterator[dict[str, Any]]:
             began.set()
             go_on.wait(30)

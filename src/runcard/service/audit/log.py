@@ -7,11 +7,12 @@ decision whose answer never arrived, and never lacks one whose answer did.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import uuid4
 
 from runcard.errors import AuditError, InputError, UnknownDecisionError
@@ -31,60 +32,28 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 POSTGRES: Final = ("postgresql://", "postgres://")
 SQLITE: Final = "sqlite://"
 
-
-class AuditLog(Protocol):
-    """Where decisions and their outcomes are kept."""
-
-    async def record(self, decision: Mapping[str, Any], *, text: str | None = None) -> None:
-        """Return once the decision is durable; `text` is the same as JSON, if it is already there."""
-
-    async def outcome(
-        self,
-        decision_id: str,
-        outcome: Mapping[str, Any],
-        *,
-        kinds: Mapping[str, str] | None = None,
-        before: Sequence[Mapping[str, Any]] = (),
-    ) -> None:
-        """Return once what was really done is durable; see `checked_outcome` for `kinds` and `before`."""
-
-    def decision(self, decision_id: str) -> dict[str, Any] | None:
-        """A decision with its `outcomes`; None if there is no such one."""
-
-    def referenced(self, reference: str) -> list[dict[str, Any]]:
-        """The latest decisions with a reference, the last one first, with their `outcomes`."""
-
-    def decisions(
-        self, *, since: datetime | None = None, until: datetime | None = None, limit: int | None = None
-    ) -> Iterator[dict[str, Any]]:
-        """Decisions with their `outcomes`, the oldest first, from `since` to before `until`."""
-
-    def check(self) -> None:
-        """Raise an AuditError if the log cannot be read now, or could not be written and still cannot."""
-
-    def stop_reading(self) -> None:
-        """Let everybody who reads `decisions` go with an AuditError: the service ends."""
-
-    def close(self) -> None:
-        """Write what waits, and close."""
+TABLES: Final = (
+    "CREATE TABLE runcard_decision (seq {key}, decision_id TEXT NOT NULL UNIQUE, time_us BIGINT NOT NULL, "
+    "document TEXT NOT NULL, reference TEXT)",
+    "CREATE INDEX runcard_decision_time ON runcard_decision (time_us, seq)",
+    "CREATE INDEX runcard_decision_reference ON runcard_decision (reference) WHERE reference IS NOT NULL",
+    "CREATE TABLE runcard_outcome (seq {key}, outcome_id TEXT NOT NULL UNIQUE, "
+    "decision_id TEXT NOT NULL REFERENCES runcard_decision (decision_id), "
+    "time_us BIGINT NOT NULL, document TEXT NOT NULL)",
+    "CREATE INDEX runcard_outcome_decision ON runcard_outcome (decision_id, seq)",
+)
+"""In any database, given what numbers rows."""
+ADD_DECISIONS: Final = (
+    "INSERT INTO runcard_decision (decision_id, time_us, document, reference) {values} ON CONFLICT DO NOTHING"
+)
+ADD_OUTCOME: Final = (
+    "INSERT INTO runcard_outcome (outcome_id, decision_id, time_us, document) "
+    "SELECT ?, decision_id, ?, ? FROM runcard_decision WHERE decision_id = ? ON CONFLICT DO NOTHING"
+)
 
 
-def open_audit(url: str, *, create: bool = True, timeout_seconds: float = TIMEOUT_SECONDS) -> AuditLog:
-    """The log at a path, at sqlite:///path or at postgresql://user@host/database; made if missing and `create`."""
-    if url.startswith(POSTGRES):
-        from runcard.service.audit.postgres import PostgresLog
-
-        return PostgresLog(url, create=create, timeout_seconds=timeout_seconds)
-    from runcard.service.audit.sqlite import SqliteLog
-
-    name = url.removeprefix(SQLITE).removeprefix("/") if url.startswith(SQLITE) else url
-    if not name or ("://" in name and not Path(name).exists()):
-        raise InputError(f"audit log: expected a path, sqlite:///path or postgresql://host/database, got {url!r}")
-    return SqliteLog(Path(name), create=create, timeout_seconds=timeout_seconds)
-
-
-class StoredLog(ABC):
-    """What the log is in any database: rows are written in groups and read in pages."""
+class AuditLog(ABC):
+    """Where decisions and their outcomes are kept, in any database: rows are written in groups and read in pages."""
 
     def __init__(self, *, timeout_seconds: float) -> None:
         self._writer = GroupWriter(self._write, timeout_seconds=timeout_seconds)
@@ -95,15 +64,61 @@ class StoredLog(ABC):
         """See `writer.Write`; called by the thread of the writer only."""
 
     @abstractmethod
+    def _execute(self, connection: Any, query: str, parameters: Sequence[Any] = ()) -> Any:
+        """The cursor of a query, whose parameters are written `?`."""
+
+    @abstractmethod
+    def _transaction(self, connection: Any) -> AbstractContextManager[object]:
+        """What commits all that is executed while it lasts."""
+
+    @abstractmethod
+    def _add(self, connection: Any, decisions: Sequence[DecisionRow]) -> int:
+        """How many decisions were added, in one statement; one that was there before is left as it is."""
+
+    @abstractmethod
     def _rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query, whose parameters are written `?`; by a connection of its own, in any thread."""
+        """The rows of a query; by a connection of its own, in any thread."""
 
     @abstractmethod
     def _try_to_write(self) -> None:
         """Raise an AuditError if nothing can be written; by a connection of its own, in any thread."""
 
+    def _written(self, connection: Any, rows: Sequence[Row]) -> Sequence[Exception | None]:
+        """Write rows in one transaction; what is wrong with each.
+
+        All decisions are one statement, and alone it is its own transaction: each call lets go of the interpreter, and
+        under load must wait for it again.
+        """
+        decisions = [row for row in rows if isinstance(row, DecisionRow)]
+        wrong: list[Exception | None] = [None] * len(rows)
+        with nullcontext() if len(decisions) == len(rows) else self._transaction(connection):
+            if decisions and self._add(connection, decisions) != len(decisions):
+                wrong = self._not_stored(connection, rows, [row.decision_id for row in decisions])
+            for number, row in enumerate(rows):
+                if isinstance(row, OutcomeRow):
+                    values = (row.outcome_id, row.time_us, row.document, row.decision_id)
+                    if self._execute(connection, ADD_OUTCOME, values).rowcount == 1:
+                        continue
+                    # It may have been added before, by a connection that broke then.
+                    query = "SELECT 1 FROM runcard_outcome WHERE outcome_id = ?"
+                    if self._execute(connection, query, [row.outcome_id]).fetchone() is None:
+                        words = f"decision {row.decision_id!r}: the audit log has no such decision"
+                        wrong[number] = UnknownDecisionError(words)
+        return wrong
+
+    def _not_stored(self, connection: Any, rows: Sequence[Row], ids: Sequence[str]) -> list[Exception | None]:
+        """What is wrong with rows of which some decisions were there before: those that are another decision there."""
+        query = f"SELECT decision_id, document FROM runcard_decision WHERE decision_id IN ({_marks(ids)})"
+        stored = dict(self._execute(connection, query, ids).fetchall())
+        return [
+            InputError(f"decision {row.decision_id}: expected a new id, got that of another decision")
+            if isinstance(row, DecisionRow) and stored[row.decision_id] != row.document
+            else None
+            for row in rows
+        ]
+
     async def record(self, decision: Mapping[str, Any], *, text: str | None = None) -> None:
-        """Return once the decision is durable."""
+        """Return once the decision is durable; `text` is the same as JSON, if it is already there."""
         await self._writer.put(decision_row(decision, text))
 
     async def outcome(
@@ -114,28 +129,31 @@ class StoredLog(ABC):
         kinds: Mapping[str, str] | None = None,
         before: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Return once the outcome is durable; an UnknownDecisionError if there is no such decision."""
+        """Return once what was really done is durable; an UnknownDecisionError if there is no such decision.
+
+        See `checked_outcome` for `kinds` and `before`.
+        """
         document = checked_outcome(outcome, kinds=kinds, before=before)
         now = datetime.now(UTC)
         document["recorded"] = now.isoformat()
         await self._writer.put(OutcomeRow(uuid4().hex, decision_id, micros_of(now), in_json(document)))
 
     def decision(self, decision_id: str) -> dict[str, Any] | None:
-        """A decision with its outcomes."""
+        """A decision with its `outcomes`; None if there is no such one."""
         if "\0" in decision_id:
             return None
         found = self._rows("SELECT document FROM runcard_decision WHERE decision_id = ?", [decision_id])
         return None if not found else self._with_outcomes([(decision_id, found[0][0])])[0]
 
     def referenced(self, reference: str) -> list[dict[str, Any]]:
-        """The latest decisions with a reference, the last one first."""
+        """The latest decisions with a reference, the last one first, with their `outcomes`."""
         query = "SELECT decision_id, document FROM runcard_decision WHERE reference = ? ORDER BY seq DESC LIMIT ?"
         return [] if "\0" in reference else self._with_outcomes(self._rows(query, [reference, MOST_REFERENCED]))
 
     def decisions(
         self, *, since: datetime | None = None, until: datetime | None = None, limit: int | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Decisions with their outcomes, the oldest first."""
+        """Decisions with their `outcomes`, the oldest first, from `since` to before `until`."""
         place = (-(2**62) if since is None else micros_of(since), -1)
         end = 2**62 if until is None else micros_of(until)
         left = limit
@@ -160,7 +178,7 @@ class StoredLog(ABC):
             self._try_to_write()
 
     def stop_reading(self) -> None:
-        """Let everybody who reads `decisions` go."""
+        """Let everybody who reads `decisions` go with an AuditError: the service ends."""
         self._stopping.set()
 
     def close(self) -> None:
@@ -171,27 +189,18 @@ class StoredLog(ABC):
         """Decisions, given as ids and texts, with their outcomes."""
         outcomes: dict[str, list[dict[str, Any]]] = {decision_id: [] for decision_id, _ in found}
         if outcomes:
-            marks = ", ".join("?" * len(outcomes))
-            query = f"SELECT decision_id, document FROM runcard_outcome WHERE decision_id IN ({marks}) ORDER BY seq"
-            for decision_id, text in self._rows(query, list(outcomes)):
+            ids = list(outcomes)
+            query = (
+                f"SELECT decision_id, document FROM runcard_outcome WHERE decision_id IN ({_marks(ids)}) ORDER BY seq"
+            )
+            for decision_id, text in self._rows(query, ids):
                 outcomes[decision_id].append(json.loads(text))
         return [json.loads(text) | {"outcomes": outcomes[decision_id]} for decision_id, text in found]
 
 
-def not_stored(
-    rows: Sequence[Row], query: Callable[[str, Sequence[str]], Iterable[Sequence[Any]]]
-) -> list[Exception | None]:
-    """What is wrong with rows of which some decisions were there before: those that are another decision there."""
-    ids = [row.decision_id for row in rows if isinstance(row, DecisionRow)]
-    marks = ", ".join("?" * len(ids))
-    found = query(f"SELECT decision_id, document FROM runcard_decision WHERE decision_id IN ({marks})", ids)
-    stored = {one[0]: one[1] for one in found}
-    return [
-        InputError(f"decision {row.decision_id}: expected a new id, got that of another decision")
-        if isinstance(row, DecisionRow) and stored[row.decision_id] != row.document
-        else None
-        for row in rows
-    ]
+def _marks(values: Sequence[str]) -> str:
+    """A mark for each value of a query."""
+    return ", ".join("?" * len(values))
 
 
 def decision_row(decision: Mapping[str, Any], text: str | None = None) -> DecisionRow:
@@ -206,11 +215,6 @@ def decision_row(decision: Mapping[str, Any], text: str | None = None) -> Decisi
     return DecisionRow(decision_id, micros_of(time), in_json(decision) if text is None else text, reference)
 
 
-def unknown(decision_id: str) -> UnknownDecisionError:
-    """The error of an outcome of no decision."""
-    return UnknownDecisionError(f"decision {decision_id!r}: the audit log has no such decision")
-
-
 def micros_of(time: datetime) -> int:
     """Microseconds since 1970; exact, which a float would not be."""
     return (time - EPOCH) // timedelta(microseconds=1)
@@ -222,3 +226,22 @@ def in_json(document: Mapping[str, Any]) -> str:
         return json.dumps(document, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"audit log: expected plain values and finite numbers, got {error}") from error
+
+
+def open_audit(url: str | None, *, create: bool = True, timeout_seconds: float = TIMEOUT_SECONDS) -> AuditLog:
+    """The log at a path, at sqlite:///path or at postgresql://user@host/database; made if missing and `create`.
+
+    Without a url it is in memory.
+    """
+    if url is not None and url.startswith(POSTGRES):
+        from runcard.service.audit.postgres import PostgresLog
+
+        return PostgresLog(url, create=create, timeout_seconds=timeout_seconds)
+    from runcard.service.audit.sqlite import MemoryLog, SqliteLog
+
+    if url is None:
+        return MemoryLog()
+    name = url.removeprefix(SQLITE).removeprefix("/") if url.startswith(SQLITE) else url
+    if not name or ("://" in name and not Path(name).exists()):
+        raise InputError(f"audit log: expected a path, sqlite:///path or postgresql://host/database, got {url!r}")
+    return SqliteLog(Path(name), create=create, timeout_seconds=timeout_seconds)

@@ -6,13 +6,13 @@ again is safe even if it is not known whether the first one was committed: every
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from runcard.errors import AuditError, InputError, MissingExtraError
 from runcard.plan.words import first_line
-from runcard.service.audit.log import SCHEMA, StoredLog, not_stored, unknown
-from runcard.service.audit.writer import DecisionRow, OutcomeRow, Row
+from runcard.service.audit.log import ADD_DECISIONS, SCHEMA, TABLES, AuditLog
+from runcard.service.audit.writer import DecisionRow, Row
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -23,29 +23,12 @@ STATEMENT_MS: Final = 4_000
 LOCK: Final = 0x72636175
 """Of several services that make the tables, one does."""
 
-TABLES: Final = (
-    "CREATE TABLE runcard_decision (seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-    "decision_id TEXT NOT NULL UNIQUE, time_us BIGINT NOT NULL, document TEXT NOT NULL, reference TEXT)",
-    "CREATE INDEX runcard_decision_time ON runcard_decision (time_us, seq)",
-    "CREATE INDEX runcard_decision_reference ON runcard_decision (reference) WHERE reference IS NOT NULL",
-    "CREATE TABLE runcard_outcome (seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-    "outcome_id TEXT NOT NULL UNIQUE, decision_id TEXT NOT NULL REFERENCES runcard_decision (decision_id), "
-    "time_us BIGINT NOT NULL, document TEXT NOT NULL)",
-    "CREATE INDEX runcard_outcome_decision ON runcard_outcome (decision_id, seq)",
-    "CREATE TABLE runcard_audit (schema INTEGER NOT NULL)",
-    f"INSERT INTO runcard_audit VALUES ({SCHEMA})",
-)
-ADD_DECISIONS: Final = (
-    "INSERT INTO runcard_decision (decision_id, time_us, document, reference) "
-    "SELECT * FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::text[]) ON CONFLICT DO NOTHING"
-)
-ADD_OUTCOME: Final = (
-    "INSERT INTO runcard_outcome (outcome_id, decision_id, time_us, document) "
-    "SELECT %s, decision_id, %s, %s FROM runcard_decision WHERE decision_id = %s ON CONFLICT DO NOTHING"
-)
+KEY: Final = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+VALUES: Final = "SELECT * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::text[])"
+"""One statement for any number of decisions, which the server plans once."""
 
 
-class PostgresLog(StoredLog):
+class PostgresLog(AuditLog):
     """An audit log in PostgreSQL."""
 
     def __init__(self, url: str, *, create: bool, timeout_seconds: float) -> None:
@@ -96,7 +79,9 @@ class PostgresLog(StoredLog):
                 if not create:
                     raise InputError(f"audit log, {self._name}: there is no audit log in it")
                 for statement in TABLES:
-                    connection.execute(statement)
+                    self._execute(connection, statement.format(key=KEY))
+                connection.execute("CREATE TABLE runcard_audit (schema INTEGER NOT NULL)")
+                self._execute(connection, "INSERT INTO runcard_audit VALUES (?)", [SCHEMA])
             found = connection.execute("SELECT max(schema) FROM runcard_audit").fetchone()
             if found != (SCHEMA,):
                 got = found[0] if found else None
@@ -105,51 +90,27 @@ class PostgresLog(StoredLog):
                 )
 
     def _write(self, rows: Sequence[Row]) -> Sequence[Exception | None]:
-        try:
-            return self._written(rows)
-        except self._library.Error as error:
-            broken = self._writing is not None and self._writing.closed
-            self._drop()
-            if not broken:
-                raise self._refused(error) from error
-        # The server may have been restarted since the last record, so that only the old connection is broken.
-        try:
-            return self._written(rows)
-        except self._library.Error as error:
-            self._drop()
-            raise self._refused(error) from error
+        while True:
+            # The server may have been restarted since the last record, so that only the old connection is broken.
+            connected = self._writing is not None
+            try:
+                self._writing = self._writing or self._connect()
+                return self._written(self._writing, rows)
+            except self._library.Error as error:
+                broken = connected and self._writing is not None and self._writing.closed
+                self._drop()
+                if not broken:
+                    raise self._refused(error) from error
 
-    def _written(self, rows: Sequence[Row]) -> Sequence[Exception | None]:
-        """Write rows in one transaction; all decisions are one statement, and alone it is a transaction of its own."""
-        if self._writing is None:
-            self._writing = self._connect()
-        connection = self._writing
-        decisions = [row for row in rows if isinstance(row, DecisionRow)]
-        if len(decisions) == len(rows):
-            return self._added(connection, rows, decisions)
-        with connection.transaction():
-            wrong = self._added(connection, rows, decisions)
-            for number, row in enumerate(rows):
-                if isinstance(row, OutcomeRow):
-                    self._add_outcome(connection, row)
-                    known = connection.execute("SELECT 1 FROM runcard_outcome WHERE outcome_id = %s", [row.outcome_id])
-                    wrong[number] = None if known.fetchone() else unknown(row.decision_id)
-        return wrong
+    def _execute(self, connection: "Connection[Any]", query: str, parameters: Sequence[Any] = ()) -> Any:
+        return connection.execute(query.replace("?", "%s").encode(), parameters)
 
-    @staticmethod
-    def _add_outcome(connection: "Connection[Any]", row: OutcomeRow) -> None:
-        connection.execute(ADD_OUTCOME, (row.outcome_id, row.time_us, row.document, row.decision_id))
+    def _transaction(self, connection: "Connection[Any]") -> AbstractContextManager[object]:
+        return connection.transaction()
 
-    @staticmethod
-    def _added(
-        connection: "Connection[Any]", rows: Sequence[Row], decisions: Sequence[DecisionRow]
-    ) -> list[Exception | None]:
-        """Add decisions; what is wrong with each of all rows."""
-        if decisions:
-            added = connection.execute(ADD_DECISIONS, [list(column) for column in zip(*decisions, strict=True)])
-            if added.rowcount != len(decisions):
-                return not_stored(rows, lambda query, ids: connection.execute(query.replace("?", "%s").encode(), ids))
-        return [None] * len(rows)
+    def _add(self, connection: "Connection[Any]", decisions: Sequence[DecisionRow]) -> int:
+        columns = [list(column) for column in zip(*decisions, strict=True)]
+        return int(self._execute(connection, ADD_DECISIONS.format(values=VALUES), columns).rowcount)
 
     def _drop(self) -> None:
         """Close the connection for writing, whatever state it is in."""
@@ -168,7 +129,8 @@ class PostgresLog(StoredLog):
     def _rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         try:
             with self._connect() as connection:
-                return connection.execute(query.replace("?", "%s").encode(), parameters).fetchall()
+                found: list[tuple[Any, ...]] = self._execute(connection, query, parameters).fetchall()
+                return found
         except self._library.Error as error:
             raise AuditError(f"audit log, {self._name}: could not be read: {_line(error)}") from error
 

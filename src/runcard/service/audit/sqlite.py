@@ -1,4 +1,4 @@
-"""The audit log in a file: SQLite with a write-ahead log, synchronised at every commit.
+"""The audit log in a file, or in memory: SQLite with a write-ahead log, synchronised at every commit.
 
 `synchronous=FULL` makes a commit wait until the disk has it, so that neither a killed process nor a power cut loses it.
 Several processes may use one file, on a disk of this machine: they wait for each other.
@@ -6,38 +6,75 @@ Several processes may use one file, on a disk of this machine: they wait for eac
 
 import os
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 from runcard.errors import AuditError, InputError
-from runcard.service.audit.log import SCHEMA, StoredLog, not_stored, unknown
-from runcard.service.audit.writer import DecisionRow, OutcomeRow, Row
+from runcard.service.audit import log
+from runcard.service.audit.log import ADD_DECISIONS, SCHEMA, AuditLog
+from runcard.service.audit.writer import TIMEOUT_SECONDS, DecisionRow, Row
 
 APPLICATION_ID: Final = 0x72636175  # "rcau": what tells an audit log from any other SQLite file
 BUSY_SECONDS: Final = 4.0
 """How long to wait for another process; less than a record waits."""
 
 TABLES: Final = (
-    "CREATE TABLE runcard_decision (seq INTEGER PRIMARY KEY, decision_id TEXT NOT NULL UNIQUE, "
-    "time_us INTEGER NOT NULL, document TEXT NOT NULL, reference TEXT)",
-    "CREATE INDEX runcard_decision_time ON runcard_decision (time_us, seq)",
-    "CREATE INDEX runcard_decision_reference ON runcard_decision (reference) WHERE reference IS NOT NULL",
-    "CREATE TABLE runcard_outcome (seq INTEGER PRIMARY KEY, outcome_id TEXT NOT NULL UNIQUE, "
-    "decision_id TEXT NOT NULL REFERENCES runcard_decision (decision_id), "
-    "time_us INTEGER NOT NULL, document TEXT NOT NULL)",
-    "CREATE INDEX runcard_outcome_decision ON runcard_outcome (decision_id, seq)",
+    *(statement.format(key="INTEGER PRIMARY KEY") for statement in log.TABLES),
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA}",
 )
-ADD_OUTCOME: Final = (
-    "INSERT INTO runcard_outcome (outcome_id, decision_id, time_us, document) "
-    "SELECT ?, decision_id, ?, ? FROM runcard_decision WHERE decision_id = ?"
-)
+MOST_KEPT: Final = 100_000
+"""In memory the oldest decisions are forgotten beyond this many."""
+FORGET: Final = f"""CREATE TRIGGER forget AFTER INSERT ON runcard_decision WHEN new.seq > {MOST_KEPT} BEGIN
+DELETE FROM runcard_outcome WHERE decision_id IN
+(SELECT decision_id FROM runcard_decision WHERE seq <= new.seq - {MOST_KEPT});
+DELETE FROM runcard_decision WHERE seq <= new.seq - {MOST_KEPT}; END"""
 
 
-class SqliteLog(StoredLog):
+class InSqlite(AuditLog):
+    """What an audit log is in SQLite."""
+
+    def _execute(self, connection: sqlite3.Connection, query: str, parameters: Sequence[Any] = ()) -> Any:
+        return connection.execute(query, parameters)
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection) -> Iterator[None]:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+
+    def _add(self, connection: sqlite3.Connection, decisions: Sequence[DecisionRow]) -> int:
+        values = f"VALUES {', '.join(['(?, ?, ?, ?)'] * len(decisions))}"
+        query = ADD_DECISIONS.format(values=values)
+        return connection.execute(query, [value for row in decisions for value in row]).rowcount
+
+
+class MemoryLog(InSqlite):
+    """An audit log in memory, for tests and trials: it is gone when the process ends."""
+
+    def __init__(self) -> None:
+        super().__init__(timeout_seconds=TIMEOUT_SECONDS)
+        self._database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._turn = Lock()
+        for statement in (*TABLES, FORGET):
+            self._database.execute(statement)
+
+    def _write(self, rows: Sequence[Row]) -> Sequence[Exception | None]:
+        with self._turn:
+            return self._written(self._database, rows)
+
+    def _rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._turn:
+            return self._database.execute(query, parameters).fetchall()
+
+    def _try_to_write(self) -> None:
+        """It can always be written."""
+
+
+class SqliteLog(InSqlite):
     """An audit log in a file."""
 
     def __init__(self, path: Path, *, create: bool, timeout_seconds: float) -> None:
@@ -140,32 +177,6 @@ class SqliteLog(StoredLog):
             raise AuditError(f"audit log {self._path}: another process reads it while it is being repaired")
         self._wal = self._wal_now()
         return connection
-
-    def _written(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> Sequence[Exception | None]:
-        """Write rows in one transaction.
-
-        All decisions are one statement, and alone it is its own transaction: each call lets go of the interpreter, and
-        under load must wait for it again.
-        """
-        decisions = [row for row in rows if isinstance(row, DecisionRow)]
-        alone = len(decisions) == len(rows)
-        wrong: list[Exception | None] = [None] * len(rows)
-        if not alone:
-            connection.execute("BEGIN IMMEDIATE")
-        if decisions:
-            values = ", ".join(["(?, ?, ?, ?)"] * len(decisions))
-            query = f"INSERT INTO runcard_decision (decision_id, time_us, document, reference) VALUES {values}"
-            added = connection.execute(f"{query} ON CONFLICT DO NOTHING", [one for row in decisions for one in row])
-            if added.rowcount != len(decisions):
-                wrong = not_stored(rows, connection.execute)
-        for number, row in enumerate(rows):
-            if isinstance(row, OutcomeRow):
-                values_of = (row.outcome_id, row.time_us, row.document, row.decision_id)
-                if connection.execute(ADD_OUTCOME, values_of).rowcount != 1:
-                    wrong[number] = unknown(row.decision_id)
-        if not alone:
-            connection.execute("COMMIT")
-        return wrong
 
     def _drop(self) -> None:
         """Close the connection for writing, whatever state it is in."""
