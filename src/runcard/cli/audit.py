@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from runcard.service.audit.drift import Drift
+    from runcard.service.audit.drift import DriftDocument
 
 ACTIONS = ("export", "drift")
 
@@ -79,19 +79,18 @@ def _drift(decisions: "Iterator[dict[str, Any]]", output: Path | None, *, as_jso
     if output is not None:
         write_whole(output, drift_page(found, made=datetime.now(UTC)).encode())
     if as_json:
-        print(json.dumps(found.document(), indent=2))
+        print(json.dumps(found.model_dump(), indent=2))
         return
     _print_drift(found)
     if output is not None:
         make_console().print(f"Wrote {output} ({size_in_words(output)})", soft_wrap=True)
 
 
-def _print_drift(found: "Drift") -> None:
+def _print_drift(found: "DriftDocument") -> None:
     """Print a line for each standard and month, and what is to be known of them."""
     from rich.text import Text
 
     from runcard.cli.terminal import make_console
-    from runcard.service.audit.drift import ADVICE
     from runcard.service.audit.drift_page import luck
     from runcard.table import Cell, Table
 
@@ -103,10 +102,10 @@ def _print_drift(found: "Drift") -> None:
         for row in found.rows:
             minutes = ["–" if one is None else f"{one:.1f}" for one in (row.first_minutes, row.predicted_minutes)]
             cells = [f"{row.incidents:,}", f"{row.met_fraction:.1%}", f"{row.predicted:.1%}", *minutes]
-            words = [row.standard.words, row.when, *cells, luck(row.p_value), "drift" if row.warns else ""]
+            words = [row.words, row.when, *cells, luck(row.p_value), "drift" if row.warns else ""]
             rows.append([Cell(word, "bold" if row.warns else "") for word in words])
         console.print(Table(headings, rows, left=2, ruled=False))
-    for sentence in (found.headline, *found.warnings, *([ADVICE] if found.warnings else []), *found.notes):
+    for sentence in (found.headline, *found.warnings, *found.notes):
         console.print(Text(sentence), soft_wrap=True)
 
 
@@ -114,7 +113,7 @@ def _time(text: str | None, name: str) -> "datetime | None":
     """A time that limits what is read."""
     if text is None:
         return None
-    from runcard.service.audit.clocks import limit_of
+    from runcard.service.audit.outcomes import limit_of
 
     try:
         return limit_of(text)

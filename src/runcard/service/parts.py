@@ -3,6 +3,7 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 from fastapi import Request
@@ -34,6 +35,8 @@ class Parts:
     books: Books = field(default_factory=Books)
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a policy is loaded: one at a time."""
+    reading: Lock = field(default_factory=Lock)
+    """Held while the whole audit log is read."""
     board_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while the board changes."""
     board_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "board"))

@@ -8,8 +8,8 @@ from tests.service.audit.made_up import made_up, outcome_of
 from tests.service.conftest import Serve
 
 from runcard.errors import InputError
-from runcard.service.audit.clocks import check_clocks, limit_of
 from runcard.service.audit.drift import find_drift
+from runcard.service.audit.outcomes import check_clocks, limit_of
 
 DECIDED = datetime(2026, 11, 16, 20, 40, tzinfo=UTC)
 

@@ -1,5 +1,6 @@
 """Whether the model still fits."""
 
+from datetime import datetime
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -88,21 +89,28 @@ def test_a_month_that_drifts_warns_and_the_others_do_not() -> None:
     assert [row.warns for row in found.rows] == [False, False, True, False, True]
     assert found.rows[2].when == "January 2027"
     assert "The model drifts" in found.headline
-    (warning,) = found.warnings
+    warning, advice = found.warnings
+    assert advice.startswith("Look for what changed")
     assert warning.startswith("fire: first engine within 6 min: January 2027 met ")
     assert "% of 150 incidents, predicted 7" in warning
     assert "; all months met " in warning
     assert "by chance in less than 1 of 1,000,000 cases" in warning
-    document = found.document()
-    assert document["drifts"]
-    assert document["rows"][0]["first_minutes"] == pytest.approx(found.rows[0].first_minutes)
-    assert document["rows"][0]["predicted_minutes"] == 5.0
+    assert found.drifts
+    assert found.rows[0].first_minutes == pytest.approx(np.mean(_first_minutes(log[:150])))
+    assert found.rows[0].predicted_minutes == 5.0
+
+
+def _first_minutes(log: list[dict[str, Any]]) -> list[float]:
+    """When the first unit was there in each decision of a log, as `outcome_of` says it."""
+    sent = (datetime.fromisoformat(one["outcomes"][0]["sent"]) for one in log)
+    there = (datetime.fromisoformat(one["outcomes"][0]["arrivals"]["E1"]) for one in log)
+    return [(arrived - began).total_seconds() / 60.0 for began, arrived in zip(sent, there, strict=True)]
 
 
 def test_many_months_that_drift_are_one_sentence() -> None:
     """It says how many, and names the last."""
     rng = np.random.default_rng(10)
-    (warning,) = find_drift([one for month in range(6) for one in decisions_of(rng, month, 60, shift=0.5)]).warnings
+    warning, _ = find_drift([one for month in range(6) for one in decisions_of(rng, month, 60, shift=0.5)]).warnings
     assert warning.startswith("fire: first engine within 6 min: 6 of 6 months, the last April 2027 met ")
 
 
@@ -125,7 +133,7 @@ def test_only_what_can_be_compared_is() -> None:
 def test_an_empty_log_says_so() -> None:
     """It neither fits nor drifts."""
     assert "nothing to compare yet" in find_drift([]).headline
-    assert find_drift([]).document()["drifts"] is False
+    assert find_drift([]).drifts is False
 
 
 @pytest.mark.parametrize(
@@ -151,7 +159,7 @@ def test_a_standard_with_few_outcomes_is_counted_beside_those_that_fit() -> None
 def test_every_key_is_documented() -> None:
     """Each key of the JSON object, and of its rows, stands in the reference."""
     text = (Path(__file__).parents[3] / "docs" / "reference" / "audit-log.md").read_text(encoding="utf-8")
-    document = find_drift(decisions_of(np.random.default_rng(11), 0, 5)).document()
+    document = find_drift(decisions_of(np.random.default_rng(11), 0, 5)).model_dump()
     for key in (*document, *document["rows"][0]):
         assert f"`{key}`" in text, key
 
@@ -162,5 +170,5 @@ def test_holms_rule_on_known_numbers() -> None:
     Bonferroni's rule gives one (0.05 / 4), those of Hochberg and of Benjamini and Hochberg, and none at all, give four.
     """
     (row,) = find_drift(decisions_of(np.random.default_rng(6), 0, 5)).rows
-    rows = [module.replace(row, p_value=p_value) for p_value in (0.016, 0.04, 0.03, 0.005)]
+    rows = [row.model_copy(update={"p_value": p_value}) for p_value in (0.016, 0.04, 0.03, 0.005)]
     assert [one.warns for one in module._warned(rows)] == [True, False, False, True]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -18,10 +19,20 @@ from fastapi import FastAPI
 from tests.markup import Markup
 from tests.service.audit.test_drift import decisions_of
 
-from runcard.service.audit import open_audit
-from runcard.service.audit.routes import DriftDocument, audit_router
+from runcard.service.audit import AuditLog, open_audit
+from runcard.service.audit.drift import DriftDocument
 from runcard.service.audit.sqlite import MemoryLog
 from runcard.service.problems import add_problem_handlers
+from runcard.service.routes import audit
+
+
+def app_of(log: AuditLog) -> FastAPI:
+    """An app with the routes that read a log."""
+    app, store = FastAPI(), SimpleNamespace(serving=SimpleNamespace(city=SimpleNamespace(name="Town <&>")))
+    app.state.parts = SimpleNamespace(audit=log, store=store, reading=Lock())
+    add_problem_handlers(app)
+    app.include_router(audit.router)
+    return app
 
 
 class Client:
@@ -54,9 +65,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
             await log.outcome(one["decision_id"], outcomes[0])
 
     asyncio.run(fill())
-    app = FastAPI()
-    app.include_router(audit_router(lambda _: log, lambda _: "Town <&>"))
-    yield Client(app)
+    yield Client(app_of(log))
     log.close()
 
 
@@ -115,11 +124,7 @@ def test_one_reads_the_log_at_a_time(tmp_path: Path) -> None:
             go_on.wait(30)
             yield from ()
 
-    app = FastAPI()
-    add_problem_handlers(app)
-    log = Slow()
-    app.include_router(audit_router(lambda _: log, lambda _: "Town"))
-    client = Client(app)
+    client = Client(app_of(Slow()))
     paths = ("/v1/drift", "/v1/decisions.csv", "/v1/decisions.parquet")
     for held in paths:
         began.clear()

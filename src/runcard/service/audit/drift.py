@@ -17,15 +17,15 @@ which warn: of K tests in the order of their P, the k-th warns if all before it 
 the model is right, the chance of even one wrong warning is at most ALARM.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import sqrt
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 from scipy.special import ndtr, ndtri
 
 from runcard.plan.words import counted
@@ -49,32 +49,30 @@ ADVICE: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class DriftRow:
-    """One standard in one month, or over all months."""
+class DriftRowDocument(BaseModel):
+    """A standard in one month, or over all months."""
 
-    standard: StandardKey
-    month: str | None
-    """Such as 2026-11; None over all months."""
+    model_config = ConfigDict(frozen=True)
+
+    type: str
+    kind: str
+    arrivals: int
+    target_minutes: float
+    words: str = Field(description="The standard in words.", examples=["fire: first engine within 6 min"])
+    month: str | None = Field(description="null: all months.", examples=["2026-11"])
     incidents: int
     met: int
+    met_fraction: float
     predicted: float
-    """The predicted fraction that meets the standard."""
-    low: float
+    low: float = Field(description="Between low and high the fraction lies in 19 of 20 months, if the model is right.")
     high: float
-    """Between these the fraction lies in 19 of 20 months, if the model is right."""
-    p_value: float
-    exact: bool
-    """Whether it is exact; else normal, because there are many incidents."""
-    first_minutes: float | None = None
-    """The mean first arrival of this kind."""
-    predicted_minutes: float | None = None
-    warns: bool = False
-
-    @property
-    def met_fraction(self) -> float:
-        """The fraction that met the standard."""
-        return self.met / self.incidents
+    p_value: float = Field(description="How likely so large a difference is, if the model is right.")
+    exact: bool = Field(
+        description="Whether p_value is exact; else by the normal law, because there are many incidents."
+    )
+    first_minutes: float | None = Field(description="The mean first arrival.")
+    predicted_minutes: float | None
+    warns: bool
 
     @property
     def tells(self) -> bool:
@@ -87,104 +85,43 @@ class DriftRow:
         return "all months" if self.month is None else f"{MONTHS[int(self.month[5:]) - 1]} {self.month[:4]}"
 
     @property
-    def words(self) -> str:
+    def sentences(self) -> str:
         """What is to be known of it, in a sentence or two."""
-        return f"{self.standard.words}, {self.when}: {self.figures}. {_odds(self.p_value)}"
+        return f"{self.words}, {self.when}: {self.figures}. {_odds(self.p_value)}"
 
     @property
     def figures(self) -> str:
         """What was met and what was predicted."""
         return f"met {self.met_fraction:.1%} of {counted(self.incidents, 'incident')}, predicted {self.predicted:.1%}"
 
-    def document(self) -> dict[str, Any]:
-        """The row as plain values, ready for JSON."""
-        plain = asdict(self) | {"met_fraction": self.met_fraction}
-        return (
-            self.standard._asdict()
-            | {"words": self.standard.words}
-            | {key: value for key, value in plain.items() if key != "standard"}
-        )
 
-
-@dataclass(frozen=True, kw_only=True)
-class Drift:
+class DriftDocument(BaseModel):
     """Standards met against predicted."""
 
-    rows: tuple[DriftRow, ...]
-    """By standard; of each the months in order, and then all months."""
+    drifts: bool
+    headline: str
+    warnings: list[str]
+    notes: list[str]
     decisions: int
     with_outcome: int
-    overridden: int
-    """Decisions of which other units were sent than recommended, of some kind."""
-    unknown: int
-    """Standards that could not be counted, because times are missing."""
-    wrong_clocks: int
-    """Decisions whose outcome has times that cannot be; these times are left out."""
-    notes: tuple[str, ...] = field(default=())
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A sentence for each standard that warns."""
-        by_standard = groupby(self.rows, key=lambda row: row.standard)
-        found = ((standard.words, list(rows)) for standard, rows in by_standard)
-        return tuple(f"{words}: {_warning(rows)}" for words, rows in found if any(row.warns for row in rows))
-
-    @property
-    def headline(self) -> str:
-        """The finding in one sentence."""
-        if not self.rows:
-            return "There is nothing to compare yet: no decision has an outcome with the recommended units and times."
-        last = {row.standard: row for row in self.rows}  # over all months
-        standards, unclear = counted(len(last), "standard"), sum(not row.tells for row in last.values())
-        if self.warnings:
-            return (
-                f"The model drifts: what was met is further from what was predicted than luck explains, for "
-                f"{len(self.warnings)} of {standards}."
-            )
-        if unclear == len(last):
-            return (
-                f"There are too few outcomes to tell whether the model fits, for {standards}: what was met is no "
-                "further from what was predicted than luck explains."
-            )
-        words = f"; for {unclear} of them there are too few outcomes to tell" if unclear else ""
-        return f"The model fits: what was met agrees with what was predicted, for {standards}{words}."
-
-    def document(self) -> dict[str, Any]:
-        """The finding as plain values, ready for JSON."""
-        return {
-            "drifts": bool(self.warnings),
-            "headline": self.headline,
-            "warnings": [*self.warnings, *([ADVICE] if self.warnings else [])],
-            "notes": list(self.notes),
-            "decisions": self.decisions,
-            "with_outcome": self.with_outcome,
-            "overridden": self.overridden,
-            "unknown": self.unknown,
-            "wrong_clocks": self.wrong_clocks,
-            "rows": [row.document() for row in self.rows],
-        }
+    overridden: int = Field(description="Decisions of which other units were sent than recommended.")
+    unknown: int = Field(description="Standards that could not be counted, because times are missing.")
+    wrong_clocks: int = Field(description="Outcomes with times that cannot be; these times are left out.")
+    rows: list[DriftRowDocument]
 
 
-@dataclass(slots=True)
-class _Gathered:
-    """What is compared, of one standard and month."""
+class _Trial(NamedTuple):
+    """One incident of a standard, whose recommended units were sent."""
 
-    chances: list[float] = field(default_factory=list)
-    met: int = 0
-    first: list[float] = field(default_factory=list)
-    predicted_first: list[float] = field(default_factory=list)
-
-    def add(self, other: "_Gathered") -> None:
-        """Add those of another month."""
-        self.chances += other.chances
-        self.met += other.met
-        self.first += other.first
-        self.predicted_first += other.predicted_first
+    chance: float
+    met: bool
+    first_minutes: float | None
+    predicted_minutes: float | None
 
 
-def find_drift(decisions: Iterable[Mapping[str, Any]]) -> Drift:
+def find_drift(decisions: Iterable[Mapping[str, Any]]) -> DriftDocument:
     """Standards met against predicted, from decisions with their outcomes (see `AuditLog.decisions`)."""
-    groups: dict[StandardKey, dict[str, _Gathered]] = {}
+    trials: dict[StandardKey, dict[str, list[_Trial]]] = {}
     num = {"decisions": 0, "with_outcome": 0, "overridden": 0, "unknown": 0, "wrong_clocks": 0}
     for decision in decisions:
         num["decisions"] += 1
@@ -201,38 +138,69 @@ def find_drift(decisions: Iterable[Mapping[str, Any]]) -> Drift:
             if score.met is None:
                 num["unknown"] += 1
                 continue
-            group = groups.setdefault(score.standard, {}).setdefault(month, _Gathered())
-            group.chances.append(min(1.0, max(0.0, score.chance)))
-            group.met += score.met
-            if score.first_minutes is not None:
-                group.first.append(score.first_minutes)
-            if score.predicted_minutes is not None:
-                group.predicted_first.append(score.predicted_minutes)
-    rows = _warned([row for standard in sorted(groups) for row in _rows(standard, groups[standard])])
-    return Drift(rows=rows, notes=_notes(rows, **num), **num)
+            chance = min(1.0, max(0.0, score.chance))
+            trial = _Trial(chance, score.met, score.first_minutes, score.predicted_minutes)
+            trials.setdefault(score.standard, {}).setdefault(month, []).append(trial)
+    rows = _warned([row for standard in sorted(trials) for row in _rows(standard, trials[standard])])
+    warnings = _warnings(rows)
+    return DriftDocument(
+        drifts=bool(warnings), headline=_headline(rows, len(warnings)),
+        warnings=[*warnings, *([ADVICE] if warnings else [])], notes=_notes(rows, **num), rows=rows, **num,
+    )  # fmt: skip
 
 
-def _rows(standard: StandardKey, months: Mapping[str, _Gathered]) -> list[DriftRow]:
+def by_standard(rows: Iterable[DriftRowDocument]) -> Iterator[list[DriftRowDocument]]:
+    """The rows of each standard: its months in order, and then all months."""
+    for _, of_standard in groupby(rows, key=lambda row: (row.type, row.kind, row.arrivals, row.target_minutes)):
+        yield list(of_standard)
+
+
+def _warnings(rows: Sequence[DriftRowDocument]) -> list[str]:
+    """A sentence for each standard that warns."""
+    return [_warning(of_standard) for of_standard in by_standard(rows) if any(row.warns for row in of_standard)]
+
+
+def _headline(rows: Sequence[DriftRowDocument], num_warnings: int) -> str:
+    """The finding in one sentence."""
+    if not rows:
+        return "There is nothing to compare yet: no decision has an outcome with the recommended units and times."
+    last = [of_standard[-1] for of_standard in by_standard(rows)]  # over all months
+    standards, unclear = counted(len(last), "standard"), sum(not row.tells for row in last)
+    if num_warnings:
+        return (
+            f"The model drifts: what was met is further from what was predicted than luck explains, for "
+            f"{num_warnings} of {standards}."
+        )
+    if unclear == len(last):
+        return (
+            f"There are too few outcomes to tell whether the model fits, for {standards}: what was met is no "
+            "further from what was predicted than luck explains."
+        )
+    words = f"; for {unclear} of them there are too few outcomes to tell" if unclear else ""
+    return f"The model fits: what was met agrees with what was predicted, for {standards}{words}."
+
+
+def _rows(standard: StandardKey, months: Mapping[str, list[_Trial]]) -> list[DriftRowDocument]:
     """The rows of one standard."""
-    every = _Gathered()
-    rows = []
-    for month in sorted(months):
-        rows.append(_row(standard, month, months[month]))
-        every.add(months[month])
+    rows = [_row(standard, month, months[month]) for month in sorted(months)]
     # Of one month all months would be the same test again.
+    every = [trial for month in sorted(months) for trial in months[month]]
     return rows if len(rows) == 1 else [*rows, _row(standard, None, every)]
 
 
-def _row(standard: StandardKey, month: str | None, group: _Gathered) -> DriftRow:
+def _row(standard: StandardKey, month: str | None, trials: Sequence[_Trial]) -> DriftRowDocument:
     """The test of one standard in one month."""
-    chances = np.array(group.chances)
-    p_value, (low, high), exact = compare_with_expected(chances, group.met)
-    return DriftRow(
-        standard=standard, month=month, incidents=len(chances), met=group.met, predicted=float(chances.mean()),
-        low=low / len(chances), high=high / len(chances), p_value=p_value, exact=exact,
-        first_minutes=fmean(group.first) if group.first else None,
+    num, met = len(trials), sum(trial.met for trial in trials)
+    chances = np.array([trial.chance for trial in trials])
+    first = [trial.first_minutes for trial in trials if trial.first_minutes is not None]
+    predicted_first = [trial.predicted_minutes for trial in trials if trial.predicted_minutes is not None]
+    p_value, (low, high), exact = compare_with_expected(chances, met)
+    return DriftRowDocument(
+        **standard._asdict(), words=standard.words, month=month, incidents=num, met=met, met_fraction=met / num,
+        predicted=float(chances.mean()), low=low / num, high=high / num, p_value=p_value, exact=exact, warns=False,
+        first_minutes=fmean(first) if first else None,
         # The mean of some of them would be compared with that of all.
-        predicted_minutes=fmean(group.predicted_first) if len(group.predicted_first) == len(chances) else None,
+        predicted_minutes=fmean(predicted_first) if len(predicted_first) == num else None,
     )  # fmt: skip
 
 
@@ -262,20 +230,26 @@ def poisson_binomial(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     return weights
 
 
-def _warned(rows: Sequence[DriftRow]) -> tuple[DriftRow, ...]:
+def _warned(rows: Sequence[DriftRowDocument]) -> list[DriftRowDocument]:
     """The rows, with those that warn by Holm's rule."""
     found = list(rows)
     order = sorted(range(len(rows)), key=lambda number: rows[number].p_value)
     for before, number in enumerate(order):
         if rows[number].p_value > ALARM / (len(rows) - before):
             break
-        found[number] = replace(rows[number], warns=True)
-    return tuple(found)
+        found[number] = rows[number].model_copy(update={"warns": True})
+    return found
 
 
 def _notes(
-    rows: Sequence[DriftRow], *, decisions: int, with_outcome: int, overridden: int, unknown: int, wrong_clocks: int
-) -> tuple[str, ...]:
+    rows: Sequence[DriftRowDocument],
+    *,
+    decisions: int,
+    with_outcome: int,
+    overridden: int,
+    unknown: int,
+    wrong_clocks: int,
+) -> list[str]:
     """What is to be known of the comparison."""
     notes = [
         f"{with_outcome:,} of {counted(decisions, 'decision')} have an outcome. In {overridden:,} of them other units "
@@ -294,10 +268,10 @@ def _notes(
         )
     if any(not row.exact for row in rows):
         notes.append(f"Above {MOST_EXACT:,} incidents the comparison is by the normal law; below it is exact.")
-    return tuple(notes)
+    return notes
 
 
-def _warning(rows: Sequence[DriftRow]) -> str:
+def _warning(rows: Sequence[DriftRowDocument]) -> str:
     """What warns about one standard: each month, or of many the last one, and all months."""
     months = [row for row in rows if row.month is not None]
     warn = [row for row in months if row.warns]
@@ -307,7 +281,7 @@ def _warning(rows: Sequence[DriftRow]) -> str:
         parts[0] = f"{len(warn)} of {len(months)} months, the last {parts[0]}"
     parts += [f"all months {row.figures}" for row in rows if row.month is None and row.warns]
     least = min(rows, key=lambda row: row.p_value)
-    return f"{'; '.join(parts)}. {_odds(least.p_value)}"
+    return f"{least.words}: {'; '.join(parts)}. {_odds(least.p_value)}"
 
 
 def _odds(p_value: float) -> str:

@@ -8,10 +8,13 @@
 
 The time of a unit that is in neither of the two is not known. Several outcomes of one decision are kept as they were
 told. Each may hold only what is new: what counts is all of them together (`merged_outcome`).
+
+Clocks differ, and some are wrong. What came of a decision lies within an hour before it and a day after it; nobody is
+there before being sent; and what is told has happened.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from runcard.city.conditions import OUTSIDE_ID
@@ -22,6 +25,10 @@ TIMES: Final = ("arrivals", "cancelled")
 WORDS: Final = ("overridden_by", "override_reason")
 KEYS: Final = ("units", "sent", *TIMES, *WORDS)
 EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
+MOST_BEFORE: Final = timedelta(hours=1)
+MOST_AFTER: Final = timedelta(days=1)
+CLOCKS_DIFFER: Final = timedelta(minutes=10)
+"""By so much the clock of a dispatch system may be ahead of that of the service."""
 MOST_UNITS: Final = 1_000
 MOST_LETTERS: Final = 2_000
 
@@ -115,6 +122,45 @@ def moment_of(text: Any, where: str) -> datetime:
     if moment is None or moment.tzinfo is None or not 1900 <= moment.year <= 9000:
         raise InputError(f"{where}: expected a time with a zone, such as 2026-11-16T21:40:03+01:00, got {_shown(text)}")
     return moment
+
+
+def believable(moment: datetime, decided: datetime) -> bool:
+    """Whether what came of a decision can have happened at a time."""
+    return decided - MOST_BEFORE <= moment <= decided + MOST_AFTER
+
+
+def check_clocks(outcome: Mapping[str, Any], *, decided: datetime, now: datetime) -> None:
+    """Raise an InputError about the first time of an outcome that cannot be."""
+    sent = decided if outcome.get("sent") is None else moment_of(outcome["sent"], "outcome: sent")
+    times = {"sent": sent}
+    for key in TIMES:
+        for unit, text in (outcome.get(key) or {}).items():
+            times[f"{key}: {unit}"] = moment_of(text, f"outcome: {key}: {unit}")
+    for where, moment in times.items():
+        if moment > now + CLOCKS_DIFFER:
+            words = f"that is not in the future: it is {_clock(now)} now"
+        elif not believable(moment, decided):
+            words = f"from an hour before the decision, made at {_clock(decided)}, to a day after it"
+        elif moment < sent:
+            words = f"after it was sent, at {_clock(sent)}"
+        else:
+            continue
+        raise InputError(f"outcome: {where}: expected a time {words}, got {_clock(moment)}")
+
+
+def _clock(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def limit_of(text: str) -> datetime:
+    """The time from which on, or up to which, a log is read; a day is its first moment, by the clock of this machine.
+
+    A ValueError if it is none.
+    """
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"expected a time such as 2026-11-01 or 2026-11-01T08:00+01:00, got {text!r:.80}") from error
 
 
 def _text(value: Any, where: str) -> str:

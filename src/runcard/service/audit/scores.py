@@ -4,7 +4,7 @@ A standard wants `arrivals` units of its kind within `target_minutes` after they
 there in time. It is missed if it is not met and cannot have been: neither by units whose time nobody knows, nor by
 units that were called back within the target. Else nobody knows, and it counts as neither.
 
-A time that cannot be (`clocks.believable`) is a wrong clock, and not known either.
+A time that cannot be (`believable`) is a wrong clock, and not known either.
 
 The predicted chance is that of the units that were recommended. So it can be compared only where these were sent.
 """
@@ -16,8 +16,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.service.audit.clocks import believable
-from runcard.service.audit.outcomes import merged_outcome, moment_of
+from runcard.service.audit.outcomes import believable, merged_outcome, moment_of
 
 
 class StandardKey(NamedTuple):

@@ -11,8 +11,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.service.audit.clocks import check_clocks
-from runcard.service.audit.outcomes import merged_outcome
+from runcard.service.audit.outcomes import check_clocks, merged_outcome
 from runcard.service.audit.scores import decision_time, known_outcome
 from runcard.service.documents import (
     DecisionAnswer,
